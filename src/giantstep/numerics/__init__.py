@@ -1,0 +1,1 @@
+"""The numerical tools every room shares: quadrature, float64, fixed points, seeds."""

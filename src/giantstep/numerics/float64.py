@@ -1,0 +1,28 @@
+"""Double precision for JAX without touching the process-wide flag."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def float64() -> AbstractContextManager[None]:
+    """A context in which JAX computes in float64; the flag outside it is left as it was."""
+    import jax
+
+    return jax.enable_x64(True)
+
+
+def in_float64(function: Function) -> Function:
+    """Run a function inside :func:`float64`, whatever the caller's precision is."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        with float64():
+            return function(*args, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
