@@ -1,0 +1,92 @@
+"""What a simulation (`Run`) and a theory (`Prediction`) return, under the same metric names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+Status = Literal["theorem", "replica", "heuristic", "conjecture"]
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: arrays become lists, NaN and infinity become None or text."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return plain(np.asarray(value).tolist())
+    if isinstance(value, float):
+        if np.isnan(value):
+            return None
+        if np.isinf(value):
+            return "inf" if value > 0 else "-inf"
+        return value
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return str(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A simulation: each metric is an array whose first axis is the seed."""
+
+    learner: str
+    settings: Mapping[str, Any]
+    metrics: Mapping[str, np.ndarray]
+    notes: Sequence[str] = ()
+    seconds: float = float("nan")
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def mean(self, name: str) -> np.ndarray:
+        """Mean of a metric over the seeds."""
+        return np.mean(self.metrics[name], axis=0)
+
+    def sem(self, name: str) -> np.ndarray:
+        """Standard error of that mean (NaN for one seed)."""
+        values = self.metrics[name]
+        if len(values) < 2:
+            return np.full(values.shape[1:], np.nan)
+        return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``simulate --json`` prints."""
+        return plain(
+            {
+                "learner": self.learner,
+                "settings": dict(self.settings),
+                "metrics": {
+                    name: {"mean": self.mean(name), "sem": self.sem(name), "values": values}
+                    for name, values in self.metrics.items()
+                },
+                "notes": list(self.notes),
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """A theory's answer: each metric is a number, or an array over steps or over a sweep."""
+
+    learner: str
+    settings: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+    status: Status
+    references: Sequence[str]
+    notes: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``predict --json`` prints."""
+        return plain(
+            {
+                "learner": self.learner,
+                "settings": dict(self.settings),
+                "metrics": dict(self.metrics),
+                "status": self.status,
+                "references": list(self.references),
+                "notes": list(self.notes),
+            }
+        )

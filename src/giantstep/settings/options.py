@@ -1,0 +1,99 @@
+"""Fields of a settings class that also are command-line options: one declaration for both."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from giantstep.errors import SettingsError
+from giantstep.settings.sizes import Size
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    kind: type = str,
+    choices: Sequence[str] | None = None,
+    low: float | None = None,
+    above: float | None = None,
+) -> Any:
+    """A field with its help text and its range.
+
+    ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
+    allowed, ``above`` a bound that is itself excluded. A default of None makes it optional.
+    """
+    metadata = {"help": help, "kind": kind, "choices": choices, "low": low, "above": above}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def flag(name: str) -> str:
+    """The command-line spelling of a field name."""
+    return "--" + name.replace("_", "-")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Base of every learner's settings: checks each field against its declaration."""
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            if field.metadata:
+                object.__setattr__(self, field.name, _checked(field, getattr(self, field.name)))
+        self.check()
+
+    def check(self) -> None:
+        """Rules that tie several fields together; raise :class:`SettingsError`."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as plain values; sizes as text."""
+        return {
+            f.name: str(v) if isinstance(v := getattr(self, f.name), Size) else v
+            for f in dataclasses.fields(self)
+        }
+
+    def replace(self, **changes: Any) -> Any:
+        """The same settings with some fields changed, checked again."""
+        return dataclasses.replace(self, **changes)
+
+
+def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
+    rule, name = field.metadata, field.name
+    if value is None:
+        if field.default is None:
+            return None
+        raise SettingsError(f"{name} is missing: give {flag(name)} ({rule['help']})")
+    kind = rule["kind"]
+    if kind is Size:
+        return Size.parse(value, name)
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise SettingsError(f"{name} = {value!r} is neither true nor false")
+        return value
+    if kind in (int, float):
+        return _number(name, value, rule)
+    if callable(value) and not isinstance(value, str):
+        return value
+    if rule["choices"] is not None and value not in rule["choices"]:
+        raise SettingsError(f"{name} = {value!r} is unknown: use {' or '.join(rule['choices'])}")
+    return str(value)
+
+
+def _number(name: str, value: Any, rule: Any) -> int | float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise SettingsError(f"{name} = {value!r} is not a number") from None
+    if isinstance(value, bool):
+        raise SettingsError(f"{name} = {value!r} is not a number")
+    if math.isnan(number):
+        raise SettingsError(f"{name} = {value!r} is not a number")
+    if rule["kind"] is int and not number.is_integer():
+        raise SettingsError(f"{name} = {value!r} is not a whole number")
+    if rule["low"] is not None and number < rule["low"]:
+        raise SettingsError(f"{name} = {value!r} is too small: it must be at least {rule['low']}")
+    if rule["above"] is not None and number <= rule["above"]:
+        raise SettingsError(f"{name} = {value!r} is too small: it must be above {rule['above']}")
+    return rule["kind"](number)

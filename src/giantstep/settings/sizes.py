@@ -1,0 +1,79 @@
+"""Sizes written in the dimension d: ``4d``, ``d^1.5``, ``0.5*d^2``, ``4096``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from giantstep.errors import SettingsError
+
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_SIZE = re.compile(
+    rf"^(?P<coefficient>{_NUMBER})?\s*\*?\s*(?P<dim>d(?:\s*(?:\^|\*\*)\s*(?P<power>-?{_NUMBER}))?)?$"
+)
+
+
+@dataclass(frozen=True)
+class Size:
+    """``coefficient * d**power``: a size that scales with the dimension, or a plain number."""
+
+    coefficient: float
+    power: float = 0.0
+
+    @classmethod
+    def parse(cls, given: Size | str | float, name: str = "size") -> Size:
+        """Read a size; ``name`` is the argument that an error message blames.
+
+        >>> Size.parse("0.5d^2")
+        Size(coefficient=0.5, power=2.0)
+        """
+        if isinstance(given, Size):
+            return given
+        remedy = "give a positive number, or an expression in d such as 4d, d^1.5 or 0.5*d^2"
+        if isinstance(given, bool):
+            raise SettingsError(f"{name} = {given!r} is not a size: {remedy}")
+        if isinstance(given, int | float):
+            size = cls(float(given))
+        else:
+            match = _SIZE.match(str(given).strip())
+            if not match or not str(given).strip() or len(str(given)) > 100:
+                raise SettingsError(f"{name} = {str(given)[:60]!r} is not a size: {remedy}")
+            power = float(match["power"]) if match["power"] else float(bool(match["dim"]))
+            size = cls(float(match["coefficient"] or 1.0), power)
+        if not (math.isfinite(size.coefficient) and size.coefficient > 0):
+            raise SettingsError(f"{name} = {given!r} is not positive and finite: {remedy}")
+        if abs(size.power) > 100:
+            raise SettingsError(f"{name} = {given!r} has a power beyond 100: {remedy}")
+        return size
+
+    def at(self, dim: float) -> float:
+        """The value at dimension ``dim``."""
+        return self.coefficient * float(dim) ** self.power
+
+    def count(self, dim: int, name: str = "size") -> int:
+        """The value at ``dim`` rounded to a whole number of at least one."""
+        value = self.at(dim)
+        if not math.isfinite(value) or value > 1e18:
+            raise SettingsError(f"{name} = {self} is {value:.3g} at d = {dim}: too large")
+        if round(value) < 1:
+            raise SettingsError(
+                f"{name} = {self} is {value:.3g} at d = {dim}: it must be at least 1"
+            )
+        return round(value)
+
+    def ratio(self, name: str = "size") -> float:
+        """The coefficient of d, for theories in which the size is proportional to d."""
+        if self.power != 1.0:
+            raise SettingsError(
+                f"{name} = {self} is not proportional to d, which this theory needs: "
+                f"write it as a multiple of d, such as 2d"
+            )
+        return self.coefficient
+
+    def __str__(self) -> str:
+        number = f"{self.coefficient:.12g}"
+        if self.power == 0:
+            return number
+        dim = "d" if self.power == 1 else f"d^{self.power:.12g}"
+        return dim if self.coefficient == 1 else number + ("" if self.power == 1 else "*") + dim

@@ -1,0 +1,20 @@
+"""What every test runs under: strict JAX promotion, and shapes checked at each public call."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+# One thread for each test process: two processes share two cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
+os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
+os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
+
+from jaxtyping import install_import_hook
+
+sys.path.insert(0, str(Path(__file__).parent))
+ROOMS = ("numerics", "targets", "networks", "measures", "channels", "learners", "theory")
+install_import_hook([f"giantstep.{room}" for room in ROOMS], "shape_checks.check")
