@@ -1,0 +1,1 @@
+"""What learns: networks and their activations."""

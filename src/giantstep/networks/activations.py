@@ -1,0 +1,155 @@
+"""Activations by name, as an expression in z, or as any JAX function, with their moments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from giantstep.errors import SettingsError, TargetError
+from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import split_gaussian
+
+#: Names that the expression language does not have itself, or that need an argument.
+NAMED = {
+    "erf2": "erf(z/sqrt(2))",
+    "identity": "z",
+    **{
+        name: f"{name}(z)"
+        for name in (
+            *("relu", "tanh", "erf", "sigmoid", "gelu", "softplus", "sin", "cos", "sign", "abs"),
+            *(f"He{k}" for k in range(1, 21)),
+        )
+    },
+}
+
+
+class Activation:
+    """A function of one variable, its derivative, and its Gaussian moments.
+
+    ``numpy`` and ``jax`` evaluate it elementwise on arrays of any shape; ``derivative`` is the
+    JAX derivative (0 at the jumps of `sign`, one of the one-sided values at a kink).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        numpy: Callable[[Any], Any],
+        jax: Callable[[Any], Any],
+        kinks: tuple[float, ...] = (),
+    ) -> None:
+        self.name = name
+        self.numpy = numpy
+        self.jax = jax
+        self.kinks = kinks
+
+    def __repr__(self) -> str:
+        return f"Activation({self.name!r})"
+
+    def shifted(self, bias: float) -> Activation:
+        """The activation of a neuron with a bias: z -> sigma(z + bias)."""
+        if bias == 0:
+            return self
+        return Activation(
+            f"{self.name} shifted by {bias:.6g}",
+            lambda z: self.numpy(z + bias),
+            lambda z: self.jax(z + bias),
+            tuple(kink - bias for kink in self.kinks),
+        )
+
+    def derivative(self, z: Any) -> Any:
+        """sigma'(z) in JAX, elementwise."""
+        import jax
+        import jax.numpy as jnp
+
+        return jax.jvp(self.jax, (z,), (jnp.ones_like(z),))[1]
+
+    def numpy_derivative(self, z: np.ndarray) -> np.ndarray:
+        """sigma'(z) in float64, elementwise."""
+        with float64():
+            return np.asarray(self.derivative(np.asarray(z, dtype=np.float64)))
+
+    @functools.cached_property
+    def _rule(self) -> tuple[np.ndarray, np.ndarray]:
+        # Panels of half a standard deviation resolve sharp smooth functions such as sin(9 z).
+        return split_gaussian(self.kinks, panel_order=24, cutoff=11.0, panel_length=0.5)
+
+    def _mean(self, values: np.ndarray) -> float:
+        moment = float(self._rule[1] @ values)
+        if not np.isfinite(moment):
+            raise SettingsError(f"activation = {self.name!r} has no finite Gaussian moments")
+        return moment
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019 - an activation lives as long as the process
+    def hermite(self, degree: int = 8) -> np.ndarray:
+        """mu_k = E[sigma(z) He_k(z)] for k = 0..degree.
+
+        >>> [round(float(mu), 6) + 0.0 for mu in activation("relu").hermite(3)]
+        [0.398942, 0.5, 0.398942, 0.0]
+        """
+        nodes, _ = self._rule
+        values = self.numpy(nodes)
+        moments, previous, current = [], np.zeros_like(nodes), np.ones_like(nodes)
+        for k in range(degree + 1):
+            moments.append(self._mean(values * current))
+            previous, current = current, nodes * current - k * previous
+        result = np.array(moments)
+        result[np.abs(result) < 1e-13 * np.sqrt(max(self.second_moment, 1e-300))] = 0.0
+        result.setflags(write=False)
+        return result
+
+    @functools.cached_property
+    def second_moment(self) -> float:
+        """E[sigma(z)^2]."""
+        return self._mean(self.numpy(self._rule[0]) ** 2)
+
+    @functools.cached_property
+    def derivative_second_moment(self) -> float:
+        """E[sigma'(z)^2]."""
+        return self._mean(self.numpy_derivative(self._rule[0]) ** 2)
+
+    @property
+    def mu_star_squared(self) -> float:
+        """mu_*^2 = E[sigma^2] - mu_0^2 - mu_1^2, what Gaussian equivalence calls noise."""
+        mu = self.hermite(1)
+        return max(self.second_moment - float(mu @ mu), 0.0)
+
+
+@functools.lru_cache(maxsize=128)
+def _from_text(text: str) -> Activation:
+    from giantstep.targets import parse_function
+
+    try:
+        function = parse_function(NAMED.get(text, text), variable="z")
+    except TargetError as error:
+        raise SettingsError(
+            f"activation = {text[:60]!r} is unknown: use one of {', '.join(list(NAMED)[:12])}, "
+            f"He1..He20, or an expression in z such as relu(z-1) ({error})"
+        ) from None
+    return Activation(text, function.numpy, function.jax, function.kinks)
+
+
+def _from_callable(function: Callable[[Any], Any]) -> Activation:
+    def numpy(z: np.ndarray) -> np.ndarray:
+        with float64():
+            return np.asarray(function(np.asarray(z, dtype=np.float64)))
+
+    # Kinks of an arbitrary function are unknown; most activations have theirs at the origin.
+    return Activation(getattr(function, "__name__", "custom"), numpy, function, (0.0,))
+
+
+def activation(given: Any) -> Activation:
+    """The activation of that name, of that expression in z, or of that JAX function.
+
+    >>> round(activation("erf2").second_moment, 12) == round(1 / 3, 12)
+    True
+    """
+    if isinstance(given, Activation):
+        return given
+    if isinstance(given, str):
+        return _from_text(given.strip())
+    if callable(given):
+        return _from_callable(given)
+    raise SettingsError(f"activation = {given!r}: give a name, an expression in z or a function")

@@ -1,0 +1,64 @@
+"""Probabilists' Hermite polynomials: values, Gaussian primitives, multi-indices."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+MultiIndex = tuple[int, ...]
+
+
+def hermite_values(x: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:
+    """He_0(x), ..., He_degree(x), the degree running along the first axis.
+
+    >>> hermite_values(np.array([2.0]), 3).ravel().tolist()
+    [1.0, 2.0, 3.0, 2.0]
+    """
+    values = np.empty((degree + 1, *np.shape(x)))
+    values[0] = 1.0
+    if degree > 0:
+        values[1] = x
+    for k in range(1, degree):
+        values[k + 1] = x * values[k] - k * values[k - 1]
+    return values
+
+
+def hermite_primitives(z: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:
+    """The integrals of He_k times the Gaussian density from minus infinity to z, k = 0..degree.
+
+    They are Phi(z) for k = 0 and -He_{k-1}(z) phi(z) for k >= 1.
+
+    >>> float(hermite_primitives(np.array(0.0), 2)[1].round(6))
+    -0.398942
+    """
+    from scipy.special import ndtr
+
+    primitives = np.empty((degree + 1, *np.shape(z)))
+    primitives[0] = ndtr(z)
+    if degree > 0:
+        density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+        primitives[1:] = -hermite_values(z, degree - 1) * density
+    return primitives
+
+
+@functools.lru_cache(maxsize=64)
+def multi_indices(rank: int, degree: int) -> tuple[MultiIndex, ...]:
+    """All (j_1, ..., j_rank) with j_1 + ... + j_rank <= degree, the lower totals first.
+
+    >>> multi_indices(2, 1)
+    ((0, 0), (1, 0), (0, 1))
+    """
+    found = []
+    for total in range(degree + 1):
+        for slots in itertools.combinations_with_replacement(range(rank), total):
+            found.append(tuple(slots.count(axis) for axis in range(rank)))
+    return tuple(found)
+
+
+def factorial(index: MultiIndex) -> int:
+    """j! = j_1! j_2! ... of a multi-index."""
+    return math.prod(math.factorial(j) for j in index)

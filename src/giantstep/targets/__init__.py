@@ -1,0 +1,34 @@
+"""What is to be learned: functions g of a few latent directions h1..hr.
+
+>>> from giantstep.targets import Target
+>>> g = Target("h1 + He3(h1)*h2")
+>>> g.rank, g.is_polynomial, g.kinks
+(2, True, ((), ()))
+
+**The language.** Directions ``h1``..``h20`` (``h`` alone is ``h1``), noises inside the label
+``z1``..``z20``, numbers, ``pi``, ``+ - * /``, powers ``**`` or ``^``, parentheses, bars
+``|h1|``, comparisons ``< <= > >=`` that are 1 or 0, the Hermite polynomials ``He(k, e)`` or
+``He2(e)``..``He20(e)``, and the functions ``sign step relu abs min max tanh erf sigmoid softplus
+gelu sin cos exp log sqrt Phi``. ``step(x)`` is 1 for x > 0 and else 0, ``sign(0)`` is 0, ``gelu``
+is x Phi(x), ``Phi`` the standard normal distribution function. Text is parsed into our own tree;
+nothing is ever run as Python.
+
+**A function of one variable**, such as an activation, is the same thing with another name for
+its variable: ``parse_function("relu(z - 1)")`` has ``numpy``, ``jax`` and ``kinks`` as a target
+has, on arrays of any shape.
+
+**From text to target.** ``parser`` (text to tree), ``normal`` with ``polynomial``,
+``generators`` and ``arithmetic`` (normal form, so that equal targets have equal text),
+``printing`` (text, LaTeX), ``evaluate`` and ``symbolic`` (numpy, JAX, SymPy), ``kinks``,
+``labels``, ``integrability`` with ``singularities`` and ``magnitude`` (is E[g^2] finite), and
+``reading``, which calls them in order. ``catalogue`` has the named targets.
+
+**Families.** Targets that no expression in a few directions can state, parities of hypercube
+inputs and trees of depth two, belong in ``families``: one frozen class each, with the members
+of :class:`Target` that make sense for it and a ``to_json`` of ``{"family": NAME, ...}``.
+"""
+
+from giantstep.targets.catalogue import Entry, catalogue
+from giantstep.targets.expression import ScalarFunction, Target, parse_function, target
+
+__all__ = ["Entry", "ScalarFunction", "Target", "catalogue", "parse_function", "target"]

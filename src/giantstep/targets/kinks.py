@@ -1,0 +1,132 @@
+"""Where a target is not smooth: the points at which a quadrature must split its panels."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from giantstep.targets.evaluate import NUMPY, evaluate
+from giantstep.targets.language import FUNCTIONS
+from giantstep.targets.normal import normal_form
+from giantstep.targets.polynomial import Monomial, Polynomial, add, scaled, to_tree
+from giantstep.targets.singularities import vanishes_somewhere
+from giantstep.targets.tree import Call, Node, Power, variables, walk
+
+#: Kinks are looked for between -CUTOFF and CUTOFF, on a grid that avoids round numbers.
+CUTOFF = 9.0
+_GRID = np.linspace(-CUTOFF, CUTOFF, 4000)
+
+
+@dataclass(frozen=True)
+class Kinks:
+    """Positions on each axis, and whether that is all of them."""
+
+    positions: dict[str, tuple[float, ...]]
+    aligned: bool
+
+
+def find_kinks(tree: Node, names: Sequence[str]) -> Kinks:
+    """The kinks, jumps and integrable poles of a tree in normal form."""
+    found: dict[str, set[float]] = {name: set() for name in names}
+    aligned = True
+    for argument, may_touch in _sources(tree):
+        for factor in _separated(argument):
+            node = to_tree(factor)
+            inside = sorted(variables(node))
+            if len(inside) == 1:
+                found[inside[0]].update(_roots(node, inside[0], may_touch))
+            elif inside and vanishes_somewhere(node, inside):
+                aligned = False
+    return Kinks({name: _distinct(found[name]) for name in names}, aligned)
+
+
+def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
+    """Expressions at whose zeros the tree is not smooth; and whether touching zero is enough."""
+    for part in set(walk(tree)):
+        match part:
+            case Call("min" | "max", arguments):
+                for first, second in itertools.combinations(map(normal_form, arguments), 2):
+                    yield add(first, scaled(second, Fraction(-1))), False
+            case Call(function, (argument,)) if FUNCTIONS[function].kink:
+                yield normal_form(argument), False
+            case Call("log", (base,)):
+                yield normal_form(base), True
+            case Power(base, exponent) if exponent < 0 or exponent.denominator > 1:
+                yield normal_form(base), True
+
+
+def _separated(polynomial: Polynomial) -> Iterator[Polynomial]:
+    """Factors of one variable each, as far as they split off, then the rest."""
+    names = {name for monomial in polynomial for g, _ in monomial for name in variables(g.node)}
+    for name in sorted(names):
+        factors = _split_off(polynomial, name)
+        if factors is not None:
+            yield factors[0]
+            polynomial = factors[1]
+    yield polynomial
+
+
+def _split_off(polynomial: Polynomial, name: str) -> tuple[Polynomial, Polynomial] | None:
+    """p(h) = q(h_name) * rest(h), if the table of its coefficients has rank one."""
+    table: dict[Monomial, Polynomial] = {}
+    for monomial, coefficient in polynomial.items():
+        own = tuple((g, n) for g, n in monomial if name in variables(g.node))
+        if any(len(variables(g.node)) > 1 for g, _ in own):
+            return None
+        rest = tuple((g, n) for g, n in monomial if name not in variables(g.node))
+        table.setdefault(own, {})[rest] = coefficient
+    first = next(iter(table.values()))
+    pivot, value = next(iter(first.items()))
+    ratios = {own: row.get(pivot, Fraction(0)) / value for own, row in table.items()}
+    if all(row == scaled(first, ratios[own]) for own, row in table.items()):
+        return ratios, first
+    return None
+
+
+def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
+    """The sign changes of a function of one variable; if asked, also where it touches zero."""
+    values = _values(node, name, _GRID)
+    before = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+    low, high = _GRID[before], _GRID[before + 1]
+    for _ in range(55):
+        middle = (low + high) / 2
+        same = np.sign(_values(node, name, middle)) == np.sign(values[before])
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    crossings = [_rounded(x) for x in (low + high) / 2]
+    return crossings + (_touching(node, name, np.abs(values)) if may_touch else [])
+
+
+def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
+    lowest = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]))
+    low, high = _GRID[lowest], _GRID[lowest + 2]
+    for _ in range(60):
+        first, second = (2 * low + high) / 3, (low + 2 * high) / 3
+        left = np.abs(_values(node, name, first)) < np.abs(_values(node, name, second))
+        low, high = np.where(left, low, first), np.where(left, second, high)
+    position = (low + high) / 2
+    # A minimum is only known to the square root of the rounding error.
+    zero = np.abs(_values(node, name, position)) < 1e-12
+    return [_rounded(x, 1e-7) for x in position[zero]]
+
+
+def _values(node: Node, name: str, x: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
+
+
+def _rounded(x: float, error: float = 1e-9) -> float:
+    """The nearby short decimal, if the root is one up to rounding errors."""
+    short = round(float(x), 6)
+    return short + 0.0 if abs(short - x) < error else float(x)
+
+
+def _distinct(positions: set[float]) -> tuple[float, ...]:
+    kept: list[float] = []
+    for position in sorted(positions):
+        if not kept or position - kept[-1] > 1e-9:
+            kept.append(position)
+    return tuple(kept)

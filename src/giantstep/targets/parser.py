@@ -1,0 +1,286 @@
+"""From text to tree: a tokeniser and a Pratt parser. Nothing is ever evaluated as Python."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn
+
+from giantstep.errors import TargetError
+from giantstep.targets.language import (
+    FUNCTIONS,
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_HERMITE,
+    MAX_INDEX,
+    MAX_NUMBER,
+    SPELLINGS,
+)
+from giantstep.targets.tree import (
+    Call,
+    Exponential,
+    Hermite,
+    Node,
+    Number,
+    Pi,
+    Power,
+    Product,
+    Sum,
+    Variable,
+)
+
+_TOKEN = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<symbol>\*\*|<=|>=|[-+*/^(),|<>])"
+)
+_DIRECTIONS = frozenset(f"{letter}{i}" for letter in "hz" for i in range(1, MAX_INDEX + 1))
+
+COMPARISON, ADDITION, MULTIPLICATION, SIGN, POWER = 10, 20, 30, 40, 50
+_BINDING = {
+    **dict.fromkeys(("<", "<=", ">", ">="), COMPARISON),
+    **dict.fromkeys(("+", "-"), ADDITION),
+    **dict.fromkeys(("*", "/"), MULTIPLICATION),
+    **dict.fromkeys(("**", "^"), POWER),
+}
+_MINUS_ONE = Number(Fraction(-1))
+_ONE = Number(Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the text: ``kind`` is number, name, symbol or end."""
+
+    kind: str
+    text: str
+    start: int
+
+
+def parse(text: str, *, variable: str | None = None, noun: str = "target") -> Node:
+    """Read an expression in h1.. and z1.., or in one named variable.
+
+    >>> parse("2*h1")
+    Product(factors=(Number(value=Fraction(2, 1)), Variable(name='h1')))
+    """
+    return _Parser(text, variable, noun).whole()
+
+
+def quoted(text: str) -> str:
+    """The text on one line, in quotes, shortened in the middle if it is long."""
+    shown = text if len(text) <= 60 else f"{text[:40]}...{text[-15:]}"
+    return ascii(shown)
+
+
+class _Parser:
+    def __init__(self, text: str, variable: str | None, noun: str):
+        self.text, self.variable, self.noun = text, variable, noun
+        self.example = variable or "h1"
+        self.depth = 0
+        if len(text) > MAX_CHARACTERS:
+            self.fail(f"it is too long, {len(text)} characters; at most {MAX_CHARACTERS} are read")
+        if not text.strip():
+            self.fail(f"it is empty: write an expression such as {self.example} + He3(h1)*h2")
+        self.tokens = self.tokenise()
+        self.position = 0
+
+    def fail(self, problem: str, token: Token | None = None) -> NoReturn:
+        place = f" (character {token.start + 1})" if token else ""
+        raise TargetError(f"{self.noun} {quoted(self.text)}: {problem}{place}")
+
+    def tokenise(self) -> list[Token]:
+        tokens, start = [], 0
+        while start < len(self.text):
+            match = _TOKEN.match(self.text, start)
+            if match is None:
+                character = self.text[start]
+                name = ascii(character) if character.isprintable() else f"U+{ord(character):04X}"
+                self.fail(f"the character {name} is not part of the language (number {start + 1})")
+            if match.lastgroup != "space":
+                tokens.append(Token(str(match.lastgroup), match.group(), start))
+            start = match.end()
+        return [*tokens, Token("end", "", start)]
+
+    @property
+    def current(self) -> Token:
+        return self.tokens[self.position]
+
+    def advance(self) -> Token:
+        token = self.current
+        self.position += 1
+        return token
+
+    def expect(self, symbol: str, opened: Token) -> None:
+        if self.current.kind == "symbol" and self.current.text == symbol:
+            self.advance()
+        elif self.current.kind == "end":
+            name = "bar" if symbol == "|" else "parenthesis"
+            self.fail(f"the {name} {opened.text!r} is never closed", opened)
+        else:
+            self.fail(self.misplaced(self.current), self.current)
+
+    def misplaced(self, token: Token) -> str:
+        if token.text in {")", ","}:
+            return f"{token.text!r} has no opening parenthesis"
+        before = self.tokens[self.position - 1].text
+        return f"an operator is missing between {before!r} and {token.text!r}: write 2*h1, not 2h1"
+
+    def whole(self) -> Node:
+        node = self.expression(0)
+        if self.current.kind != "end":
+            self.fail(self.misplaced(self.current), self.current)
+        return node
+
+    def expression(self, binding: int) -> Node:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            self.fail(f"it is nested more than {MAX_DEPTH} deep")
+        left = self.operand()
+        while (power := _BINDING.get(self.current.text, 0)) > binding:
+            operator = self.advance()
+            # Powers associate to the right, everything else to the left.
+            right = self.expression(power - 1 if power == POWER else power)
+            left = self.combine(operator, left, right)
+            if power == COMPARISON and _BINDING.get(self.current.text) == COMPARISON:
+                self.fail("comparisons cannot be chained: write (0 < h1)*(h1 < 1)", self.current)
+        self.depth -= 1
+        return left
+
+    def combine(self, operator: Token, left: Node, right: Node) -> Node:
+        match operator.text:
+            case "+":
+                return _sum(left, right)
+            case "-":
+                return _sum(left, _negative(right))
+            case "*":
+                return _product(left, right)
+            case "/":
+                return _product(left, Power(right, Fraction(-1)))
+            case "<":
+                return Call("step", (_sum(right, _negative(left)),))
+            case ">":
+                return Call("step", (_sum(left, _negative(right)),))
+            case "<=":
+                return _sum(_ONE, _negative(Call("step", (_sum(left, _negative(right)),))))
+            case ">=":
+                return _sum(_ONE, _negative(Call("step", (_sum(right, _negative(left)),))))
+        return Exponential(left, right)
+
+    def operand(self) -> Node:
+        token = self.advance()
+        match token.kind, token.text:
+            case "number", _:
+                return self.number(token)
+            case "name", _:
+                return self.name(token)
+            case "symbol", "(":
+                inside = self.expression(0)
+                self.expect(")", token)
+                return inside
+            case "symbol", "|":
+                inside = self.expression(0)
+                self.expect("|", token)
+                return Call("abs", (inside,))
+            case "symbol", "-":
+                return _negative(self.expression(SIGN))
+            case "symbol", "+":
+                return self.expression(SIGN)
+            case "end", _:
+                self.fail(
+                    f"it ends where a number, a variable such as {self.example} or '(' must be"
+                )
+        self.fail(f"a number, a variable or '(' must stand before {token.text!r}", token)
+
+    def number(self, token: Token) -> Node:
+        size = float(token.text) if len(token.text) <= MAX_DIGITS else math.inf
+        zero = not re.search("[1-9]", re.split("[eE]", token.text)[0])
+        if not ((zero and size == 0) or 1 / MAX_NUMBER <= size <= MAX_NUMBER):
+            self.fail(
+                f"the number {quoted(token.text)} is too long, or not between "
+                f"{1 / MAX_NUMBER:g} and {MAX_NUMBER:g}",
+                token,
+            )
+        return Number(Fraction(0) if zero else Fraction(token.text))
+
+    def name(self, token: Token) -> Node:
+        name = token.text
+        called = self.current.kind == "symbol" and self.current.text == "("
+        if name in FUNCTIONS or name in SPELLINGS:
+            if not called:
+                example = f"He(3, {self.example})" if name == "He" else f"{name}({self.example})"
+                self.fail(f"{name} is a function: write {example}", token)
+            return self.call(token)
+        node = Pi() if name == "pi" else self.resolve(token)
+        if called:
+            self.fail(f"{name} is not a function: write {name}*(...)", token)
+        return node
+
+    def resolve(self, token: Token) -> Node:
+        name = token.text
+        if self.variable is not None:
+            if name == self.variable:
+                return Variable(name)
+            self.unknown(token, (self.variable,))
+        if name == "h":
+            return Variable("h1")
+        if name not in _DIRECTIONS:
+            self.unknown(token, ("h1", "h2", "z1"))
+        return Variable(name)
+
+    def unknown(self, token: Token, names: tuple[str, ...]) -> NoReturn:
+        if re.fullmatch("He[0-9]+", token.text):
+            self.fail(f"Hermite polynomials end at He{MAX_HERMITE}, not {token.text}", token)
+        if self.variable is None and (match := re.fullmatch("([hz])[0-9]*", token.text)):
+            letter = match[1]
+            self.fail(f"write {letter}1 to {letter}{MAX_INDEX}, not {token.text}", token)
+        known = {name.lower(): name for name in (*FUNCTIONS, *SPELLINGS, "pi", *names)}
+        near = difflib.get_close_matches(token.text.lower(), known, n=1, cutoff=0.5)
+        language = f"the language has {' '.join((*names, 'pi', *FUNCTIONS, 'sqrt'))}, He2 to He20"
+        hint = f"did you mean {known[near[0]]}?" if near else language
+        self.fail(f"the name {quoted(token.text)} is unknown: {hint}", token)
+
+    def call(self, token: Token) -> Node:
+        opened = self.advance()
+        arguments = [self.expression(0)]
+        while self.current.text == ",":
+            self.advance()
+            arguments.append(self.expression(0))
+        self.expect(")", opened)
+        name, count = token.text, len(arguments)
+        many = name in FUNCTIONS and FUNCTIONS[name].many_arguments
+        wanted = 2 if many or name == "He" else 1
+        if count < wanted or (count > wanted and not many):
+            more = " or more" if many else ""
+            self.fail(f"{name} takes {wanted}{more} argument(s), not {count}", token)
+        if name == "He":
+            return Hermite(self.degree(arguments[0], token), arguments[1])
+        if name == "sqrt":
+            return Power(arguments[0], Fraction(1, 2))
+        if name in FUNCTIONS:
+            return Call(name, tuple(arguments))
+        return Hermite(int(name.removeprefix("He")), arguments[0])
+
+    def degree(self, node: Node, token: Token) -> int:
+        if isinstance(node, Number) and node.value in range(MAX_HERMITE + 1):
+            return int(node.value)
+        self.fail(
+            f"the degree k in He(k, ...) must be a whole number from 0 to {MAX_HERMITE}", token
+        )
+
+
+def _sum(left: Node, right: Node) -> Node:
+    terms = left.terms if isinstance(left, Sum) else (left,)
+    return Sum((*terms, right))
+
+
+def _product(left: Node, right: Node) -> Node:
+    factors = left.factors if isinstance(left, Product) else (left,)
+    return Product((*factors, right))
+
+
+def _negative(node: Node) -> Node:
+    return Product((_MINUS_ONE, node))

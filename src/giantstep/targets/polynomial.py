@@ -1,0 +1,265 @@
+"""Polynomials with rational coefficients over generators: the normal form's arithmetic.
+
+A generator is whatever cannot be expanded: a variable, pi, a function of a normal form, a sum
+in parentheses. Generators are the same when their canonical texts are. A polynomial is written
+in monomials or in Hermite polynomials, whichever takes fewer terms.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from giantstep.targets.language import MAX_CHARACTERS, MAX_EXPONENT, MAX_HERMITE, MAX_NUMBER
+from giantstep.targets.printing import to_text
+from giantstep.targets.tree import (
+    Call,
+    Hermite,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    variables,
+)
+
+#: Products and powers are multiplied out up to this many monomials ...
+MAX_EXPANSION = 100
+#: ... and stay multiplied out if they can be written with this many terms.
+MAX_TERMS = 40
+#: Coefficients longer than this are rounded to float64: in arithmetic, and when written.
+MAX_BITS, MAX_WRITTEN_BITS = 400, 110
+#: Functions whose products and powers simplify, see :mod:`giantstep.targets.arithmetic`.
+LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
+
+
+TOO_LONG = f"written out it has more than {MAX_CHARACTERS} characters"
+
+
+class Unusable(Exception):
+    """Why an expression has no normal form; becomes a ``TargetError`` that quotes the text."""
+
+
+def natural(text: str) -> tuple[str | int, ...]:
+    """A sorting key that puts h2 before h10."""
+    pieces = re.split(r"(\d+)", text)
+    return tuple(int(piece) if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Generator:
+    """An atom of the normal form. ``parts`` are the normal forms it was made from.
+
+    A group is a polynomial in parentheses: multiplying it out would be too long.
+    """
+
+    node: Node
+    parts: tuple[Polynomial, ...] = ()
+    is_group: bool = False
+    text: str = field(init=False)
+    order: tuple[Any, ...] = field(init=False)
+    constant: bool = field(init=False)
+    has_laws: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        names, text = variables(self.node), to_text(self.node)
+        if len(text) > MAX_CHARACTERS:
+            raise Unusable(TOO_LONG)
+        rank = 0 if not names else 1 if isinstance(self.node, Variable) else 2
+        lawful = isinstance(self.node, Call) and self.node.function in LAWFUL_FUNCTIONS
+        object.__setattr__(self, "text", text)
+        object.__setattr__(self, "constant", not names)
+        object.__setattr__(self, "has_laws", lawful or isinstance(self.node, Power))
+        object.__setattr__(self, "order", (rank, sorted(map(natural, names)), natural(text)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Generator) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+#: Generators with their non-zero exponents, in canonical order.
+Monomial = tuple[tuple[Generator, int], ...]
+Polynomial = dict[Monomial, Fraction]
+
+
+def constant(value: Fraction | int) -> Polynomial:
+    """A rational number as a polynomial."""
+    return {(): Fraction(value)} if value else {}
+
+
+def generator(node: Node, *parts: Polynomial) -> Polynomial:
+    """A generator as a polynomial."""
+    return {((Generator(node, parts), 1),): Fraction(1)}
+
+
+def rational(polynomial: Polynomial) -> Fraction | None:
+    """The value of a polynomial that is a rational number, else None."""
+    if not polynomial:
+        return Fraction(0)
+    return polynomial.get(()) if len(polynomial) == 1 else None
+
+
+def is_constant(polynomial: Polynomial) -> bool:
+    """Whether no generator depends on a variable."""
+    return all(g.constant for monomial in polynomial for g, _ in monomial)
+
+
+def checked(value: Fraction) -> Fraction:
+    """The coefficient, rounded if it is very long, refused if it is out of range."""
+    if _bits(value) > MAX_BITS // 2:
+        numerator, denominator = abs(value.numerator), value.denominator
+        if numerator > MAX_NUMBER * denominator or numerator * MAX_NUMBER < denominator:
+            raise Unusable(f"a constant in it is not between {1 / MAX_NUMBER:g} and {MAX_NUMBER:g}")
+    return value if _bits(value) <= MAX_BITS else _rounded(value)
+
+
+def _bits(value: Fraction) -> int:
+    return value.numerator.bit_length() + value.denominator.bit_length()
+
+
+def _rounded(value: Fraction) -> Fraction:
+    return Fraction(repr(float(value)))
+
+
+def add(*polynomials: Polynomial) -> Polynomial:
+    """The sum."""
+    total: Polynomial = {}
+    for polynomial in polynomials:
+        for monomial, coefficient in polynomial.items():
+            total[monomial] = total.get(monomial, Fraction(0)) + coefficient
+    return {monomial: checked(c) for monomial, c in total.items() if c}
+
+
+def scaled(polynomial: Polynomial, factor: Fraction) -> Polynomial:
+    """The polynomial times a number."""
+    if factor == 1:
+        return polynomial
+    return {m: checked(c * factor) for m, c in polynomial.items()} if factor else {}
+
+
+def monomial_of(exponents: dict[Generator, int]) -> Monomial:
+    """The monomial with these exponents."""
+    if any(abs(exponent) > MAX_EXPONENT for exponent in exponents.values()):
+        raise Unusable(f"an exponent in it is beyond {MAX_EXPONENT}")
+    present = [(g, e) for g, e in exponents.items() if e]
+    return tuple(sorted(present, key=lambda pair: pair[0].order))
+
+
+def ordered(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
+    """The terms in reading order: polynomials of the variables by degree, functions, number."""
+    return sorted(polynomial.items(), key=lambda term: _reading_order(term[0]))
+
+
+def _reading_order(monomial: Monomial) -> tuple[Any, ...]:
+    varying = tuple((g.order, -e) for g, e in monomial if not g.constant)
+    functions = any(g.order[0] == 2 for g, _ in monomial)
+    every = tuple((g.order, -e) for g, e in monomial)
+    return (not varying, functions, _degree(monomial), varying, every)
+
+
+def in_hermite(polynomial: Polynomial) -> Polynomial | None:
+    """The same polynomial in the Hermite basis: exponent k >= 2 now means He_k.
+
+    None if that gets longer on the way, or beyond the language's Hermite polynomials.
+
+    .. math:: x^n = \\sum_m \\frac{n!}{2^m m! (n-2m)!} He_{n-2m}(x)
+    """
+    longest = 2 * len(polynomial) + 20
+    powers = [(g, e) for m in polynomial for g, e in m if e >= 2 and not g.constant]
+    bases = {g for g, _ in powers}
+    if any(e > MAX_HERMITE for _, e in powers):
+        return None
+    for base in sorted(bases, key=lambda g: g.order):
+        converted: Polynomial = {}
+        for monomial, coefficient in polynomial.items():
+            n = max(next((e for g, e in monomial if g == base), 0), 0)
+            for m in range(n // 2 + 1):
+                weight = math.factorial(n) // (2**m * math.factorial(m) * math.factorial(n - 2 * m))
+                lowered = ((g, e - 2 * m if g == base else e) for g, e in monomial)
+                term = tuple(pair for pair in lowered if pair[1]) if m else monomial
+                converted[term] = converted.get(term, Fraction(0)) + coefficient * weight
+        polynomial = {monomial: c for monomial, c in converted.items() if c}
+        if len(polynomial) > longest:
+            return None
+    return polynomial
+
+
+def shortest(polynomial: Polynomial) -> tuple[Polynomial, bool]:
+    """The basis with fewer terms, and whether it is the Hermite one.
+
+    A tie goes to monomials up to degree 2; beyond, to the smaller coefficients, which also mean
+    less cancellation, and then to Hermite polynomials.
+    """
+    degree = max((sum(e for g, e in m if e > 0 and not g.constant) for m in polynomial), default=0)
+    if degree < 2:
+        return polynomial, False
+    hermite = in_hermite(polynomial)
+    if hermite is None:
+        return polynomial, False
+
+    if degree == 2:
+        shorter = len(hermite) < len(polynomial)
+    else:
+        shorter = _cost(hermite) <= _cost(polynomial)
+    return (hermite, True) if shorter else (polynomial, False)
+
+
+def _cost(basis: Polynomial) -> tuple[int, Fraction]:
+    return len(basis), sum((abs(c) for c in basis.values()), Fraction(0))
+
+
+def leading(polynomial: Polynomial) -> Fraction:
+    """The coefficient of the first of the terms of highest degree."""
+    terms = ordered(shortest(polynomial)[0])
+    return max(terms, key=lambda term: _degree(term[0]))[1]
+
+
+def _degree(monomial: Monomial) -> int:
+    return sum(e for g, e in monomial if not g.constant)
+
+
+def to_tree(polynomial: Polynomial) -> Node:
+    """The tree of a polynomial, in its shorter basis and in reading order."""
+    terms, hermite = shortest(polynomial)
+    if not terms:
+        return Number(Fraction(0))
+    in_order = ordered(terms)
+    if in_order[0][1] < 0 and in_order[-1][0] == () and in_order[-1][1] > 0:
+        in_order = [in_order[-1], *in_order[:-1]]
+    nodes = [_term(monomial, coefficient, hermite) for monomial, coefficient in in_order]
+    return nodes[0] if len(nodes) == 1 else Sum(tuple(nodes))
+
+
+def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
+    if _bits(coefficient) > MAX_WRITTEN_BITS:
+        coefficient = _rounded(coefficient)
+    factors: list[Node] = []
+    for base, exponent in monomial:
+        under_root = whole_under_root(base.node)
+        if under_root and exponent == 1 and coefficient.denominator % under_root == 0:
+            exponent, coefficient = -1, coefficient * under_root
+        if exponent == 1:
+            factors.append(base.node)
+        elif hermite and exponent > 1 and not base.constant:
+            factors.append(Hermite(exponent, base.node))
+        elif exponent == -1 and isinstance(base.node, Power):
+            factors.append(Power(base.node.base, -base.node.exponent))
+        else:
+            factors.append(Power(base.node, Fraction(exponent)))
+    if coefficient != 1 or not factors:
+        factors.insert(0, Number(coefficient))
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+
+def whole_under_root(node: Node) -> int:
+    """n if the node is the square root of a whole number n, else 0."""
+    match node:
+        case Power(Number(value), exponent) if exponent == Fraction(1, 2):
+            return int(value) if value.denominator == 1 else 0
+    return 0

@@ -1,0 +1,112 @@
+"""The expression tree: nine kinds of frozen node, and the ways to walk over them.
+
+Subtraction, division, negation and comparisons have no node of their own: the parser writes
+``a - b`` as ``a + (-1)*b``, ``a / b`` as ``a * b**(-1)``, ``a < b`` as ``step(b - a)`` and
+``a <= b`` as ``1 - step(a - b)``, with ``step(x)`` equal to 1 for ``x > 0`` and to 0 otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact rational number."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Pi:
+    """The constant pi."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A latent direction ``h1``, an in-label noise ``z1``, or the argument of a function."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A sum of two or more terms."""
+
+    terms: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product of two or more factors."""
+
+    factors: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """A base to a constant rational exponent."""
+
+    base: Node
+    exponent: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """A base to an exponent that is not a number; the normal form rewrites it with ``exp``."""
+
+    base: Node
+    exponent: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Hermite:
+    """The probabilists' Hermite polynomial of one degree."""
+
+    degree: int
+    argument: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A named function of one or more arguments."""
+
+    function: str
+    arguments: tuple[Node, ...]
+
+
+Node = Number | Pi | Variable | Sum | Product | Power | Exponential | Hermite | Call
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """The nodes directly below."""
+    match node:
+        case Sum(terms):
+            return terms
+        case Product(factors):
+            return factors
+        case Call(_, arguments):
+            return arguments
+        case Power(base, _):
+            return (base,)
+        case Exponential(base, exponent):
+            return (base, exponent)
+        case Hermite(_, argument):
+            return (argument,)
+    return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything below it, parents first."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(children(current))
+
+
+def variables(node: Node) -> frozenset[str]:
+    """The names of the variables that the node depends on."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Variable))

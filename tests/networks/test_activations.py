@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from giantstep.errors import SettingsError
+from giantstep.networks.activations import NAMED, activation
+
+
+def test_moments_in_closed_form() -> None:
+    relu, erf2, he3 = activation("relu"), activation("erf2"), activation("He3")
+    np.testing.assert_allclose(
+        relu.hermite(4),
+        [1 / np.sqrt(2 * np.pi), 0.5, 1 / np.sqrt(2 * np.pi), 0, -0.3989422804],
+        atol=1e-10,
+    )
+    assert relu.mu_star_squared == pytest.approx(0.25 - 1 / (2 * np.pi), abs=1e-12)
+    assert erf2.second_moment == pytest.approx(1 / 3, abs=1e-12)
+    assert erf2.hermite(1)[1] == pytest.approx(1 / np.sqrt(np.pi), abs=1e-12)
+    np.testing.assert_allclose(he3.hermite(4), [0, 0, 0, 6, 0], atol=1e-10)
+
+
+def test_published_constants() -> None:
+    tanh = activation("tanh")
+    variance = tanh.derivative_second_moment - tanh.hermite(1)[1] ** 2
+    # By 25-digit quadrature; the papers' code prints 0.605706 and 0.0975236.
+    assert tanh.hermite(1)[1] == pytest.approx(0.6057055096021588, abs=1e-13)
+    assert variance == pytest.approx(0.0975237380858573, abs=1e-13)
+
+
+@pytest.mark.parametrize("name", sorted(NAMED))
+def test_numpy_and_jax_agree_with_the_derivative(name: str) -> None:
+    sigma = activation(name)
+    z = np.linspace(-3.01, 3.07, 41)
+    step = 1e-6
+    np.testing.assert_allclose(
+        np.asarray(sigma.jax(jnp.asarray(z, dtype=jnp.float32))),
+        sigma.numpy(z),
+        rtol=2e-4,
+        atol=2e-4 * np.abs(sigma.numpy(z)).max(),
+    )
+    central = (sigma.numpy(z + step) - sigma.numpy(z - step)) / (2 * step)
+    scale = 1 + np.abs(central).max()
+    np.testing.assert_allclose(sigma.numpy_derivative(z), central, atol=1e-6 * scale)
+
+
+def test_shift_is_a_bias() -> None:
+    shifted = activation("relu").shifted(-1.0)
+    np.testing.assert_allclose(shifted.hermite(5), activation("relu(z-1)").hermite(5), atol=1e-12)
+    assert shifted.hermite(4)[4] == pytest.approx(0, abs=1e-12)
+
+
+def test_any_jax_function_will_do() -> None:
+    swish = activation(jax.nn.silu)
+    assert swish.hermite(1)[1] == pytest.approx(0.5, abs=1e-12)
+    assert swish.derivative(jnp.zeros((2, 3))).shape == (2, 3)
+
+
+@pytest.mark.parametrize("given", ["rleu", "", "h1", "tanh(z", "__import__('os')", 3, None])
+def test_unknown_activations_are_refused_in_one_line(given: object) -> None:
+    with pytest.raises(SettingsError, match="activation") as caught:
+        activation(given)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,149 @@
+"""21,000 strings: only TargetError comes out, and what is accepted has one canonical text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from giantstep.errors import TargetError
+from giantstep.targets.evaluate import NUMPY, evaluate
+from giantstep.targets.language import FUNCTIONS
+from giantstep.targets.normal import normal_form
+from giantstep.targets.parser import parse
+from giantstep.targets.polynomial import Unusable, to_tree
+from giantstep.targets.printing import to_text
+from giantstep.targets.reading import _read
+from giantstep.targets.tree import Node
+
+pytestmark = pytest.mark.usefixtures("unchecked_types")
+
+
+def fuzz(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+
+
+class Choices:
+    """Bytes as a stream of choices: the shrinker of hypothesis then shrinks expressions."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = list(data)[::-1]
+
+    def below(self, n: int) -> int:
+        return self.data.pop() % n if self.data else 0
+
+    def one_of(self, options: str | list[str]) -> str:
+        return options[self.below(len(options))]
+
+
+LEAVES = ["h1", "h2", "h3", "h", "z1", "1", "2", "0.5", "3", "1/3", "pi", "sqrt(2)", "0", "7.25"]
+EXPONENTS = ["2", "3", "0.5", "-1", "-0.3", "(1/3)", "5", "-2", "1.5", "20", "0", "-h1"]
+CALLS = [*(f for f in FUNCTIONS if f not in ("min", "max")), "sqrt", "He2", "He3", "He8", "He20"]
+ODDITIES = "h12z()*+-/^|<>=.,e He9\n\t_'\"[]{}\\;:@#$%&~`!?\0\u00e9\u03c0\u2212\U0001f600"
+
+
+def expression(choices: Choices, depth: int) -> str:
+    """A string of the grammar."""
+    kind = choices.below(14) if depth else 0
+    if kind < 3:
+        return choices.one_of(LEAVES)
+    a = expression(choices, depth - 1)
+    if kind < 10:
+        b = expression(choices, depth - 1)
+        forms = [f"{a} + {b}", f"{a} - {b}", f"({a})*({b})", f"{a}*{b}", f"({a})/({b})"]
+        forms += [f"max({a}, {b})", f"({a} {choices.one_of(['<', '<=', '>', '>='])} {b})"]
+        return forms[kind - 3]
+    if kind == 10:
+        return f"({a}){choices.one_of(['**', '^'])}{choices.one_of(EXPONENTS)}"
+    if kind == 11:
+        return f"|{a}|"
+    if kind == 12:
+        return f"-{a}"
+    return f"{choices.one_of(CALLS)}({a})"
+
+
+def mutated(choices: Choices, text: str) -> str:
+    """The string with a few characters taken out, put in or changed."""
+    for _ in range(1 + choices.below(3)):
+        at = choices.below(len(text) + 1)
+        kind, oddity = choices.below(3), choices.one_of(ODDITIES)
+        text = text[:at] + (oddity if kind else "") + text[at + (kind != 1) :]
+    return text
+
+
+def checked(text: str) -> str | None:
+    """The canonical text, or None if the string is refused as it should be."""
+    canonical, message = None, ""
+    try:
+        canonical, _ = _read(text, None, "target")
+    except TargetError as error:
+        message = str(error)
+    assert "\n" not in message
+    assert len(message) < 400
+    if canonical is not None:
+        assert _read(canonical, None, "target")[0] == canonical
+    return canonical
+
+
+def normal(text: str) -> Node | None:
+    try:
+        return to_tree(normal_form(parse(text)))
+    except (TargetError, Unusable):
+        return None
+
+
+binary = st.binary(min_size=1, max_size=60)
+
+
+@fuzz(7000)
+@given(binary)
+def test_grammar_has_one_normal_form(data):
+    tree = normal(expression(Choices(data), 4))
+    if tree is not None:
+        again = normal(to_text(tree))
+        assert again is not None
+        assert to_text(again) == to_text(tree)
+
+
+@fuzz(6000)
+@given(binary)
+def test_mutations(data):
+    choices = Choices(data)
+    checked(mutated(choices, expression(choices, 3)))
+
+
+@fuzz(5000)
+@given(st.text(max_size=40))
+def test_unicode(text):
+    checked(text)
+
+
+@fuzz(1500)
+@given(binary)
+def test_accepted_targets_round_trip(data):
+    checked(expression(Choices(data), 3))
+
+
+@fuzz(1500)
+@given(binary)
+def test_normal_form_keeps_the_values(data):
+    """At points where both are numbers; half of them may suffer from cancellation."""
+    text = expression(Choices(data), 3)
+    tree = normal(text)
+    if tree is None:
+        return
+    random = np.random.default_rng(0)
+    at = {name: random.standard_normal(40) for name in ("h1", "h2", "h3", "z1")}
+    with np.errstate(all="ignore"):
+        raw = np.broadcast_to(evaluate(parse(text), NUMPY, at), 40)
+        value = np.broadcast_to(evaluate(tree, NUMPY, at), 40)
+        both = np.isfinite(raw) & np.isfinite(value)
+        error = np.abs(raw - value)[both] / (1e-9 + np.abs(raw[both]))
+    assert not both.any() or np.median(error) < 1e-6
