@@ -39,18 +39,19 @@ class GiantStep(Settings):
     normalise: bool = option(False, "put the rows back on the sphere after each step", kind=bool)
     ridge: float | None = option(None, "ridge of the readout fit; none: no fit", kind=float, low=0)
     readout_samples: Any = option(
-        None, "fresh samples for the readout fit, or `same` for the batch of the last step"
+        None,
+        "fresh samples for the readout fit (default: as `samples`), or `same` for the batch",
+        kind=Size,
+        words=("same",),
     )
+    test_samples: Any = option("10000", "fresh samples that measure the test error", kind=Size)
     method: str = option("auto", "how to simulate", choices=("auto", "direct", "in-law"))
     dtype: str = option(
         "float32", "precision of the direct simulation", choices=("float32", "float64")
     )
 
     def check(self) -> None:
-        """Readouts and readout samples that can be read; see :class:`Settings`."""
-        if self.readout_samples not in (None, "same"):
-            size = Size.parse(self.readout_samples, "readout_samples")
-            object.__setattr__(self, "readout_samples", size)
+        """A readout that can be read; see :class:`Settings`."""
         self.readout_support()
 
     def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:

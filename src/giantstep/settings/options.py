@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.sizes import Size
@@ -17,15 +17,20 @@ def option(
     *,
     kind: type = str,
     choices: Sequence[str] | None = None,
+    words: Sequence[str] = (),
     low: float | None = None,
     above: float | None = None,
 ) -> Any:
     """A field with its help text and its range.
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
-    allowed, ``above`` a bound that is itself excluded. A default of None makes it optional.
+    allowed, ``above`` a bound that is itself excluded, ``words`` what may stand for a size. A
+    default of None makes it optional.
     """
-    metadata = {"help": help, "kind": kind, "choices": choices, "low": low, "above": above}
+    metadata = {
+        **{"help": help, "kind": kind, "choices": choices},
+        **{"words": words, "low": low, "above": above},
+    }
     return dataclasses.field(default=default, metadata=metadata)
 
 
@@ -37,6 +42,8 @@ def flag(name: str) -> str:
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Settings:
     """Base of every learner's settings: checks each field against its declaration."""
+
+    learner: ClassVar[str]
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -67,7 +74,7 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         raise SettingsError(f"{name} is missing: give {flag(name)} ({rule['help']})")
     kind = rule["kind"]
     if kind is Size:
-        return Size.parse(value, name)
+        return value if value in rule["words"] else Size.parse(value, name)
     if kind is bool:
         if not isinstance(value, bool):
             raise SettingsError(f"{name} = {value!r} is neither true nor false")

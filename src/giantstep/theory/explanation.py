@@ -1,0 +1,206 @@
+"""`explain`: what can be learned of a target, by which algorithm, from how many samples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.inputs import Gaussian, Sphere
+from giantstep.numerics.estimate import Estimate
+from giantstep.problem import Problem
+from giantstep.results import plain
+from giantstep.targets import Target
+from giantstep.targets.expansion import expansion
+from giantstep.targets.hermite import energies, moments
+from giantstep.targets.used_subspace import used_subspace
+from giantstep.theory.floors import Floor, second_layer_floors
+from giantstep.theory.grand_staircase import grand_staircase
+from giantstep.theory.report import report
+from giantstep.theory.samples import sample_scalings
+from giantstep.theory.staircase import Staircase, leap_staircase
+from giantstep.theory.thresholds import Threshold, easy_thresholds
+
+Difficulty = Literal["trivial", "easy", "hard"]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Everything that ``explain`` says about a target; numbers carry method and error.
+
+    ``staircase`` is what correlations with the label show (gradient descent on fresh samples),
+    ``grand_staircase`` what any function of the label shows (message passing, reused batches).
+    ``used`` is a basis of the subspace that the target depends on.
+    """
+
+    target: Target
+    noise: float
+    mean: Estimate
+    variance: Estimate
+    hermite_energy: tuple[Estimate, ...]
+    used: np.ndarray
+    staircase: Staircase
+    grand_staircase: Staircase
+    thresholds: tuple[Threshold, ...]
+    floors: tuple[Floor, ...] | None = None
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the subspace that the target really uses."""
+        return len(self.used)
+
+    @property
+    def information_exponent(self) -> int | None:
+        """Degree of the first Hermite tensor that is not zero."""
+        return self.staircase.first_leap
+
+    @property
+    def leap(self) -> int | None:
+        """Largest leap of the staircase; None if it does not reach every used direction."""
+        reached = len(self.staircase.subspace) == self.dimension
+        return self.staircase.largest_leap if reached else None
+
+    @property
+    def generative_exponent(self) -> int | None:
+        """Order of the first conditional moment given the label that is not zero."""
+        return self.grand_staircase.first_leap
+
+    @property
+    def difficulty(self) -> Difficulty:
+        """The class of the first stair of the grand staircase; hard if there is none."""
+        first = self.grand_staircase.first_leap
+        return "trivial" if first == 1 else "easy" if first == 2 else "hard"
+
+    @property
+    def alpha_c(self) -> Estimate | None:
+        """Samples over d from which the first direction is found: 0 if trivial, None if hard."""
+        if self.difficulty == "trivial":
+            return Estimate(0.0, 0.0, self.grand_staircase.method)
+        return self.thresholds[0].alpha if self.difficulty == "easy" else None
+
+    @property
+    def samples(self) -> dict[str, str]:
+        """How the samples needed scale with d, by algorithm."""
+        return sample_scalings(
+            self.staircase, self.grand_staircase, self.thresholds, self.dimension
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``explain --json`` prints; ``floors`` only if they were asked for."""
+        alpha = self.alpha_c
+        result: dict[str, Any] = {
+            "target": self.target.text,
+            "directions": self.target.rank,
+            "noise": self.noise,
+            "mean": self.mean.value,
+            "variance": self.variance.value,
+            "hermite_energy": [energy.value for energy in self.hermite_energy],
+            "dimension": self.dimension,
+            "information_exponent": self.information_exponent,
+            "staircase": _stairs_json(self.staircase),
+            "leap": self.leap,
+            "generative_exponent": self.generative_exponent,
+            "grand_staircase": _stairs_json(self.grand_staircase),
+            "class": self.difficulty,
+            "alpha_c": None if alpha is None else alpha.value,
+            "thresholds": [_threshold_json(threshold) for threshold in self.thresholds],
+            "samples": self.samples,
+        }
+        if self.floors is not None:
+            result["floors"] = [_floor_json(floor) for floor in self.floors]
+        return plain(result)
+
+    def report(self) -> str:
+        """The same in words, with the staircases drawn."""
+        return report(self)
+
+
+def explain(
+    given: Problem | Target | str,
+    *,
+    noise: float = 0.0,
+    floors: bool = False,
+    degree: int = 8,
+    seed: int = 0,
+) -> Explanation:
+    r"""What can be learned of a target: energies, staircases, thresholds, sample sizes.
+
+    The parts are those of :func:`~giantstep.theory.staircase.leap_staircase`,
+    :func:`~giantstep.theory.grand_staircase.grand_staircase`,
+    :func:`~giantstep.theory.thresholds.easy_thresholds` and
+    :func:`~giantstep.theory.floors.second_layer_floors`.
+
+    .. math:: y = g(h) + \sqrt{\Delta}\,\xi, \qquad h = W^* x, \quad x \sim N(0, I_d)
+
+    Symbols: g ``given`` (an expression, a Target or a Problem), :math:`\Delta` ``noise``, highest
+    Hermite degree ``degree``; ``seed`` draws the samples where a law of labels is sampled.
+
+    Assumes: isotropic inputs (Gaussian, or on the sphere), d to infinity at fixed r.
+    Status: theorem for the staircases; replica for thresholds; conjecture for floors.
+    References: Abbe, Boix-Adsera, Misiakiewicz 2023 (2302.11055); Dandi, Krzakala, Loureiro,
+    Pesce, Stephan 2023 (2305.18270); Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala
+    2024 (2405.15480).
+
+    >>> found = explain("h1*h2")
+    >>> found.difficulty, round(found.alpha_c.value, 3)
+    ('easy', 0.594)
+    """
+    problem = Problem.of(given, noise=noise)
+    if not isinstance(problem.inputs, Gaussian | Sphere):
+        raise NoTheory("explain covers isotropic inputs: gaussian or sphere")
+    target, noise = problem.target, problem.noise
+    found = expansion(target, degree)
+    first = moments(target)
+    spread = math.sqrt(found.second_moment)
+    return Explanation(
+        target=target,
+        noise=noise,
+        mean=Estimate(first.mean, found.error, found.method),
+        variance=Estimate(first.variance, 2 * spread * found.error, found.method),
+        hermite_energy=tuple(
+            Estimate(float(value), 2 * math.sqrt(value) * found.error, found.method)
+            for value in energies(target, degree)
+        ),
+        used=used_subspace(target),
+        staircase=leap_staircase(target, degree),
+        grand_staircase=grand_staircase(target, noise, degree, seed),
+        thresholds=easy_thresholds(target, noise, degree, seed),
+        floors=second_layer_floors(target) if floors else None,
+    )
+
+
+def _stairs_json(staircase: Staircase) -> list[dict[str, Any]]:
+    return [
+        {"leap": stair.leap, "directions": stair.directions.tolist()} for stair in staircase.stairs
+    ]
+
+
+def _threshold_json(threshold: Threshold) -> dict[str, Any]:
+    directions = threshold.directions.tolist()
+    if threshold.alpha is None:
+        return {"directions": directions, "alpha": None, "unknown": threshold.reason}
+    return {
+        "directions": directions,
+        "alpha": threshold.alpha.value,
+        "error": threshold.alpha.error,
+        "method": threshold.alpha.method,
+    }
+
+
+def _floor_json(floor: Floor) -> dict[str, Any]:
+    return {
+        "samples": _power(floor.sample_power),
+        "width": _power(floor.width_power),
+        "steps": floor.steps,
+        "directions": floor.directions.tolist(),
+        "kappa": floor.kappa,
+        "fitted": floor.fitted,
+        "floor": floor.floor.value,
+    }
+
+
+def _power(power: int) -> str:
+    return {0: "1", 1: "d"}.get(power, f"d^{power}")

@@ -1,0 +1,139 @@
+"""How many samples each algorithm needs, as a scaling with the dimension d."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from giantstep.theory.staircase import Staircase
+from giantstep.theory.thresholds import Threshold
+
+
+def one_pass_samples(leap: int) -> str:
+    r"""Samples that one-pass SGD needs for a leap.
+
+    .. math:: n \sim d \ (\ell = 1), \quad d \log d \ (\ell = 2), \quad d^{\ell-1} \ (\ell > 2)
+
+    Symbols: :math:`\ell` ``leap``.
+
+    Assumes: isotropic Gaussian inputs, online SGD with a batch of one, tuned step size.
+    Status: theorem for one direction; conjecture for several.
+    References: Ben Arous, Gheissari, Jagannath 2021 (2003.10409); Abbe, Boix-Adsera,
+    Misiakiewicz 2023 (2302.11055).
+
+    >>> one_pass_samples(2), one_pass_samples(4)
+    ('d log d', 'd^3')
+    """
+    return {1: "d", 2: "d log d"}.get(leap, f"d^{leap - 1}")
+
+
+def giant_step_samples(leap: int) -> str:
+    r"""Samples of one giant step on a fresh batch that shows directions at a leap.
+
+    .. math:: n \sim d^{\ell}
+
+    Symbols: :math:`\ell` ``leap``.
+
+    Assumes: isotropic Gaussian inputs, step size of order d^{(l-1)/2} in units of 1 for leap 1.
+    Status: theorem for one step.
+    References: Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270).
+
+    >>> giant_step_samples(1), giant_step_samples(3)
+    ('d', 'd^3')
+    """
+    return "d" if leap == 1 else f"d^{leap}"
+
+
+def sample_scalings(
+    staircase: Staircase,
+    grand: Staircase,
+    thresholds: Sequence[Threshold],
+    dimension: int,
+) -> dict[str, str]:
+    r"""Sample sizes, as text, of one-pass SGD, one giant step, several giant steps, and AMP.
+
+    .. math:: n \sim d^{k^*/2} \ (k^* > 2), \qquad n = \alpha_c d \ (k^* = 2), \qquad
+        n = \alpha d,\ \alpha > 0 \ (k^* = 1)
+
+    for message passing, and the laws of :func:`one_pass_samples`, :func:`giant_step_samples`.
+
+    Symbols: k* the ``grand`` staircase's first leap; ``dimension`` of the used subspace.
+
+    Assumes: isotropic Gaussian inputs; a direction that is not reached within the degree of the
+    staircase is said to be missed.
+    Status: conjecture where several directions are learned one after the other.
+    References: Abbe, Boix-Adsera, Misiakiewicz 2023 (2302.11055); Dandi, Krzakala, Loureiro,
+    Pesce, Stephan 2023 (2305.18270); Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala
+    2024 (2405.15480); Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
+
+    >>> from giantstep.targets import Target
+    >>> from giantstep.theory.staircase import leap_staircase
+    >>> target = Target("h1 + He3(h1)*h2")
+    >>> sample_scalings(leap_staircase(target), leap_staircase(target), (), 2)["giant_steps"]
+    'd in each of 2 steps'
+    """
+    return {
+        "one_pass_sgd": _one_pass(staircase, dimension),
+        "one_giant_step": _one_step(staircase, dimension),
+        "giant_steps": _several_steps(staircase, dimension),
+        "amp": _message_passing(grand, thresholds, dimension),
+    }
+
+
+def _missed(staircase: Staircase, dimension: int) -> str:
+    missing = dimension - len(staircase.subspace)
+    if missing <= 0:
+        return ""
+    noun = "direction is" if missing == 1 else "directions are"
+    return f"; {missing} {noun} not seen up to degree {staircase.degree}"
+
+
+def _nothing(staircase: Staircase) -> str:
+    return f"nothing is seen up to degree {staircase.degree}"
+
+
+def _one_pass(staircase: Staircase, dimension: int) -> str:
+    if staircase.largest_leap is None:
+        return _nothing(staircase)
+    return one_pass_samples(staircase.largest_leap) + _missed(staircase, dimension)
+
+
+def _one_step(staircase: Staircase, dimension: int) -> str:
+    if staircase.first_leap is None:
+        return _nothing(staircase)
+    first = staircase.stairs[0]
+    text = giant_step_samples(first.leap)
+    if len(first.directions) < dimension:
+        text += f" for {len(first.directions)} of {dimension} directions"
+    return text
+
+
+def _several_steps(staircase: Staircase, dimension: int) -> str:
+    if staircase.largest_leap is None:
+        return _nothing(staircase)
+    count = len(staircase.stairs)
+    text = giant_step_samples(staircase.largest_leap)
+    text += f" in each of {count} steps" if count > 1 else " in one step"
+    leaps = [stair.leap for stair in staircase.stairs]
+    if len(set(leaps)) > 1:
+        text = ", then ".join(giant_step_samples(leap) for leap in leaps)
+    return text + _missed(staircase, dimension)
+
+
+def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimension: int) -> str:
+    if not grand.stairs:
+        return _nothing(grand)
+    parts = []
+    for number, stair in enumerate(grand.stairs):
+        if stair.leap == 1:
+            parts.append("alpha d with any alpha > 0")
+        elif stair.leap == 2:
+            parts += [_easy(threshold) for threshold in thresholds if threshold.stair == number]
+        else:
+            parts.append(f"d^{stair.leap / 2:g}")
+    return ", then ".join(parts) + _missed(grand, dimension)
+
+
+def _easy(threshold: Threshold) -> str:
+    if threshold.alpha is None:
+        return "alpha d above an unknown alpha"
+    return f"{threshold.alpha.value:.4g} d"

@@ -1,0 +1,193 @@
+"""Sample thresholds alpha_c = n/d of easy directions, for the best known algorithm (AMP)."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.numerics.estimate import Estimate
+from giantstep.numerics.hermite import MultiIndex
+from giantstep.numerics.label_moments import LabelMoments
+from giantstep.numerics.sandwich import sandwich_spectrum
+from giantstep.numerics.stairs import SAMPLED_ACCURACY
+from giantstep.numerics.tensors import complement, tidy_basis
+from giantstep.targets import Target
+from giantstep.targets.label_law import FINE, FINER, label_moments
+from giantstep.theory.grand_staircase import grand_staircase
+from giantstep.theory.later_thresholds import later_threshold
+
+#: Relative error with which a first look at sampled labels is left at that.
+GOOD_ENOUGH = 2e-4
+#: Eigenvalues this close to the largest (relatively) belong to the same threshold.
+EXACT_TIE, SAMPLED_TIE = 1e-6, 0.02
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold:
+    """Directions, and the alpha from which they are recovered; or why that is not known.
+
+    ``stair`` is the number of their stair in the grand staircase, from 0. The directions of the
+    first easy stair may have several thresholds, the lowest comes first.
+    """
+
+    stair: int
+    directions: Float[np.ndarray, "m r"]
+    alpha: Estimate | None
+    reason: str | None = None
+
+
+@functools.lru_cache(maxsize=128)
+def easy_thresholds(
+    target: Target, noise: float = 0.0, degree: int = 8, seed: int = 0
+) -> tuple[Threshold, ...]:
+    r"""The thresholds of all easy directions, in the order of the grand staircase.
+
+    The first easy stair of a target without trivial directions has
+
+    .. math::
+        \alpha_c^{-1} = \lambda_{\max}\big(M \mapsto E_y[G(y) M G(y)]\big), \qquad
+        G(y) = E[h h^\top \mid y] - I,
+
+    on symmetric matrices; the directions are the range of the top eigen-matrices. For later
+    stairs see :func:`giantstep.theory.later_thresholds.later_threshold`.
+
+    Symbols: g ``target``, label noise variance ``noise``.
+
+    Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity, r fixed.
+    Status: theorem for approximate message passing; replica for its optimality.
+    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480);
+    Mondelli, Montanari 2019 (1708.05932); Lu, Li 2020 (1702.06435).
+
+    >>> (only,) = easy_thresholds(Target("sign(h1*h2)"))
+    >>> round(only.alpha.value, 5), len(only.directions)
+    (2.4674, 2)
+    """
+    found: list[Threshold] = []
+    learned = np.zeros((0, target.rank))
+    for number, stair in enumerate(grand_staircase(target, noise, degree, seed).stairs):
+        if stair.leap == 2 and number == 0:
+            found += _first_stair(target, noise, stair.directions, seed)
+        elif stair.leap == 2:
+            alpha, reason = later_threshold(target, learned, stair.directions, noise)
+            found.append(Threshold(number, stair.directions, alpha, reason))
+        elif stair.leap > 2:
+            break
+        learned = np.vstack([learned, stair.directions])
+    return tuple(found)
+
+
+def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -> Estimate:
+    r"""alpha_c: with more than alpha_c d samples the first direction is found, with fewer not.
+
+    .. math:: \alpha_c = 1/E_y\big[(E[h^2 \mid y] - 1)^2\big] \quad (r = 1)
+
+    and in general as in :func:`easy_thresholds`; 0 if some direction is trivial.
+
+    Symbols: g ``target``, label noise variance ``noise``.
+
+    Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity, r fixed; the first stair
+    of the grand staircase is trivial or easy.
+    Status: theorem for approximate message passing; replica for its optimality.
+    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
+
+    >>> round(weak_recovery_threshold(Target("abs(h1)"), noise=0.5).value, 5)
+    1.0831
+    """
+    staircase = grand_staircase(target, noise, seed=seed)
+    if staircase.first_leap == 1:
+        return Estimate(0.0, 0.0, staircase.method)
+    thresholds = easy_thresholds(target, noise, seed=seed)
+    if staircase.first_leap != 2 or thresholds[0].alpha is None:
+        raise NoTheory(f"{target.text} has no finite threshold: its first stair is not easy")
+    return thresholds[0].alpha
+
+
+def _first_stair(
+    target: Target, noise: float, directions: np.ndarray, seed: int
+) -> list[Threshold]:
+    for resolution in (FINE, FINER):
+        moments = label_moments(target, noise, 8, resolution, seed)
+        alpha = _exact(moments, directions) if moments.exact else _sampled(moments, directions)
+        if alpha.error < GOOD_ENOUGH * alpha.value:
+            break
+    _, matrices = _top(moments, directions)
+    ranges = sum(matrix @ matrix for matrix in matrices)
+    weights, vectors = np.linalg.eigh(ranges)
+    first = vectors[:, weights > 0.05 * weights[-1]].T
+    rows = tidy_basis(first @ directions, len(first), 0.0 if moments.exact else SAMPLED_ACCURACY)
+    found = [Threshold(0, rows, alpha)]
+    if len(first) < len(directions):
+        rest = complement(first) @ directions
+        reason = "easy, but weaker: found above alpha_c once the first ones are partly known"
+        found.append(Threshold(0, rest, None, reason))
+    return found
+
+
+def _exact(moments: LabelMoments, directions: np.ndarray) -> Estimate:
+    value, _ = _top(moments, directions)
+    error = 0.0
+    if moments.coarse is not None:
+        error = abs(1 / value - 1 / _top(moments.coarse, directions)[0])
+    return Estimate(1 / value, max(error, 1e-14), moments.method)
+
+
+def _sampled(moments: LabelMoments, directions: np.ndarray) -> Estimate:
+    """Jackknife over replicas against bias; cells of one, two and four units extrapolated."""
+    (fine, spread), (middle, _), (wide, _) = (
+        _jackknife(moments.merged(group), directions) for group in (1, 2, 4)
+    )
+    gain = max(fine - middle, 0.0)
+    ratio = min(max((middle - wide) / gain, 2.0), 4.0) if gain > 0 else 4.0
+    value = fine + gain / (ratio - 1)
+    error = spread + (value - fine)
+    return Estimate(1 / value, error / value**2, f"Monte Carlo: {moments.method}")
+
+
+def _jackknife(moments: LabelMoments, directions: np.ndarray) -> tuple[float, float]:
+    replicas = range(len(moments.moments))
+    every, _ = _top(moments, directions)
+    without = np.array(
+        [_top(moments, directions, [r for r in replicas if r != out])[0] for out in replicas]
+    )
+    count = len(without)
+    spread = math.sqrt((count - 1) / count * float(np.sum((without - without.mean()) ** 2)))
+    return count * every - (count - 1) * float(without.mean()), spread
+
+
+def _top(
+    moments: LabelMoments, directions: np.ndarray, replicas: list[int] | None = None
+) -> tuple[float, Float[np.ndarray, "n m m"]]:
+    """The largest eigenvalue of M -> E[G M G] on the directions, and its eigen-matrices."""
+    chosen = moments.moments if replicas is None else moments.moments[replicas]
+    mass = moments.mass if replicas is None else np.maximum(chosen[:, :, 0].mean(axis=0), 1e-300)
+    second = _second_moments(chosen, moments.indices)
+    basis = moments.coordinates(directions)
+    local = np.einsum("ai,rbij,cj->rbac", basis, second, basis)
+    total = local.sum(axis=0)
+    product = np.einsum("bij,bkl,b->ijkl", total, total, 1 / mass)
+    count = len(chosen)
+    if count > 1:
+        product -= np.einsum("rbij,rbkl,b->ijkl", local, local, 1 / mass)
+        product /= count * (count - 1)
+    values, matrices = sandwich_spectrum(product)
+    tie = EXACT_TIE if count == 1 else SAMPLED_TIE
+    return float(values[-1]), matrices[values > values[-1] * (1 - tie)]
+
+
+def _second_moments(
+    moments: np.ndarray, indices: tuple[MultiIndex, ...]
+) -> Float[np.ndarray, "replicas cells r r"]:
+    """E[1{y in b} (h h^T - I)]."""
+    rank = len(indices[0])
+    place = {index: column for column, index in enumerate(indices)}
+    result = np.empty((*moments.shape[:2], rank, rank))
+    for i, j in itertools.product(range(rank), repeat=2):
+        index = tuple((axis == i) + (axis == j) for axis in range(rank))
+        result[:, :, i, j] = moments[:, :, place[index]]
+    return result

@@ -1,0 +1,36 @@
+"""Every public function of `theory` says what it assumes, its status, its sources, a number."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+
+import pytest
+
+import giantstep.theory
+
+REQUIRED = ("Assumes:", "Status:", "References:", ">>>")
+STATUSES = ("theorem", "replica", "heuristic", "conjecture")
+
+
+def public_functions() -> Iterator[tuple[str, object]]:
+    for module_info in pkgutil.iter_modules(giantstep.theory.__path__, "giantstep.theory."):
+        module = importlib.import_module(module_info.name)
+        for name, value in vars(module).items():
+            own = getattr(value, "__module__", None) == module.__name__
+            if own and callable(value) and not name.startswith("_") and not inspect.isclass(value):
+                yield f"{module.__name__}.{name}", value
+
+
+FUNCTIONS = dict(public_functions())
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_docstring_is_complete(name: str) -> None:
+    text = inspect.getdoc(FUNCTIONS[name]) or ""
+    missing = [section for section in REQUIRED if section not in text]
+    assert not missing, f"{name} lacks {', '.join(missing)}"
+    status = text.split("Status:")[1].split()[0].strip(".,;:")
+    assert status in STATUSES, f"{name} has the status {status!r}"

@@ -1,0 +1,201 @@
+"""`explain`: its keys, its words, invariance under rotations, speed, and no trace left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.inputs import Spiked
+from giantstep.problem import Problem
+from giantstep.targets import Target
+from giantstep.theory.explanation import explain
+
+KEYS = [
+    *("target", "directions", "noise", "mean", "variance", "hermite_energy", "dimension"),
+    *("information_exponent", "staircase", "leap", "generative_exponent", "grand_staircase"),
+    *("class", "alpha_c", "thresholds", "samples"),
+]
+
+
+def test_json_has_exactly_the_keys() -> None:
+    found = explain("h1 + He3(h1)*h2").to_json()
+    assert list(found) == KEYS
+    assert list(explain("h1", floors=True).to_json()) == [*KEYS, "floors"]
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert found["directions"] == 2
+    assert len(found["hermite_energy"]) == 9
+    assert set(found["samples"]) == {"one_pass_sgd", "one_giant_step", "giant_steps", "amp"}
+    floor = explain("h1", floors=True).to_json()["floors"][0]
+    assert set(floor) == {"samples", "width", "steps", "directions", "kappa", "fitted", "floor"}
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "expected"),
+    [
+        ("sin(h1)", 0.0, {"class": "trivial", "alpha_c": 0.0, "leap": 1}),
+        ("abs(h1)", 0.0, {"class": "easy", "leap": 2, "information_exponent": 2}),
+        (
+            "sign(h1*h2*h3)",
+            0.0,
+            {"class": "hard", "alpha_c": None, "leap": 3, "generative_exponent": 3},
+        ),
+        ("h1 + h1*h2 + h1*h3", 0.0, {"dimension": 2, "directions": 3, "leap": 1}),
+        ("h1 + He10(h2)", 0.0, {"dimension": 2, "leap": None, "information_exponent": 1}),
+        ("h1*z1", 0.0, {"information_exponent": None, "leap": None, "class": "easy"}),
+        ("He4(h1)", 0.1, {"noise": 0.1, "generative_exponent": 2, "information_exponent": 4}),
+    ],
+)
+def test_facts(text: str, noise: float, expected: dict) -> None:
+    found = explain(text, noise=noise).to_json()
+    assert {key: found[key] for key in expected} == expected
+
+
+def test_sample_scalings() -> None:
+    assert explain("h1 + He2(h1) + h2 + He2(h2)").samples == {
+        "one_pass_sgd": "d log d",
+        "one_giant_step": "d for 1 of 2 directions",
+        "giant_steps": "d, then d^2",
+        "amp": "alpha d with any alpha > 0, then alpha d above an unknown alpha",
+    }
+    assert explain("sign(h1*h2*h3)").samples == {
+        "one_pass_sgd": "d^2",
+        "one_giant_step": "d^3",
+        "giant_steps": "d^3 in one step",
+        "amp": "d^1.5",
+    }
+    assert explain("sign(h1*h2)").samples["amp"] == "2.467 d"
+    assert "not seen up to degree 8" in explain("h1 + He10(h2)").samples["one_pass_sgd"]
+
+
+def test_every_number_carries_its_method_and_error() -> None:
+    found = explain("h1*h2*h3")
+    assert found.variance.method == "closed form"
+    assert "Monte Carlo" in found.alpha_c.method
+    assert 0 < found.alpha_c.error < 0.02 * found.alpha_c.value
+    assert "Gauss" in explain("tanh(h1)").hermite_energy[1].method
+    assert explain("tanh(h1)").hermite_energy[1].error < 1e-12
+
+
+def test_report_says_first_next_and_never() -> None:
+    text = explain("h1 + He2(h1) + h2 + He2(h2)", floors=True).report()
+    assert "First (h1 + h2)/sqrt(2): n ~ d in one giant step" in text
+    assert "Then (h1 - h2)/sqrt(2): n ~ d^2 in one giant step, n ~ d log d" in text
+    assert "by gradient steps on fresh samples: (h1 - h2)/sqrt(2)" in text
+    assert "Error that the readout cannot go below" in text
+    riser = next(line for line in text.splitlines() if "┘" in line)
+    tread = next(line for line in text.splitlines() if "┌" in line)
+    assert riser.index("┘") == tread.index("┌")
+    assert "by any known efficient algorithm: h1, h2, h3" in explain("sign(h1*h2*h3)").report()
+
+
+def test_problems_and_inputs() -> None:
+    problem = Problem.of("h1**2", noise=0.5)
+    assert explain(problem).alpha_c.value == pytest.approx(0.57799, rel=1e-4)
+    assert explain(Target("h1**2"), noise=0.5).to_json() == explain(problem).to_json()
+    with pytest.raises(NoTheory, match="isotropic"):
+        explain(Problem(Target("h1"), 0.0, Spiked(1.0)))
+    with pytest.raises(SettingsError, match="noise"):
+        explain("h1", noise=-1.0)
+
+
+POLYNOMIALS = (
+    "h1*h2",
+    "h1 + He3(h1)*h2",
+    "h1 + He2(h1) + h2 + He2(h2)",
+    "h1 + h1*h2 + h1*h3",
+    "He2(h1)*h2 + h3**2",
+)
+
+
+def rotated(text: str, rotation: np.ndarray) -> str:
+    """The target with every h_i replaced by row i of the rotation applied to h."""
+    for i in range(len(rotation)):
+        text = text.replace(f"h{i + 1}", f"@{i}")
+    for i, row in enumerate(rotation):
+        text = text.replace(
+            f"@{i}", "(" + " + ".join(f"({a:.17g})*h{j + 1}" for j, a in enumerate(row)) + ")"
+        )
+    return text
+
+
+@settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@given(st.sampled_from(POLYNOMIALS), st.integers(0, 10**6))
+def test_rotations_change_nothing_but_the_directions(text: str, seed: int) -> None:
+    rank = Target(text).rank
+    rotation, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((rank, rank)))
+    before, after = explain(text, floors=True), explain(rotated(text, rotation), floors=True)
+    one, two = before.to_json(), after.to_json()
+    same = ("dimension", "information_exponent", "leap", "generative_exponent", "class")
+    assert {key: one[key] for key in same} == {key: two[key] for key in same}
+    for key in ("mean", "variance", "hermite_energy"):
+        np.testing.assert_allclose(two[key], one[key], atol=1e-10)
+    np.testing.assert_allclose(
+        [row["floor"] for row in two["floors"]],
+        [row["floor"] for row in one["floors"]],
+        atol=1e-10,
+    )
+    if before.alpha_c is None:
+        assert after.alpha_c is None
+    else:
+        allowed = 5 * (before.alpha_c.error + after.alpha_c.error)
+        assert allowed <= 0.05 * before.alpha_c.value
+        assert abs(after.alpha_c.value - before.alpha_c.value) <= allowed
+    for key, distance in (("staircase", 1e-6), ("grand_staircase", 2e-2)):
+        assert [s["leap"] for s in one[key]] == [s["leap"] for s in two[key]]
+        for left, right in zip(one[key], two[key], strict=True):
+            turned = np.array(left["directions"]) @ rotation
+            projectors = turned.T @ turned, np.array(right["directions"])
+            difference = projectors[0] - projectors[1].T @ projectors[1]
+            assert np.linalg.norm(difference, 2) < distance
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("sin(3*h1) + 0.2*h1", 3.0),
+        ("h1*h2", 3.0),
+        ("He4(h1) + sign(h1*h2*h3)", 12.0),
+        ("max(h1, h2, h3)", 12.0),
+    ],
+)
+def test_speed_of_a_fresh_process(text: str, seconds: float) -> None:
+    """Seconds of processor time, import included: what a quiet machine makes the user wait."""
+    code = (
+        "import sys, time\n"
+        "from giantstep.theory.explanation import explain\n"
+        "start = time.process_time()\n"
+        "first = explain(sys.argv[1]).to_json()\n"
+        "middle = time.process_time()\n"
+        "assert explain(sys.argv[1]).to_json() == first\n"
+        "assert time.process_time() - middle < (middle - start) / 2\n"
+        "assert not {'jax', 'sympy', 'scipy.stats'} & set(sys.modules)\n"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", code, text], check=True, env=environment)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < seconds
+
+
+def test_no_trace_is_left_behind() -> None:
+    errors, state = np.geterr(), np.random.get_state()  # noqa: NPY002
+    start = time.perf_counter()
+    explain("h1*h2 + abs(h1)", seed=5)
+    assert time.perf_counter() > start
+    assert np.geterr() == errors
+    for before, now in zip(state, np.random.get_state(), strict=True):  # noqa: NPY002
+        np.testing.assert_array_equal(before, now)
+    if "jax" in sys.modules:
+        import jax
+
+        assert not jax.config.jax_enable_x64
