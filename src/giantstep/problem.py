@@ -13,7 +13,7 @@ from giantstep.targets import Target
 
 @dataclass(frozen=True)
 class Problem:
-    """Labels ``y = g(h) + sqrt(noise) * xi`` of inputs x, where h = W* x are the target's directions.
+    """Labels ``y = g(h) + sqrt(noise) * xi`` of inputs x, with h = W* x the target's directions.
 
     ``noise`` is a variance.
     """

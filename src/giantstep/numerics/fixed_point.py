@@ -12,7 +12,7 @@ from jax.flatten_util import ravel_pytree
 
 
 class FixedPoint(NamedTuple):
-    """What the iteration reached; ``converged`` is False where the residual stayed above tolerance."""
+    """What the iteration reached, and whether its residual fell below the tolerance."""
 
     value: Any
     residual: jax.Array
