@@ -1,0 +1,130 @@
+"""What an engine costs: overhead of 2,000 trivial cells, efficiency of two workers.
+
+Importing and starting the workers is left out: time runs from the start of the first cell.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from benchmarks.row import Row
+from giantstep.problem import Problem
+from giantstep.results import Prediction, Run
+from giantstep.settings.options import Settings, option
+from giantstep.studies.store import Counts
+from giantstep.studies.study import Study
+from giantstep.twins.table import Twin
+
+MOST_OVERHEAD = 0.005
+LEAST_EFFICIENCY = 0.9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trivial(Settings):
+    """A number, and how much processor time to spend on it."""
+
+    learner: ClassVar[str] = "trivial"
+
+    number: float = option(0.0, "a number", kind=float)
+    size: int = option(1, "another, of a kind that may change a program's shape", kind=int)
+    work: float = option(0.0, "processor seconds", kind=float, low=0)
+
+
+def simulate(problem: Problem, settings: Trivial, *, seeds: int = 8, seed: int = 0) -> Run:
+    """The number back, after the work."""
+    end = time.process_time() + settings.work * seeds
+    while time.process_time() < end:
+        pass
+    return Run("trivial", settings.to_json(), {"number": np.full(seeds, settings.number)})
+
+
+def predict(problem: Problem, settings: Trivial) -> Prediction:
+    """The number back."""
+    return Prediction("trivial", settings.to_json(), {"number": settings.number}, "theorem", ())
+
+
+TRIVIAL = Twin(
+    name="trivial",
+    summary="nothing",
+    settings="studies:Trivial",
+    simulate="studies:simulate",
+    predict="studies:predict",
+    metrics=("number",),
+    theory="itself",
+    references=(),
+    example="",
+    package="benchmarks",
+)
+
+
+class Stopwatch:
+    """From the start of the first cell to the last row written."""
+
+    def __init__(self) -> None:
+        self.first = self.last = 0.0
+
+    def __call__(self, counts: Counts, stopping: bool) -> None:
+        """Note the time whenever rows were written."""
+        if counts.done:
+            self.last = time.perf_counter()
+            self.first = self.first or self.last
+
+
+def measured(axis: str, cells: int, workers: int, **how: Any) -> tuple[float, float]:
+    """Seconds for that many cells, and the mean seconds within one."""
+    study = Study(
+        name="benchmark",
+        learner=TRIVIAL,
+        problem="h1",
+        settings={"work": how.pop("work", 0.0)},
+        axes={axis: f"1:{cells}:{cells}"},
+        seeds=1,
+        verbs=("simulate",),
+    )
+    watch = Stopwatch()
+    with tempfile.TemporaryDirectory() as folder:
+        results = study.run(store=Path(folder, "s.sqlite"), workers=workers, watch=watch, **how)
+        assert results.counts().done == cells
+        each = [row.seconds or 0.0 for row in results.rows()]
+    return watch.last - watch.first + max(each[:workers]), float(np.mean(each))
+
+
+def rows() -> Iterator[Row]:
+    """Overhead for cells of one shape and of 2,000 shapes; efficiency on one-second cells."""
+    cells = 2_000
+    for engine, axis, what in (
+        ("local", "number", "one shape"),
+        ("local", "size", "2,000 shapes"),
+        ("dask", "number", "one shape"),
+    ):
+        total, each = measured(axis, cells, 1, engine=engine)
+        overhead = total / cells - each
+        yield Row(
+            f"{engine} engine, 2,000 trivial cells, {what}, 1 worker",
+            f"{1e3 * overhead:.2f} ms a cell",
+            f"limit {1e3 * MOST_OVERHEAD:g} ms",
+            overhead / MOST_OVERHEAD,
+            "<= 1",
+            overhead <= MOST_OVERHEAD,
+        )
+    _, alone = measured("number", 4, 1, work=1.0)
+    total, together = measured("number", 16, 2, work=1.0)
+    # The first compares with one worker alone and suffers from whatever else the machine does;
+    # the second is the share of the workers' time that the engine leaves to the cells.
+    for peer, each in (("one worker", alone), ("time within cells", together)):
+        efficiency = 16 * each / (2 * total)
+        yield Row(
+            "local engine, 16 cells of one processor second, 2 workers",
+            f"{total:.2f} s",
+            f"{peer} {16 * each:.2f} s / 2",
+            efficiency,
+            f">= {LEAST_EFFICIENCY}",
+            efficiency >= LEAST_EFFICIENCY,
+        )

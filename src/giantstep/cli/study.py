@@ -1,0 +1,222 @@
+"""`giantstep study`: run a grid of cells, look at it, export it, draw it."""
+
+from __future__ import annotations
+
+import shlex
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from giantstep.cli.output import INTERRUPTED, note, print_json, reported, use_compilation_cache
+from giantstep.errors import GiantstepError
+from giantstep.studies import DEFAULT_STORE
+
+if TYPE_CHECKING:
+    from giantstep.studies.results import Results
+    from giantstep.studies.study import Study
+
+FAILED_CELLS = 1
+FORMATS = ("csv", "parquet", "json")
+
+StorePath = Annotated[Path, typer.Option(help="The SQLite file that keeps the cells.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+STORE = Path(DEFAULT_STORE)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    group = typer.Typer(
+        help="Ask the same question many times: a learner over a grid of settings and seeds.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+    group.command("run", epilog="Example: giantstep study run phase.toml --workers 4")(run)
+    group.command("show", epilog="Example: giantstep study show phase")(show)
+    group.command("export", epilog="Example: giantstep study export phase --to parquet")(export)
+    group.command("plot", epilog="Example: giantstep study plot phase --x samples")(plot)
+    app.add_typer(group, name="study")
+
+
+@reported
+def run(
+    study: Annotated[str, typer.Argument(help="A TOML file, or a study the store knows.")],
+    engine: Annotated[str, typer.Option(help="Where to compute: local or dask.")] = "local",
+    workers: Annotated[
+        int | None, typer.Option(help="Worker processes; one for each core unless told.")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="BLAS and XLA threads of each worker.")] = 1,
+    scheduler: Annotated[
+        str | None, typer.Option(help="A Dask scheduler that runs, such as tcp://host:8786.")
+    ] = None,
+    store: StorePath = STORE,
+    retry: Annotated[bool, typer.Option("--retry", help="Compute failed cells again.")] = False,
+    json: Json = False,
+) -> None:
+    """Compute the cells that the store does not have yet.
+
+    A study file names a learner, a problem, settings that are fixed and axes that vary:
+
+    \b
+      learner = "giant-step"
+      seeds = 50
+      problem = {target = "h1 + He3(h1)*h2", noise = 0.1}
+      settings = {dim = 1000, steps = 2}
+      axes = {samples = "1d:8d:15", step_size = ["1", "d^0.5"]}
+
+    Ctrl-C finishes what is running; the same command goes on from there.
+    """
+    chosen = _read(study, store)
+    use_compilation_cache()
+    from giantstep.studies.progress import study_bar
+
+    try:
+        with study_bar(chosen.name) as watch:
+            results = chosen.run(
+                store=store,
+                engine=engine,
+                workers=workers,
+                threads=threads,
+                scheduler=scheduler,
+                retry=retry,
+                watch=watch,
+            )
+    except KeyboardInterrupt:
+        with suppress(GiantstepError):
+            note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store))}")
+        note(f"go on with: {_command(study, store, engine, scheduler)}")
+        raise typer.Exit(INTERRUPTED) from None
+    counts = results.counts()
+    if json:
+        print_json({"study": chosen.name, "store": str(store), "counts": counts._asdict()})
+    else:
+        note(f"{chosen.name}: {_state(results)}, kept in {store}")
+    if counts.failed:
+        note("see why: " + shlex.join(["giantstep", "study", "show", chosen.name, *_at(store)]))
+        note(f"try again: {_command(study, store, engine, scheduler)} --retry")
+        raise typer.Exit(FAILED_CELLS)
+
+
+@reported
+def show(
+    study: Annotated[str | None, typer.Argument(help="A study; none: list them all.")] = None,
+    store: StorePath = STORE,
+    json: Json = False,
+) -> None:
+    """Show the studies of a store, or one study: how far it is, its means, its errors."""
+    if study is None:
+        _list(store, json)
+        return
+    results = _results(study, store)
+    if json:
+        print_json(results.to_json())
+        return
+    from giantstep.cli.study_tables import errors, means
+
+    typer.echo(f"{study}: {_state(results)}")
+    typer.echo(means(results))
+    for line in errors(results):
+        typer.echo(line)
+
+
+@reported
+def export(
+    study: Annotated[str, typer.Argument(help="A study of the store.")],
+    to: Annotated[str, typer.Option(help="The format: csv, parquet or json.")] = "csv",
+    out: Annotated[Path | None, typer.Option(help="The file; STUDY.FORMAT unless told.")] = None,
+    store: StorePath = STORE,
+    json: Json = False,
+) -> None:
+    """Write a study's cells to a file, one line a cell; `json` keeps arrays whole."""
+    if to not in FORMATS:
+        raise GiantstepError(f"--to = {to!r} is unknown: use {', '.join(FORMATS)}")
+    from giantstep.studies.export import write
+
+    results = _results(study, store)
+    path = write(results, to, out or Path(f"{study}.{to}"))
+    cells = results.counts().cells
+    if json:
+        print_json({"study": study, "file": str(path), "cells": cells})
+    else:
+        note(f"wrote {cells} cells to {path}")
+
+
+@reported
+def plot(
+    study: Annotated[str, typer.Argument(help="A study of the store.")],
+    x: Annotated[str | None, typer.Option(help="The axis to draw along.")] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="The metric, as `study show` names it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="The picture; STUDY.png unless told.")] = None,
+    store: StorePath = STORE,
+    json: Json = False,
+) -> None:
+    """Draw a metric along an axis: simulation as dots with error bars, theory as lines."""
+    from giantstep.figures.study import draw_study
+
+    path = draw_study(_results(study, store), out or Path(f"{study}.png"), x=x, metric=metric)
+    if json:
+        print_json({"study": study, "file": str(path)})
+    else:
+        note(f"wrote {path}")
+
+
+def _read(given: str, store: Path) -> Study:
+    """The study in that file, or of that name in the store."""
+    from giantstep.studies.study import Study
+
+    if given.endswith(".toml") or Path(given).is_file():
+        return Study.read(given)
+    if not store.is_file():
+        raise GiantstepError(
+            f"study = {given!r} is no file, and there is no store {str(store)!r}: "
+            f"give a TOML file, or --store"
+        )
+    return _results(given, store).study()
+
+
+def _results(name: str, store: Path) -> Results:
+    from giantstep.studies.results import Results
+
+    return Results(store, name)
+
+
+def _state(results: Results) -> str:
+    counts = results.counts()
+    ended = counts.done + counts.no_theory
+    parts = [f"{ended} of {counts.cells} cells done"]
+    if counts.no_theory:
+        parts.append(f"{counts.no_theory} of them without a theory")
+    if counts.failed:
+        parts.append(f"{counts.failed} failed")
+    if counts.left:
+        parts.append(f"{counts.left} left")
+    return ", ".join(parts)
+
+
+def _at(store: Path) -> list[str]:
+    return [] if store == STORE else ["--store", str(store)]
+
+
+def _command(given: str, store: Path, engine: str, scheduler: str | None) -> str:
+    """The command that goes on with a study."""
+    where = [] if engine == "local" else ["--engine", engine]
+    where += [] if scheduler is None else ["--scheduler", scheduler]
+    return shlex.join(["giantstep", "study", "run", given, *where, *_at(store)])
+
+
+def _list(store: Path, json: bool) -> None:
+    from giantstep.studies.store import Store
+
+    with Store(store, read_only=True) as opened:
+        known: dict[str, Any] = opened.studies()
+        counts = {name: opened.counts(name) for name in known}
+    if json:
+        print_json(
+            {"studies": [{"name": name, "counts": counts[name]._asdict()} for name in known]}
+        )
+        return
+    for name in known:
+        typer.echo(f"{name}: {_state(_results(name, store))}")

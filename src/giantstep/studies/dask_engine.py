@@ -1,0 +1,234 @@
+"""The Dask engine: workers of a scheduler that runs elsewhere, or of one started here."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from giantstep.errors import GiantstepError
+from giantstep.studies.backlog import Backlog
+from giantstep.studies.cells import Block
+from giantstep.studies.environment import limit_threads_here, own_process_group, worker_environment
+from giantstep.studies.outcomes import FAILED, Outcome
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+Result = tuple[Block, Outcome]
+
+#: How often the coordinator looks up while nothing arrives.
+_PULSE_SECONDS = 0.2
+#: A worker that has lost its scheduler for this long ends.
+_DEATH_SECONDS = 15
+_CONNECT_SECONDS = 30
+_LONG_SECONDS = 1.0
+
+
+def compute_there(blocks: Sequence[Block], threads: int) -> list[Outcome]:
+    """What a Dask worker runs: the outcomes of several blocks."""
+    limit_threads_here(threads)
+    from giantstep.studies.work import compute
+
+    return [compute(block) for block in blocks]
+
+
+@dataclass(frozen=True)
+class DaskEngine:
+    """Runs blocks on the workers of ``scheduler``, or on ``workers`` processes of its own."""
+
+    workers: int
+    threads: int = 1
+    scheduler: str | None = None
+
+    def __post_init__(self) -> None:
+        if importlib.util.find_spec("distributed") is None:
+            raise GiantstepError(
+                "engine = 'dask' needs Dask: install it with pip install 'giantstep[studies]'"
+            )
+
+    def run(self, backlog: Backlog) -> Generator[list[Result], None, None]:
+        """Results in groups, as they arrive; an empty group now and then while none does."""
+        with contextlib.ExitStack() as stack:
+            if self.scheduler is None:
+                client = stack.enter_context(_own_cluster(self.workers, self.threads))
+            else:
+                client = stack.enter_context(_connected(self.scheduler))
+            flights = Flights(client, self.threads)
+            stack.callback(flights.abandon)
+            stack.enter_context(_loss_explained())
+            while True:
+                backlog.workers = sum(client.nthreads().values())
+                while flights.room(backlog.workers) and (batch := backlog.take()):
+                    flights.launch(batch)
+                if not flights:
+                    break
+                yield flights.landed(backlog)
+
+
+class Flights:
+    """Batches that are on their way through the scheduler."""
+
+    def __init__(self, client: Client, threads: int) -> None:
+        self._client, self._threads = client, threads
+        self._batches: dict[Future, list[Block]] = {}
+        self._latest_seconds = 0.0
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def room(self, workers: int) -> bool:
+        """Whether to send more: one batch ahead of each worker, none where cells are long.
+
+        Ctrl-C waits for what is in the air.
+        """
+        ahead = 1 if self._latest_seconds > _LONG_SECONDS else 2
+        return len(self) < ahead * max(workers, 1)
+
+    def launch(self, batch: list[Block]) -> None:
+        """Send a batch."""
+        future = self._client.submit(compute_there, batch, self._threads, pure=False)
+        self._batches[future] = batch
+
+    def landed(self, backlog: Backlog) -> list[Result]:
+        """The results of the batches that are finished."""
+        results: list[Result] = []
+        for future in self._finished():
+            batch = self._batches.pop(future)
+            backlog.release(batch)
+            outcomes = self._outcomes(future, batch)
+            for block, outcome in zip(batch, outcomes, strict=bool(outcomes)):
+                self._latest_seconds = outcome.seconds * len(block.keys)
+                backlog.time(block, self._latest_seconds)
+                results.append((block, outcome))
+        return results
+
+    def abandon(self) -> None:
+        """Forget what has not landed."""
+        with contextlib.suppress(Exception):
+            self._client.cancel(list(self._batches), force=True)
+
+    def _finished(self) -> list[Future]:
+        from distributed import wait
+
+        with self._client.as_current(), contextlib.suppress(TimeoutError):
+            wait(list(self._batches), timeout=_PULSE_SECONDS, return_when="FIRST_COMPLETED")
+        return [future for future in self._batches if future.done()]
+
+    def _outcomes(self, future: Future, batch: list[Block]) -> list[Outcome]:
+        """What came back; blocks that took their workers down together are sent again alone."""
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return future.result()
+        except CancelledError:
+            raise
+        except KilledWorker:
+            if len(batch) > 1:
+                for block in batch:
+                    self.launch([block])
+                return []
+            error = "every Dask worker that tried this cell died (out of memory?)"
+            return [Outcome(batch[0].keys, FAILED, error)]
+        except Exception as error:
+            raise GiantstepError(
+                f"a Dask worker cannot run giantstep ({type(error).__name__}: {error}): "
+                f"install the same giantstep on every worker"
+            ) from None
+
+
+@contextlib.contextmanager
+def _loss_explained() -> Iterator[None]:
+    from distributed import CancelledError
+
+    try:
+        yield
+    except (CancelledError, OSError):
+        raise GiantstepError(
+            "the Dask scheduler is gone: every finished row is kept; "
+            "run the same command again when there is one"
+        ) from None
+
+
+@contextlib.contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    from distributed import Client
+
+    with _quiet("distributed.client"):
+        try:
+            client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise GiantstepError(
+                f"scheduler = {address!r} does not answer: {error}; "
+                f"give the address that `dask scheduler` printed, such as tcp://host:8786"
+            ) from None
+        with client:
+            yield client
+
+
+@contextlib.contextmanager
+def _quiet(logger: str) -> Iterator[None]:
+    """What it would log is in the errors we raise."""
+    level = logging.getLogger(logger).level
+    logging.getLogger(logger).setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.getLogger(logger).setLevel(level)
+
+
+@contextlib.contextmanager
+def _own_cluster(workers: int, threads: int) -> Iterator[Client]:
+    """A scheduler in this process and workers in others.
+
+    Dask's own local cluster would run the caller's ``__main__`` again in each worker, share
+    Ctrl-C with them and change this process's environment; starting them as programs does not.
+    """
+    from distributed import LocalCluster
+
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(
+            LocalCluster(n_workers=0, dashboard_address=None, silence_logs=logging.CRITICAL)
+        )
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="giantstep-dask-"))
+        client = stack.enter_context(_connected(cluster.scheduler_address))
+        stack.enter_context(_worker_program(cluster.scheduler_address, workers, threads, folder))
+        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
+        yield client
+
+
+@contextlib.contextmanager
+def _worker_program(address: str, workers: int, threads: int, folder: str) -> Iterator[None]:
+    options: dict[str, Any] = {
+        "nworkers": workers,
+        "nthreads": 1,
+        "memory-limit": 0,
+        "death-timeout": _DEATH_SECONDS,
+        "local-directory": folder,
+    }
+    command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
+    command += [f"--{name}={value}" for name, value in options.items()]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=worker_environment(threads, os.environ),
+        **own_process_group(),
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        try:
+            process.wait(timeout=_DEATH_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

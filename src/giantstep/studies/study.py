@@ -1,0 +1,236 @@
+"""`Study`: a learner over a grid of settings and seeds."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from giantstep.errors import SettingsError
+from giantstep.inputs import Inputs
+from giantstep.problem import Problem
+from giantstep.settings.options import Settings
+from giantstep.settings.sizes import Size
+from giantstep.studies import problems
+from giantstep.studies.axes import axis_values, coordinate
+from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
+from giantstep.studies.code_version import code_version
+from giantstep.targets import Target
+from giantstep.twins.table import TWINS, Twin, twin
+
+if TYPE_CHECKING:
+    from giantstep.studies.results import Results
+
+#: A grid beyond this is a slip of the keyboard.
+MOST_CELLS = 2_000_000
+#: Seeds that one call of a learner computes together.
+SEEDS_TOGETHER = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A learner over every combination of its axes' values, simulated for each seed and predicted.
+
+    ``learner`` is a name, or the :class:`Twin` of a learner of one's own. ``problem`` is a
+    :class:`Problem`, a target, or a mapping with ``target``, ``noise`` and ``inputs``;
+    ``settings`` is a settings object or a mapping. ``axes`` maps a setting of the learner, or
+    ``target``, ``noise`` or ``inputs``, to a list of values or to a range (``1d:8d:8``,
+    ``1e-4:10:50log``). ``verbs`` says what to compute at each point. ``together`` is the number
+    of seeds that one call computes (see :mod:`giantstep.studies.cells`): 1 for long cells, more
+    for short ones.
+
+    >>> study = Study(
+    ...     name="overlap", learner="giant-step", problem="h1 + h1*h2", settings={"dim": 200},
+    ...     axes={"samples": "1d:8d:8", "steps": [1, 2]}, seeds=4, verbs=["simulate"],
+    ... )
+    >>> study.size
+    64
+    """
+
+    name: str
+    learner: Any
+    problem: Any = field(default_factory=dict)
+    settings: Any = field(default_factory=dict)
+    axes: Mapping[str, Any] = field(default_factory=dict)
+    seeds: int = 8
+    seed: int = 0
+    verbs: Sequence[str] = VERBS
+    together: int = SEEDS_TOGETHER
+
+    def __post_init__(self) -> None:
+        self._check_name_and_counts()
+        self._set("learner", _row(self.learner))
+        self._set("problem", _problem_fields(self.problem))
+        self._set("settings", _setting_fields(self.settings))
+        kinds = self._kinds()
+        for name in self.axes:
+            if name not in kinds:
+                known = ", ".join(kinds)
+                raise SettingsError(
+                    f"axis {name} is no setting of {self.learner.name}: use {known}"
+                )
+        axes = {name: axis_values(name, given, kinds[name]) for name, given in self.axes.items()}
+        self._set("axes", axes)
+        if self.size > MOST_CELLS:
+            raise SettingsError(f"study {self.name!r} has {self.size} cells, over {MOST_CELLS}")
+
+    def _check_name_and_counts(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip() or "/" in self.name:
+            raise SettingsError(f"name = {self.name!r}: give the study a name without slashes")
+        for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**62:
+                raise SettingsError(f"{name} = {value!r}: give a whole number of at least {low}")
+        verbs = (self.verbs,) if isinstance(self.verbs, str) else tuple(self.verbs)
+        if not verbs or not set(verbs) <= set(VERBS):
+            raise SettingsError(f"verbs = {self.verbs!r}: use some of {', '.join(VERBS)}")
+        self._set("verbs", tuple(verb for verb in VERBS if verb in verbs))
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Study:
+        """A study from a TOML file; without ``name`` it takes the file's."""
+        path = Path(path)
+        try:
+            given = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"cannot read the study {str(path)!r}: {error.strerror}") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
+        return cls.from_json({"name": path.stem, **given})
+
+    @classmethod
+    def from_json(cls, given: Mapping[str, Any]) -> Study:
+        """A study from plain values, as :meth:`to_json` gives them."""
+        known = [f.name for f in dataclasses.fields(cls)]
+        unknown = sorted(set(given) - set(known))
+        if unknown:
+            raise SettingsError(f"a study has no field {unknown[0]!r}: use {', '.join(known)}")
+        if "learner" not in given:
+            names = ", ".join(row.name for row in TWINS)
+            raise SettingsError(f"the study names no learner: use one of {names}")
+        return cls(**given)
+
+    def to_json(self) -> dict[str, Any]:
+        """The study as plain values; a learner of the house by its name alone."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        ours = self.learner in TWINS
+        fields["learner"] = self.learner.name if ours else dataclasses.asdict(self.learner)
+        return json.loads(json.dumps(fields))
+
+    @property
+    def size(self) -> int:
+        """Number of cells."""
+        points = 1
+        for values in self.axes.values():
+            points *= len(values)
+        return points * sum(self.seeds if verb == SIMULATE else 1 for verb in self.verbs)
+
+    def blocks(self) -> list[Block]:
+        """Every cell, in blocks, in the order of the axes; wrong settings are found here."""
+        blocks = list(self._blocks())
+        keys = [key for block in blocks for key in block.keys]
+        if len(set(keys)) < len(keys):
+            raise SettingsError(f"study {self.name!r}: an axis has the same value twice")
+        return blocks
+
+    def run(self, **how: Any) -> Results:
+        """Compute what the store does not have yet; see :func:`giantstep.studies.run.run`."""
+        from giantstep.studies.run import run
+
+        return run(self, **how)
+
+    def _kinds(self) -> dict[str, type]:
+        fields = dataclasses.fields(self.learner.load("settings"))
+        kinds = {f.name: f.metadata["kind"] for f in fields if f.metadata}
+        return {**kinds, "target": str, "noise": float, "inputs": str}
+
+    def _blocks(self) -> Iterator[Block]:
+        seeds: dict[str, list[tuple[int, ...]]] = {
+            SIMULATE: seed_blocks(self.seed, self.seeds, self.together),
+            PREDICT: [()],
+        }
+        versions = {verb: code_version(self.learner, verb) for verb in self.verbs}
+        kinds = self._kinds()
+        for values in itertools.product(*self.axes.values()):
+            chosen = dict(zip(self.axes, values, strict=True))
+            problem, settings = self._problem_at(chosen), self._settings_at(chosen)
+            both = {**problem, **settings}
+            place = {name: coordinate(both[name]) for name in self.axes}
+            fixed = {name: value for name, value in both.items() if kinds.get(name) is not float}
+            for verb in self.verbs:
+                for block in seeds[verb]:
+                    shape = json.dumps([verb, len(block), fixed])
+                    code = versions[verb]
+                    yield Block(self.learner, verb, problem, settings, block, code, place, shape)
+
+    def _problem_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        given = {**self.problem, **{n: v for n, v in chosen.items() if n in problems.FIELDS}}
+        return problems.read_problem(given).to_json()
+
+    def _settings_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of one point as plain values, from which a worker builds them again."""
+        own = {name: value for name, value in chosen.items() if name not in problems.FIELDS}
+        given = {**self.settings, **own}
+        settings_class = self.learner.load("settings")
+        unknown = sorted(set(given) - {f.name for f in dataclasses.fields(settings_class)})
+        if unknown:
+            known = ", ".join(f.name for f in dataclasses.fields(settings_class))
+            raise SettingsError(f"{self.learner.name} has no setting {unknown[0]!r}: use {known}")
+        point = settings_class(**given).to_json()
+        for name, value in point.items():
+            if not _is_plain(value):
+                raise SettingsError(
+                    f"{name} = {value!r} cannot be kept in a store: give a number or a text, "
+                    f"such as activation = 'relu(z-1)'"
+                )
+        return json.loads(json.dumps(point))
+
+
+def _row(learner: str | Twin | Mapping[str, Any]) -> Twin:
+    if isinstance(learner, Twin):
+        return learner
+    if isinstance(learner, Mapping):
+        texts: Any = {n: tuple(v) if isinstance(v, list) else v for n, v in learner.items()}
+        try:
+            return Twin(**texts)
+        except TypeError as error:
+            raise SettingsError(f"learner: {error}; give the name of a learner") from None
+    return twin(learner)
+
+
+def _problem_fields(given: Problem | Target | str | Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        return Problem.of(given).to_json()
+    return {name: _plain_value(value) for name, value in given.items()}
+
+
+def _setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(given, Settings):
+        return given.to_json()
+    return {name: _plain_value(value) for name, value in given.items()}
+
+
+def _plain_value(value: Any) -> Any:
+    if isinstance(value, Target):
+        return value.text
+    if isinstance(value, Inputs):
+        return value.to_json()
+    if isinstance(value, Size):
+        return str(value)
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(_is_plain(item) for item in value)
+    return value is None or isinstance(value, str | bool | int | float)

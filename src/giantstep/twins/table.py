@@ -1,0 +1,112 @@
+"""One row a learner: its settings, its simulation, its prediction, its metrics, its papers."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from giantstep.errors import GiantstepError
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A learner and its theory. Code is named as ``module:attribute`` and imported when used.
+
+    ``optimisable`` are the settings for which ``predict`` finds the best value. ``package`` is
+    where the modules live; a learner of one's own names its own package.
+    """
+
+    name: str
+    summary: str
+    settings: str
+    simulate: str
+    predict: str
+    metrics: tuple[str, ...]
+    theory: str
+    references: tuple[str, ...]
+    example: str
+    optimisable: tuple[str, ...] = ()
+    has_target: bool = True
+    package: str = "giantstep"
+
+    def module(self, role: str) -> str:
+        """The full name of the module behind ``settings``, ``simulate`` or ``predict``."""
+        return f"{self.package}.{getattr(self, role).split(':')[0]}"
+
+    def load(self, role: str) -> Callable[..., Any]:
+        """The object behind ``settings``, ``simulate`` or ``predict``."""
+        attribute = getattr(self, role).split(":")[1]
+        return getattr(importlib.import_module(self.module(role)), attribute)
+
+
+TWINS = (
+    Twin(
+        name="giant-step",
+        summary="a two-layer network takes a few giant gradient steps, then fits its readout",
+        settings="settings.giant_step:GiantStep",
+        simulate="twins.giant_step:simulate",
+        predict="theory.giant_step:predict",
+        metrics=(
+            *("overlap", "overlap_spectrum", "angle", "baseline", "test_error", "train_error"),
+        ),
+        theory="subspaces learned at every step; overlaps; the risk after one step",
+        references=("Dandi et al. 2023, arXiv:2305.18270", "Cui et al. 2024, arXiv:2402.04980"),
+        example="--target 'h1 + h1*h2' --dim 1000 --samples 8d --steps 3 --step-size 2",
+        optimisable=("step_size", "ridge"),
+    ),
+    Twin(
+        name="random-features",
+        summary="a two-layer network whose first layer stays random; only its readout is fitted",
+        settings="settings.random_features:RandomFeatures",
+        simulate="learners.random_features:simulate",
+        predict="theory.random_features:predict",
+        metrics=("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom"),
+        theory="proportional and polynomial regimes; square, logistic and hinge loss; finite d",
+        references=(
+            "Mei, Montanari 2019, arXiv:1908.05355",
+            "Gerace et al. 2020, arXiv:2002.09339",
+            "Defilippis et al. 2024, arXiv:2405.15699",
+        ),
+        example="--target 'h1 + He2(h1)' --samples 2d --width 1d --ridge 0.1 --dim 200",
+        optimisable=("ridge",),
+    ),
+    Twin(
+        name="kernel",
+        summary="ridge regression with an inner-product kernel",
+        settings="settings.kernel:KernelRidge",
+        simulate="learners.kernel:simulate",
+        predict="theory.kernel:predict",
+        metrics=("test_error", "test_error_noisy", "train_error", "degrees_of_freedom"),
+        theory="proportional and polynomial regimes; spiked inputs; finite d",
+        references=(
+            "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+            "Ba et al. 2023 (spiked covariance)",
+        ),
+        example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --spike-strength d^0.5",
+        optimisable=("ridge",),
+    ),
+    Twin(
+        name="power-law",
+        summary="ridge regression on features whose spectrum and target decay as powers",
+        settings="settings.power_law:PowerLaw",
+        simulate="learners.power_law:simulate",
+        predict="theory.power_law:predict",
+        metrics=("test_error", "bias", "variance", "train_error"),
+        theory="deterministic equivalent; the map of exponents",
+        references=("Defilippis et al. 2024, arXiv:2405.15699",),
+        example="--capacity 1.5 --source 0.4 --samples 200 --width 100 --ridge 0.01 --noise 0.01",
+        optimisable=("ridge",),
+        has_target=False,
+    ),
+)
+
+
+def twin(name: str) -> Twin:
+    """The row of that learner."""
+    for row in TWINS:
+        if row.name == name:
+            return row
+    known = ", ".join(row.name for row in TWINS)
+    raise GiantstepError(f"learner = {name!r} is unknown: use one of {known}")

@@ -1,0 +1,163 @@
+"""Killed at any moment and resumed, a study ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+from processes import ENVIRONMENT, done_so_far, end, wait_until, workers_of
+
+from giantstep.studies.results import Results
+from giantstep.studies.study import Study
+
+Start = Callable[..., subprocess.Popen[str]]
+
+KILLS = 20
+CELLS = 200
+STUDY = """
+learner = "sums"
+problem = {target = "h1"}
+seeds = 8
+together = 2
+settings = {pause = 0.01}
+verbs = ["simulate"]
+[axes]
+centre = "1:2:25"
+"""
+RUN = ("study", "run", "short.toml", "--store", "s.sqlite", "--workers", "2")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "short.toml").write_text(STUDY)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Results:
+    study = sums(
+        name="short",
+        axes={"centre": "1:2:25"},
+        settings={"pause": 0.01},
+        verbs="simulate",
+        seeds=8,
+    )
+    return study.run(store=tmp_path_factory.mktemp("whole") / "s.sqlite", workers=2)
+
+
+def assert_whole(
+    store: Path, uninterrupted: Results, content: Callable[[Results], list[Any]]
+) -> None:
+    connection = sqlite3.connect(store)
+    count = "SELECT count(*), count(DISTINCT key), min(status), max(status) FROM cells"
+    assert connection.execute(count).fetchone() == (CELLS, CELLS, "done", "done")
+    numbers = "SELECT count(*), count(DISTINCT key || role || name) FROM numbers"
+    assert connection.execute(numbers).fetchone() == (3 * CELLS, 3 * CELLS)
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+    assert content(Results(store, "short")) == content(uninterrupted)
+
+
+def wait_while_it_runs(
+    process: subprocess.Popen[str], condition: Callable[[], bool], seconds: float = 90.0
+) -> None:
+    wait_until(lambda: process.poll() is not None or condition(), seconds)
+    assert process.poll() is None, process.stderr and process.stderr.read()
+
+
+def kill(process: psutil.Process) -> None:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_killed_at_twenty_random_moments(
+    folder: Path,
+    start: Start,
+    uninterrupted: Results,
+    content: Callable[[Results], list[Any]],
+) -> None:
+    rng = np.random.default_rng(2305)
+    store = folder / "s.sqlite"
+    moments = np.sort(rng.choice(CELLS - 10, KILLS, replace=False))
+    victims = rng.permutation(["coordinator"] * 6 + ["worker"] * 8 + ["everybody"] * 6)
+    seen: list[psutil.Process] = []
+    process = start(*RUN)
+    for moment, victim in zip(moments, victims, strict=True):
+        wait_while_it_runs(process, lambda m=moment: done_so_far(store, "short") >= m)
+        wait_while_it_runs(process, lambda p=process: bool(workers_of(p)))
+        time.sleep(rng.uniform(0, 0.05))
+        workers = workers_of(process)
+        seen += workers
+        if victim == "worker" and workers:
+            kill(workers[rng.integers(len(workers))])
+        elif victim == "everybody":
+            for worker in workers:
+                kill(worker)
+        if victim != "worker":
+            end(process)
+            process = start(*RUN)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, said
+    assert_whole(store, uninterrupted, content)
+    wait_until(lambda: not any(worker.is_running() for worker in seen), seconds=10)
+
+
+@pytest.fixture
+def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A Dask scheduler and two workers that belong to nobody's study."""
+    file = folder / "scheduler.json"
+    started = []
+
+    def start(what: str, *options: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", f"--scheduler-file={file}"]
+        program = subprocess.Popen(
+            [*command, *options],
+            env=ENVIRONMENT,
+            cwd=folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(program)
+        return program
+
+    try:
+        start("scheduler", "--port=0", "--no-dashboard", "--host=127.0.0.1")
+        wait_until(lambda: file.exists() and bool(file.read_text()))
+        workers = start("worker", "--nworkers=2", "--nthreads=1", "--no-dashboard")
+        yield json.loads(file.read_text())["address"], workers
+    finally:
+        for program in reversed(started):
+            program.terminate()
+            program.wait(timeout=30)
+
+
+@pytest.mark.slow
+def test_a_dask_worker_is_killed_and_the_study_completes(
+    folder: Path,
+    start: Start,
+    scheduler: tuple[str, subprocess.Popen[bytes]],
+    uninterrupted: Results,
+    content: Callable[[Results], list[Any]],
+) -> None:
+    address, program = scheduler
+    store = folder / "s.sqlite"
+    process = start(*RUN, "--engine", "dask", "--scheduler", address)
+    wait_while_it_runs(process, lambda: done_so_far(store, "short") > CELLS // 10)
+    busy = [p for p in workers_of(program) if "spawn_main" in " ".join(p.cmdline())]
+    assert len(busy) == 2
+    kill(busy[0])
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, said
+    assert_whole(store, uninterrupted, content)

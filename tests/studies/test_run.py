@@ -1,0 +1,228 @@
+"""Running: identical rows whatever the engine, resumed, retried, and interrupted politely."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import done_so_far, wait_until
+
+from giantstep.errors import GiantstepError, SettingsError
+from giantstep.studies import local
+from giantstep.studies.database import StoreError
+from giantstep.studies.results import Results
+from giantstep.studies.run import run
+from giantstep.studies.store import Store
+from giantstep.studies.study import Study
+
+AXES = {"centre": [-1.0, 0.5, 1.0, 1.5], "samples": ["d", "2d"]}
+
+
+@pytest.fixture(scope="module")
+def reference(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Results:
+    path = tmp_path_factory.mktemp("reference") / "s.sqlite"
+    return sums(axes=AXES, seeds=5).run(store=path, workers=1)
+
+
+def finished_at(results: Results) -> dict[str, str]:
+    with Store(results.store, read_only=True) as store:
+        return dict(store._connection.execute("SELECT key, finished FROM cells"))
+
+
+def test_every_cell_is_there(reference: Results) -> None:
+    counts = reference.counts()
+    assert counts == (8 * 6, 8 * 6 - 2, 2, 0)
+    without = [row for row in reference.rows() if row.status == "no-theory"]
+    assert all("there is theory from 0 upwards" in row.error for row in without)
+
+
+@pytest.mark.parametrize(
+    "how", [{"workers": 2}, {"engine": "dask", "workers": 2}], ids=["two-workers", "dask"]
+)
+def test_rows_do_not_depend_on_the_engine(
+    sums: Callable[..., Study],
+    reference: Results,
+    content: Callable[[Results], list[Any]],
+    tmp_path: Path,
+    how: dict[str, Any],
+) -> None:
+    results = sums(axes=AXES, seeds=5).run(store=tmp_path / "s.sqlite", **how)
+    assert content(results) == content(reference)
+
+
+def test_resuming_computes_only_what_is_missing(
+    sums: Callable[..., Study], reference: Results
+) -> None:
+    before = finished_at(reference)
+    more = sums(axes={**AXES, "centre": [*AXES["centre"], 2.0]}, seeds=5)
+    after = finished_at(more.run(store=reference.store, workers=1))
+    assert before.items() <= after.items()
+    assert len(after) == len(before) + 2 * 6
+    sums(axes=AXES, seeds=5).run(store=reference.store, workers=1)
+    assert finished_at(reference) == after
+    assert reference.counts().cells == 48
+
+
+def test_failed_cells_are_rows_and_are_retried_on_request(
+    sums: Callable[..., Study], tmp_path: Path
+) -> None:
+    mark, store = tmp_path / "mark", tmp_path / "s.sqlite"
+    study = sums(axes={"trouble": ["none", f"unless:{mark}"]}, verbs="simulate")
+    failed = study.run(store=store, workers=1)
+    assert failed.counts() == (6, 3, 0, 3)
+    errors = [row.error for row in failed.rows() if row.status == "failed"]
+    assert all("RuntimeError: asked to fail until the file is there" in e for e in errors)
+    mark.touch()
+    assert study.run(store=store, workers=1).counts().failed == 3
+    assert study.run(store=store, workers=1, retry=True).counts() == (6, 6, 0, 0)
+
+
+def test_a_killed_worker_is_replaced(sums: Callable[..., Study], tmp_path: Path) -> None:
+    troubles = [f"kill-once:{tmp_path / 'mark'}", "kill", "none"]
+    study = sums(axes={"trouble": troubles}, verbs="simulate", seeds=1)
+    rows = list(study.run(store=tmp_path / "s.sqlite", workers=1).rows())
+    assert [row.status for row in rows] == ["done", "failed", "done"]
+    assert "was killed (out of memory?), 3 times in a row" in rows[1].error
+
+
+def test_a_full_disk_stops_the_run_and_keeps_every_row(
+    sums: Callable[..., Study],
+    content: Callable[[Results], list[Any]],
+    tmp_path: Path,
+) -> None:
+    study = sums(axes={"centre": "1:2:40"}, settings={"samples": 500})
+    with Store(tmp_path / "s.sqlite") as store:
+        store.plan(study.name, study.to_json(), study.blocks())
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 30}")
+        with pytest.raises(StoreError, match="full: free some space and run the same command"):
+            run(study, store=store, workers=1)
+        results = Results(store.path, study.name)
+        kept = [row for row in content(results) if row[4] == "done"]
+        assert 0 < results.counts().done < results.counts().cells
+        store._connection.execute("PRAGMA max_page_count = 1000000")
+        run(study, store=store, workers=1)
+        whole = content(results)
+        assert results.counts().left == 0
+        assert all(row in whole for row in kept)
+
+
+def test_a_store_nobody_may_write_to_is_said_before_anything_runs(
+    sums: Callable[..., Study], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="cannot make the folder"):
+        sums().run(store=tmp_path / "file" / "s.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"engine": "ray"}, "engine = 'ray' is unknown: use local or dask"),
+        ({"workers": 0}, "workers = 0"),
+        ({"threads": 0}, "threads = 0"),
+        ({"scheduler": "tcp://x:1"}, "goes with engine = 'dask'"),
+    ],
+)
+def test_what_is_wrong_is_said(
+    sums: Callable[..., Study], tmp_path: Path, how: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(SettingsError, match=message):
+        sums().run(store=tmp_path / "s.sqlite", **how)
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_a_scheduler_that_does_not_answer_is_named(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("giantstep.studies.dask_engine._CONNECT_SECONDS", 0.5)
+    with pytest.raises(GiantstepError, match=r"scheduler = 'tcp://127.0.0.1:1' does not answer"):
+        sums().run(store=tmp_path / "s", engine="dask", scheduler="tcp://127.0.0.1:1")
+
+
+def test_a_worker_with_other_code_refuses(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("giantstep.studies.study.code_version", lambda twin, verb: "another")
+    results = sums(verbs="simulate").run(store=tmp_path / "s.sqlite", workers=1)
+    assert results.counts().failed == 3
+    assert "install the same giantstep" in next(iter(results.rows())).error
+
+
+def test_a_worker_that_cannot_start_is_an_error(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("giantstep.studies.worker.__name__", "giantstep.studies.nowhere")
+    with pytest.raises(GiantstepError, match=r"no worker process can be started: .*nowhere"):
+        sums().run(store=tmp_path / "s.sqlite", workers=1)
+
+
+def test_a_worker_killed_while_it_starts_is_started_again(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fates = iter([True] * 5)
+
+    class Unlucky(local.Worker):
+        def __init__(self, threads: int) -> None:
+            if next(fates, False):
+                raise local.WorkerDied("killed", killed=True)
+            super().__init__(threads)
+
+    monkeypatch.setattr(local, "Worker", Unlucky)
+    assert sums().run(store=tmp_path / "s.sqlite", workers=1).counts().done == 4
+
+
+def test_workers_have_one_thread_and_the_caller_keeps_its_environment(
+    sums: Callable[..., Study], tmp_path: Path
+) -> None:
+    from giantstep.studies.environment import worker_environment
+
+    before = dict(os.environ)
+    sums(verbs="predict").run(store=tmp_path / "s.sqlite", workers=1)
+    assert dict(os.environ) == before
+    one = worker_environment(1, {"XLA_FLAGS": "--a=b"})
+    assert one["OMP_NUM_THREADS"] == one["OPENBLAS_NUM_THREADS"] == one["NPROC"] == "1"
+    assert one["XLA_FLAGS"] == "--a=b --xla_cpu_multi_thread_eigen=false"
+    assert worker_environment(4, {})["OMP_NUM_THREADS"] == "4"
+
+
+def test_a_study_runs_in_a_thread(sums: Callable[..., Study], tmp_path: Path) -> None:
+    kept: list[Results] = []
+    thread = threading.Thread(
+        target=lambda: kept.append(sums(verbs="predict").run(store=tmp_path / "s", workers=1))
+    )
+    thread.start()
+    thread.join()
+    assert kept[0].counts().done == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_ctrl_c_finishes_what_is_running_and_says_how_to_go_on(
+    tmp_path: Path, start: Callable[..., Any], engine: str
+) -> None:
+    (tmp_path / "long.toml").write_text(
+        'learner = "sums"\nproblem = {target = "h1"}\nseeds = 4\ntogether = 2\n'
+        "settings = {pause = 0.05}\nverbs = ['simulate']\n[axes]\ncentre = '1:2:100'\n"
+    )
+    store = tmp_path / "s.sqlite"
+    process = start(
+        *("study", "run", "long.toml", "--store", "s.sqlite", "--engine", engine),
+        *("--workers", "2"),
+    )
+    wait_until(lambda: done_so_far(store, "long") > 4)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, said
+    assert "stopped: long:" in said
+    where = "" if engine == "local" else " --engine dask"
+    assert f"go on with: giantstep study run long.toml{where} --store s.sqlite" in said
+    counts = Results(store, "long").counts()
+    assert 4 < counts.done < 400
+    assert counts.done % 2 == 0
+    assert counts.failed == 0
