@@ -32,7 +32,7 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A simulation: each metric is an array whose first axis is the seed."""
+    """A simulation: each metric, and each of the ``arrays``, has the seed on its first axis."""
 
     learner: str
     settings: Mapping[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -41,10 +40,10 @@ def sweep_values(text: str, name: str) -> list[Size]:
     low, high = first.coefficient, last.coefficient
     fractions = [i / max(count - 1, 1) for i in range(count)]
     if match["log"]:
-        numbers = [math.exp(math.log(low) + f * math.log(high / low)) for f in fractions]
+        numbers = [float(f"{low * (high / low) ** f:.12g}") for f in fractions]
     else:
-        numbers = [low + f * (high - low) for f in fractions]
-    # Both ends exactly as they were written, whatever exp and log did to them.
+        numbers = [float(f"{low + f * (high - low):.12g}") for f in fractions]
+    # Twelve digits keep 0.3 from being 0.30000000000000004; both ends are as they were written.
     numbers[0], numbers[-1] = low, high if count > 1 else low
     return [Size(number, first.power) for number in numbers]
 

@@ -1,0 +1,41 @@
+"""How long a person waits: `giantstep --help` and a cold `explain`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.row import Row, seconds, under_limit
+
+GIANTSTEP = str(Path(sys.executable).parent / "giantstep")
+
+
+def rows() -> Iterator[Row]:
+    """Help against a bare interpreter; explain against its limits."""
+
+    def run(*command: str) -> float:
+        return seconds(lambda: subprocess.run(command, check=True, capture_output=True), 5)
+
+    bare, helped = run(sys.executable, "-c", "pass"), run(GIANTSTEP, "--help")
+    yield Row(
+        "giantstep --help",
+        f"{helped:.3f} s",
+        f"python -c pass {bare:.3f} s",
+        helped / bare,
+        f"<= {0.4 / bare:.1f} (0.4 s)",
+        helped <= 0.4,
+    )
+    for target, limit in [
+        ("h1 + He3(h1)*h2", 3.0),
+        ("sign(h1*h2)", 3.0),
+        ("He4(h1) + sign(h1*h2*h3)", 12.0),
+    ]:
+        took = seconds(
+            lambda t=target: subprocess.run(
+                [GIANTSTEP, "explain", t, "--json"], check=True, capture_output=True
+            ),
+            1,
+        )
+        yield under_limit(f"cold explain {target}", took, limit)

@@ -1,0 +1,30 @@
+"""`giantstep targets`: the catalogue of named targets."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from giantstep.cli.output import print_json, reported
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("targets", epilog="Example: giantstep explain ex1")(list_targets)
+
+
+@reported
+def list_targets(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List the named targets: each can stand wherever an expression can."""
+    from giantstep.targets.catalogue import catalogue
+
+    entries = catalogue()
+    if json:
+        print_json({"targets": [entry._asdict() for entry in entries]})
+        return
+    width = max(len(entry.name) for entry in entries)
+    for entry in entries:
+        typer.echo(f"{entry.name:<{width}}  {entry.expression}\n{'':<{width}}  {entry.shows}")

@@ -1,0 +1,50 @@
+"""`giantstep explain`: what can be learned of a target, by what, from how many samples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from giantstep.cli.output import note, print_json, reported
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "explain",
+        epilog="Example: giantstep explain 'h1 + He3(h1)*h2' --floors",
+        # A target may begin with a minus sign.
+        context_settings={"ignore_unknown_options": True},
+    )(explain_command)
+
+
+@reported
+def explain_command(
+    target: Annotated[
+        str, typer.Argument(help="An expression in h1, h2, ..., or a name from `targets`.")
+    ],
+    noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
+    floors: Annotated[
+        bool, typer.Option("--floors", help="Add the error floors of the second layer.")
+    ] = False,
+    picture: Annotated[
+        Path | None, typer.Option(help="Draw the staircase to this PNG or PDF file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say what a network can learn of a target: first, next, never; and from how many samples."""
+    from giantstep.problem import Problem
+    from giantstep.theory.explanation import explain
+
+    explanation = explain(Problem.of(target, noise=noise), floors=floors)
+    if json:
+        print_json(explanation.to_json())
+    else:
+        typer.echo(explanation.report())
+    if picture is not None:
+        from giantstep.figures.staircase import draw_staircase
+
+        draw_staircase(explanation, picture)
+        note(f"wrote {picture}")

@@ -1,0 +1,146 @@
+"""`simulate`, `predict`, `compare` for every learner; options come from its settings class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.settings.options import flag
+from giantstep.settings.sizes import Size
+from giantstep.twins.table import TWINS, Twin
+
+VERBS = {
+    "simulate": "Run the learner at finite size, once for each seed.",
+    "predict": "Give the exact answer in high dimension, with its status.",
+    "compare": "Lay the simulation over the prediction: a table and a picture.",
+}
+_METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the three verbs, one sub-command a learner, and the list of learners."""
+    for verb, summary in VERBS.items():
+        group = typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode=None)
+        for row in TWINS:
+            epilog = f"Example: giantstep {verb} {row.name} {row.example}"
+            group.command(row.name, help=f"{summary}\n\n{row.summary}.", epilog=epilog)(
+                _command(verb, row)
+            )
+        app.add_typer(group, name=verb)
+    app.command("learners", epilog="Example: giantstep learners --json")(list_learners)
+
+
+@reported
+def list_learners(
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List the learners with their theory, metrics and papers."""
+    if json:
+        print_json({"learners": [dataclasses.asdict(row) for row in TWINS]})
+        return
+    for row in TWINS:
+        typer.echo(f"{row.name}\n  {row.summary}")
+        typer.echo(f"  theory:  {row.theory}\n  metrics: {', '.join(row.metrics)}")
+        typer.echo(f"  papers:  {'; '.join(row.references)}\n")
+
+
+def _command(verb: str, row: Twin) -> Callable[..., None]:
+    """A function whose signature is the learner's settings, for typer to read."""
+    settings_class: Any = row.load("settings")
+    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
+
+    @reported
+    def command(**given: Any) -> None:
+        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
+        _answer(verb, row, settings_class, chosen, given)
+
+    parameters = [
+        _parameter("target", str, "target: an expression in h1, h2, ... or a name", ...)
+    ] * row.has_target
+    parameters += [
+        _parameter("noise", float, "variance of the label noise", 0.0),
+        *[_parameter_of(f) for f in fields],
+    ]
+    if verb == "predict" and row.optimisable:
+        choice = " or ".join(dict.fromkeys([*row.optimisable, ",".join(row.optimisable)]))
+        parameters.append(_parameter("optimise", str, f"find the best {choice}", ""))
+    if verb != "predict":
+        parameters += [
+            _parameter("seeds", int, "number of independent runs", 8),
+            _parameter("seed", int, "seed of the first run", 0),
+        ]
+    if verb == "compare":
+        parameters.append(_parameter("out", Path, "file of the picture", Path("compare.png")))
+    parameters.append(_parameter("json", bool, "print one JSON object", False))
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def _parameter(name: str, kind: type, help: str, default: Any) -> inspect.Parameter:
+    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind))
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _parameter_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
+    rule, name = field.metadata, flag(field.name)
+    help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
+    if rule["kind"] is bool:
+        option, kind, default = typer.Option(name, help=help), bool, field.default
+    else:
+        # Numbers stay text here: the settings class reads them, ranges included.
+        shown = "" if field.default is None else f"  [default: {field.default}]"
+        option = typer.Option(name, help=help + shown, metavar=_METAVAR[rule["kind"]])
+        kind, default = str | None, None  # type: ignore[assignment]
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _answer(
+    verb: str, row: Twin, settings_class: Any, chosen: dict[str, Any], given: dict[str, Any]
+) -> None:
+    from giantstep.problem import Problem
+    from giantstep.settings.sweeps import swept
+
+    problem = Problem.of(given.get("target", "h1"), noise=given["noise"])
+    axis, points = swept(settings_class, chosen)
+    use_compilation_cache()
+    from giantstep.twins import verbs
+
+    settings = points[0] if axis is None else list(points)
+    if verb == "predict":
+        optimise = [name.strip() for name in given.get("optimise", "").split(",") if name.strip()]
+        result: Any = verbs.predict(settings, problem, optimise=optimise)
+    else:
+        with progress_bar(f"{verb} {row.name}") as progress:
+            run = verbs.simulate if verb == "simulate" else verbs.compare
+            result = run(
+                settings, problem, seeds=given["seeds"], seed=given["seed"], progress=progress
+            )
+    if verb == "compare":
+        from giantstep.figures.comparison import draw_comparison
+
+        draw_comparison(result, given["out"], axis)
+    if given["json"]:
+        print_json(result.to_json())
+        return
+    from giantstep.cli import tables
+
+    tables.show(result, axis)
+    if verb == "compare":
+        note(f"wrote {given['out']}")

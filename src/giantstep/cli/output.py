@@ -1,0 +1,88 @@
+"""How commands answer: one JSON object or text on standard output, everything else on error."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+
+from giantstep.errors import GiantstepError
+
+#: The shell's code for a program stopped by Ctrl-C.
+INTERRUPTED = 130
+#: Nobody needs a progress bar for less.
+PATIENCE_SECONDS = 2.0
+
+
+def reported(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn our errors into one line and exit code 2, and Ctrl-C into exit code 130."""
+
+    @functools.wraps(command)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        try:
+            command(*args, **kwargs)
+        except GiantstepError as error:
+            typer.echo(f"giantstep: {error}", err=True)
+            raise typer.Exit(2) from None
+        except MemoryError:
+            typer.echo("giantstep: out of memory: reduce --dim, --samples or --width", err=True)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            typer.echo("giantstep: stopped", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # The reader has gone (`giantstep ... | head`): nothing is left to say.
+            sys.stderr.close()
+            raise typer.Exit(1) from None
+
+    return wrapped
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object, and nothing else, to standard output."""
+    typer.echo(json.dumps(value))
+
+
+def note(text: str) -> None:
+    """A remark for the person at the terminal, on standard error."""
+    typer.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error that appears after two seconds; None where no one would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(label, total=1.0)
+    begin = time.monotonic()
+
+    def advance(fraction: float) -> None:
+        if not bar.live.is_started and time.monotonic() - begin > PATIENCE_SECONDS:
+            bar.start()
+        bar.update(task, completed=fraction)
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs in the user's cache folder, so that the next command starts warm."""
+    import os
+    from pathlib import Path
+
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "giantstep" / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -1,0 +1,145 @@
+"""Two full-batch steps of one neuron on the same samples: the exact high-dimensional law."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.networks.activations import Activation
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
+from giantstep.problem import Problem
+from giantstep.targets.integration import block_of
+
+#: Nodes of each Gauss-Legendre segment in the direction of the fresh noise.
+NOISE_ORDER = 40
+
+
+class TwoSteps(NamedTuple):
+    """Overlaps with each target direction after one and two steps, and the squared norms."""
+
+    cosines: np.ndarray
+    squared_norms: np.ndarray
+
+
+def reused_batch_two_steps(
+    problem: Problem,
+    activation: Activation,
+    *,
+    step_size: float,
+    samples_ratio: float,
+    readout: float = 1.0,
+    loss: str = "square",
+) -> TwoSteps:
+    r"""Cosines of one neuron with the target directions after two steps on one batch.
+
+    .. math::
+        h_1 = h_0 + \eta\Big(\frac{D_0}{\alpha} + E[D_0 h_*]\cdot h_* + E[D_0 h_0]\,h_0
+              + \sqrt{v/\alpha}\,\xi\Big), \qquad
+        m_1 = \eta E[D_0 h_*], \quad m_2 = m_1 + \eta E[D_1 h_*],
+
+    with :math:`D_t = a (y - f_t)\sigma'(h_t)`, :math:`v = E[D_0^2]`, and
+    :math:`h_0, h_*, \xi` independent standard normals. The term :math:`D_0/\alpha` is what reuse
+    adds: it puts the label inside the activation. The norm after the second step is
+
+    .. math::
+        q_2 = |m_2|^2 + (1 + \eta E[D_0 h_0] + \eta E[D_1 h_0])^2
+        + \eta^2\big(\sqrt{v/\alpha} + E[D_1\xi] + E[D_1D_0]/\sqrt{v\alpha}\big)^2
+        + \eta^2 (E[D_1^2] - E[D_1D_0]^2/v)/\alpha .
+
+    Symbols: eta ``step_size``, alpha ``samples_ratio``, a ``readout``, sigma ``activation``.
+
+    Assumes: d to infinity at fixed n/d, one neuron (or the correlation loss, in which neurons do
+    not see one another), unit-norm start, isotropic Gaussian inputs, at most two directions.
+    Status: theorem.
+    References: Dandi et al. 2024, arXiv:2402.03220; Bolthausen conditioning.
+
+    >>> from giantstep.networks.activations import activation
+    >>> law = reused_batch_two_steps(
+    ...     Problem.of("He3(h1)"), activation("tanh"), step_size=1.0, samples_ratio=3.0)
+    >>> round(float(law.cosines[1, 0]), 4)
+    -0.1747
+    """
+    target, eta, alpha = problem.target, step_size, samples_ratio
+    axes = [split_gaussian(k) for k in (activation.kinks, *block_of(target).kinks)]
+    if len(axes) > 3:
+        raise NoTheory(
+            "the two-step law of a reused batch covers targets of at most two directions, "
+            f"and this one has {len(axes) - 1} variables: use simulate --batches reused instead"
+        )
+    rule = tensor_rule(axes)
+    h0, hidden = rule.nodes[:, 0], rule.nodes[:, 1:]
+    directions = hidden[:, : target.rank]
+    y = target.numpy(directions, hidden[:, target.rank :])
+
+    def residual(field: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        output = readout * activation.numpy(field) if loss == "square" else 0.0
+        return readout * (labels - output) * activation.numpy_derivative(field)
+
+    d0 = residual(h0, y)
+    slope = activation.numpy_derivative(h0)
+    # Label noise adds its own share to v: D is linear in y.
+    v = rule.expectation(d0**2) + problem.noise * readout**2 * rule.expectation(slope**2)
+    m1 = eta * rule.expectation(d0 * directions.T)
+    radial = rule.expectation(d0 * h0)
+    spread = float(eta * np.sqrt(v / alpha))
+    q1 = m1 @ m1 + (1 + eta * radial) ** 2 + spread**2
+    base = h0 * (1 + eta * radial) + eta * d0 / alpha + directions @ m1
+    noise_scale = eta * readout * slope * np.sqrt(problem.noise) / alpha
+    second = _second_step(activation.kinks, base, spread, noise_scale, problem.noise)
+    weights = rule.weights[None, None, :] * second.weights
+    labels = y[None, None, :] + np.sqrt(problem.noise) * second.noise
+    d0_noisy = d0[None, None, :] + readout * slope * np.sqrt(problem.noise) * second.noise
+    d1 = residual(second.field, labels)
+    weighted = weights * d1
+    m2 = m1 + eta * np.einsum("abi,ik->k", weighted, directions)
+    along = 1 + eta * radial + eta * np.einsum("abi,i->", weighted, h0)
+    with_noise = np.sum(weighted * second.fresh)
+    with_first = np.sum(weighted * d0_noisy)
+    power = np.sum(weighted * d1)
+    q2 = (
+        m2 @ m2
+        + along**2
+        + eta**2 * (np.sqrt(v / alpha) + with_noise + with_first / np.sqrt(v * alpha)) ** 2
+        + eta**2 * (power - with_first**2 / v) / alpha
+    )
+    norms = np.array([q1, q2])
+    return TwoSteps(np.stack([m1, m2]) / np.sqrt(norms)[:, None], norms)
+
+
+class _Fields(NamedTuple):
+    field: np.ndarray
+    fresh: np.ndarray
+    noise: np.ndarray
+    weights: np.ndarray
+
+
+def _second_step(
+    kinks: tuple[float, ...],
+    base: np.ndarray,
+    spread: float,
+    noise_scale: np.ndarray,
+    noise: float,
+) -> _Fields:
+    """The field after step one, its fresh noise integrated between the activation's kinks."""
+    label_nodes, label_weights = gauss_hermite(16 if noise else 1)
+    shifted = base[None, :] + label_nodes[:, None] * noise_scale[None, :]
+    corners = np.sort(np.array([(k - shifted) / spread for k in kinks]), axis=0)
+    corners = np.clip(corners, -9.0, 9.0).reshape(len(kinks), *shifted.shape)
+    ends = np.full((1, *shifted.shape), 9.0)
+    edges = np.concatenate([-ends, corners, ends])
+    unit, mass = np.polynomial.legendre.leggauss(NOISE_ORDER)
+    half = np.diff(edges, axis=0) / 2
+    fresh = edges[:-1, None] + half[:, None] * (unit[None, :, None, None] + 1)
+    weights = half[:, None] * mass[None, :, None, None]
+    weights = weights * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
+    # Segments and their nodes become one axis: fresh noise, label noise, (h0, h*).
+    fresh, weights = (a.reshape(-1, *shifted.shape) for a in (fresh, weights))
+    labels = np.broadcast_to(label_nodes[None, :, None], fresh.shape)
+    return _Fields(
+        shifted[None] + spread * fresh,
+        fresh,
+        labels,
+        weights * label_weights[None, :, None],
+    )

@@ -1,0 +1,126 @@
+"""Giant steps: theory against both simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from giantstep.learners.giant_step import simulate
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step import predict
+
+#: Six targets, six activations; every readout law, with and without biases and noise.
+ONE_STEP = {
+    "linear": ("h1", 0.0, {"activation": "relu", "step_size": 2, "samples": "4d"}),
+    "sine": ("sin(h1)", 0.1, {"activation": "tanh", "step_size": 3, "samples": "2d"}),
+    "stairs": ("h1 + h1*h2", 0.1, {"activation": "gelu", "step_size": 2, "samples": "8d"}),
+    "two": (
+        "relu(h1) + 0.5*h2",
+        0.0,
+        {
+            "activation": "softplus",
+            "step_size": 4,
+            "samples": "6d",
+            "readout": "-1:0.3,0.5:0.3,2:0.4",
+            "loss": "correlation",
+        },
+    ),
+    "noisy sign": (
+        "sign(h1 + 0.5*z1)",
+        0.0,
+        {"activation": "erf2", "step_size": 3, "samples": "1d", "readout": "sign"}
+        | {"loss": "correlation"},
+    ),
+    "biases": (
+        "tanh(2*h1)",
+        0.2,
+        {"activation": "sigmoid", "step_size": 8, "samples": "3d", "biases": "normal"},
+    ),
+}
+SIZES = {"direct": {"dim": 400, "seeds": 40}, "in-law": {"dim": 3000, "seeds": 60}}
+
+
+def squared_overlap(run: Run) -> tuple[np.ndarray, np.ndarray]:
+    """Mean square cosine over neurons and seeds, and its standard error over seeds."""
+    values = run.metrics["overlap"] ** 2
+    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize("method", SIZES)
+@pytest.mark.parametrize("name", ONE_STEP)
+def test_one_step_cosine(name: str, method: str) -> None:
+    text, noise, options = ONE_STEP[name]
+    problem = Problem.of(text, noise=noise)
+    size = SIZES[method]
+    settings = GiantStep(dim=size["dim"], width=20, method=method, **options)
+    run = simulate(problem, settings, seeds=size["seeds"], seed=1)
+    mean, error = squared_overlap(run)
+    theory = predict(problem, settings).metrics["overlap"] ** 2
+    learned = theory[1] > 0.01
+    assert learned.any()
+    assert np.all(np.abs(mean - theory)[1] <= 3 * error[1])
+    # An error of five per cent in the cosine would have been seen.
+    assert np.all(3 * error[1][learned] < 2 * 0.05 * theory[1][learned])
+
+
+def test_leap_two_needs_a_larger_step_and_batch() -> None:
+    problem = Problem.of("He2(h1)")
+    deviations = {}
+    for dim, seeds in ((60, 600), (120, 400)):
+        settings = GiantStep(dim=dim, width=20, step_size="4d^0.5", samples="d^2")
+        mean, error = squared_overlap(simulate(problem, settings, seeds=seeds))
+        theory = predict(problem, settings).metrics["overlap"][1, 0] ** 2
+        assert 3 * error[1, 0] < 0.15 * theory
+        deviations[dim] = (mean[1, 0] - theory, error[1, 0])
+    # Corrections fall like 1/d: what is left at twice the size is half of it.
+    (small, small_error), (large, large_error) = deviations.values()
+    combined = np.hypot(small_error, 2 * large_error)
+    assert abs(2 * large - small) <= 3.9 * combined
+    assert abs(large) <= 3.9 * large_error + abs(small)
+
+
+STAIRCASES = {
+    # In the frame of the stairs, so that learned directions are coordinates.
+    "ex1": "sqrt(2)*h1 + 2*h1*h2",
+    "ex2": "sqrt(2)*h1 + h1**2 + h2**2 - 2",
+    "ex3a": "h1 + sqrt(2)*h1*h2",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STAIRCASES)
+def test_three_steps_follow_the_limit(name: str) -> None:
+    problem = Problem.of(STAIRCASES[name])
+    options = {"width": 20, "samples": "8d", "step_size": 2, "steps": 3}
+    theory = predict(problem, GiantStep(**options)).metrics["overlap"]
+    measured = {
+        dim: simulate(problem, GiantStep(dim=dim, **options), seeds=24) for dim in (1000, 4000)
+    }
+    learned = theory[1:] > 0.1
+    assert learned.sum() >= 3
+    gaps = {dim: (run.mean("overlap") - theory)[1:][learned] for dim, run in measured.items()}
+    errors = {dim: run.sem("overlap")[1:][learned] for dim, run in measured.items()}
+    # Finite-size term: what 1/d extrapolation from the two sizes leaves at the larger one.
+    finite_size = np.abs(gaps[1000] - gaps[4000]) / 3
+    # The theory's own sampling error, from its two halves, is below 0.003.
+    assert np.all(np.abs(gaps[4000]) <= 4.3 * errors[4000] + finite_size + 0.003)
+    assert np.all(4.3 * errors[4000] + 0.003 < 0.05)
+    assert np.all(measured[4000].mean("overlap")[1:][~learned] < 0.05)
+
+
+def test_reused_batch_two_steps_at_large_dimension() -> None:
+    problem = Problem.of("He3(h1)")
+    settings = GiantStep(
+        dim=20_000, samples="3d", steps=2, width=1, activation="tanh", readout="ones"
+    ).replace(batches="reused")
+    run = simulate(problem, settings, seeds=60)
+    cosines = run.arrays["cosines"][:, 2, 0, 0]
+    theory = predict(problem, settings).metrics["overlap"][2, 0]
+    error = cosines.std(ddof=1) / np.sqrt(len(cosines))
+    # The overlap is negative; `overlap` reports its size.
+    assert abs(cosines.mean() + theory) <= 4.0 * error
+    assert 4.0 * error < 0.1 * theory
+    fresh = simulate(problem, settings.replace(batches="fresh"), seeds=60)
+    assert np.abs(fresh.arrays["cosines"][:, 2, 0, 0]).mean() < 0.05

@@ -1,0 +1,99 @@
+"""Bad input at the command line: one clear line, exit code 2, never a traceback, never a hang."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+
+BAD_TARGETS = {
+    "foo(h1)": "foo",
+    "tnah(h1)": "tanh",
+    "h1 + h3": "h2",
+    "": "empty",
+    "(h1": "parenthes",
+    "h1/0": "zero",
+    "9**9**9": "",
+    "h1+" * 4000 + "h1": "long",
+    "(" * 500 + "h1" + ")" * 500: "deep",
+    "exp(h1**2)": "second moment",
+    "log(h1)": "",
+    "1/h1": "",
+    "__import__('os').system('true')": "",
+    "h1.real": "",
+    "3": "",
+}
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(words))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("target", BAD_TARGETS, ids=lambda t: t[:20] or "empty")
+def test_a_bad_target_gets_one_line(target: str) -> None:
+    code, out, err = run("explain", target)
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert len(err) < 400
+    assert BAD_TARGETS[target] in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--width", "0"), "width"),
+        (("--width", "many"), "width"),
+        (("--dim", "-3"), "dim"),
+        (("--dim", "nan"), "dim"),
+        (("--step-size", "n^2"), "step_size"),
+        (("--activation", "rleu"), "activation"),
+        (("--readout", "1:2:3:4"), "readout"),
+        (("--noise", "-1"), "noise"),
+        (("--seeds", "0"), "seeds"),
+        (("--samples", "1d:4n:3"), "samples"),
+        (("--dim", "1000000", "--width", "1000000", "--method", "direct"), "memory"),
+    ],
+)
+def test_a_bad_setting_gets_one_line(words: tuple[str, ...], expected: str) -> None:
+    given = {"--target": "h1", "--dim": "50", "--seeds": "1"}
+    given |= dict(zip(words[::2], words[1::2], strict=True))
+    code, out, err = run("simulate", "giant-step", *[w for pair in given.items() for w in pair])
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert expected in err
+
+
+def test_no_theory_is_an_answer() -> None:
+    words = ("--target", "h1", "--samples", "4d", "--steps", "5", "--batches", "reused")
+    code, _, err = run("predict", "giant-step", *words)
+    assert code == 2
+    assert "reused batches are predicted for" in err
+
+
+def test_json_is_one_object_and_nothing_else() -> None:
+    code, out, _ = run("predict", "giant-step", "--target", "h1", "--step-size", "2", "--json")
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["learner"] == "giant-step"
+    assert answer["settings"]["target"] == "h1"
+    assert answer["metrics"]["overlap"][1][0] == pytest.approx(0.632456, abs=1e-6)
+    assert answer["status"] == "theorem"
+
+
+def test_a_sweep_returns_lists() -> None:
+    words = ("--target", "h1", "--step-size", "2", "--samples", "1d:4d:4", "--json")
+    code, out, _ = run("predict", "giant-step", *words)
+    assert code == 0
+    answer = json.loads(out)
+    assert answer["settings"]["samples"] == ["d", "2d", "3d", "4d"]
+    cosines = [step[1][0] for step in answer["metrics"]["overlap"]]
+    assert cosines == sorted(cosines)
+    assert len(cosines) == 4

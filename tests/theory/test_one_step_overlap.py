@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from giantstep.errors import NoTheory
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step import predict, predicted_subspaces
+from giantstep.theory.giant_step_limit import giant_step_overlaps
+from giantstep.theory.one_step_overlap import one_step_overlap
+
+
+def test_leap_one_closed_form() -> None:
+    """cos = eta c / sqrt(1 + eta^2 c^2 + eta^2 (d/n) E[y^2 sigma'^2]), c = mu_1 E[y h]."""
+    eta, ratio, noise = 2.0, 4.0, 0.3
+    signal = (eta * 0.5) ** 2
+    expected = np.sqrt(signal / (1 + signal + eta**2 / ratio * (1 + noise) * 0.5))
+    found = one_step_overlap(
+        Problem.of("h1", noise=noise),
+        activation("relu"),
+        step_size=eta,
+        samples=ratio * 1e18,
+        dim=1e18,
+    )
+    assert found[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_leap_two_is_an_average_over_the_start() -> None:
+    """With w.w* = xi/sqrt(d): signal 4 mu_2 2 xi, noise 16 E[y^2] E[sigma'^2]."""
+    slope = 4 * 2 / np.sqrt(2 * np.pi)
+    squared, _ = quad(
+        lambda x: norm.pdf(x) * (slope * x) ** 2 / (1 + 16 + (slope * x) ** 2), -10, 10
+    )
+    law = predict(Problem.of("He2(h1)"), GiantStep(step_size="4d^0.5", samples="d^2"))
+    # 24 Gauss-Hermite nodes for the rational function of the start.
+    assert law.metrics["overlap"][1, 0] == pytest.approx(np.sqrt(squared), rel=2e-3)
+
+
+@pytest.mark.parametrize(("samples", "learned"), [("d", True), ("d^1.5", True), ("d^0.5", False)])
+def test_the_limit_knows_its_phase_transition(samples: str, learned: bool) -> None:
+    law = predict(Problem.of("h1"), GiantStep(samples=samples, step_size=4))
+    assert (law.metrics["overlap"][1, 0] > 0.1) == learned
+
+
+def test_the_recursion_starts_with_the_one_step_law() -> None:
+    problem = Problem.of("h1 + 0.5*He2(h1)*h2 + 0.3*h2", noise=0.2)
+    sigma = activation("gelu")
+    options = {"step_size": 1.5, "loss": "correlation", "readout": np.array([1.0, -0.5])}
+    path = giant_step_overlaps(
+        problem, sigma, steps=1, samples_ratio=3.0, gram=np.eye(2), biases=np.zeros(2), **options
+    )
+    law = one_step_overlap(
+        problem,
+        sigma,
+        step_size=1.5,
+        samples=3e18,
+        dim=1e18,
+        readout=[(1.0, 0.5), (-0.5, 0.5)],
+    )
+    np.testing.assert_allclose(path.cosines[1], law, atol=0.006)
+    assert np.all(path.error < 0.004)
+
+
+def test_permuting_neurons_changes_nothing() -> None:
+    problem, sigma = Problem.of("h1 + h1*h2"), activation("relu")
+    readout = np.array([1.0, -1.0, 0.5, 2.0])
+    paths = [
+        giant_step_overlaps(
+            problem,
+            sigma,
+            steps=2,
+            step_size=1.0,
+            samples_ratio=4.0,
+            readout=readout[order],
+            gram=np.eye(4),
+            biases=np.zeros(4),
+        )
+        for order in ([0, 1, 2, 3], [2, 3, 1, 0])
+    ]
+    np.testing.assert_allclose(paths[0].cosines, paths[1].cosines, atol=0.01)
+
+
+def test_relu_without_bias_cannot_see_an_even_coefficient() -> None:
+    problem = Problem.of("h1 + He2(h1)*h2")
+    blind, notes = predicted_subspaces(problem, GiantStep(steps=2))
+    assert [len(space) for space in blind] == [0, 1, 1]
+    assert "biases normal" in notes[0]
+    sighted, notes = predicted_subspaces(problem, GiantStep(steps=2, biases="normal"))
+    assert [len(space) for space in sighted] == [0, 1, 2]
+    assert notes == []
+
+
+def test_what_is_not_covered_says_so() -> None:
+    for options in (
+        {"steps": 3, "batches": "reused"},
+        {"detrend": True},
+        {"steps": 2, "step_size": "d^0.5"},
+        {"steps": 2, "samples": "d^2"},
+    ):
+        with pytest.raises((NoTheory, ValueError), match=r".{20}"):
+            predict(Problem.of("h1"), GiantStep(**options))
