@@ -12,7 +12,7 @@ from giantstep.targets.evaluate import NUMPY, evaluate
 from giantstep.targets.language import FUNCTIONS
 from giantstep.targets.normal import normal_form
 from giantstep.targets.parser import parse
-from giantstep.targets.polynomial import Unusable, to_tree
+from giantstep.targets.polynomial import to_tree
 from giantstep.targets.printing import to_text
 from giantstep.targets.reading import _read
 from giantstep.targets.tree import Node
@@ -95,7 +95,7 @@ def checked(text: str) -> str | None:
 def normal(text: str) -> Node | None:
     try:
         return to_tree(normal_form(parse(text)))
-    except (TargetError, Unusable):
+    except TargetError:
         return None
 
 

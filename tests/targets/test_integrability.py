@@ -20,7 +20,7 @@ log(1 + h1**2)*h2; exp(tanh(h1)*h2); exp(sin(exp(h1))); (|h1| + |h2|)**-0.9; log
 1000 + |h1|**-0.4; 1/sign(h1) + h1; 2**h1; erf(h1)/(1 + Phi(h1)); 1/Phi(10*h1**2);
 1/(0.001 + h1**2); 1/(1 + exp(-h1**2)); h1**50; He20(h1)*He20(h2); log(1 + |h1|)*exp(h2);
 exp(h1**2/8 + h2**2/8); |h1|**-0.2*|h2|**-0.4; |h1*h2|**-0.4; log(|sin(h1)|);
-tanh(1000*h1)/h1; (h1 - sin(h1))/h1**3; 1/(1e-6 + h1**2); sqrt((h1 - 1)**2); log(2)*h1;
+tanh(1000*h1)/h1; step(h1 - 1)/h1; (exp(h1) - 1)/h1; (h1 - sin(h1))/h1**3; 1/(1e-6 + h1**2); sqrt((h1 - 1)**2); log(2)*h1;
 sqrt(h1**2 - 2*h1 + 1); sqrt((h1 - h2)**2 + 1e-6)
 """
 REFUSED = """
@@ -32,7 +32,8 @@ exp(0.26*h1**2)*tanh(h2): c = 0.26,; exp(100*h1): second moment is beyond 1e200;
 log(h1): log(h1) is not a real number where h1 < 0; sqrt(h1): not a real number where h1 < 0;
 h1**0.5: not a real number where h1 < 0; log(h1 + 5): where h1 + 5 < 0; sqrt(h1 + 20): < 0;
 log(sin(h1)): where sin(h1) < 0; sqrt((h1 - 1)**2 + (h2 - 1)**2 - 0.001): not a real number;
-log((h1 - 2)**2 + |h2| - 1e-4): not a real number; h1**(-1/2)*h2: where h1 < 0; (h1*h2)**(1/3): where h1*h2 < 0;
+log((h1 - 2)**2 + |h2| - 1e-4): not a real number; h1**(-1/2)*h2: where h1 < 0;
+(h1*h2)**(1/3): where h1*h2 < 0;
 1/relu(h1): is infinite where relu(h1) = 0; log(relu(h1)): is infinite; h2/max(h1, 0): infinite;
 1/step(h1): is infinite where step(h1) = 0; 1/h1: where h1 = 0; |h1|**-0.5: where abs(h1) = 0;
 1/(h1 - h2): where h1 - h2 = 0; 1/sin(h1): where sin(h1) = 0; 1/(h1 - 20): where h1 - 20 = 0;
@@ -43,7 +44,7 @@ log((h1 - 2)**2 + |h2| - 1e-4): not a real number; h1**(-1/2)*h2: where h1 < 0; 
 1/log(|h1|): where log(abs(h1)) = 0; exp(-log(|h1|)): where abs(h1) = 0; 1/(h1*h2): = 0;
 1000 + |h1|**-0.5: where abs(h1) = 0; 1/(|h1| - 1): where abs(h1) - 1 = 0; 1/tanh(h1): = 0;
 1/(exp(h1) - 1): where exp(h1) - 1 = 0; 1/(h1 + z1): where h1 + z1 = 0; |h1|**-0.3/h2: h2 = 0;
-1/(sin(h1) + sin(h2)): too fast near; ((h1**5 + h2)**5 + h1)**5: degree 125, beyond 100
+1/(sin(h1) + sin(h2)): too fast near; (h1*h2*h3 + h1)**40: degree 120, beyond 100
 """
 
 

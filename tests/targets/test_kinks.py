@@ -34,6 +34,8 @@ from giantstep.targets import Target
         ("log(|h1 - 3|)", ((3.0,),)),
         ("|h1|**-0.3", ((0.0,),)),
         ("sqrt(1 - cos(h1))", ((-2 * math.pi, 0.0, 2 * math.pi),)),
+        ("log(cos(h1/2)**2)", ((-math.pi, math.pi),)),
+        ("sqrt(relu(1 - h1**2))", ((-1.0, 1.0),)),
         ("sqrt(1 + h1**2 + h2**2)", ((), ())),
         ("|2 + sin(h1*h2)|", ((), ())),
         ("step(h1 - 20) + h1", ((),)),

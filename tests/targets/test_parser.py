@@ -129,6 +129,8 @@ def test_spellings_share_one_tree():
         ("1e-101*h1", "not between 1e-100 and 1e+100"),
         ("1e999999999*h1", "not between 1e-100 and 1e+100"),
         ("9" * 150 + "*h1", "is too long"),
+        ("sigmoid(-1000)**2*h1", "is not between"),
+        ("h1/sigmoid(-1000)", "it divides by zero"),
         ("exp(1000)*h1", "exp(1000) is not a finite number"),
         ("h1*sqrt(-2)", "-2 is negative and has no real power 1/2"),
         ("h1*log(-2)", "log(-2) is not a real number"),

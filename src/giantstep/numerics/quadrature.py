@@ -25,12 +25,12 @@ class Rule:
     """Nodes and weights such that ``weights @ f(nodes)`` approximates E[f(h)], h ~ N(0, I_r)."""
 
     nodes: Float[np.ndarray, "points r"]
-    weights: Float[np.ndarray, points]
+    weights: Float[np.ndarray, " points"]
     method: str
 
-    def expectation(self, values: Float[np.ndarray, "... points"]) -> Float[np.ndarray, ...]:
+    def expectation(self, values: Float[np.ndarray, "... points"]) -> Float[np.ndarray, " ..."]:
         """E[f], the values of f at the nodes running along the last axis."""
-        return values @ self.weights
+        return np.asarray(values @ self.weights)
 
 
 @functools.lru_cache(maxsize=64)
@@ -50,7 +50,7 @@ def _gauss_hermite(order: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights
 
 
-def gauss_hermite(order: int) -> tuple[Float[np.ndarray, order], Float[np.ndarray, order]]:
+def gauss_hermite(order: int) -> tuple[Float[np.ndarray, " order"], Float[np.ndarray, " order"]]:
     """Nodes and weights for E[f(z)], z ~ N(0,1), exact for polynomials below degree 2*order.
 
     By Golub and Welsch (eigenvalues of the Jacobi matrix, off-diagonal sqrt(k)):
@@ -68,7 +68,7 @@ def split_gaussian(
     panel_order: int = PANEL_ORDER,
     cutoff: float = CUTOFF,
     panel_length: float = PANEL_LENGTH,
-) -> tuple[Float[np.ndarray, points], Float[np.ndarray, points]]:
+) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
     """Composite Gauss-Legendre for E[f(z)], with panel edges at the kinks and jumps of f.
 
     >>> nodes, weights = split_gaussian(kinks=[0.0])

@@ -47,7 +47,9 @@ class GiantStep(Settings):
     test_samples: Any = option("10000", "fresh samples that measure the test error", kind=Size)
     method: str = option("auto", "how to simulate", choices=("auto", "direct", "in-law"))
     dtype: str = option(
-        "float32", "precision of the direct simulation", choices=("float32", "float64")
+        "float32",
+        "precision of sums over samples; solves are float64",
+        choices=("float32", "float64"),
     )
 
     def check(self) -> None:

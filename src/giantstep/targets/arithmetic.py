@@ -38,6 +38,7 @@ from giantstep.targets.polynomial import (
     scaled,
     shortest,
     to_tree,
+    within_hermite,
 )
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import Call, Hermite, Number, Power
@@ -118,7 +119,11 @@ def _expanded(monomial: Monomial) -> Polynomial:
             expanded = _multiply(expanded, polynomial)
             if len(expanded) > MAX_EXPANSION:
                 return unexpanded
-    return expanded if len(shortest(expanded)[0]) <= MAX_TERMS else unexpanded
+    return expanded if _is_short(expanded) else unexpanded
+
+
+def _is_short(polynomial: Polynomial) -> bool:
+    return within_hermite(polynomial) and len(shortest(polynomial)[0]) <= MAX_TERMS
 
 
 def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -155,14 +160,14 @@ def whole_power(base: Fraction, n: int) -> Fraction:
 
 
 def _check_size(base: float, n: int) -> None:
-    if abs(n * math.log10(abs(base))) > math.log10(MAX_NUMBER):
+    if base == 0 or abs(n * math.log10(abs(base))) > math.log10(MAX_NUMBER):
         raise Unusable(f"a constant in it is not between {1 / MAX_NUMBER:g} and {MAX_NUMBER:g}")
 
 
 def _apply_laws(exponents: Exponents) -> Fraction:
     """Simplify within one monomial until nothing changes; returns a number to multiply with."""
     coefficient = Fraction(1)
-    while any(base.has_laws for base in exponents):
+    for _ in range(8 if any(base.has_laws for base in exponents) else 0):
         before = dict(exponents)
         for law in (_join_roots, _join_exponentials, _join_signs, _reduce_powers):
             coefficient *= law(exponents)
@@ -262,14 +267,10 @@ def number_power(base: Fraction, q: Fraction) -> Polynomial:
         return constant(number)
     if fraction == _HALF:
         outside, squarefree = _split_square(base)
-        root = number_power_generator(Fraction(squarefree), _HALF)
-        return scaled(root if squarefree != 1 else constant(1), checked(number * outside))
-    return scaled(number_power_generator(base, fraction), number)
-
-
-def number_power_generator(base: Fraction, q: Fraction) -> Polynomial:
-    """An irrational power of a rational number."""
-    return generator(Power(Number(base), q), constant(base))
+        base, number = Fraction(squarefree), checked(number * outside)
+    if base == 1:
+        return constant(number)
+    return scaled(generator(Power(Number(base), fraction), constant(base)), number)
 
 
 def _split_square(value: Fraction) -> tuple[Fraction, int]:
@@ -339,7 +340,7 @@ def hermite(degree: int, x: Polynomial) -> Polynomial:
         return _kept_hermite(degree, x)
     for k in range(1, degree):
         before, last = last, add(_multiply(last, x), scaled(before, Fraction(-k)))
-    return last if len(shortest(last)[0]) <= MAX_TERMS else _kept_hermite(degree, x)
+    return last if _is_short(last) else _kept_hermite(degree, x)
 
 
 def _kept_hermite(degree: int, x: Polynomial) -> Polynomial:

@@ -159,7 +159,7 @@ class JaxAlgebra(Algebra):
         return _jax_functions()[function](*arguments)
 
 
-def _whole_power(base: np.ndarray, n: int) -> np.ndarray:
+def _whole_power(base: Any, n: int) -> Any:
     """By repeated squaring: numpy's own power takes twenty times as long."""
     if n < 0:
         return 1.0 / _whole_power(base, -n)

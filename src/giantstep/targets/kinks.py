@@ -90,27 +90,29 @@ def _split_off(polynomial: Polynomial, name: str) -> tuple[Polynomial, Polynomia
 def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
     """The sign changes of a function of one variable; if asked, also where it touches zero."""
     values = _values(node, name, _GRID)
-    before = np.flatnonzero(np.sign(values[1:]) != np.sign(values[:-1]))
+    signs = np.sign(values)
+    before = np.flatnonzero((signs[1:] != signs[:-1]) & ~np.isnan(signs[1:] + signs[:-1]))
     low, high = _GRID[before], _GRID[before + 1]
     for _ in range(55):
         middle = (low + high) / 2
-        same = np.sign(_values(node, name, middle)) == np.sign(values[before])
+        same = np.sign(_values(node, name, middle)) == signs[before]
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     crossings = [_rounded(x) for x in (low + high) / 2]
     return crossings + (_touching(node, name, np.abs(values)) if may_touch else [])
 
 
 def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
-    lowest = np.flatnonzero((size[1:-1] <= size[:-2]) & (size[1:-1] <= size[2:]))
+    left, middle, right = size[:-2], size[1:-1], size[2:]
+    lowest = np.flatnonzero((middle <= left) & (middle <= right) & (left > 0) & (right > 0))
     low, high = _GRID[lowest], _GRID[lowest + 2]
     for _ in range(60):
         first, second = (2 * low + high) / 3, (low + 2 * high) / 3
-        left = np.abs(_values(node, name, first)) < np.abs(_values(node, name, second))
-        low, high = np.where(left, low, first), np.where(left, second, high)
+        down = np.abs(_values(node, name, first)) < np.abs(_values(node, name, second))
+        low, high = np.where(down, low, first), np.where(down, second, high)
     position = (low + high) / 2
     # A minimum is only known to the square root of the rounding error.
     zero = np.abs(_values(node, name, position)) < 1e-12
-    return [_rounded(x, 1e-7) for x in position[zero]]
+    return [_rounded(x, digits=4, error=1e-7) for x in position[zero]]
 
 
 def _values(node: Node, name: str, x: np.ndarray) -> np.ndarray:
@@ -118,9 +120,9 @@ def _values(node: Node, name: str, x: np.ndarray) -> np.ndarray:
         return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
 
 
-def _rounded(x: float, error: float = 1e-9) -> float:
+def _rounded(x: float, digits: int = 6, error: float = 1e-9) -> float:
     """The nearby short decimal, if the root is one up to rounding errors."""
-    short = round(float(x), 6)
+    short = round(float(x), digits)
     return short + 0.0 if abs(short - x) < error else float(x)
 
 

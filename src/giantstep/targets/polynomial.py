@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from giantstep.errors import TargetError
 from giantstep.targets.language import MAX_CHARACTERS, MAX_EXPONENT, MAX_HERMITE, MAX_NUMBER
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import (
@@ -40,8 +41,8 @@ LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
 TOO_LONG = f"written out it has more than {MAX_CHARACTERS} characters"
 
 
-class Unusable(Exception):
-    """Why an expression has no normal form; becomes a ``TargetError`` that quotes the text."""
+class Unusable(TargetError):
+    """Why an expression cannot be a target; whoever has the text at hand quotes it in front."""
 
 
 def natural(text: str) -> tuple[str | int, ...]:
@@ -164,21 +165,18 @@ def _reading_order(monomial: Monomial) -> tuple[Any, ...]:
 
 
 def in_hermite(polynomial: Polynomial) -> Polynomial | None:
-    """The same polynomial in the Hermite basis: exponent k >= 2 now means He_k.
+    """The same polynomial in the Hermite basis: an exponent k from 2 to 20 now means He_k.
 
-    None if that gets longer on the way, or beyond the language's Hermite polynomials.
+    None if that gets longer on the way.
 
     .. math:: x^n = \\sum_m \\frac{n!}{2^m m! (n-2m)!} He_{n-2m}(x)
     """
     longest = 2 * len(polynomial) + 20
-    powers = [(g, e) for m in polynomial for g, e in m if e >= 2 and not g.constant]
-    bases = {g for g, _ in powers}
-    if any(e > MAX_HERMITE for _, e in powers):
-        return None
+    bases = {g for m in polynomial for g, e in m if _is_hermite(g, e)}
     for base in sorted(bases, key=lambda g: g.order):
         converted: Polynomial = {}
         for monomial, coefficient in polynomial.items():
-            n = max(next((e for g, e in monomial if g == base), 0), 0)
+            n = next((e for g, e in monomial if g == base and _is_hermite(g, e)), 0)
             for m in range(n // 2 + 1):
                 weight = math.factorial(n) // (2**m * math.factorial(m) * math.factorial(n - 2 * m))
                 lowered = ((g, e - 2 * m if g == base else e) for g, e in monomial)
@@ -188,6 +186,15 @@ def in_hermite(polynomial: Polynomial) -> Polynomial | None:
         if len(polynomial) > longest:
             return None
     return polynomial
+
+
+def _is_hermite(base: Generator, exponent: int) -> bool:
+    return 2 <= exponent <= MAX_HERMITE and not base.constant
+
+
+def within_hermite(polynomial: Polynomial) -> bool:
+    """Whether no exponent is beyond the Hermite polynomials of the language."""
+    return all(e <= MAX_HERMITE or g.constant for m in polynomial for g, e in m)
 
 
 def shortest(polynomial: Polynomial) -> tuple[Polynomial, bool]:
@@ -203,11 +210,10 @@ def shortest(polynomial: Polynomial) -> tuple[Polynomial, bool]:
     if hermite is None:
         return polynomial, False
 
-    if degree == 2:
-        shorter = len(hermite) < len(polynomial)
-    else:
-        shorter = _cost(hermite) <= _cost(polynomial)
-    return (hermite, True) if shorter else (polynomial, False)
+    fewer = len(hermite) < len(polynomial)
+    if fewer or (degree > 2 and _cost(hermite) <= _cost(polynomial)):
+        return hermite, True
+    return polynomial, False
 
 
 def _cost(basis: Polynomial) -> tuple[int, Fraction]:
@@ -246,7 +252,7 @@ def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
             exponent, coefficient = -1, coefficient * under_root
         if exponent == 1:
             factors.append(base.node)
-        elif hermite and exponent > 1 and not base.constant:
+        elif hermite and _is_hermite(base, exponent):
             factors.append(Hermite(exponent, base.node))
         elif exponent == -1 and isinstance(base.node, Power):
             factors.append(Power(base.node.base, -base.node.exponent))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,17 @@ from giantstep.theory.staircase import learned_subspaces
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
+#: What an optimised prediction adds to the metrics.
+OPTIMUM = ("step_size", "ridge", "gain_over_random_features", "gain_over_linear")
 #: Highest Hermite degree in which directions are looked for.
 DEGREE = 8
 
 
-def predict(problem: Problem, settings: GiantStep) -> Prediction:
+def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = ()) -> Prediction:
     """Overlaps after every step, and the risk after one step where a ridge is given.
+
+    With ``optimise`` the step size, the ridge or both are first replaced by those of least risk,
+    and reported with what they gain over random features and over linear methods.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem, in the limit d to infinity.
@@ -39,6 +45,13 @@ def predict(problem: Problem, settings: GiantStep) -> Prediction:
     """
     if not isinstance(problem.inputs, Gaussian):
         raise NoTheory("giant steps are predicted for isotropic Gaussian inputs: drop the spike")
+    optimum: dict[str, Any] = {}
+    if optimise:
+        from giantstep.theory.one_step_curves import best_sizes
+
+        best = best_sizes(problem, settings, optimise)
+        settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
+        optimum = {name: value for name, value in best._asdict().items() if name in OPTIMUM}
     sigma = activation(settings.activation)
     _, hidden = predicted_subspaces(problem, settings)
     overlap, notes = _overlaps(problem, settings, sigma)
@@ -50,7 +63,7 @@ def predict(problem: Problem, settings: GiantStep) -> Prediction:
         from giantstep.theory.one_step import predict as predict_risk
 
         risk = predict_risk(problem, settings)
-        metrics |= risk.metrics
+        metrics |= risk.metrics | optimum
         status, notes = risk.status, [*notes, *risk.notes]
         references = (*references, *risk.references)
     return Prediction(

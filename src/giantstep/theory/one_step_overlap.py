@@ -32,7 +32,7 @@ def one_step_overlap(
     readout: Sequence[tuple[float, float]] = ((1.0, 1.0),),
     biases: Sequence[tuple[float, float]] = ((0.0, 1.0),),
     degree: int = 8,
-) -> Float[np.ndarray, r]:
+) -> Float[np.ndarray, " r"]:
     r"""Root mean square over neurons of the cosine with each direction, after one step from f = 0.
 
     A neuron that starts at :math:`w`, with projections :math:`m = W_* w \sim N(0, I_r/d)`, moves to
@@ -84,7 +84,7 @@ def one_step_overlap(
     return np.sqrt(squared)
 
 
-def _excess_along(target: Target) -> Float[np.ndarray, r]:
+def _excess_along(target: Target) -> Float[np.ndarray, " r"]:
     """E[y^2 (h_k^2 - 1)] for each direction: what makes the noise larger along V*."""
     block = block_of(target)
     if integrable(block):
