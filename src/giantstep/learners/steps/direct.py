@@ -1,0 +1,171 @@
+"""Giant steps with real vectors in d dimensions, in memory O(chunk * d + p * d)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.learners.steps import start
+from giantstep.learners.steps.draws import Draws, Role
+from giantstep.learners.steps.features import LabelledFeatures, feature_chunks
+from giantstep.learners.steps.network import (
+    Model,
+    Neurons,
+    Randomness,
+    Trend,
+    detrended,
+    noise_moments,
+)
+from giantstep.learners.steps.plan import Plan
+from giantstep.learners.steps.runs import over_runs
+from giantstep.learners.steps.samples import Batches, Sample
+
+#: Pulls of each chunk that measure the noise of the gradient; all of them would cost some percent.
+NOISE_NUMBERS = 1 << 18
+
+
+class Direct:
+    """A group of runs whose first layers are real p x d matrices."""
+
+    def __init__(self, plan: Plan, draws: Draws) -> None:
+        self.plan = plan
+        self._dtype = plan.settings.dtype
+        self._batches = Batches(plan, draws, self._dtype)
+        self._kept: list[Sample] = []
+        self._trend_of: tuple[Role, int] | None = None
+        self._trend: Trend | None = None
+        self._neurons = Neurons(*(x.astype(self._dtype) for x in start.neurons(plan, draws)))
+        self.weights = jnp.asarray(start.rows(plan, draws, self._dtype))
+
+    def projections(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
+        weights = np.asarray(self.weights, dtype=np.float64)
+        return weights[..., : self.plan.rank], np.linalg.norm(weights, axis=-1)
+
+    def step(
+        self, number: int, progress: Callable[[float], None] | None = None
+    ) -> Float[np.ndarray, "runs p moments"]:
+        """Take a gradient step; returns the moments of its noise."""
+        plan, batch = self.plan, self.plan.batch_of(number)
+        trend = self._trend_on(Role.BATCH, batch, plan.samples)
+        pulled = jnp.zeros_like(self.weights)
+        moments = jnp.zeros((*self.weights.shape[:2], plan.rank + 1), self._dtype)
+        for sample in self._batch(Role.BATCH, batch, plan.samples, progress):
+            before = moments
+            pulled, moments = _pull(
+                *(plan.model, pulled, moments, self.weights, self._neurons, trend),
+                *(sample.inputs, sample.latent, sample.random),
+                *(sample.filled, self._scalar(plan.noise)),
+            )
+            # Otherwise chunks would pile up before the matrix products that read them.
+            before.block_until_ready()
+        rate = self._scalar(plan.step_size / plan.samples)
+        self.weights = _moved(
+            self.weights, self._neurons.readout, pulled, rate, plan.settings.normalise
+        )
+        return np.asarray(moments, dtype=np.float64)
+
+    def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
+        """Samples to fit the readout to after a step, and fresh noiseless ones to test it on."""
+        plan = self.plan
+        role, batch, samples = plan.fit_batch(number)
+        trend = self._trend_on(role, batch, samples)
+        fitted = self._batch(role, batch, samples)
+        tested = self._batch(Role.TEST, number, plan.test_samples)
+        network = (self.weights, self._neurons, trend)
+        return (
+            feature_chunks(plan.model, fitted, *network, plan.noise),
+            feature_chunks(plan.model, tested, *network, 0.0),
+        )
+
+    def _batch(
+        self,
+        role: Role,
+        number: int,
+        samples: int,
+        progress: Callable[[float], None] | None = None,
+    ) -> Iterator[Sample]:
+        stream = self._batches.stream(role, number, samples, self.plan.dim, progress)
+        if role is not Role.BATCH or self.plan.settings.batches == "fresh":
+            return stream
+        if not self._kept:
+            self._kept = list(stream)
+        return iter(self._kept)
+
+    def _trend_on(self, role: Role, number: int, samples: int) -> Trend | None:
+        """c = mean of y, b = (1/n) sum (y - c) x over a batch."""
+        if self.plan.settings.detrend and self._trend_of != (role, number):
+            parts = [
+                _label_sums(
+                    *(self.plan.model, sample.inputs, sample.latent, sample.random),
+                    *(sample.filled, self._scalar(self.plan.noise)),
+                )
+                for sample in self._batch(role, number, samples)
+            ]
+            label, inputs, product = (sum(part) / samples for part in zip(*parts, strict=True))
+            self._trend = Trend(label, product - label[:, None] * inputs)
+            self._trend_of = (role, number)
+        return self._trend
+
+    def _scalar(self, value: float) -> np.ndarray:
+        return np.asarray(value, dtype=self._dtype)
+
+
+def _pull_kernel(
+    model: Model,
+    pulled: Float[Array, "p d"],
+    moments: Float[Array, "p moments"],
+    weights: Float[Array, "p d"],
+    neurons: Neurons,
+    trend: Trend | None,
+    inputs: Float[Array, "n d"],
+    latent: Float[Array, "n r"],
+    random: Randomness,
+    filled: Any,
+    noise: Float[Array, ""],
+) -> tuple[Array, Array]:
+    """Add a chunk's sum_i P_ij x_i to the pulls so far."""
+    labels = detrended(model.labels(latent, random, noise), inputs, trend)
+    counted = jnp.arange(inputs.shape[0]) < filled
+    pulls = model.pulls(labels, inputs @ weights.T, neurons, counted)
+    some = slice(max(NOISE_NUMBERS // weights.shape[0], 1))
+    sampled = noise_moments(pulls[some], inputs[some, : latent.shape[1]])
+    return pulled + pulls.T @ inputs, moments + sampled
+
+
+def _label_sums_kernel(
+    model: Model,
+    inputs: Float[Array, "n d"],
+    latent: Float[Array, "n r"],
+    random: Randomness,
+    filled: Any,
+    noise: Float[Array, ""],
+) -> tuple[Array, Array, Array]:
+    """sum y, sum x and sum y x over a chunk."""
+    counted = (jnp.arange(inputs.shape[0]) < filled).astype(inputs.dtype)
+    labels = model.labels(latent, random, noise) * counted
+    return labels.sum(), counted @ inputs, labels @ inputs
+
+
+def _move(
+    weights: Float[Array, "runs p d"],
+    readout: Float[Array, "runs p"],
+    pulled: Float[Array, "runs p d"],
+    rate: Float[Array, ""],
+    normalise: bool,
+) -> Float[Array, "runs p d"]:
+    """w_j + rate a_j sum_i P_ij x_i, back on the sphere if asked."""
+    moved = weights + rate * readout[:, :, None] * pulled
+    if normalise:
+        moved = moved / jnp.linalg.norm(moved, axis=-1, keepdims=True)
+    return moved
+
+
+_pull = over_runs(_pull_kernel, shared=(8, 9), donated=(0,))
+_label_sums = over_runs(_label_sums_kernel, shared=(3, 4))
+_moved = jax.jit(_move, static_argnums=4, donate_argnums=2)

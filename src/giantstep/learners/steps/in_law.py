@@ -1,0 +1,186 @@
+r"""Giant steps exactly in law, at a cost that does not depend on the dimension.
+
+The rows of the first layer enter only through their coordinates A in an orthonormal frame whose
+first r directions are the target's. Given a fresh Gaussian batch, let Z be its coordinates in the
+frame and P the pulls, which are functions of Z. Outside the frame the columns of
+:math:`P^T X` are iid :math:`N(0, P^T P)`, so with :math:`F F^T = P^T P` and a Bartlett factor T
+
+.. math:: A \leftarrow [\,A + \eta\, a\, P^T Z / n \;,\; \eta\, a\, F T / n\,]
+
+in a frame with p more directions. Only the Gram matrix of the rows beyond the target's directions
+matters, hence p of those suffice: a QR factorisation compresses them. Cost O(n p (p + r) + p^3).
+
+A batch that is used again (reused, detrended, or fitted by the readout) is kept and explored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.learners.steps import start
+from giantstep.learners.steps.bartlett import bartlett
+from giantstep.learners.steps.draws import Draws, Role
+from giantstep.learners.steps.features import LabelledFeatures, feature_chunks
+from giantstep.learners.steps.kept import KeptBatch
+from giantstep.learners.steps.network import Model, Neurons, Randomness, Trend, noise_moments
+from giantstep.learners.steps.plan import Plan
+from giantstep.learners.steps.runs import over_runs
+from giantstep.learners.steps.samples import Batches
+
+
+class Pulled(NamedTuple):
+    """sum_i P_ij x_i inside the frame and outside of it, and the moments of its noise."""
+
+    inside: Float[np.ndarray, "runs p s"]
+    outside: Float[np.ndarray, "runs p k"]
+    moments: Float[np.ndarray, "runs p moments"]
+
+
+class InLaw:
+    """A group of runs known by the coordinates of their rows, (runs, p, s)."""
+
+    def __init__(self, plan: Plan, draws: Draws) -> None:
+        self.plan = plan
+        self._draws = draws
+        self._batches = Batches(plan, draws, plan.settings.dtype)
+        self._neurons = start.neurons(plan, draws)
+        self._rows = start.coordinates(plan, draws)
+        self._kept: KeptBatch | None = None
+
+    def projections(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
+        return self._rows[..., : self.plan.rank], np.linalg.norm(self._rows, axis=-1)
+
+    def step(
+        self, number: int, progress: Callable[[float], None] | None = None
+    ) -> Float[np.ndarray, "runs p moments"]:
+        """Take a gradient step; returns the moments of its noise."""
+        plan = self.plan
+        pulled = self._explored(number) if plan.keeps_batch else self._streamed(number, progress)
+        gain = plan.step_size / plan.samples * self._neurons.readout[..., None]
+        inside = _widened(self._rows, pulled.inside.shape[-1]) + gain * pulled.inside
+        rows = np.concatenate([inside, gain * pulled.outside], axis=-1)
+        if plan.settings.normalise:
+            rows = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+        self._rows = rows if plan.keeps_batch else _compressed(rows, plan.rank)
+        return pulled.moments
+
+    def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
+        """Samples to fit the readout to after a step, and fresh noiseless ones to test it on."""
+        plan, kept = self.plan, None
+        role, batch, samples = plan.fit_batch(number)
+        if plan.same_batch:
+            kept, rows = self._keep(batch), self._rows
+        else:
+            rows = _compressed(self._rows, plan.rank)
+            if plan.settings.detrend:
+                kept = KeptBatch(plan, self._draws, role, batch, samples, rows.shape[-1])
+        if kept is None:
+            fitted = self._features(rows, role, batch, samples, None, plan.noise)
+        else:
+            fitted = iter([(kept.features(plan.model, rows, self._neurons), kept.labels)])
+        trend = None if kept is None else kept.trend
+        return fitted, self._features(rows, Role.TEST, number, plan.test_samples, trend, 0.0)
+
+    def _streamed(self, number: int, progress: Callable[[float], None] | None) -> Pulled:
+        """The pull of a fresh batch that nobody asks about again."""
+        plan, runs, columns = self.plan, len(self._rows), self._rows.shape[-1]
+        inside = np.zeros((runs, plan.width, columns))
+        gram = np.zeros((runs, plan.width, plan.width))
+        moments = np.zeros((runs, plan.width, plan.rank + 1))
+        rows, neurons = self._in_chunk_precision(self._rows)
+        for sample in self._batches.stream(Role.BATCH, number, plan.samples, columns, progress):
+            parts = _pull(
+                *(plan.model, rows, neurons, sample.inputs, sample.latent, sample.random),
+                *(sample.filled, np.asarray(plan.noise, rows.dtype)),
+            )
+            for total, part in zip((inside, gram, moments), parts, strict=True):
+                total += np.asarray(part)
+        freedom = plan.dim - columns
+        factor = bartlett(self._draws, plan.width, freedom, Role.BARTLETT, Role.BATCH, number)
+        return Pulled(inside, _square_root(gram) @ factor, moments)
+
+    def _explored(self, number: int) -> Pulled:
+        """The pull of a batch that is kept: its frame grows by the directions it needs."""
+        plan = self.plan
+        batch = self._keep(plan.batch_of(number))
+        pulls = batch.pulls(plan.model, self._rows, self._neurons)
+        batch.explore(pulls)
+        inside = pulls.mT @ batch.inputs
+        return Pulled(inside, inside[..., :0], batch.noise_moments(pulls, plan.rank))
+
+    def _keep(self, number: int) -> KeptBatch:
+        """The batch of that number; a new one is drawn in the frame of the rows."""
+        plan = self.plan
+        if self._kept is None or self._kept.number != number:
+            self._rows = _compressed(self._rows, plan.rank)
+            columns = self._rows.shape[-1]
+            self._kept = KeptBatch(plan, self._draws, Role.BATCH, number, plan.samples, columns)
+        return self._kept
+
+    def _features(
+        self,
+        rows: Float[np.ndarray, "runs p s"],
+        role: Role,
+        number: int,
+        samples: int,
+        trend: Trend | None,
+        noise: float,
+    ) -> LabelledFeatures:
+        rows, neurons = self._in_chunk_precision(rows)
+        if trend is not None:
+            linear = np.asarray(trend.linear, rows.dtype)
+            rows = _widened(rows, linear.shape[-1])
+            trend = Trend(trend.constant.astype(rows.dtype), _widened(linear, rows.shape[-1]))
+        drawn = self._batches.stream(role, number, samples, rows.shape[-1])
+        return feature_chunks(self.plan.model, drawn, rows, neurons, trend, noise)
+
+    def _in_chunk_precision(self, rows: np.ndarray) -> tuple[np.ndarray, Neurons]:
+        dtype = self.plan.settings.dtype
+        return rows.astype(dtype), Neurons(*(x.astype(dtype) for x in self._neurons))
+
+
+def _widened(array: Float[np.ndarray, "... s"], columns: int) -> np.ndarray:
+    """The same vectors in a frame of at least that many directions."""
+    missing = max(columns - array.shape[-1], 0)
+    return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
+
+
+def _compressed(rows: Float[np.ndarray, "runs p s"], rank: int) -> np.ndarray:
+    """The same Gram matrices, with p directions beyond the target's at most."""
+    width = rows.shape[-2]
+    if rows.shape[-1] <= rank + width:
+        return rows
+    others = np.linalg.qr(rows[..., rank:].mT, mode="r")
+    return np.concatenate([rows[..., :rank], np.swapaxes(others, -1, -2)], axis=-1)
+
+
+def _square_root(gram: Float[np.ndarray, "runs p p"]) -> np.ndarray:
+    """F with F F^T = gram; a singular matrix, as twin neurons have, needs no special case."""
+    values, vectors = np.linalg.eigh(gram)
+    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+
+
+def _pull_kernel(
+    model: Model,
+    rows: Float[Array, "p s"],
+    neurons: Neurons,
+    inputs: Float[Array, "n s"],
+    latent: Float[Array, "n r"],
+    random: Randomness,
+    filled: Any,
+    noise: Float[Array, ""],
+) -> tuple[Array, Array, Array]:
+    """P^T Z, P^T P and the moments of the noise, summed over a chunk."""
+    counted = jnp.arange(inputs.shape[0]) < filled
+    pulls = model.pulls(model.labels(latent, random, noise), inputs @ rows.T, neurons, counted)
+    known = inputs[:, : latent.shape[1]]
+    return pulls.T @ inputs, pulls.T @ pulls, noise_moments(pulls, known)
+
+
+_pull = over_runs(_pull_kernel, shared=(5, 6))

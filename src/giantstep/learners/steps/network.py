@@ -1,0 +1,92 @@
+"""The formulas of one giant step, in JAX: labels, fields, pulls on the neurons, features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.networks.activations import Activation
+from giantstep.targets import Target
+
+
+class Neurons(NamedTuple):
+    """What stays as it was drawn while the first layer moves: readouts and biases, (*runs, p)."""
+
+    readout: Array | np.ndarray
+    biases: Array | np.ndarray
+
+
+class Randomness(NamedTuple):
+    """Standard normals behind the labels.
+
+    The target's own variables z, (*runs, n, z), and the label noise, (*runs, n).
+    """
+
+    inner: Array | np.ndarray
+    label: Array | np.ndarray
+
+
+class Trend(NamedTuple):
+    """The empirical constant and linear part of a batch's labels, (*runs,) and (*runs, d)."""
+
+    constant: Array | np.ndarray
+    linear: Array | np.ndarray
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is learned by what; hashable, so that it can be a static argument of `jax.jit`."""
+
+    target: Target
+    activation: Activation
+    loss: str
+
+    def labels(
+        self, latent: Float[Array, "n r"], random: Randomness, noise: Float[Array, ""]
+    ) -> Float[Array, " n"]:
+        r"""y = g(h, z) + sqrt(noise) xi."""
+        clean = jnp.broadcast_to(self.target.jax(latent, random.inner), latent.shape[:1])
+        return clean.astype(latent.dtype) + jnp.sqrt(noise) * random.label
+
+    def pulls(
+        self,
+        labels: Float[Array, " n"],
+        fields: Float[Array, "n p"],
+        neurons: Neurons,
+        counted: Any,
+    ) -> Float[Array, "n p"]:
+        r"""P_ij = (y_i - f(x_i)) sigma'(h_ij): neuron j moves along a_j sum_i P_ij x_i.
+
+        With the correlation loss f is left out. Rows that are not ``counted`` pull at nothing.
+        """
+        biased = fields + neurons.biases[None, :]
+        residual = labels
+        if self.loss == "square":
+            width = neurons.readout.shape[0]
+            residual = labels - self.activation.jax(biased) @ neurons.readout / width
+        residual = jnp.where(counted, residual, jnp.zeros_like(residual))
+        return residual[:, None] * self.activation.derivative(biased)
+
+    def features(self, fields: Float[Array, "n p"], neurons: Neurons) -> Float[Array, "n p"]:
+        r"""phi = sigma(W x + b) / sqrt(p)."""
+        root = jnp.sqrt(jnp.asarray(fields.shape[1], fields.dtype))
+        return self.activation.jax(fields + neurons.biases[None, :]) / root
+
+
+def noise_moments(
+    pulls: Float[Array, "n p"], coordinates: Float[Array, "n r"]
+) -> Float[Array, "p r+1"]:
+    """Sums over samples of P_ij^2 x_ik^2 and of P_ij^2, which decide what pure noise shows."""
+    ones = jnp.ones((coordinates.shape[0], 1), coordinates.dtype)
+    return (pulls**2).T @ jnp.concatenate([coordinates**2, ones], axis=1)
+
+
+def detrended(
+    labels: Float[Array, " n"], inputs: Float[Array, "n d"], trend: Trend | None
+) -> Float[Array, " n"]:
+    """y - c - x.b; the labels themselves where there is no trend to remove."""
+    return labels if trend is None else labels - trend.constant - inputs @ trend.linear

@@ -1,0 +1,126 @@
+"""The settings of a giant-step simulation with every size resolved to a number, and checked."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from giantstep.errors import SettingsError, TargetError
+from giantstep.inputs import Sphere, Spiked
+from giantstep.learners.steps.draws import Role
+from giantstep.learners.steps.network import Model
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.sizes import Size
+
+#: Random points at which the target must be finite before anything is simulated.
+PROBES = 4096
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to simulate, in numbers. ``fit_samples`` is None where no readout is fitted."""
+
+    model: Model
+    settings: GiantStep
+    dim: int
+    rank: int
+    width: int
+    samples: int
+    step_size: float
+    noise: float
+    spike_scale: float
+    on_sphere: bool
+    fit_samples: int | None
+    test_samples: int
+
+    @property
+    def same_batch(self) -> bool:
+        """Whether the readout is fitted on the batch of the last step."""
+        return self.settings.readout_samples == "same"
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every row is there twice, with opposite readouts."""
+        return self.settings.readout == "symmetric-sign"
+
+    @property
+    def keeps_batch(self) -> bool:
+        """Whether a batch of a step is looked at more than once."""
+        reused = self.settings.batches == "reused"
+        return reused or self.settings.detrend or (self.fit_samples is not None and self.same_batch)
+
+    def batch_of(self, step: int) -> int:
+        """The number of the batch that a step uses; before the first step, that of the first."""
+        return 1 if self.settings.batches == "reused" else max(step, 1)
+
+    def fit_batch(self, step: int) -> tuple[Role, int, int]:
+        """Role, number and size of the batch that the readout is fitted to after a step."""
+        if self.same_batch:
+            return Role.BATCH, self.batch_of(step), self.samples
+        return Role.FIT, step, self.fit_samples or 0
+
+
+def plan(problem: Problem, settings: GiantStep) -> Plan:
+    """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
+    dim = settings.dim
+    if dim is None:
+        raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
+    rank = problem.target.rank
+    if rank > dim:
+        raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
+    width = settings.width.count(dim, "width")
+    if settings.readout == "symmetric-sign" and width % 2:
+        raise SettingsError(
+            f"width = {width} is odd: symmetric-sign doubles every row, give an even --width"
+        )
+    _check_target(problem)
+    samples = settings.samples.count(dim, "samples")
+    return Plan(
+        model=Model(problem.target, activation(settings.activation), settings.loss),
+        settings=settings,
+        dim=dim,
+        rank=rank,
+        width=width,
+        samples=samples,
+        step_size=settings.step_size.at(dim),
+        noise=problem.noise,
+        spike_scale=_spike_scale(problem, dim),
+        on_sphere=isinstance(problem.inputs, Sphere),
+        fit_samples=_fit_samples(settings, dim, samples),
+        test_samples=settings.test_samples.count(dim, "test_samples"),
+    )
+
+
+def _fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
+    if settings.ridge is None:
+        return None
+    if settings.readout_samples in (None, "same"):
+        return samples
+    return settings.readout_samples.count(dim, "readout_samples")
+
+
+def _spike_scale(problem: Problem, dim: int) -> float:
+    if not isinstance(problem.inputs, Spiked):
+        return 1.0
+    strength = problem.inputs.strength
+    if isinstance(strength, str):
+        strength = Size.parse(strength, "spike strength").at(dim)
+    return math.sqrt(1 + strength)
+
+
+def _check_target(problem: Problem) -> None:
+    target = problem.target
+    rng = np.random.default_rng(0)
+    latent = rng.standard_normal((PROBES, target.rank))
+    values = target.numpy(latent, rng.standard_normal((PROBES, target.noises)))
+    bad = np.flatnonzero(~np.isfinite(np.broadcast_to(values, PROBES)))
+    if bad.size:
+        point = ", ".join(f"h{k + 1}={x:.3g}" for k, x in enumerate(latent[bad[0]]))
+        raise TargetError(
+            f"target = {target.text!r} is not finite at {point}: "
+            "use a target that is finite for every h"
+        )

@@ -1,0 +1,6 @@
+"""What was learned: overlaps with the target's directions, angles between subspaces."""
+
+from giantstep.measures.overlap import cosines, noise_baseline, overlap, overlap_matrix, spectrum
+from giantstep.measures.subspace import angle
+
+__all__ = ["angle", "cosines", "noise_baseline", "overlap", "overlap_matrix", "spectrum"]

@@ -1,0 +1,85 @@
+"""Every row of the table: its code is there, its example runs, its metrics are those it names."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError, SettingsError
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.options import Settings
+from giantstep.twins.table import TWINS, Twin, twin
+from giantstep.twins.verbs import compare, predict, simulate
+
+
+@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+def test_a_row_names_code_that_exists(row: Twin) -> None:
+    settings = row.load("settings")
+    assert issubclass(settings, Settings)
+    assert settings.learner == row.name
+    for role in ("simulate", "predict"):
+        parameters = list(inspect.signature(row.load(role)).parameters)
+        assert parameters[:2] == ["problem", "settings"]
+    assert row.references
+    assert all(f.metadata.get("help") for f in dataclasses.fields(settings) if f.metadata)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+def test_the_example_compares(row: Twin, tmp_path: Path) -> None:
+    picture = tmp_path / "picture.png"
+    words = ["compare", row.name, *shlex.split(row.example), "--seeds", "3", "--json"]
+    result = CliRunner().invoke(app, [*words, "--out", str(picture)])
+    assert result.exit_code == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert picture.stat().st_size > 5_000
+    assert set(answer["simulation"]) & set(answer["prediction"]) & set(row.metrics)
+    for line in answer["comparison"]:
+        assert line["prediction"] is not None, line
+        # Three seeds: only a gross disagreement can be told.
+        if line["sem"]:
+            scale = abs(line["prediction"]) + 0.05
+            assert abs(line["mean"] - line["prediction"]) < 0.6 * scale + 10 * line["sem"], line
+
+
+def test_an_unknown_learner_is_named() -> None:
+    with pytest.raises(GiantstepError, match="giant-step"):
+        twin("gaint-step")
+
+
+@pytest.mark.parametrize(("seeds", "seed"), [(0, 0), (True, 0), (1.5, 0), (2, -1), (2, "x")])
+def test_bad_seeds_are_refused(seeds: object, seed: object) -> None:
+    with pytest.raises(SettingsError, match="seed"):
+        simulate(GiantStep(dim=20, width=2), "h1", seeds=seeds, seed=seed)  # type: ignore[arg-type]
+
+
+def test_seeds_do_not_depend_on_how_many_run() -> None:
+    settings = GiantStep(dim=50, samples="4d", width=4, steps=2)
+    few, many = (simulate(settings, "h1 + h1*h2", seeds=n) for n in (2, 5))
+    shifted = simulate(settings, "h1 + h1*h2", seeds=2, seed=1)
+    for name in few.metrics:
+        np.testing.assert_array_equal(few.metrics[name], many.metrics[name][:2])
+        np.testing.assert_array_equal(shifted.metrics[name], many.metrics[name][1:3])
+
+
+def test_a_sweep_has_one_axis_more() -> None:
+    points = [GiantStep(dim=60, width=4, step_size=s) for s in (1, 2, 3)]
+    run, law = simulate(points, "h1", seeds=4), predict(points, "h1")
+    assert run.metrics["overlap"].shape == (4, 3, 2, 1)
+    assert np.shape(law.metrics["overlap"]) == (3, 2, 1)
+    assert run.settings["step_size"] == ["1", "2", "3"]
+    both = compare(points, "h1", seeds=4)
+    assert len(list(both.lines())) == 6
+
+
+def test_optimising_what_cannot_be_is_refused() -> None:
+    with pytest.raises(SettingsError, match="can optimise"):
+        predict(GiantStep(), "h1", optimise=["width"])
