@@ -1,0 +1,81 @@
+"""Kernel ridge regression with an inner-product kernel."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from giantstep.errors import SettingsError
+from giantstep.learners.labelled_inputs import labelled_inputs
+from giantstep.networks.kernels import Kernel, kernel
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.kernel import KernelRidge
+from giantstep.settings.problem_rules import input_law
+
+#: Entries of the largest kernel matrix that is held: 2 GB.
+MOST_ENTRIES = 2.5e8
+#: Eigenvalues below this fraction of the largest are rounding errors of the kernel matrix.
+NEGLIGIBLE = 1e-13
+
+
+def simulate(
+    problem: Problem,
+    settings: KernelRidge,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Fit the kernel once for each seed; errors on fresh samples."""
+    started = time.perf_counter()
+    if settings.dim is None:
+        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    if problem.target.rank > settings.dim:
+        raise SettingsError(
+            f"dim = {settings.dim} is below the {problem.target.rank} target directions"
+        )
+    rows = []
+    for index in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+        rows.append(_one_run(problem, settings, kernel(settings.kernel), rng))
+        if progress is not None:
+            progress((index + 1) / seeds)
+    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    seconds = time.perf_counter() - started
+    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+
+
+def _one_run(
+    problem: Problem, settings: KernelRidge, shape: Kernel, rng: np.random.Generator
+) -> dict[str, float]:
+    dim, law, ridge = settings.dim, input_law(problem, settings), settings.ridge
+    assert dim is not None
+    samples = settings.samples.count(dim, "samples")
+    if max(samples, settings.test_samples, dim) * max(samples, dim) > MOST_ENTRIES:
+        raise SettingsError(
+            f"samples = {settings.samples} at d = {dim} needs a kernel matrix beyond memory: "
+            "reduce --samples, --dim or --test-samples"
+        )
+    train = labelled_inputs(problem, law, samples, dim, rng)
+    test = labelled_inputs(problem, law, settings.test_samples, dim, rng)
+    eigenvalues, vectors = np.linalg.eigh(shape.matrix(train.inputs, train.inputs))
+    kept = eigenvalues > NEGLIGIBLE * samples * eigenvalues[-1]
+    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+
+    scores = vectors.T @ train.labels
+    shrunk = eigenvalues / (eigenvalues + ridge)
+    weights = vectors @ (scores / (eigenvalues + ridge))
+    fit = shape.matrix(test.inputs, train.inputs) @ weights
+    test_error = float(np.mean((test.clean - fit) ** 2))
+    residual = train.labels - vectors @ (shrunk * scores)
+    return {
+        "test_error": test_error,
+        "test_error_noisy": test_error + problem.noise,
+        "train_error": float(np.mean(residual**2)),
+        "norm": float(np.sum(eigenvalues * (scores / (eigenvalues + ridge)) ** 2)) / samples,
+        "degrees_of_freedom": float(np.sum(shrunk)) / samples,
+    }

@@ -1,0 +1,37 @@
+"""Inputs of every law with their labels, in float64; the target's directions are the first axes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.problem import Problem
+from giantstep.settings.problem_rules import InputLaw
+
+
+class Labelled(NamedTuple):
+    """Inputs x, latent projections h, labels without their noise, and labels with it."""
+
+    inputs: Float[np.ndarray, "n d"]
+    latent: Float[np.ndarray, "n r"]
+    clean: Float[np.ndarray, " n"]
+    labels: Float[np.ndarray, " n"]
+
+
+def labelled_inputs(
+    problem: Problem, law: InputLaw, samples: int, dim: int, rng: np.random.Generator
+) -> Labelled:
+    """Draw samples: x Gaussian, on the sphere of radius sqrt(d), or spiked along h1."""
+    target = problem.target
+    x = rng.standard_normal((samples, dim))
+    if law.name == "sphere":
+        x *= np.sqrt(dim) / np.linalg.norm(x, axis=1, keepdims=True)
+    latent = x[:, : target.rank].copy()
+    if law.spike is not None:
+        x[:, 0] *= np.sqrt(1 + law.spike.at(dim))
+    inner = rng.standard_normal((samples, target.noises)) if target.noises else None
+    clean = np.broadcast_to(np.asarray(target.numpy(latent, inner), float), (samples,))
+    noise = np.sqrt(problem.noise) * rng.standard_normal(samples) if problem.noise else 0.0
+    return Labelled(x, latent, clean, clean + noise)

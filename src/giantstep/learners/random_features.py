@@ -1,0 +1,122 @@
+"""Random features: a random first layer, a fitted readout."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from giantstep.errors import SettingsError
+from giantstep.learners.classifiers import classifier, mean_loss, susceptibility
+from giantstep.learners.labelled_inputs import Labelled, labelled_inputs
+from giantstep.learners.readout import RidgePath
+from giantstep.networks.activations import activation
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.problem_rules import check_binary_labels, input_law
+from giantstep.settings.random_features import RandomFeatures
+
+
+def simulate(
+    problem: Problem,
+    settings: RandomFeatures,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
+    started = time.perf_counter()
+    if settings.dim is None:
+        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    if settings.loss != "square":
+        check_binary_labels(problem, settings.loss)
+    rows = []
+    for index in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+        rows.append(_one_run(problem, settings, rng))
+        if progress is not None:
+            progress((index + 1) / seeds)
+    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    seconds = time.perf_counter() - started
+    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+
+
+def _one_run(
+    problem: Problem, settings: RandomFeatures, rng: np.random.Generator
+) -> dict[str, Any]:
+    dim = settings.dim
+    assert dim is not None
+    samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
+    if problem.target.rank > dim:
+        raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")
+    law, sigma = input_law(problem, settings), activation(settings.activation)
+    neurons, biases = _first_layer(settings, width, dim, rng)
+
+    def features(inputs: np.ndarray) -> np.ndarray:
+        return sigma.numpy(inputs @ neurons.T + biases) / np.sqrt(width)
+
+    train = labelled_inputs(problem, law, samples, dim, rng)
+    test = labelled_inputs(problem, law, settings.test_samples, dim, rng)
+    fit = _square if settings.loss == "square" else _classification
+    return fit(problem, settings, features(train.inputs), train, features(test.inputs), test)
+
+
+def _first_layer(
+    settings: RandomFeatures, width: int, dim: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rows on the unit sphere or N(0, I/d); biases 0, N(0, 1), or uniform on [-1, 1]."""
+    rows = rng.standard_normal((width, dim))
+    sphere = settings.rows == "sphere"
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True) if sphere else np.sqrt(dim)
+    if settings.biases == "none":
+        return rows, np.zeros(width)
+    normal = settings.biases == "normal"
+    return rows, rng.standard_normal(width) if normal else rng.uniform(-1, 1, width)
+
+
+def _square(
+    problem: Problem,
+    settings: RandomFeatures,
+    phi: np.ndarray,
+    train: Labelled,
+    fresh: np.ndarray,
+    test: Labelled,
+) -> dict[str, Any]:
+    path, ridge, samples = RidgePath.fit(phi, train.labels), settings.ridge, len(phi)
+    readout = path.coefficients(ridge)[0]
+    test_error = float(np.mean((test.clean - fresh @ readout) ** 2))
+    return {
+        "test_error": test_error,
+        "test_error_noisy": test_error + problem.noise,
+        "train_error": float(path.train_error(ridge)[0]),
+        "norm": float(readout @ readout) / samples,
+        "degrees_of_freedom": float(path.degrees_of_freedom(ridge)[0]) / samples,
+    }
+
+
+def _classification(
+    problem: Problem,
+    settings: RandomFeatures,
+    phi: np.ndarray,
+    train: Labelled,
+    fresh: np.ndarray,
+    test: Labelled,
+) -> dict[str, Any]:
+    loss, ridge = settings.loss, settings.ridge
+    labels, truth = (np.where(part.clean > 0, 1.0, -1.0) for part in (train, test))
+    readout = classifier(loss, phi, labels, ridge)
+    margins, fields = labels * (phi @ readout), fresh @ readout
+    overlap = test.latent.T @ fields / len(fields)
+    return {
+        "test_error": float(np.mean(np.sign(fields) != truth)),
+        "train_loss": mean_loss(loss, margins),
+        "norm": float(readout @ readout) / len(phi),
+        "overlap_q": float(np.var(fields)),
+        "overlap_m": float(overlap[0]) if problem.target.rank == 1 else overlap,
+        "overlap_v": susceptibility(loss, phi, margins, ridge, fresh),
+        "intercept": float(np.mean(fields)),
+    }

@@ -1,0 +1,43 @@
+"""Settings of the learner `kernel`: ridge regression with an inner-product kernel."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from decimal import Decimal
+from typing import Any, ClassVar
+
+from giantstep.errors import SettingsError
+from giantstep.settings.options import Settings, option
+from giantstep.settings.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class KernelRidge(Settings):
+    """Kernel ridge regression with F(<x, x'>/d): the fit is ``k(x, X) (K + ridge)^-1 y``."""
+
+    learner: ClassVar[str] = "kernel"
+
+    dim: int | None = option(
+        None, "dimension d; without it, the limit of large d is predicted", kind=float, low=3
+    )
+    samples: Any = option("1d", "samples n", kind=Size)
+    ridge: float = option(0.01, "ridge added to the kernel matrix", kind=float, low=0)
+    kernel: str = option(
+        "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
+    )
+    inputs: str = option("gaussian", "law of the inputs", choices=("gaussian", "sphere"))
+    spike_strength: Any = option(
+        None, "variance added to the inputs along h1, an expression in d", kind=Size
+    )
+    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+
+    def check(self) -> None:
+        """Rules that tie several fields together; see :class:`Settings`."""
+        if self.dim is not None:
+            if not math.isfinite(self.dim) or self.dim != round(self.dim):
+                raise SettingsError(f"dim = {self.dim!r} is not a whole number")
+            # By way of its digits: 1e24 means 10^24, not the nearest float.
+            object.__setattr__(self, "dim", int(Decimal(repr(float(self.dim)))))
+        if self.spike_strength is not None and self.inputs == "sphere":
+            raise SettingsError("inputs = 'sphere' cannot have a spike_strength: use gaussian")

@@ -1,0 +1,52 @@
+"""Settings of the learner `random-features`: a two-layer network whose first layer stays random."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from giantstep.errors import SettingsError
+from giantstep.settings.options import Settings, option
+from giantstep.settings.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RandomFeatures(Settings):
+    """The readout of p random neurons is fitted to n samples; the neurons do not learn.
+
+    With ``f(x) = (1/sqrt p) sum_j a_j sigma(w_j.x + b_j)`` the fit minimises
+    ``sum_i (y_i - f(x_i))^2 + ridge |a|^2`` for the square loss, and
+    ``sum_i l(y_i, f(x_i)) + (ridge/2) |a|^2`` for the logistic and the hinge loss.
+    """
+
+    learner: ClassVar[str] = "random-features"
+
+    dim: int | None = option(
+        None, "dimension d; without it, the limit of large d is predicted", kind=int, low=3
+    )
+    samples: Any = option("2d", "samples n", kind=Size)
+    width: Any = option("1d", "number of random neurons p", kind=Size)
+    ridge: float = option(0.1, "ridge of the readout fit", kind=float, low=0)
+    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    loss: str = option(
+        "square",
+        "loss of the fit; labels are -1 and 1 for logistic and hinge",
+        choices=("square", "logistic", "hinge"),
+    )
+    inputs: str = option("gaussian", "law of the inputs", choices=("gaussian", "sphere"))
+    spike_strength: Any = option(
+        None, "variance added to the inputs along h1, an expression in d", kind=Size
+    )
+    rows: str = option("sphere", "law of the neurons' weights", choices=("sphere", "gaussian"))
+    biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
+    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+
+    def check(self) -> None:
+        """Rules that tie several fields together; see :class:`Settings`."""
+        if self.loss != "square" and self.ridge == 0:
+            raise SettingsError(
+                f"ridge = 0 with loss = {self.loss!r}: separable labels have no minimum; "
+                "give a ridge above 0, such as 1e-3"
+            )
+        if self.spike_strength is not None and self.inputs == "sphere":
+            raise SettingsError("inputs = 'sphere' cannot have a spike_strength: use gaussian")

@@ -1,0 +1,145 @@
+"""Ridge regression on random features at finite sizes: one scalar equation for any spectrum."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, ScalarLike
+
+from giantstep.numerics.fixed_point import bisect
+
+#: The root lies in [exp(-250), exp(250)] for every spectrum and size that float64 can hold.
+LOG_RANGE = 250.0
+#: More samples than this for each feature are as good as infinitely many in float64.
+PLENTY = 1e16
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of a kernel with their multiplicities, and the target's energy in each group.
+
+    What is not resolved is in the tail: its trace acts as extra ridge, its energy as extra noise.
+    """
+
+    eigenvalues: Float[Array | np.ndarray, " groups"]
+    multiplicities: Float[Array | np.ndarray, " groups"]
+    energies: Float[Array | np.ndarray, " groups"]
+    tail_trace: float | Float[Array, ""]
+    tail_energy: float | Float[Array, ""]
+
+
+class RidgeRisk(NamedTuple):
+    """What ridge regression reaches; sizes count samples, ``upsilon`` is the noise's inflation."""
+
+    test_error: Float[Array, ""]
+    bias: Float[Array, ""]
+    variance: Float[Array, ""]
+    train_error: Float[Array, ""]
+    objective: Float[Array, ""]
+    norm: Float[Array, ""]
+    degrees_of_freedom: Float[Array, ""]
+    upsilon: Float[Array, ""]
+    nu1: Float[Array, ""]
+    nu2: Float[Array, ""]
+
+
+def ridge_risk(
+    samples: ScalarLike,
+    width: ScalarLike,
+    ridge: ScalarLike,
+    spectrum: Spectrum,
+    noise: ScalarLike,
+) -> RidgeRisk:
+    r"""Errors of ridge regression with random features of a given spectrum.
+
+    With :math:`T_{ij} = \sum_k N_k e_k^i / (e_k + \nu_2)^j` (the tail adds
+    :math:`\tau/\nu_2` to :math:`T_{11}` and :math:`\tau/\nu_2^2` to :math:`T_{12}`),
+
+    .. math::
+
+        n - \lambda/\nu_1 = T_{11}(\nu_2) = p\,(1 - \nu_1/\nu_2), \qquad
+        \chi = \frac{T_{12}}{p - T_{22}}, \qquad
+        1 - \Upsilon = \frac1n \Big[ \frac{\lambda}{\nu_1}
+            + \frac{\nu_1 T_{12}}{1 - T_{22}/p} \Big],
+
+    .. math::
+
+        B = \frac{\nu_2^2 \sum_k b_k (1 + \chi e_k)/(e_k + \nu_2)^2 + b_{tail}}{1 - \Upsilon},
+        \qquad V = \Delta \frac{\Upsilon}{1 - \Upsilon}, \qquad
+        \text{train} = \Big(\frac{\lambda}{n \nu_1}\Big)^2 (B + V + \Delta).
+
+    Symbols: n ``samples``, p ``width`` (``inf``: kernel ridge regression), lambda ``ridge``,
+    Delta ``noise``, (e, N, b, tau, b_tail) ``spectrum``. ``train_error``, ``objective`` (at its
+    minimum), ``norm`` (:math:`|a|^2`) and ``degrees_of_freedom`` (trace of the hat matrix) are per
+    sample. At the interpolation peak (no ridge, samples = width) ``test_error`` is infinite.
+    Traceable by JAX and differentiable in every argument; call it in float64.
+
+    Assumes: features that concentrate as Gaussian ones do; label noise independent of the inputs.
+    Status: theorem
+    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699, Theorem 3.3;
+        Simon et al. 2021, arXiv:2110.03922 (kernel limit).
+
+    >>> from giantstep.numerics.float64 import float64
+    >>> with float64():
+    ...     flat = Spectrum(jnp.ones(1), jnp.full(1, 100.0), jnp.ones(1), 0.0, 0.0)
+    ...     print(round(float(ridge_risk(200.0, jnp.inf, 1.0, flat, 0.1).test_error), 6))
+    0.09636
+    """
+    e, multiplicity, b, tail_trace, tail_energy = spectrum
+    lam = jnp.asarray(ridge, float)
+    narrowness = 1 / jnp.asarray(width, float)
+    n = jnp.minimum(jnp.asarray(samples, float), lax.stop_gradient(PLENTY / narrowness))
+    surplus = 1 - n * narrowness
+    equation = (n, narrowness, lam, e, multiplicity, jnp.asarray(tail_trace, float))
+    nu = jnp.exp(bisect(_spare_rank, -LOG_RANGE, LOG_RANGE, equation))
+
+    # lambda/nu1 and p nu1/nu2 differ by n - p; `free` is the smaller, 1 - dof/min(n, p) scaled.
+    free = _free_rank(n, narrowness, lam, nu)
+    rho = narrowness * free + jnp.maximum(surplus, 0.0)
+    residual = free / n + jnp.maximum(1 - 1 / jnp.where(surplus < 0, n * narrowness, 1.0), 0.0)
+    t12 = jnp.sum(multiplicity * e / (e + nu) ** 2) + tail_trace / nu**2
+    slack = rho + narrowness * nu * t12
+    chi = narrowness * t12 / slack
+    # Written without the cancellation of 1 - Upsilon: it vanishes exactly at the peak.
+    stability = residual + rho * nu * t12 / (slack * n)
+
+    bias = jnp.sum(b * (1 + chi * e) * (nu / (e + nu)) ** 2) + tail_energy
+    shrunk = jnp.sum(b * nu / (e + nu)) + tail_energy + noise
+    slope = jnp.sum(b * e / (e + nu) ** 2)
+    norm = (t12 * shrunk / n + residual * slope) / (
+        lam / nu + nu * t12 * (rho + narrowness * n * residual)
+    )
+    test_error = (bias + noise) / stability - noise
+    return RidgeRisk(
+        test_error=test_error,
+        bias=bias / stability,
+        variance=noise * (1 - stability) / stability,
+        train_error=jnp.where(residual > 0, residual**2 * (test_error + noise), 0.0),
+        objective=residual * shrunk,
+        norm=norm,
+        degrees_of_freedom=1 - residual,
+        upsilon=1 - stability,
+        nu1=rho * nu,
+        nu2=nu,
+    )
+
+
+def _free_rank(n: Any, narrowness: Any, lam: Any, nu: Any) -> Any:
+    """min(lambda/nu1, p nu1/nu2), the smaller root of z (z + abs(p - n)) = lambda p / nu2."""
+    surplus = 1 - n * narrowness
+    discriminant = surplus**2 + 4 * lam * narrowness / nu
+    # At the peak the discriminant is an exact zero, whose root has no gradient.
+    regular = discriminant > 0
+    spread = jnp.sqrt(jnp.where(regular, discriminant, 1.0)) + jnp.abs(surplus)
+    return jnp.where(regular, 2 * lam / (nu * spread), 0.0)
+
+
+def _spare_rank(log_nu: Any, equation: tuple[Any, ...]) -> Any:
+    """min(n, p) - free rank - T_11, which increases with nu2 and vanishes at the solution."""
+    n, narrowness, lam, e, multiplicity, tail_trace = equation
+    nu = jnp.exp(log_nu)
+    rank = jnp.where(n * narrowness < 1, n, 1 / jnp.where(narrowness > 0, narrowness, 1.0))
+    trace = jnp.sum(multiplicity * e / (e + nu)) + tail_trace / nu
+    return rank - _free_rank(n, narrowness, lam, nu) - trace

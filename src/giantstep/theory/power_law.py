@@ -1,0 +1,148 @@
+"""The prediction for the learner `power-law`: the risk at given sizes, or the rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.numerics.float64 import float64
+from giantstep.problem import Problem
+from giantstep.results import Prediction
+from giantstep.settings.power_law import PowerLaw
+from giantstep.theory.deterministic_equivalent import ridge_risk
+from giantstep.theory.optimal_ridge import optimal_ridge
+from giantstep.theory.ridge_prediction import _check_optimise, _described, _peak_note
+from giantstep.theory.scaling_laws import (
+    optimal_exponents,
+    power_law_spectrum,
+    scaling_exponents,
+)
+
+REFERENCES = ("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",)
+METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")
+
+
+def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = ()) -> Prediction:
+    """Risk, bias, variance and training error; with ``exponents`` the rates in n.
+
+    The target is the settings' power law: of the problem, only the noise counts. With
+    ``optimise=("ridge",)`` the ridge is replaced by the one of least test error.
+
+    Assumes: Gaussian features with eigenvalues k^-a, random projections of them.
+    Status: theorem
+    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+
+    >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
+    >>> round(predict(Problem.of("h1", noise=0.01), case).metrics["test_error"], 6)
+    0.05801
+    """
+    chosen = _check_optimise(optimise)
+    if settings.exponents:
+        return _rates(problem, settings)
+    ridge, notes = settings.ridge_value(), []
+    if chosen:
+        ridge, remark = _best(problem, settings)
+        settings, notes = settings.replace(ridge=ridge, ridge_exponent=None), [remark]
+    samples, width = settings.number_of_samples(), settings.number_of_projections()
+    _check_rank(settings, samples, width, ridge)
+    with float64():
+        risk = jax.device_get(_risk(*_numbers(settings, ridge, problem.noise), _modes(settings)))
+    metrics = {name: float(getattr(risk, name)) for name in METRICS}
+    if chosen:
+        metrics["ridge"] = ridge
+    notes += _peak_note(samples, width, ridge)
+    return Prediction(
+        settings.learner, settings.to_json(), metrics, "theorem", REFERENCES, tuple(notes)
+    )
+
+
+def gradient(problem: Problem, settings: PowerLaw) -> dict[str, float]:
+    r"""The derivative of the predicted test error in each continuous setting.
+
+    .. math:: \frac{dR}{d\theta} = \frac{\partial R}{\partial\theta}
+        - \frac{\partial R}{\partial\nu} \Big(\frac{\partial F}{\partial\nu}\Big)^{-1}
+        \frac{\partial F}{\partial\theta}, \qquad F(\nu, \theta) = 0 .
+
+    Symbols: F the equation solved by :func:`predict`, nu its unknown; theta is ``samples``,
+    ``width``, ``ridge``, ``noise``, ``capacity``, ``source``.
+
+    Assumes: settings that :func:`predict` covers, without ``exponents``.
+    Status: theorem
+    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+
+    >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
+    >>> round(gradient(Problem.of("h1", noise=0.01), case)["noise"], 4)
+    0.8881
+    """
+    with float64():
+        numbers = _numbers(settings, settings.ridge_value(), problem.noise)
+        slopes = jax.device_get(_slopes(*numbers, _modes(settings)))
+    names = ("samples", "width", "ridge", "noise", "capacity", "source")
+    return dict(zip(names, map(float, slopes), strict=True))
+
+
+def _numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
+    samples, width = settings.number_of_samples(), settings.number_of_projections()
+    return samples, width, ridge, noise, settings.capacity, settings.source
+
+
+def _modes(settings: PowerLaw) -> float:
+    return math.inf if settings.modes is None else float(settings.modes)
+
+
+@jax.jit
+def _risk(
+    samples: Any, width: Any, ridge: Any, noise: Any, capacity: Any, source: Any, modes: Any
+) -> Any:
+    return ridge_risk(samples, width, ridge, power_law_spectrum(capacity, source, modes), noise)
+
+
+_slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
+
+
+def _best(problem: Problem, settings: PowerLaw) -> tuple[float, str]:
+    def risk(ridge: float) -> float:
+        with float64():
+            numbers = _numbers(settings, ridge, problem.noise)
+            return float(_risk(*numbers, _modes(settings)).test_error)
+
+    def slope(ridge: float) -> float:
+        with float64():
+            return float(_slopes(*_numbers(settings, ridge, problem.noise), _modes(settings))[2])
+
+    return _described(optimal_ridge(risk, slope))
+
+
+def _check_rank(settings: PowerLaw, samples: float, width: float, ridge: float) -> None:
+    if ridge == 0 and min(samples, width) >= _modes(settings):
+        raise SettingsError(
+            f"ridge = 0 with modes = {settings.modes}: there are more samples and projections than "
+            "features, so the fit is singular; give a ridge above 0"
+        )
+
+
+def _rates(problem: Problem, settings: PowerLaw) -> Prediction:
+    ell = settings.ridge_exponent
+    assert ell is not None, "the settings check it"
+    q = math.inf if settings.width_exponent is None else settings.width_exponent
+    if q == 1 and ell >= settings.capacity:
+        raise NoTheory(
+            "width_exponent = 1 with ridge_exponent >= capacity is the interpolation peak, which "
+            "has no rate: change one of them"
+        )
+    rates = scaling_exponents(settings.capacity, settings.source, ell, q, noisy=problem.noise > 0)
+    best = optimal_exponents(settings.capacity, settings.source)
+    metrics = {
+        "gamma_bias": rates.bias,
+        "gamma_variance": rates.variance,
+        "gamma": rates.total,
+        "optimal_ridge_exponent": best.ridge,
+        "optimal_gamma": best.rate,
+        "fewest_width_exponent": best.width,
+    }
+    note = "test_error ~ n^-gamma_bias + noise n^-gamma_variance; optimal_*: with noise"
+    return Prediction(settings.learner, settings.to_json(), metrics, "theorem", REFERENCES, (note,))

@@ -1,0 +1,47 @@
+"""Kernel regression: theory against simulation, isotropic and spiked."""
+
+from __future__ import annotations
+
+import pytest
+
+from giantstep.learners.kernel import simulate
+from giantstep.problem import Problem
+from giantstep.settings.kernel import KernelRidge
+from giantstep.theory.kernel import predict
+
+#: Standard errors allowed, and the largest relative one: a mistake of 5 % would be seen.
+ERRORS, SHARPEST = 3.5, 0.05 / 3.5
+CUBIC = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
+
+CASES = {
+    "proportional": ("h1", {"samples": "1d", "ridge": 0.1, "dim": 150}, 60),
+    "sphere in 24 dimensions": (
+        CUBIC,
+        {"samples": 300, "ridge": 1e-3, "dim": 24, "inputs": "sphere"},
+        90,
+    ),
+    "Gaussian inputs in 24 dimensions": (
+        "(h1 + He2(h1)/sqrt(2))/sqrt(2)",
+        {"samples": 300, "ridge": 1e-3, "dim": 24},
+        90,
+    ),
+    "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 60),
+    "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 90),
+    "spike, degree 2": (
+        "He2(h1)/sqrt(2)",
+        {"samples": "1d", "dim": 200, "spike_strength": "d^0.4"},
+        90,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_theory_and_simulation_agree(name: str) -> None:
+    target, options, seeds = CASES[name]
+    problem, settings = Problem.of(target, noise=0.01), KernelRidge(test_samples=1500, **options)
+    run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
+    assert run.metrics.keys() == theory.keys()
+    assert run.sem("test_error") <= SHARPEST * theory["test_error"]
+    for metric in ("test_error", "test_error_noisy", "norm"):
+        assert abs(run.mean(metric) - theory[metric]) <= ERRORS * run.sem(metric), metric
+    assert run.mean("degrees_of_freedom") == pytest.approx(theory["degrees_of_freedom"], rel=5e-3)
