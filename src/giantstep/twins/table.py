@@ -57,6 +57,18 @@ TWINS = (
         optimisable=("step_size", "ridge"),
     ),
     Twin(
+        name="spiked-random-features",
+        summary="ridge regression on the features that one giant step leaves, spike and bulk given",
+        settings="settings.spiked_random_features:SpikedRandomFeatures",
+        simulate="learners.spiked_random_features:simulate",
+        predict="theory.spiked_random_features:predict",
+        metrics=("test_error", "test_error_noisy", "train_error"),
+        theory="the exact risk, with corrections of order 1/d; bounds on the best risk",
+        references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
+        example="--target 'sin(h1)' --activation tanh --spike 1.2 --alignment 0.85 "
+        "--readout-samples 3d --width 2d --ridge 0.1 --dim 100",
+    ),
+    Twin(
         name="random-features",
         summary="a two-layer network whose first layer stays random; only its readout is fitted",
         settings="settings.random_features:RandomFeatures",

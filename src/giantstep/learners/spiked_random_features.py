@@ -1,0 +1,112 @@
+"""The learner `spiked-random-features`: ridge regression on the model of one giant step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import SettingsError
+from giantstep.inputs import Gaussian
+from giantstep.learners.labelled_inputs import labelled_inputs
+from giantstep.learners.population_risk import population_risk
+from giantstep.learners.readout import RidgePath
+from giantstep.networks.activations import Activation, activation
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.problem_rules import InputLaw
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.targets.hermite import hermite_coefficients
+
+
+def simulate(
+    problem: Problem,
+    settings: SpikedRandomFeatures,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Draw rows and samples, fit the readout, and integrate its risk over all inputs.
+
+    Metrics: ``test_error`` the excess risk, computed without a test set; ``test_error_noisy``;
+    ``train_error`` the mean squared residual. Each is an array over the seeds.
+    """
+    if settings.dim is None:
+        raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
+    if not isinstance(problem.inputs, Gaussian):
+        raise SettingsError("inputs: spiked-random-features draws isotropic Gaussian inputs")
+    begun, sigma = time.perf_counter(), activation(settings.activation)
+    errors = np.empty((seeds, 2))
+    for index in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+        errors[index] = _run(problem, settings, sigma, rng)
+        if progress is not None:
+            progress((index + 1) / seeds)
+    return Run(
+        learner=settings.learner,
+        settings=settings.to_json(),
+        metrics={
+            "test_error": errors[:, 0],
+            "test_error_noisy": errors[:, 0] + problem.noise,
+            "train_error": errors[:, 1],
+        },
+        notes=("test_error: population risk of the fitted readout, no test set",),
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def spiked_rows(
+    settings: SpikedRandomFeatures,
+    direction: Float[np.ndarray, " d"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "p d"]:
+    """First layer: each block's spike along ``direction``, plus uniform vectors on a sphere."""
+    dim = len(direction)
+    width = settings.width.count(dim, "width")
+    spikes, bulks, fractions = settings.blocks()
+    ends = np.round(np.cumsum(fractions) * width).astype(int)
+    counts = np.diff(ends, prepend=0)
+    rows = rng.standard_normal((width, dim))
+    rows *= (np.sqrt(np.repeat(bulks, counts)) / np.linalg.norm(rows, axis=1))[:, None]
+    return rows + np.repeat(spikes, counts)[:, None] * direction
+
+
+def spike_direction(problem: Problem, alignment: float, dim: int) -> Float[np.ndarray, " d"]:
+    """A unit vector with that cosine to E[g h] (to h1 where it is 0), across the other directions.
+
+    The target's directions are the first axes.
+    """
+    rank = problem.target.rank
+    if dim <= rank:
+        raise SettingsError(f"dim = {dim}: give more than the {rank} directions of the target")
+    coefficients = hermite_coefficients(problem.target, 1)
+    axes = [tuple(int(i == j) for j in range(rank)) for i in range(rank)]
+    gradient = np.array([coefficients.get(axis, 0.0) for axis in axes])
+    if np.linalg.norm(gradient) < 1e-12:
+        gradient = np.eye(rank)[0]
+    direction = np.zeros(dim)
+    direction[:rank] = alignment * gradient / np.linalg.norm(gradient)
+    direction[rank] = np.sqrt(max(1 - alignment**2, 0.0))
+    return direction
+
+
+def _run(
+    problem: Problem,
+    settings: SpikedRandomFeatures,
+    sigma: Activation,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Excess risk and train error of one draw."""
+    dim = int(settings.dim or 0)
+    samples = settings.readout_samples.count(dim, "readout_samples")
+    weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
+    drawn = labelled_inputs(problem, InputLaw("gaussian", None), samples, dim, rng)
+    scale = np.sqrt(len(weights))
+    path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
+    readout = path.coefficients(settings.ridge)[0] / scale
+    risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
+    return risk, float(path.train_error(settings.ridge)[0])

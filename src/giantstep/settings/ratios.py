@@ -1,0 +1,17 @@
+"""Sizes as multiples of the dimension: a whole number over d, or in the limit the coefficient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def ratio_to_dim(settings: Any, name: str) -> float:
+    """The size of that name over d; without a dimension it must be proportional to d.
+
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> settings = GiantStep(width="1.5d")
+    >>> ratio_to_dim(settings, "width"), ratio_to_dim(settings.replace(dim=101), "width")
+    (1.5, 1.504950495049505)
+    """
+    size, dim = getattr(settings, name), settings.dim
+    return float(size.ratio(name) if dim is None else size.count(dim, name) / dim)

@@ -1,0 +1,74 @@
+"""Settings of `spiked-random-features`: the model of a network after one giant step."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, ClassVar
+
+from giantstep.errors import SettingsError
+from giantstep.settings.options import Settings, option
+from giantstep.settings.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class SpikedRandomFeatures(Settings):
+    """Ridge regression on ``sigma(W x)/sqrt(p)``, ``w_j = s_j v + sqrt(c_j) * unit vector``.
+
+    Blocks of neurons share their spike s and their bulk variance c. The direction v has the
+    cosine `alignment` with the target's mean gradient E[g h] (with h1 where that is zero).
+    """
+
+    learner: ClassVar[str] = "spiked-random-features"
+
+    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=4)
+    activation: Any = option("tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    spike: str = option("1", "spike s of the neurons: a number, or value:fraction,...")
+    bulk: str = option("1", "bulk variance c: a number, or one a block, as 1.02,1.1,1.3")
+    alignment: float = option(1.0, "cosine of the spike with the target", kind=float, low=0)
+    readout_samples: Any = option("2d", "samples n of the ridge regression", kind=Size)
+    width: Any = option("1d", "number of neurons p", kind=Size)
+    ridge: float = option(0.1, "ridge of the readout", kind=float, above=0)
+
+    def check(self) -> None:
+        """Spikes and bulks that can be read and go together; see :class:`Settings`."""
+        if self.alignment > 1:
+            raise SettingsError(f"alignment = {self.alignment!r} is a cosine: give at most 1")
+        if math.isinf(self.ridge):
+            raise SettingsError("ridge = inf: give a finite number")
+        self.blocks()
+
+    def blocks(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+        """Spike, bulk variance and fraction of neurons of each block."""
+        spikes, fractions = self._spikes()
+        bulks = _numbers("bulk", self.bulk.split(","), "a number, or one a block: 1.02,1.1,1.3")
+        if len(bulks) == 1:
+            bulks *= len(spikes)
+        if len(bulks) != len(spikes) or min(bulks) <= 0:
+            raise SettingsError(
+                f"bulk = {self.bulk!r}: give one positive number, or one for each of the "
+                f"{len(spikes)} blocks of spike = {self.spike!r}"
+            )
+        return spikes, bulks, fractions
+
+    def _spikes(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        remedy = "a number, or pairs value:fraction such as -2:0.4,2:0.6"
+        pairs = [text.split(":") for text in self.spike.split(",")]
+        if len(pairs) == 1 and len(pairs[0]) == 1:
+            return _numbers("spike", pairs[0], remedy), (1.0,)
+        if any(len(pair) != 2 for pair in pairs):
+            raise SettingsError(f"spike = {self.spike!r} cannot be read: give {remedy}")
+        values, fractions = (_numbers("spike", texts, remedy) for texts in zip(*pairs, strict=True))
+        if min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
+            raise SettingsError(f"spike = {self.spike!r}: the fractions must sum to 1")
+        return values, tuple(fraction / sum(fractions) for fraction in fractions)
+
+
+def _numbers(name: str, texts: Any, remedy: str) -> tuple[float, ...]:
+    try:
+        values = tuple(float(text) for text in texts)
+    except ValueError:
+        values = (math.nan,)
+    if not all(math.isfinite(value) and abs(value) < 1e3 for value in values):
+        raise SettingsError(f"{name} = {','.join(texts)!r} cannot be read: give {remedy}")
+    return values

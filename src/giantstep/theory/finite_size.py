@@ -1,0 +1,205 @@
+"""The spiked features as a model by channels, in the limit and at finite dimension."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.numerics.arrays import Numbers, namespace
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.theory.channel_equivalent import Cumulants, Equivalent, Layout
+from giantstep.theory.conditional_features import (
+    LIMIT,
+    Table,
+    conditional_feature_moments,
+    single_site_cumulants,
+)
+from giantstep.theory.conditional_labels import LabelMoments
+
+#: How finite d is treated.
+Version = Literal["limit", "dim", "A", "C", "D"]
+VERSION_NOTES: dict[str, str] = {
+    "limit": "the limit of large d",
+    "dim": "spikes of finite strength (dim)",
+    "A": "finite-size version A: spikes of finite strength, and the cost of fitting them",
+    "C": "finite-size version C: cost of the spikes, second chaos, length of x; order 1/d",
+    "D": "finite-size version D: C and the cumulants of single neurons, for n <= p, small ridge",
+}
+
+#: Nodes for the length of the input.
+RADII = 7
+#: Panels of kappa for features that vary over one half or more; steeper ones get shorter panels.
+PANEL_LENGTH = 3.0
+
+
+class Grid(NamedTuple):
+    """Points (kappa, r): the learned projection and the relative length of the rest of x."""
+
+    kappa: Any
+    radius: Any
+    weights: Any
+    dim: Any
+
+    @classmethod
+    def of(
+        cls,
+        version: Version,
+        dim: float,
+        kinks: tuple[float, ...] = (),
+        steepness: float = 1.0,
+    ) -> Grid:
+        """The grid of a version; ``kinks`` and ``steepness`` say how it must resolve kappa."""
+        length = PANEL_LENGTH / max(1.0, steepness / 2)
+        kappa, weights = split_gaussian(kinks, panel_length=length)
+        if version not in ("C", "D"):
+            return cls(kappa, np.ones_like(kappa), weights, LIMIT)
+        radius, masses = _lengths(dim - 1.0)
+        return cls(
+            np.repeat(kappa, len(radius)),
+            np.tile(radius, len(kappa)),
+            np.repeat(weights, len(radius)) * np.tile(masses, len(kappa)),
+            float(dim),
+        )
+
+
+class Blocks(NamedTuple):
+    """Neurons sigma(s kappa + sqrt(c) z) in blocks: spikes s, bulk variances c, fractions.
+
+    ``norm_spread``: spread of the rows' squared norms, 1 for Gaussian rows; None on the sphere.
+    """
+
+    spikes: Float[Numbers, " blocks"]
+    bulks: Float[Numbers, " blocks"]
+    fractions: Float[Numbers, " blocks"]
+    norm_spread: Float[Numbers, " blocks"] | None = None
+
+
+def best_version(samples: float, width: float, ridge: float) -> Version:
+    r"""The finite-size version that follows simulations best: ``D`` near interpolation, else ``C``.
+
+    .. math:: n \le p \quad\text{and}\quad \lambda = \text{ridge}\cdot p/n \le 0.05 .
+
+    Symbols: n ``samples``, p ``width``, in any common unit.
+
+    Assumes: d of at least about 50.
+    Status: heuristic.
+    References: measured on the settings of the tests.
+
+    >>> best_version(samples=1.0, width=1.5, ridge=0.0066), best_version(2.0, 1.0, 0.1)
+    ('D', 'C')
+    """
+    return "D" if samples <= width and ridge * width / samples <= 0.05 else "C"
+
+
+def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Layout:
+    r"""The channels of the spiked features: linear (0), spikes (1), second chaos (2).
+
+    Assumes: nothing. Status: theorem (bookkeeping).
+    References: :func:`spiked_equivalent`.
+
+    >>> empty = np.zeros((1, 3))
+    >>> labels = LabelMoments(empty[0], empty, empty, empty[0])
+    >>> one = np.ones(1)
+    >>> spiked_layout(Blocks(one, one, one), labels, "limit")
+    Layout(blocks=1, families=(0, 1, 1), directions=(0, 1))
+    """
+    families = (0, 1, 1) if blocks.norm_spread is None else (0, 1, 1, 1)
+    directions = (0,) * len(labels.slope) + (1,)
+    if version in ("C", "D"):
+        families, directions = (*families, 2), directions + (2,) * len(labels.curve)
+    return Layout(len(blocks.spikes), families, directions)
+
+
+def spiked_equivalent(
+    table: Table,
+    grid: Grid,
+    labels: LabelMoments,
+    blocks: Blocks,
+    *,
+    noise: Any,
+    widths: Float[Numbers, " blocks"],
+    dim: Any,
+    version: Version,
+) -> Equivalent:
+    r"""Features and labels after one giant step, channel by channel, given the learned projection.
+
+    With :math:`\kappa = \langle v, x\rangle` the projection on the learned direction and
+    :math:`r = |x_\perp|/\sqrt{d-1}`, a neuron of block a reads
+
+    .. math::
+        \phi = m_a + u_a\Big(\langle\hat w, \hat x_\perp\rangle
+            + \frac{\kappa}{r}\langle\hat w, v\rangle\Big)
+            + t_a\,\langle \hat w^{\otimes 2}, \hat x_\perp^{\otimes 2}\rangle + e_a\xi .
+
+    Channels: linear, with u, d - 1 directions and the labels' slopes g_1; spikes, with
+    :math:`(\sqrt d\,m, \kappa u/r)`, one direction and the labels' mean g_0; second chaos, with
+    :math:`t\sqrt{d/D_2}`, :math:`D_2 = (d-2)(d+1)/2` directions and the labels' curves. Rows whose
+    norms fluctuate as those of Gaussian vectors add :math:`t` to the spikes.
+
+    Which of them count depends on ``version``: ``limit`` (d infinite), ``dim`` (spikes of finite
+    strength, fitted free of cost), ``A`` (at their cost: leverage and variance of order 1/d),
+    ``C`` (A, the second chaos, and fluctuations of r), ``D`` (C and fourth cumulants of neurons).
+
+    Symbols: sigma ``table``; s, c ``blocks``; d ``dim``; p/d of each block ``widths``;
+    Delta ``noise``.
+
+    Assumes: rows isotropic around the spike, norms constant in a block unless ``norm_spread``.
+    Status: heuristic; exact as d grows for the model, corrections of order 1/d verified to 0.1 %.
+    References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
+
+    >>> from giantstep.theory.conditional_labels import Latents, conditional_label_moments
+    >>> grid, one = Grid.of("limit", LIMIT), np.ones(1)
+    >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
+    >>> labels, _ = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
+    >>> model = spiked_equivalent(
+    ...     Table.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
+    ...     noise=0.0, widths=one, dim=LIMIT, version="limit")
+    >>> round(float(model.power @ model.weights), 6)
+    0.432332
+    """
+    xp = namespace(blocks.spikes, blocks.bulks, labels.mean)
+    shift = blocks.spikes[:, None] * grid.kappa[None, :]
+    scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
+    mean, slope, curve, power = conditional_feature_moments(table, shift, scale, grid.dim)
+    rest = power - mean**2 - slope**2
+    cost = 0.0 if version in ("limit", "dim") else 1 / dim
+    wide = version in ("C", "D")
+    if wide:
+        rest = rest - curve**2
+        # A row of unit length has 1 - <w, v>^2 left for the directions across v.
+        mean = mean + (grid.kappa**2 - 1)[None, :] * curve / (2**0.5 * dim)
+    modes = [slope, dim**0.5 * mean, (grid.kappa / grid.radius)[None, :] * slope]
+    shares = [1 - cost, cost, cost]
+    directions = [labels.slope, labels.mean[None, :]]
+    if blocks.norm_spread is not None:
+        modes.append(blocks.norm_spread[:, None] * curve)
+        shares.append(cost)
+    if wide:
+        crowd = (dim - 2) * (dim + 1) / (2 * dim)
+        modes.append(curve / crowd**0.5)
+        shares.append(crowd)
+        directions.append(labels.curve)
+    cumulants = None
+    if version == "D":
+        neurons = (widths * dim)[:, None]
+        found = single_site_cumulants(table, shift, scale, grid.dim)
+        cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
+    return Equivalent(
+        weights=grid.weights,
+        modes=xp.concatenate(modes),
+        shares=xp.repeat(xp.stack([xp.asarray(share) for share in shares]), len(blocks.spikes)),
+        noise=rest,
+        labels=xp.concatenate(directions),
+        power=labels.power + noise,
+        cumulants=cumulants,
+    )
+
+
+def _lengths(nu: float) -> tuple[np.ndarray, np.ndarray]:
+    """|x|/sqrt(nu) of a Gaussian vector in nu dimensions, by Wilson and Hilferty's normal."""
+    nodes, weights = gauss_hermite(RADII)
+    squares = (1 - 2 / (9 * nu) + np.sqrt(2 / (9 * nu)) * nodes) ** 3
+    squares = np.maximum(squares, 1e-6)
+    return np.sqrt(squares / (weights @ squares)), weights

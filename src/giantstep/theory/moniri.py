@@ -1,0 +1,164 @@
+"""Steps between small and giant: spikes appear one by one in the feature spectrum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.networks.activations import Activation
+from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.problem import Problem
+from giantstep.theory.conditional_labels import Latents, conditional_label_moments
+from giantstep.theory.learned_direction import learned_direction
+from giantstep.theory.small_step import LinearFeatures, linear_order
+
+
+class Gains(NamedTuple):
+    """By how much the spikes lower the test risk and the train objective (penalty included)."""
+
+    test: float
+    train: float
+
+
+def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
+    r"""Degrees k of the spikes :math:`(X\beta)^{\circ k}(a^{\circ k})^T` in the features.
+
+    A step :math:`\eta\asymp n^{e}` (that is :math:`\sqrt p` times our step size) with
+    :math:`\frac{l-1}{2l} < e < \frac{l}{2l+2}` brings out the degrees
+
+    .. math:: k \le l \quad\text{with}\quad \mu_k \neq 0 .
+
+    Symbols: e ``exponent``.
+
+    Assumes: 0 < e < 1/2, at none of the thresholds; Gaussian readout; finitely many n/d and p/d.
+    Status: theorem.
+    References: Moniri et al. 2023, arXiv:2310.07891, Theorem 3.3.
+
+    >>> from giantstep.networks.activations import activation
+    >>> spike_degrees(activation("tanh"), 0.29), spike_degrees(activation("relu"), 0.29)
+    ((1,), (1, 2))
+    """
+    if not 0 < exponent < 0.5:
+        raise NoTheory(
+            f"exponent = {exponent!r}: spikes are counted for a step n^e with 0 < e < 1/2"
+        )
+    # l - 1 < 2 l e is equivalent to l < 1 / (1 - 2 e).
+    highest = math.ceil(1 / (1 - 2 * exponent)) - 1
+    mu = sigma.hermite(highest)
+    return tuple(k for k in range(1, highest + 1) if abs(mu[k]) > 1e-10)
+
+
+def spike_strengths(
+    sigma: Activation, *, step_size: float, gradient: float, degrees: Sequence[int]
+) -> tuple[float, ...]:
+    r"""Operator norms of the spikes relative to :math:`\sqrt{n p}`, for a Gaussian readout.
+
+    .. math:: \frac{|\mu_k|}{k!} (\hat\eta\mu_1|b|)^k\,
+        \sqrt{E\kappa^{2k}\,E a^{2k}}, \qquad E\kappa^{2k} = (2k-1)!!
+
+    Symbols: etahat ``step_size``, :math:`|b|` ``gradient``, k ``degrees``.
+
+    Assumes: a step size that tends to 0.
+    Status: theorem.
+    References: Moniri et al. 2023, arXiv:2310.07891.
+
+    >>> from giantstep.networks.activations import activation
+    >>> [round(s, 6) for s in spike_strengths(
+    ...     activation("relu"), step_size=0.2, gradient=1.0, degrees=(1, 2))]
+    [0.05, 0.005984]
+    """
+    mu = sigma.hermite(max(degrees))
+    spike = step_size * mu[1] * gradient
+    return tuple(
+        float(abs(mu[k] / math.factorial(k) * spike**k) * math.prod(range(1, 2 * k, 2)))
+        for k in degrees
+    )
+
+
+def limiting_gains(
+    problem: Problem,
+    sigma: Activation,
+    *,
+    alignment: float,
+    degrees: Sequence[int],
+    samples: float,
+    width: float,
+    ridge: float,
+) -> Gains:
+    r"""Fall of test risk and train objective against random features, spikes infinitely strong.
+
+    The functions :math:`\kappa^k` of the learned projection are fitted freely, k in ``degrees``
+    (and the constant where :math:`\mu_0 \ne 0`):
+
+    .. math::
+        E_K &= E[(P_K g_0)^2] - \gamma^2\mu_1^{*2}, \qquad g_0(\kappa) = E[g|\kappa], \\
+        \Delta_{te} &= \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-2}
+            + v_2K_0^2\gamma^2(1+x)^{-2}}{1-v_1}, \qquad
+        \Delta_{tr} = \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}}{1+V} .
+
+    Symbols: gamma ``alignment``; x, V, v_1, v_2, K_0 as in
+    :func:`~giantstep.theory.small_step.linear_order` at alpha ``samples``, beta ``width``.
+
+    Assumes: the constant, where it is fitted, is fitted by random features too.
+    Status: theorem for l = 1 and 2; convergence is slow, as n^(2e - 1/2) at l = 2.
+    References: Moniri et al. 2023, arXiv:2310.07891, Theorems 4.2 and 4.5.
+
+    >>> from giantstep.networks.activations import activation
+    >>> gains = limiting_gains(
+    ...     Problem.of("h1", noise=1.0), activation("relu(z) - 1/sqrt(2*pi)"),
+    ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples=1.5, width=1.0, ridge=0.015)
+    >>> round(gains.test, 4), round(gains.train, 4)
+    (0.4183, 0.0841)
+    """
+    features = LinearFeatures.of(problem, sigma)
+    order = linear_order(features, samples=samples, width=width, ridge=ridge)
+    linear = (alignment * features.linear) ** 2
+    extra = _fitted_energy(problem, sigma, alignment, degrees) - linear
+    shrink = 1 / (1 + order.x)
+    spread = order.v2 * (order.K0 * alignment) ** 2
+    return Gains(
+        test=(extra + (linear + spread) * shrink**2) / (1 - order.v1),
+        train=(extra + linear * shrink) / (1 + order.V),
+    )
+
+
+def gaussian_readout_blocks(nodes: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    r"""Values and fractions of a finite readout that stands for a Gaussian one.
+
+    With them the theory of a giant step bridges small and giant steps in one curve: blocks
+    :math:`s_b = \hat\eta a_b\mu_1|b|` at the finite dimension.
+
+    .. math:: E f(a) \approx \sum_b \pi_b f(a_b), \qquad a \sim N(0,1)
+
+    Symbols: number of blocks ``nodes``.
+
+    Assumes: f of degree below ``2 * nodes``.
+    Status: heuristic.
+    References: Golub, Welsch 1969; Moniri et al. 2023, arXiv:2310.07891 for the regime.
+
+    >>> values, fractions = gaussian_readout_blocks(7)
+    >>> round(float(fractions @ values**4), 12)
+    3.0
+    """
+    return gauss_hermite(nodes)
+
+
+def _fitted_energy(
+    problem: Problem, sigma: Activation, alignment: float, degrees: Sequence[int]
+) -> float:
+    """E[(P_K g_0)^2], where a constant that is fitted anyhow does not count."""
+    kappa, weights = gauss_hermite(96)
+    direction, _ = learned_direction(problem.target)
+    latents = Latents.of(problem.target, direction)
+    labels, _ = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
+    powers, mean = list(degrees), labels.mean
+    if abs(sigma.hermite(1)[0]) > 1e-12:
+        powers, mean = [0, *powers], mean - weights @ mean
+    basis = np.stack([kappa**k for k in powers])
+    gram = (basis * weights) @ basis.T
+    moments = (basis * weights) @ mean
+    return float(moments @ np.linalg.solve(gram, moments))

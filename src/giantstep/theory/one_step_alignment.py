@@ -1,0 +1,119 @@
+"""What one giant step makes of a first layer: one learned direction, a spike and a bulk."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from giantstep.networks.activations import Activation
+from giantstep.problem import Problem
+from giantstep.targets.hermite import moments
+from giantstep.theory.learned_direction import learned_direction
+
+
+class StepSignal(NamedTuple):
+    """The numbers of problem and activation that the first step depends on.
+
+    ``linear`` |E[g h]|; ``mean`` and ``power`` E[r], E[r^2] of the residuals r that drive the
+    step; ``mu_1``, ``mu_2`` Hermite coefficients of sigma; ``slope_variance`` Var sigma'(z).
+    """
+
+    linear: float
+    mean: float
+    power: float
+    mu_1: float
+    mu_2: float
+    slope_variance: float
+
+    @classmethod
+    def of(cls, problem: Problem, sigma: Activation, start_output: float = 0.0) -> StepSignal:
+        """The signal of a problem; ``start_output``: the constant that the network starts from."""
+        labels, mu = moments(problem.target), sigma.hermite(2)
+        _, linear = learned_direction(problem.target)
+        return cls(
+            linear=linear,
+            mean=labels.mean - start_output,
+            power=labels.second_moment
+            + problem.noise
+            - 2 * start_output * labels.mean
+            + start_output**2,
+            mu_1=float(mu[1]),
+            mu_2=float(mu[2]),
+            slope_variance=sigma.derivative_second_moment - float(mu[1]) ** 2,
+        )
+
+
+def gradient_norm(signal: StepSignal, samples: Any) -> Any:
+    r"""Length of the mean gradient :math:`b = X^T y/n_0` that one step adds to every neuron.
+
+    .. math:: |b|^2 = |E[g h]|^2 + \frac{d}{n_0} E[y^2]
+
+    Symbols: n_0/d ``samples``; the moments ``signal``.
+
+    Assumes: isotropic Gaussian inputs, n_0 proportional to d.
+    Status: theorem.
+    References: Ba et al. 2022, arXiv:2205.01445.
+
+    >>> signal = StepSignal(linear=0.5, mean=0.4, power=0.5, mu_1=0.6, mu_2=0.0, slope_variance=0.1)
+    >>> round(gradient_norm(signal, 2.0), 6)
+    0.707107
+    """
+    return (signal.linear**2 + signal.power / samples) ** 0.5
+
+
+def alignment(signal: StepSignal, samples: Any) -> Any:
+    r"""Cosine of the learned direction :math:`b/|b|` with the target's mean gradient.
+
+    .. math:: \gamma = |E[g h]| / |b|
+
+    Symbols: n_0/d ``samples``; the moments ``signal``.
+
+    Assumes: isotropic Gaussian inputs, n_0 proportional to d.
+    Status: theorem.
+    References: Ba et al. 2022, arXiv:2205.01445; Dandi et al. 2023, arXiv:2305.18270.
+
+    >>> signal = StepSignal(linear=0.5, mean=0.4, power=0.5, mu_1=0.6, mu_2=0.0, slope_variance=0.1)
+    >>> round(alignment(signal, 2.0) ** 2, 6)
+    0.5
+    """
+    return signal.linear / gradient_norm(signal, samples)
+
+
+def spike_strength(signal: StepSignal, samples: Any, steps: Any) -> Any:
+    r"""Projection of each updated neuron on the learned direction.
+
+    .. math:: s_j = \eta\, a_j\, \mu_1\, |b|
+
+    Symbols: eta a_j ``steps``; n_0/d ``samples``; mu_1 and the moments in b ``signal``.
+
+    Assumes: step size of order one, rows that start on the sphere; fluctuations of order
+    d^-1/2 are part of the bulk.
+    Status: theorem.
+    References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980.
+
+    >>> signal = StepSignal(linear=0.5, mean=0.4, power=0.5, mu_1=0.6, mu_2=0.0, slope_variance=0.1)
+    >>> round(spike_strength(signal, 2.0, 3.0), 6)
+    1.272792
+    """
+    return steps * signal.mu_1 * gradient_norm(signal, samples)
+
+
+def bulk_variance(signal: StepSignal, samples: Any, steps: Any) -> Any:
+    r"""Squared length of each updated neuron across the learned direction.
+
+    .. math::
+        c_j = 1 + 2\eta a_j\mu_2 E[y]
+            + \eta^2 a_j^2 \Big(\frac{d}{n_0} E[y^2]\,\mathrm{Var}\,\sigma'(z)
+            + \mu_2^2 E[y]^2\Big)
+
+    Symbols: eta a_j ``steps``; n_0/d ``samples``; the moments ``signal``.
+
+    Assumes: step size of order one, rows that start on the sphere.
+    Status: theorem.
+    References: Cui et al. 2024, arXiv:2402.04980 (without the terms in E[y]).
+
+    >>> signal = StepSignal(linear=0.5, mean=0.4, power=0.5, mu_1=0.6, mu_2=0.0, slope_variance=0.1)
+    >>> round(bulk_variance(signal, 2.0, 3.0), 6)
+    1.225
+    """
+    drift = steps * signal.mu_2 * signal.mean
+    return (1 + drift) ** 2 + steps**2 * signal.power / samples * signal.slope_variance

@@ -1,0 +1,176 @@
+"""Predicted spectra after one step, for the settings of a learner."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.conditional_features import LIMIT
+from giantstep.theory.feature_spectrum import SpikedGram, feature_spectrum
+from giantstep.theory.finite_size import Blocks
+from giantstep.theory.moniri import gaussian_readout_blocks
+from giantstep.theory.one_step import OneStep, Sizes, one_step
+from giantstep.theory.one_step_alignment import gradient_norm
+from giantstep.theory.weight_spectrum import (
+    RowLaw,
+    bulk_edges,
+    critical_step,
+    singular_value_density,
+    weight_outlier,
+)
+
+#: Blocks that stand for a Gaussian readout in the spectrum of the features.
+GAUSSIAN_BLOCKS = 5
+
+
+class SpectrumPrediction(NamedTuple):
+    """A bulk with its density, and outliers with the squared cosines of their vectors.
+
+    ``x``, ``density``: tabulated density, of mass 1 minus ``mass_at_zero`` over all p values.
+    ``overlaps`` has one entry for each outlier.
+    """
+
+    bulk_edges: tuple[float, float]
+    x: Float[np.ndarray, "points"]
+    density: Float[np.ndarray, "points"]
+    mass_at_zero: float
+    outliers: tuple[float, ...]
+    overlaps: dict[str, tuple[float, ...]]
+    details: dict[str, float]
+    notes: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPrediction:
+    r"""Singular values of the first layer after one step: bulk, outlier, overlaps.
+
+    .. math:: W^1 = \tilde W + \theta\,\frac{a}{|a|}v^T, \qquad
+        \theta^2 = \sum_j s_j^2 = p\,E[s^2]
+
+    ``overlaps``: ``left`` with the readout, ``right`` with the learned direction, ``target``
+    with the target's mean gradient (gamma^2 times ``right``). ``details``: ``strength`` theta,
+    ``alignment`` gamma, ``critical_step_size`` at which the outlier appears.
+
+    Assumes: as :func:`giantstep.theory.one_step.one_step`; without a dimension, a step size in
+    d^-1/2 (small steps) or above (the outlier is then infinite).
+    Status: theorem for small steps; heuristic (isotropic rows) for larger ones.
+    References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
+        arXiv:1103.2221.
+
+    >>> settings = GiantStep(
+    ...     activation="tanh", readout="normal", samples="2d", width="1.5d",
+    ...     step_size="3.265986*d^-0.5")
+    >>> spectrum = predict_weight_spectrum(Problem.of("relu(h1)"), settings)
+    >>> [round(value, 3) for value in spectrum.outliers]
+    [2.438]
+    """
+    power = settings.step_size.power
+    small = settings.dim is None and power == -0.5
+    unit = settings.replace(step_size=settings.step_size.coefficient) if small else settings
+    step, sizes = _step(problem, unit)
+    blocks = step.blocks(sizes)
+    # Per unit of d: theta^2 = p E[s^2] is finite for a step of order d^-1/2.
+    load = sizes.width * float(step.fractions @ blocks.spikes**2)
+    if settings.dim is not None:
+        load *= step.dim
+    strength = math.sqrt(load) if small or settings.dim is not None else math.inf
+    bulks = np.ones_like(blocks.bulks) if small else blocks.bulks
+    rows = RowLaw(bulks, step.fractions, step.readout**2)
+    outlier = weight_outlier(strength, sizes.width, rows)
+    cosine = float(step.alignment(sizes))
+    x, density = singular_value_density(sizes.width, rows)
+    spread = math.sqrt(float(step.fractions @ step.readout**2))
+    gradient = gradient_norm(step.signal, sizes.samples)
+    critical = critical_step(gradient, step.signal.mu_1, sizes.width, spread)
+    scale = math.sqrt(sizes.width * (1.0 if settings.dim is None else step.dim))
+    unit_name = "critical_step_size_times_sqrt_d" if settings.dim is None else "critical_step_size"
+    found = outlier.separated
+    return SpectrumPrediction(
+        bulk_edges=bulk_edges(sizes.width, rows),
+        x=x,
+        density=density,
+        mass_at_zero=max(0.0, 1 - 1 / sizes.width),
+        outliers=(outlier.value,) if found else (),
+        overlaps={
+            "left": (outlier.left,) if found else (),
+            "right": (outlier.right,) if found else (),
+            "target": (cosine**2 * outlier.right,) if found else (),
+        },
+        details={"strength": strength, "alignment": cosine, unit_name: critical / scale},
+        notes=("singular values of W",),
+        references=("Ba et al. 2022, arXiv:2205.01445",),
+    )
+
+
+def predict_feature_spectrum(
+    problem: Problem, settings: GiantStep | SpikedRandomFeatures
+) -> SpectrumPrediction:
+    r"""Eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`: bulk and outliers.
+
+    See :func:`giantstep.theory.feature_spectrum.feature_spectrum`. ``overlaps``: ``blocks``, the
+    squared projection of an outlier's vector on the indicators of neurons with equal readout.
+
+    Assumes: as :func:`giantstep.theory.one_step.one_step`; without a dimension, outliers of order
+    d are infinite and are reported as such.
+    Status: heuristic, verified by simulation.
+    References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938.
+
+    >>> settings = SpikedRandomFeatures(activation="tanh", spike="2", dim=600)
+    >>> spectrum = predict_feature_spectrum(Problem.of("sin(h1)"), settings)
+    >>> [round(value, 2) for value in spectrum.outliers]
+    [584.02]
+    """
+    if isinstance(settings, SpikedRandomFeatures):
+        blocks = Blocks(*(np.array(values) for values in settings.blocks()))
+        samples = ratio_to_dim(settings, "readout_samples")
+        width = ratio_to_dim(settings, "width")
+    else:
+        step, sizes = one_step(problem, settings.replace(ridge=1.0))
+        if settings.readout == "normal":
+            readout, fractions = gaussian_readout_blocks(GAUSSIAN_BLOCKS)
+            step = step._replace(readout=readout, fractions=fractions)
+        blocks, samples, width = step.blocks(sizes), sizes.readout_samples, sizes.width
+    gram = SpikedGram.of(activation(settings.activation), blocks, samples=samples, width=width)
+    dim = LIMIT if settings.dim is None else float(settings.dim)
+    spectrum = feature_spectrum(gram, dim)
+    limit = 1e-3 * LIMIT if settings.dim is None else math.inf
+    return SpectrumPrediction(
+        bulk_edges=spectrum.edges,
+        x=spectrum.eigenvalues,
+        density=spectrum.density,
+        mass_at_zero=spectrum.mass_at_zero,
+        outliers=tuple(
+            math.inf if outlier.value > limit else outlier.value for outlier in spectrum.outliers
+        ),
+        overlaps={"blocks": tuple(outlier.overlap for outlier in spectrum.outliers)},
+        details={},
+        notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)",),
+        references=(
+            "Moniri et al. 2023, arXiv:2310.07891",
+            "Dandi et al. 2024, arXiv:2410.18938",
+        ),
+    )
+
+
+def _step(problem: Problem, settings: GiantStep) -> tuple[OneStep, Sizes]:
+    """The step alone: the readout fit does not matter to the weights."""
+    if settings.readout == "symmetric-sign":
+        raise NoTheory(
+            "readout = symmetric-sign starts from pairs of equal rows, whose spectrum is not "
+            "covered: use ones, sign, normal, or value:probability,..."
+        )
+    power = settings.step_size.power
+    if settings.dim is None and power < 0 and power != -0.5:
+        raise NoTheory(f"step_size = {settings.step_size}: give --dim, or a multiple of d^-0.5")
+    if settings.dim is None:
+        settings = settings.replace(step_size=settings.step_size.coefficient)
+    return one_step(problem, settings.replace(ridge=1.0, readout_samples="1d"))

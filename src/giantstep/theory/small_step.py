@@ -1,0 +1,162 @@
+"""A step of order d^-1/2: the features stay linear, and the risk has a closed form."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from giantstep.networks.activations import Activation
+from giantstep.numerics.arrays import iterate
+from giantstep.problem import Problem
+from giantstep.targets.hermite import moments
+from giantstep.theory.learned_direction import learned_direction
+
+
+class LinearFeatures(NamedTuple):
+    """Scalars of the Gaussian equivalent mu_1 <w, x> + mu_* xi and of its labels.
+
+    ``power`` is E[y^2], noise included; the constant, where the features fit it, is left out.
+    """
+
+    mu_1: float
+    mu_star_squared: float
+    linear: float
+    power: float
+    noise: float
+
+    @classmethod
+    def of(cls, problem: Problem, sigma: Activation) -> LinearFeatures:
+        """The scalars of a problem and an activation."""
+        labels, mu = moments(problem.target), sigma.hermite(1)
+        fitted = labels.variance if abs(mu[0]) > 1e-12 else labels.second_moment
+        _, linear = learned_direction(problem.target)
+        power = fitted + problem.noise
+        return cls(float(mu[1]), sigma.mu_star_squared, linear, power, problem.noise)
+
+
+class Order(NamedTuple):
+    """First and second order of the Gaussian equivalent; names as in the formulas."""
+
+    chi: float
+    V: float
+    x: float
+    v1: float
+    v2: float
+    K0: float
+
+
+class SmallStepRisk(NamedTuple):
+    """Excess test risk, train error, and train objective (penalty included, over n)."""
+
+    test: float
+    train: float
+    objective: float
+
+
+def linear_order(features: LinearFeatures, *, samples: float, width: float, ridge: float) -> Order:
+    r"""First- and second-order scalars of ridge regression on linear Gaussian-equivalent features.
+
+    .. math::
+        C = \frac{\alpha\mu_1^2}{1+V},\quad D = \frac{\alpha\mu_*^2}{1+V} + \bar\lambda,\quad
+        \chi = \frac{\beta}{D + CG},\quad G = \frac1{1+\chi C},\quad
+        V = \mu_1^2\chi G + \mu_*^2\chi,
+
+    :math:`x = \chi C` and, with :math:`H = CG`, :math:`J = D + H - \chi H^2` and the response
+    :math:`\delta\chi(S_1, S_2) = -\chi(S_2 + G^2 S_1)/J`,
+    :math:`Q_1 = \chi^2 G^2 S_1 - G^2\delta\chi`, :math:`Q_2 = -\delta\chi`:
+    :math:`v_1 = \alpha(\mu_1^2Q_1 + \mu_*^2Q_2)/(1+V)^2` for :math:`S = (\mu_1^2, \mu_*^2)`,
+    :math:`v_2 = \mu_1^2Q_1 + \mu_*^2Q_2` for :math:`S = (0, 1)`,
+    :math:`K_0 = \alpha\mu_1\mu_1^*/(1+V)`.
+
+    Symbols: alpha ``samples``, beta ``width``, lambda-bar ``ridge * width``; mu ``features``.
+
+    Assumes: n, p, d large and proportional.
+    Status: theorem.
+    References: Mei, Montanari 2019, arXiv:1908.05355; Ba et al. 2022, arXiv:2205.01445.
+
+    >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
+    >>> order = linear_order(features, samples=2.0, width=1.0, ridge=0.1)
+    >>> round(order.chi, 4), round(order.V, 4)
+    (3.0184, 0.5363)
+    """
+    m1, ms = features.mu_1**2, features.mu_star_squared
+
+    def couplings(chi: float, V: float) -> tuple[float, float, float]:
+        C = samples * m1 / (1 + V)
+        return C, samples * ms / (1 + V) + ridge * width, 1 / (1 + chi * C)
+
+    def image(state: np.ndarray) -> np.ndarray:
+        C, D, G = couplings(*state)
+        chi = width / (D + C * G)
+        G = 1 / (1 + chi * C)
+        return np.array([chi, m1 * chi * G + ms * chi])
+
+    start = np.array([width / (1 + ridge * width), 0.0])
+    state, _, converged = iterate(image, start, tolerance=1e-14, max_iterations=200_000)
+    chi, V = (float(value) for value in state) if converged else (math.nan, math.nan)
+    C, D, G = couplings(chi, V)
+    H = C * G
+    J = D + H - chi * H**2
+
+    def response(S1: float, S2: float) -> float:
+        change = -chi * (S2 + G**2 * S1) / J
+        return m1 * (chi**2 * G**2 * S1 - G**2 * change) - ms * change
+
+    v1 = samples * response(m1, ms) / (1 + V) ** 2
+    K0 = samples * features.mu_1 * features.linear / (1 + V)
+    return Order(chi, V, chi * C, v1, response(0.0, 1.0), K0)
+
+
+def small_step_risk(
+    features: LinearFeatures,
+    *,
+    samples: float,
+    width: float,
+    ridge: float,
+    alignment: float = 0.0,
+    strength: float = 0.0,
+) -> SmallStepRisk:
+    r"""Risk after a step of order :math:`d^{-1/2}`; without spike, that of random features.
+
+    The step multiplies the features' gain along the learned direction by
+    :math:`g_v = 1 + \theta^2/\beta`. With :math:`\rho_v = 1/(1+xg_v)`, :math:`\rho_t = 1/(1+x)`,
+
+    .. math::
+        \mathrm{res} &= E[y^2] - \mu_1^{*2}
+            + \mu_1^{*2}\big[\gamma^2\rho_v^2 + (1-\gamma^2)\rho_t^2\big], \\
+        R + \Delta &= \frac{\mathrm{res} + v_2K_0^2\big[\gamma^2g_v\rho_v^2
+            + (1-\gamma^2)\rho_t^2\big]}{1-v_1}, \qquad
+        \mathrm{train} = \frac{R+\Delta}{(1+V)^2}, \\
+        \mathrm{objective} &= \frac{E[y^2] - \mu_1^{*2}
+            + \mu_1^{*2}[\gamma^2\rho_v + (1-\gamma^2)\rho_t]}{1+V} .
+
+    Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; the others as in
+    :func:`linear_order`.
+
+    Assumes: n, p, d large and proportional. R >= the energy of g beyond degree one.
+    Status: theorem.
+    References: Ba et al. 2022, arXiv:2205.01445; Moniri et al. 2023, arXiv:2310.07891.
+
+    >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
+    >>> risk = small_step_risk(features, samples=2.0, width=1.0, ridge=0.1)
+    >>> round(risk.test, 4), round(risk.objective, 4)
+    (0.2257, 0.1258)
+    """
+    order = linear_order(features, samples=samples, width=width, ridge=ridge)
+    rho_t = 1 / (1 + order.x)
+    gain = 1 + strength**2 / width
+    rho_v = 1 / (1 + order.x * gain)
+    gained = 0.0 if math.isinf(gain) else gain * rho_v**2
+    across, energy = 1 - alignment**2, features.linear**2
+    beyond = features.power - energy
+    residual = beyond + energy * (alignment**2 * rho_v**2 + across * rho_t**2)
+    spread = order.v2 * order.K0**2 * (alignment**2 * gained + across * rho_t**2)
+    noisy = (residual + spread) / (1 - order.v1)
+    shrunk = beyond + energy * (alignment**2 * rho_v + across * rho_t)
+    return SmallStepRisk(
+        test=noisy - features.noise,
+        train=noisy / (1 + order.V) ** 2,
+        objective=shrunk / (1 + order.V),
+    )
