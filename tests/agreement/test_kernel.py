@@ -14,23 +14,23 @@ ERRORS, SHARPEST = 3.5, 0.05 / 3.5
 CUBIC = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 
 CASES = {
-    "proportional": ("h1", {"samples": "1d", "ridge": 0.1, "dim": 150}, 60),
+    "proportional": ("h1", {"samples": "1d", "ridge": 0.1, "dim": 150}, 100),
     "sphere in 24 dimensions": (
         CUBIC,
         {"samples": 300, "ridge": 1e-3, "dim": 24, "inputs": "sphere"},
-        90,
+        80,
     ),
     "Gaussian inputs in 24 dimensions": (
         "(h1 + He2(h1)/sqrt(2))/sqrt(2)",
         {"samples": 300, "ridge": 1e-3, "dim": 24},
-        90,
+        180,
     ),
-    "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 60),
-    "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 90),
+    "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 30),
+    "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 200),
     "spike, degree 2": (
         "He2(h1)/sqrt(2)",
         {"samples": "1d", "dim": 200, "spike_strength": "d^0.4"},
-        90,
+        100,
     ),
 }
 

@@ -13,8 +13,8 @@ from giantstep.theory.power_law import predict
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5
 
 CASES = {
-    "random projections": (0.01, {"samples": 200, "width": 100, "modes": 500}, 150),
-    "all modes": (0.01, {"samples": 200, "width": 400, "ridge": 0.1}, 60),
+    "random projections": (0.01, {"samples": 200, "width": 100, "modes": 500}, 160),
+    "all modes": (0.01, {"samples": 100, "width": 200, "ridge": 0.3}, 100),
     "as many as samples": (
         0.1,
         {"samples": 150, "width": 150, "ridge": 0.1, "capacity": 1.2, "source": 1, "modes": 500},

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#777777"
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
     "savefig.dpi": 200,
     "font.size": 9,

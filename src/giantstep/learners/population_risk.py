@@ -178,7 +178,8 @@ def _label_series(
         table = _normalised_hermite(nodes, SMALL_DEGREE if axis else degree) * weights
         values = np.moveaxis(np.tensordot(table, values, axes=(1, axis)), 0, axis)
     return {
-        others: values[(slice(None), *others)] for others in multi_indices(rank - 1, SMALL_DEGREE)
+        others: values[(slice(None), *others)]  # type: ignore[arg-type]
+        for others in multi_indices(rank - 1, SMALL_DEGREE)
     }
 
 

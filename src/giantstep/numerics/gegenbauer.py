@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -43,7 +44,7 @@ def coordinate_rule(
     corners = [math.asin(k) for k in kinks if -1 < k < 1 and abs(math.asin(k)) < reach]
     corners = [-reach, *sorted(set(corners)), reach]
     edges: list[float] = []
-    for low, high in zip(corners[:-1], corners[1:], strict=True):
+    for low, high in itertools.pairwise(corners):
         panels = math.ceil((high - low) * math.sqrt(dim) / PANEL_LENGTH)
         edges.extend(np.linspace(low, high, max(panels, 4) + 1)[:-1])
     left = np.array([*edges, reach])

@@ -28,8 +28,9 @@ def lazy_fixed_point(
     the iteration itself when ``f`` is long.
 
     >>> from giantstep.numerics.float64 import float64
+    >>> def root(t):
+    ...     return lazy_fixed_point(lambda x, t: jnp.cos(t * x), t, jnp.asarray(1.0)).value
     >>> with float64():
-    ...     root = lambda t: lazy_fixed_point(lambda x, t: jnp.cos(t * x), t, jnp.asarray(1.0)).value
     ...     print(round(float(root(1.0)), 9), round(float(jax.grad(root)(1.0)), 9))
     0.739085133 -0.297473742
     """

@@ -164,10 +164,11 @@ def _moments(
     coefficients = np.einsum("nz,nzp->pn", weighted[0], polynomials)
     moved = np.einsum("nz,nzp->pn", weighted[0] * change, polynomials)
     moved += np.einsum("nz,nzp->pn", weighted[0] * speed, derivatives)
-    return tuple(
+    value, derivative = (
         LabelMoments(c[0], c[1 : 1 + free], c[1 + free :], np.sum(power, axis=1))
         for c, power in ((coefficients, weighted[1]), (moved, weighted[1] * change))
     )
+    return value, derivative
 
 
 def _polynomials(z: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndarray]:

@@ -63,7 +63,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         from giantstep.theory.one_step import predict as predict_risk
 
         risk = predict_risk(problem, settings)
-        metrics |= risk.metrics | optimum
+        metrics |= {**risk.metrics, **optimum}
         status, notes = risk.status, [*notes, *risk.notes]
         references = (*references, *risk.references)
     return Prediction(
