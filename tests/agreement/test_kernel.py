@@ -18,13 +18,9 @@ CASES = {
     "sphere in 24 dimensions": (
         CUBIC,
         {"samples": 300, "ridge": 1e-3, "dim": 24, "inputs": "sphere"},
-        80,
+        160,
     ),
-    "Gaussian inputs in 24 dimensions": (
-        "(h1 + He2(h1)/sqrt(2))/sqrt(2)",
-        {"samples": 300, "ridge": 1e-3, "dim": 24},
-        180,
-    ),
+    "Gaussian inputs": (CUBIC, {"samples": "3d", "ridge": 1e-3, "dim": 80}, 100),
     "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 30),
     "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 200),
     "spike, degree 2": (

@@ -53,7 +53,7 @@ SQUARE = {
     "sphere in 24 dimensions": (
         ("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)", 0.01),
         {"samples": 600, "width": 100, "ridge": 1e-2, "dim": 24, "inputs": "sphere"},
-        60,
+        120,
     ),
 }
 

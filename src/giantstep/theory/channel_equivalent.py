@@ -99,7 +99,7 @@ class _Fields(NamedTuple):
     tilt: Any
 
 
-def ridge_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
+def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
     r"""Test and train mean squared error of ridge regression on conditionally Gaussian features.
 
     At each point of the grid the features of block a are
@@ -132,7 +132,7 @@ def ridge_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
 
     >>> one = np.ones((1, 1))
     >>> model = Equivalent(np.ones(1), one, np.ones(1), 0.5 * one, one, np.ones(1))
-    >>> risk = ridge_risk(model, Ratios(2.0, np.ones(1), 0.1), Layout(1, (0,), (0,)))
+    >>> risk = channel_risk(model, Ratios(2.0, np.ones(1), 0.1), Layout(1, (0,), (0,)))
     >>> round(float(risk.test), 6), round(float(risk.train), 6)
     (0.868584, 0.254416)
     """

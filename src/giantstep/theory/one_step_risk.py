@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from giantstep.networks.activations import Activation
 from giantstep.targets import Target
-from giantstep.theory.channel_equivalent import Ratios, Risk, ridge_risk
+from giantstep.theory.channel_equivalent import Ratios, Risk, channel_risk
 from giantstep.theory.conditional_features import LIMIT, REACH, Table
 from giantstep.theory.conditional_labels import (
     CUTOFF,
@@ -94,7 +94,7 @@ def spiked_risk(
     :math:`\mu_0 = E\sigma(s\kappa + \sqrt c z)`, :math:`\mu_1 = E[\sigma z]`,
     :math:`\mu_*^2 = E\sigma^2 - \mu_0^2 - \mu_1^2`, and the labels have the moments
     :math:`g_0 = E[g|\kappa]`, :math:`g_1 = E[z_i g|\kappa]`, one for each latent direction
-    orthogonal to v: :func:`~giantstep.theory.channel_equivalent.ridge_risk` does the rest.
+    orthogonal to v: :func:`~giantstep.theory.channel_equivalent.channel_risk` does the rest.
 
     Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples``; p/d ``width``;
     ``ridge`` multiplies :math:`|a|^2` in
@@ -130,4 +130,4 @@ def spiked_risk(
         version=version,
     )
     layout = spiked_layout(blocks, labels, version)
-    return ridge_risk(model, Ratios(samples, widths, ridge * width), layout)
+    return channel_risk(model, Ratios(samples, widths, ridge * width), layout)

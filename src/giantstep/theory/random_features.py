@@ -137,11 +137,11 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> _SquareCase:
     if dim is not None and law.spike is None:
         samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
         spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.rows)
-        several = problem.target.rank > 1 or problem.target.is_random
-        notes = [f"the equivalent at d = {dim}"]
-        if several:
-            notes.append("energies of several directions are those of large d, right to O(1/d)")
-        status: Status = "heuristic" if several else "theorem"
+        # Norms of Gaussian inputs fluctuate, which the theorem for concentrated features leaves out.
+        one_direction = problem.target.rank == 1 and not problem.target.is_random
+        exact = law.name == "sphere" and one_direction
+        status: Status = "theorem" if exact else "heuristic"
+        notes = [f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)")]
         return _SquareCase(float(samples), float(width), spectrum, status, SQUARE, notes)
     samples_size, width_size = settings.samples, settings.width
     if dim is not None:
