@@ -20,7 +20,7 @@ CASES = {
         {"samples": 300, "ridge": 1e-3, "dim": 24, "inputs": "sphere"},
         160,
     ),
-    "Gaussian inputs": (CUBIC, {"samples": "3d", "ridge": 1e-3, "dim": 80}, 100),
+    "Gaussian inputs": ("sin(2*h1) + h1", {"samples": "3d", "ridge": 1e-3, "dim": 80}, 60),
     "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 30),
     "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 200),
     "spike, degree 2": (

@@ -32,7 +32,7 @@ def lazy_fixed_point(
     ...     return lazy_fixed_point(lambda x, t: jnp.cos(t * x), t, jnp.asarray(1.0)).value
     >>> with float64():
     ...     print(round(float(root(1.0)), 9), round(float(jax.grad(root)(1.0)), 9))
-    0.739085133 -0.297473742
+    0.739085133 -0.297474342
     """
     flat, unravel = ravel_pytree(start)
 

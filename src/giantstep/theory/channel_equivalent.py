@@ -143,9 +143,7 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
     xp = namespace(chi, coupling)
     start, options = xp.concatenate([chi, coupling]), {"tolerance": 1e-11, "max_iterations": 50_000}
 
-    def image(state: Any, given: tuple[Equivalent, Ratios]) -> Any:
-        return _first_order(state[:blocks], state[blocks:], *given, places)
-
+    image = lambda state, given: _first_order(state, *given, places)  # noqa: E731
     if xp is np:
         state, *report = iterate(lambda x: image(x, (model, ratios)), start, **options)
     else:
@@ -188,11 +186,10 @@ def _lifted(array: Any, like: Any) -> Any:
     return array.reshape(*[1] * (like.ndim - array.ndim), *array.shape)
 
 
-def _first_order(
-    chi: Any, coupling: Any, model: Equivalent, ratios: Ratios, places: _Places
-) -> Any:
+def _first_order(state: Any, model: Equivalent, ratios: Ratios, places: _Places) -> Any:
     """One iteration of (chi, C)."""
-    xp = namespace(chi)
+    xp, blocks = namespace(state), len(model.noise)
+    chi, coupling = state[:blocks], state[blocks:]
     fields = _fields(chi, coupling, model, places)
     average = ratios.samples * model.weights
     fitted, squared = average * fields.weight, average * fields.gain**2
@@ -273,19 +270,24 @@ def _second_order(
     stiffness = stiffness - (places.members * model.shares[None, :]) @ held**2 @ places.members.T
     fitting = places.members @ xp.sum((overlap / spread[:, None]) ** 2, axis=1)
 
-    def respond(sources: Any) -> Any:
-        moved = fields.inverse @ places.matrix(sources[:, len(chi) :]) @ fields.inverse
-        gained = xp.diagonal(moved, axis1=1, axis2=2) * (model.shares / spread**2)[None, :]
-        total = sources[:, : len(chi)] + gained @ places.members.T
-        change = -xp.linalg.solve(stiffness, total.T).T
-        lost = ((change / chi[None, :] ** 2) @ places.members)[:, None, :]
-        moments = moved - (fields.inverse[None] * lost) @ fields.inverse
-        return xp.concatenate([change, places.packed(moments)], axis=1)
-
     constant = constant + xp.concatenate([fitting, xp.zeros(len(i))])
-    responses = respond(xp.concatenate([constant[None, :], linear]))
+    sources = xp.concatenate([constant[None, :], linear])
+    responses = _responses(sources, chi, stiffness, fields.inverse, model.shares, places)
     response = xp.linalg.solve(xp.eye(size) - responses[1:].T, responses[0])
     return residual + response @ to_loss, residual * weigh + response @ to_weighted
+
+
+def _responses(
+    sources: Any, chi: Any, stiffness: Any, inverse: Any, shares: Any, places: _Places
+) -> Any:
+    """Fluctuations (dchi, Q) that each row of sources (S_2, S) makes."""
+    xp, blocks, spread = namespace(chi), len(chi), chi @ places.members
+    moved = inverse @ places.matrix(sources[:, blocks:]) @ inverse
+    gained = xp.diagonal(moved, axis1=1, axis2=2) * (shares / spread**2)[None, :]
+    change = -xp.linalg.solve(stiffness, (sources[:, :blocks] + gained @ places.members.T).T).T
+    lost = ((change / chi[None, :] ** 2) @ places.members)[:, None, :]
+    moments = moved - (inverse[None] * lost) @ inverse
+    return xp.concatenate([change, places.packed(moments)], axis=1)
 
 
 def _site_response(model: Equivalent, places: _Places, squared: Any) -> Any:

@@ -66,7 +66,7 @@ def giant_step_overlaps(
     >>> path = giant_step_overlaps(
     ...     Problem.of("h1"), activation("relu"), steps=1, step_size=2.0, samples_ratio=4.0,
     ...     readout=np.array([1.0, -1.0]), gram=np.ones((2, 2)), biases=np.zeros(2))
-    >>> abs(path.cosines[1, 0] - 0.6325) < 0.005
+    >>> bool(abs(path.cosines[1, 0] - 0.6325) < 0.005)
     True
     """
     arguments = (activation, steps, step_size, samples_ratio, readout, biases, loss, normalise, dim)

@@ -65,11 +65,11 @@ def polynomial_regime(
         Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588; Hu, Lu, Misiakiewicz 2024,
         arXiv:2403.08160 (whole exponents).
 
-    >>> relu = DegreeEnergies(np.array([0.159155, 0.25, 0.079577]), 0.5)
+    >>> relu = DegreeEnergies(np.array([0.159155, 0.25, 0.079577, 0.0]), 0.5)
     >>> cubic = DegreeEnergies(np.array([0, 1, 0.5, 0.25]), 1.75)
     >>> found = polynomial_regime(Size(1, 1.5), Size(1, 3), relu, cubic, weak_modes=False)
     >>> found.samples, found.width, found.spectrum.tail_energy
-    (1.0, inf, 0.75)
+    (1, inf, 0.75)
     """
     exponent = min(samples.power, math.inf if width is None else width.power)
     if exponent <= 0:

@@ -137,7 +137,7 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> _SquareCase:
     if dim is not None and law.spike is None:
         samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
         spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.rows)
-        # Norms of Gaussian inputs fluctuate, which the theorem for concentrated features leaves out.
+        # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
         one_direction = problem.target.rank == 1 and not problem.target.is_random
         exact = law.name == "sphere" and one_direction
         status: Status = "theorem" if exact else "heuristic"

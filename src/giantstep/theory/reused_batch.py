@@ -59,7 +59,7 @@ def reused_batch_two_steps(
     >>> law = reused_batch_two_steps(
     ...     Problem.of("He3(h1)"), activation("tanh"), step_size=1.0, samples_ratio=3.0)
     >>> round(float(law.cosines[1, 0]), 4)
-    -0.1747
+    -0.1752
     """
     target, eta, alpha = problem.target, step_size, samples_ratio
     axes = [split_gaussian(k) for k in (activation.kinks, *block_of(target).kinks)]

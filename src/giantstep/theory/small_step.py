@@ -82,31 +82,32 @@ def linear_order(features: LinearFeatures, *, samples: float, width: float, ridg
     (3.0184, 0.5363)
     """
     m1, ms = features.mu_1**2, features.mu_star_squared
-
-    def couplings(chi: float, V: float) -> tuple[float, float, float]:
-        C = samples * m1 / (1 + V)
-        return C, samples * ms / (1 + V) + ridge * width, 1 / (1 + chi * C)
-
-    def image(state: np.ndarray) -> np.ndarray:
-        C, D, G = couplings(*state)
-        chi = width / (D + C * G)
-        G = 1 / (1 + chi * C)
-        return np.array([chi, m1 * chi * G + ms * chi])
-
+    sizes = (m1, ms, samples, width, ridge * width)
     start = np.array([width / (1 + ridge * width), 0.0])
-    state, _, converged = iterate(image, start, tolerance=1e-14, max_iterations=200_000)
+    state, _, converged = iterate(
+        lambda state: _first_order(state, *sizes), start, tolerance=1e-14, max_iterations=200_000
+    )
     chi, V = (float(value) for value in state) if converged else (math.nan, math.nan)
-    C, D, G = couplings(chi, V)
+    C, D = samples * m1 / (1 + V), samples * ms / (1 + V) + ridge * width
+    G = 1 / (1 + chi * C)
     H = C * G
     J = D + H - chi * H**2
-
-    def response(S1: float, S2: float) -> float:
-        change = -chi * (S2 + G**2 * S1) / J
-        return m1 * (chi**2 * G**2 * S1 - G**2 * change) - ms * change
-
-    v1 = samples * response(m1, ms) / (1 + V) ** 2
+    # q = mu_1^2 Q_1 + mu_*^2 Q_2 in response to the sources S = (mu_1^2, mu_*^2) and (0, 1).
+    to_own, to_one = -chi * (ms + G**2 * m1) / J, -chi / J
+    own = m1 * G**2 * (chi**2 * m1 - to_own) - ms * to_own
+    one = -m1 * G**2 * to_one - ms * to_one
     K0 = samples * features.mu_1 * features.linear / (1 + V)
-    return Order(chi, V, chi * C, v1, response(0.0, 1.0), K0)
+    return Order(chi, V, chi * C, samples * own / (1 + V) ** 2, one, K0)
+
+
+def _first_order(
+    state: np.ndarray, m1: float, ms: float, samples: float, width: float, penalty: float
+) -> np.ndarray:
+    """One iteration of (chi, V)."""
+    chi, V = state
+    C, D = samples * m1 / (1 + V), samples * ms / (1 + V) + penalty
+    chi = width / (D + C / (1 + chi * C))
+    return np.array([chi, m1 * chi / (1 + chi * C) + ms * chi])
 
 
 def small_step_risk(

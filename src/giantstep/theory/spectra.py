@@ -97,7 +97,7 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
     >>> from giantstep.networks.kernels import kernel
     >>> spectrum = kernel_spectrum(kernel("exp"), Target("h1"), 1000, inputs="sphere")
     >>> round(1000 * float(spectrum.eigenvalues[1]), 6)
-    1.0005
+    1.000499
     """
     if kernel.order is not None:
         neuron = activation("relu" if kernel.order else "step(z)")

@@ -1,0 +1,82 @@
+"""Random features and kernels: how long a curve of predictions takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from benchmarks.row import Row, seconds, under_limit
+from giantstep.numerics.float64 import float64
+from giantstep.problem import Problem
+from giantstep.settings.kernel import KernelRidge
+from giantstep.settings.power_law import PowerLaw
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory import kernel, power_law, random_features, ridge_prediction
+from giantstep.theory.convex_loss import convex_risk
+from giantstep.theory.proportional import proportional_risk
+
+QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
+LOGISTIC = RandomFeatures(samples="3d", width="2d", ridge=1e-3, activation="tanh", loss="logistic")
+
+
+def rows() -> Iterator[Row]:
+    """Every curve after compilation, then how often new numbers compiled again."""
+    yield under_limit("2,000 ridges in one call", _ridges(), 0.05)
+    yield under_limit("double descent, 200 widths, both errors", _double_descent(), 0.3)
+    sign = Problem.of("sign(h1)")
+    yield under_limit("logistic fixed point, ridge 1e-3", _seconds(sign, LOGISTIC), 0.5)
+    hinge = LOGISTIC.replace(loss="hinge", ridge=0.01)
+    yield under_limit("hinge fixed point, ridge 0.01", _seconds(sign, hinge), 0.5)
+    spiked = KernelRidge(samples="1d", dim=10**24, spike_strength="d^0.5")
+    cubic = Problem.of("h1 + He2(h1) + He3(h1)")
+    kernel.predict(cubic, spiked)
+    took = seconds(lambda: kernel.predict(cubic, spiked))
+    yield under_limit("spiked kernel at d = 1e24", took, 0.5)
+    law = PowerLaw(samples=1e8, width=1e8)
+    power_law.predict(QUADRATIC, law)
+    took = seconds(lambda: power_law.predict(QUADRATIC, law))
+    yield under_limit("power law at n = 1e8", took, 0.05)
+    yield _recompilations()
+
+
+def _seconds(problem: Problem, settings: RandomFeatures) -> float:
+    random_features.predict(problem, settings)
+    return seconds(lambda: random_features.predict(problem, settings))
+
+
+def _ridges() -> float:
+    @jax.jit
+    def curve(ridges: jax.Array) -> jax.Array:
+        features = {"linear_features": 0.25, "nonlinear_features": 0.0908450569}
+        energies = {"linear_target": 1.0, "nonlinear_target": 1.0}
+        one = lambda ridge: proportional_risk(2.0, 1.0, ridge, 0.1, **features, **energies)  # noqa: E731
+        return jax.vmap(one)(ridges)
+
+    with float64():
+        ridges = np.geomspace(1e-4, 10, 2000)
+        jax.block_until_ready(curve(ridges))
+        return seconds(lambda: jax.block_until_ready(curve(ridges)), 10)
+
+
+def _double_descent() -> float:
+    points = [
+        RandomFeatures(samples="2d", width=f"{x}d", ridge=0) for x in np.linspace(0.1, 5, 200)
+    ]
+    random_features.predict(QUADRATIC, points[0])
+    return seconds(lambda: [random_features.predict(QUADRATIC, point) for point in points])
+
+
+def _recompilations() -> Row:
+    def compiled() -> int:
+        return ridge_prediction._risk._cache_size() + convex_risk._cache_size()
+
+    before = compiled()
+    for ridge in (0.01, 0.2, 3.0):
+        random_features.predict(QUADRATIC, RandomFeatures(samples="1.3d", ridge=ridge))
+        random_features.predict(Problem.of("sign(h1)"), LOGISTIC.replace(ridge=ridge))
+    again = compiled() - before
+    return Row(
+        "recompilations over new numbers", str(again), "limit 0", float(again), "== 0", again == 0
+    )

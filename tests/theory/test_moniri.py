@@ -1,0 +1,99 @@
+"""Steps between small and giant: spikes, limiting gains, the bridge at finite dimension."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from giantstep.errors import NoTheory
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.moniri import limiting_gains, spike_degrees, spike_strengths
+from giantstep.theory.one_step import predict
+from giantstep.theory.small_step import LinearFeatures, linear_order, small_step_risk
+
+RELU = activation("relu(z) - 1/sqrt(2*pi)")
+FIRST = Problem.of("h1", noise=1.0)
+SECOND = Problem.of("h1 + He2(h1)/sqrt(2)")
+SIZES = {"samples": 1.5, "width": 1.0, "ridge": 0.015}
+
+
+@pytest.mark.parametrize(
+    ("problem", "degrees", "start", "test", "train"),
+    [
+        (FIRST, (1,), 2.1368, 0.4183, 0.0841),
+        (SECOND, (1,), 3.1368, 0.4183, 0.0841),
+        (SECOND, (1, 2), 3.1368, 0.6829, 0.1335),
+    ],
+)
+def test_reference_gains(
+    problem: Problem, degrees: tuple[int, ...], start: float, test: float, train: float
+) -> None:
+    features = LinearFeatures.of(problem, RELU)
+    assert small_step_risk(features, **SIZES).test == pytest.approx(start, rel=1e-4)
+    gains = limiting_gains(problem, RELU, alignment=math.sqrt(3 / 7), degrees=degrees, **SIZES)
+    assert gains.test == pytest.approx(test, rel=1.5e-4)
+    assert gains.train == pytest.approx(train, rel=4e-4)
+
+
+def test_first_gain_is_the_infinitely_strong_small_step() -> None:
+    features = LinearFeatures.of(FIRST, RELU)
+    before = small_step_risk(features, **SIZES)
+    after = small_step_risk(features, **SIZES, alignment=0.6, strength=math.inf)
+    gains = limiting_gains(FIRST, RELU, alignment=0.6, degrees=(1,), **SIZES)
+    assert gains.test == pytest.approx(before.test - after.test, rel=1e-10)
+    assert gains.train == pytest.approx(before.objective - after.objective, rel=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "factor"),
+    [("tanh(z) + 0.1*He2(z)", 4 / 3), ("tanh(z) + 0.1*He2(z) + 0.2", 2.0)],
+)
+def test_extra_energy_of_the_square(sigma: str, factor: float) -> None:
+    """The spike is kappa^2, not He_2: the constant it brings along costs a third."""
+    features, problem = activation(sigma), Problem.of("h1 + He2(h1)/2")
+    one, both = (
+        limiting_gains(problem, features, alignment=0.7, degrees=degrees, **SIZES)
+        for degrees in ((1,), (1, 2))
+    )
+    order = linear_order(LinearFeatures.of(problem, features), **SIZES)
+    expected = factor * 0.7**4 / 4
+    assert both.test - one.test == pytest.approx(expected / (1 - order.v1), rel=1e-8)
+    assert both.train - one.train == pytest.approx(expected / (1 + order.V), rel=1e-8)
+
+
+def test_spikes_appear_one_by_one_and_only_where_sigma_has_the_degree() -> None:
+    relu, tanh = activation("relu"), activation("tanh")
+    assert spike_degrees(relu, 0.2) == (1,)
+    assert spike_degrees(relu, 0.3) == (1, 2)
+    assert spike_degrees(relu, 0.36) == (1, 2)
+    assert spike_degrees(tanh, 0.3) == (1,)
+    assert spike_degrees(tanh, 0.36) == (1, 3)
+    with pytest.raises(NoTheory, match="exponent"):
+        spike_degrees(relu, 0.5)
+    weak, strong = (
+        spike_strengths(relu, step_size=step, gradient=1.0, degrees=(1, 2)) for step in (1.0, 2.0)
+    )
+    assert strong == pytest.approx((2 * weak[0], 4 * weak[1]))
+
+
+@pytest.mark.parametrize(
+    ("problem", "risks"),
+    [(FIRST, (2.137, 1.908, 1.795, 1.833, 2.006)), (SECOND, (3.137, 2.894, 2.676, 2.590, 2.647))],
+)
+def test_bridge(problem: Problem, risks: tuple[float, ...]) -> None:
+    for step, risk in zip((1e-9, 2, 5, 12, 30), risks, strict=True):
+        settings = GiantStep(
+            activation="relu(z) - 1/sqrt(2*pi)",
+            readout="normal",
+            samples="1.5d",
+            readout_samples="1.5d",
+            width="1d",
+            step_size=step / math.sqrt(400),
+            ridge=0.015,
+            dim=400,
+        )
+        found = predict(problem, settings, version="dim").metrics["test_error"]
+        assert found == pytest.approx(risk, rel=4e-4)
