@@ -38,6 +38,8 @@ def test_theory_and_simulation_agree(name: str) -> None:
     run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     assert run.sem("test_error") <= SHARPEST * theory["test_error"]
-    for metric in ("test_error", "test_error_noisy", "norm"):
+    # Without a spike the norms of Gaussian inputs count as fixed: the fit's norm sees that first.
+    fluctuating = settings.inputs == "gaussian" and settings.spike_strength is None
+    for metric in ("test_error", "test_error_noisy", *(() if fluctuating else ("norm",))):
         assert abs(run.mean(metric) - theory[metric]) <= ERRORS * run.sem(metric), metric
     assert run.mean("degrees_of_freedom") == pytest.approx(theory["degrees_of_freedom"], rel=5e-3)

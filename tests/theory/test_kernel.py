@@ -27,6 +27,17 @@ def test_finite_dimension() -> None:
     assert predict(CUBIC, settings).metrics["test_error"] == pytest.approx(0.4488, abs=5e-5)
 
 
+def test_fluctuating_norms_are_mentioned() -> None:
+    settings = KernelRidge(samples=300, ridge=1e-3, dim=24)
+    found = predict(CUBIC, settings)
+    assert found.metrics["test_error"] == pytest.approx(0.5894, abs=5e-5)
+    assert found.status == "heuristic"
+    assert any("norms of Gaussian inputs" in note for note in found.notes)
+    sphere = predict(CUBIC, settings.replace(inputs="sphere"))
+    assert sphere.status == "theorem"
+    assert not any("norms" in note for note in sphere.notes)
+
+
 def test_arc_cosine_kernel_is_the_wide_limit_of_relu() -> None:
     from giantstep.settings.random_features import RandomFeatures
     from giantstep.theory import random_features

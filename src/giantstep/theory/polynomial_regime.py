@@ -6,21 +6,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.settings.sizes import Size
+from giantstep.theory.degree_energies import DegreeEnergies
 from giantstep.theory.deterministic_equivalent import Spectrum
 
 #: Feature energies below this fraction of the whole are zeros blurred by quadrature.
 NEGLIGIBLE = 1e-20
-
-
-class DegreeEnergies(NamedTuple):
-    """A function's energy in each degree 0, 1, ..., and in all of them."""
-
-    by_degree: Float[np.ndarray, " degrees"]
-    total: float
 
 
 class Regime(NamedTuple):

@@ -14,8 +14,8 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.deterministic_equivalent import ridge_risk
-from giantstep.theory.optimal_ridge import optimal_ridge
-from giantstep.theory.ridge_prediction import _check_optimise, _described, _peak_note
+from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge_prediction import _peak_note, _remark, _wants_ridge
 from giantstep.theory.scaling_laws import (
     optimal_exponents,
     power_law_spectrum,
@@ -40,13 +40,14 @@ def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = (
     >>> round(predict(Problem.of("h1", noise=0.01), case).metrics["test_error"], 6)
     0.05801
     """
-    chosen = _check_optimise(optimise)
+    chosen = _wants_ridge(optimise)
     if settings.exponents:
         return _rates(problem, settings)
     ridge, notes = settings.ridge_value(), []
     if chosen:
-        ridge, remark = _best(problem, settings)
-        settings, notes = settings.replace(ridge=ridge, ridge_exponent=None), [remark]
+        best = _best_ridge(problem, settings)
+        ridge, notes = best.ridge, [_remark(best)]
+        settings = settings.replace(ridge=ridge, ridge_exponent=None)
     samples, width = settings.number_of_samples(), settings.number_of_projections()
     _check_rank(settings, samples, width, ridge)
     with float64():
@@ -104,7 +105,7 @@ def _risk(
 _slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
 
 
-def _best(problem: Problem, settings: PowerLaw) -> tuple[float, str]:
+def _best_ridge(problem: Problem, settings: PowerLaw) -> BestRidge:
     def risk(ridge: float) -> float:
         with float64():
             numbers = _numbers(settings, ridge, problem.noise)
@@ -114,7 +115,7 @@ def _best(problem: Problem, settings: PowerLaw) -> tuple[float, str]:
         with float64():
             return float(_slopes(*_numbers(settings, ridge, problem.noise), _modes(settings))[2])
 
-    return _described(optimal_ridge(risk, slope))
+    return optimal_ridge(risk, slope)
 
 
 def _check_rank(settings: PowerLaw, samples: float, width: float, ridge: float) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,22 +17,15 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.problem_rules import check_binary_labels, input_law
 from giantstep.settings.random_features import RandomFeatures
+from giantstep.settings.sizes import Size
 from giantstep.targets import Target
-from giantstep.targets.hermite import energies, moments
 from giantstep.theory.convex_loss import Features, convex_risk
+from giantstep.theory.degree_energies import _feature_energies, _target_energies
 from giantstep.theory.deterministic_equivalent import Spectrum
 from giantstep.theory.label_geometry import OUTER_ORDER, Labels, _labels_of
-from giantstep.theory.optimal_ridge import optimal_ridge
-from giantstep.theory.polynomial_regime import DegreeEnergies, polynomial_regime
-from giantstep.theory.ridge_prediction import (
-    _best_ridge,
-    _check_optimise,
-    _check_well_posed,
-    _described,
-    _peak_note,
-    _ridge_gradient,
-    _ridge_metrics,
-)
+from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.polynomial_regime import polynomial_regime
+from giantstep.theory.ridge_prediction import SpectralCase, _peak_note, _remark, _wants_ridge
 from giantstep.theory.spectra import random_feature_spectrum
 
 SQUARE = ("Mei, Montanari 2019, arXiv:1908.05355", "Defilippis et al. 2024, arXiv:2405.15699")
@@ -41,19 +34,8 @@ POLYNOMIAL = (
     "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
     "Hu et al. 2024, arXiv:2403.08160",
 )
-#: Degrees of the activation and of the target that the limit of large d distinguishes.
-DEGREES = 10
 #: Metrics of the square loss, in the order of the interface.
 METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom")
-
-
-class _SquareCase(NamedTuple):
-    samples: float
-    width: float
-    spectrum: Spectrum
-    status: Status
-    references: tuple[str, ...]
-    notes: list[str]
 
 
 def predict(
@@ -75,20 +57,20 @@ def predict(
     >>> round(law.metrics["test_error"], 6), law.status
     (2.095686, 'theorem')
     """
-    chosen = _check_optimise(optimise)
+    chosen = _wants_ridge(optimise)
     _check_covered(settings)
     if settings.loss != "square":
         return _predict_convex(problem, settings, chosen)
     case = _square_case(problem, settings)
-    ridge, notes = settings.ridge, list(case.notes)
+    notes = [case.note]
     if chosen:
-        ridge, remark = _best_ridge(case.samples, case.width, case.spectrum, problem.noise)
-        settings, notes = settings.replace(ridge=ridge), [*notes, remark]
-    cause = f"activation = {activation(settings.activation).name!r}"
-    _check_well_posed(case.samples, case.width, ridge, case.spectrum, cause)
-    found = _ridge_metrics(case.samples, case.width, ridge, case.spectrum, problem.noise)
-    metrics = {name: found[name] for name in METRICS} | ({"ridge": ridge} if chosen else {})
-    notes += _peak_note(case.samples, case.width, ridge)
+        best = case.best_ridge(problem.noise)
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, _remark(best)]
+    found = case.metrics(settings.ridge, problem.noise)
+    metrics = {name: found[name] for name in METRICS}
+    if chosen:
+        metrics["ridge"] = settings.ridge
+    notes += _peak_note(case.samples, case.width, settings.ridge)
     return Prediction(
         settings.learner, settings.to_json(), metrics, case.status, case.references, tuple(notes)
     )
@@ -114,10 +96,7 @@ def gradient(problem: Problem, settings: RandomFeatures) -> dict[str, float]:
     """
     _check_covered(settings)
     if settings.loss == "square":
-        case = _square_case(problem, settings)
-        return _ridge_gradient(
-            case.samples, case.width, settings.ridge, case.spectrum, problem.noise
-        )
+        return _square_case(problem, settings).gradient(settings.ridge, problem.noise)
     with float64():
         slopes = jax.device_get(_convex_slopes(*_convex_case(problem, settings)))
     return dict(zip(("samples", "width", "ridge"), map(float, slopes), strict=True))
@@ -131,9 +110,9 @@ def _check_covered(settings: RandomFeatures) -> None:
         )
 
 
-def _square_case(problem: Problem, settings: RandomFeatures) -> _SquareCase:
+def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
     sigma, law = activation(settings.activation), input_law(problem, settings)
-    dim = settings.dim
+    dim, cause = settings.dim, f"activation = {sigma.name!r}"
     if dim is not None and law.spike is None:
         samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
         spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.rows)
@@ -141,33 +120,32 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> _SquareCase:
         one_direction = problem.target.rank == 1 and not problem.target.is_random
         exact = law.name == "sphere" and one_direction
         status: Status = "theorem" if exact else "heuristic"
-        notes = [f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)")]
-        return _SquareCase(float(samples), float(width), spectrum, status, SQUARE, notes)
-    samples_size, width_size = settings.samples, settings.width
+        note = f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)")
+        return SpectralCase(float(samples), float(width), spectrum, cause, status, SQUARE, note)
+    sizes = settings.samples, settings.width
     if dim is not None:
-        samples_size, width_size = (
-            type(s)(s.at(dim) / dim, 1.0) for s in (samples_size, width_size)
-        )
+        sizes = Size(sizes[0].at(dim) / dim, 1.0), Size(sizes[1].at(dim) / dim, 1.0)
     regime = polynomial_regime(
-        samples_size,
-        width_size,
+        *sizes,
         _feature_energies(sigma),
         _target_energies(problem.target),
         weak_modes=settings.rows == "gaussian",
-        spike=_fixed_spike(law.spike, problem.target, samples_size, width_size),
+        spike=_fixed_spike(law.spike, problem.target, *sizes),
     )
-    order = "d" if regime.exponent == 1 else f"d^{regime.exponent:g}"
-    return _SquareCase(
+    proportional = regime.exponent == 1
+    order = "d" if proportional else f"d^{regime.exponent:g}"
+    return SpectralCase(
         regime.samples,
         regime.width,
         regime.spectrum,
+        cause,
         "theorem",
-        SQUARE if regime.exponent == 1 else POLYNOMIAL,
-        [f"the limit of large d, samples or width of order {order}"],
+        SQUARE if proportional else POLYNOMIAL,
+        f"the limit of large d, samples or width of order {order}",
     )
 
 
-def _fixed_spike(spike: Any, target: Target, samples: Any, width: Any) -> float:
+def _fixed_spike(spike: Size | None, target: Target, samples: Size, width: Size) -> float:
     if spike is None:
         return 0.0
     if spike.power != 0 or samples.power != 1 or width.power < 1 or target.rank > 1:
@@ -183,24 +161,6 @@ def _finite_spectrum(
     sigma: Activation, target: Target, dim: int, inputs: str, rows: str
 ) -> Spectrum:
     return random_feature_spectrum(sigma, target, dim, inputs=inputs, rows=rows)
-
-
-@functools.lru_cache(maxsize=64)
-def _feature_energies(sigma: Activation) -> DegreeEnergies:
-    """mu_k^2/k! for k = 0..DEGREES, and E[sigma^2]."""
-    factorials = np.array([math.factorial(k) for k in range(DEGREES + 1)])
-    by_degree = sigma.hermite(DEGREES) ** 2 / factorials
-    # Quadrature leaves 1e-16 of a polynomial's energy in degrees that it does not have.
-    by_degree[by_degree < 1e-24 * sigma.second_moment] = 0.0
-    remainder = sigma.second_moment - by_degree.sum()
-    total = sigma.second_moment if remainder > 1e-13 * sigma.second_moment else by_degree.sum()
-    return DegreeEnergies(by_degree, float(total))
-
-
-@functools.lru_cache(maxsize=64)
-def _target_energies(target: Target) -> DegreeEnergies:
-    """The target's energy in each degree, and its whole energy, in-label noise included."""
-    return DegreeEnergies(energies(target, 8), float(moments(target).second_moment))
 
 
 def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
@@ -243,12 +203,9 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
     case = _convex_case(problem, settings)
     notes = ["the limit of large d, samples and width proportional to d"]
     if optimise:
-        ridge, remark = _best_convex_ridge(case)
-        settings, case, notes = (
-            settings.replace(ridge=ridge),
-            (*case[:2], ridge, *case[3:]),
-            [*notes, remark],
-        )
+        best = _best_convex_ridge(case)
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, _remark(best)]
+        case = (*case[:2], best.ridge, *case[3:])
     with float64():
         risk = jax.device_get(convex_risk(*case))
     overlaps = risk.overlaps
@@ -273,7 +230,7 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
     )
 
 
-def _best_convex_ridge(case: tuple[Any, ...]) -> tuple[float, str]:
+def _best_convex_ridge(case: tuple[Any, ...]) -> BestRidge:
     def risk(ridge: float) -> float:
         with float64():
             found = convex_risk(*case[:2], ridge, *case[3:])
@@ -283,4 +240,4 @@ def _best_convex_ridge(case: tuple[Any, ...]) -> tuple[float, str]:
         with float64():
             return float(_convex_slopes(*case[:2], ridge, *case[3:])[2])
 
-    return _described(optimal_ridge(risk, slope, 1e-6, 1e4))
+    return optimal_ridge(risk, slope, 1e-6, 1e4)

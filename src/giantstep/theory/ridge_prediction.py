@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.numerics.float64 import float64
+from giantstep.results import Status
 from giantstep.theory.deterministic_equivalent import Spectrum, ridge_risk
 from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
 
@@ -20,50 +22,62 @@ def _test_error(samples: Any, width: Any, ridge: Any, noise: Any, spectrum: Spec
     return ridge_risk(samples, width, ridge, spectrum, noise).test_error
 
 
-_gradient = jax.jit(jax.grad(_test_error, argnums=(0, 1, 2, 3)))
+_slopes = jax.jit(jax.grad(_test_error, argnums=(0, 1, 2, 3)))
 
 
-def _ridge_metrics(
-    samples: float, width: float, ridge: float, spectrum: Spectrum, noise: float
-) -> dict[str, float]:
-    with float64():
-        risk = jax.device_get(_risk(samples, width, ridge, spectrum, noise))
-    found = {name: float(value) for name, value in risk._asdict().items()}
-    return {**found, "test_error_noisy": found["test_error"] + noise}
+@dataclass(frozen=True, eq=False)
+class SpectralCase:
+    """Sizes and a spectrum that decide a ridge fit, and where they come from.
 
+    ``cause`` names what an error about the spectrum blames.
+    """
 
-def _ridge_gradient(
-    samples: float, width: float, ridge: float, spectrum: Spectrum, noise: float
-) -> dict[str, float]:
-    """d test_error / d (samples, width, ridge, noise), in the units of the arguments."""
-    with float64():
-        slopes = jax.device_get(_gradient(samples, width, ridge, noise, spectrum))
-    return dict(zip(("samples", "width", "ridge", "noise"), map(float, slopes), strict=True))
+    samples: float
+    width: float
+    spectrum: Spectrum
+    cause: str
+    status: Status
+    references: tuple[str, ...]
+    note: str
 
-
-def _best_ridge(
-    samples: float, width: float, spectrum: Spectrum, noise: float
-) -> tuple[float, str]:
-    """The ridge of least test error, and a remark."""
-
-    def risk(ridge: float) -> float:
+    def metrics(self, ridge: float, noise: float) -> dict[str, float]:
+        """Every number of the equivalent, and the test error with label noise."""
+        self._check_well_posed(ridge)
         with float64():
-            return float(_risk(samples, width, ridge, spectrum, noise).test_error)
+            risk = jax.device_get(_risk(self.samples, self.width, ridge, self.spectrum, noise))
+        found = {name: float(value) for name, value in risk._asdict().items()}
+        return {**found, "test_error_noisy": found["test_error"] + noise}
 
-    def slope(ridge: float) -> float:
+    def gradient(self, ridge: float, noise: float) -> dict[str, float]:
+        """d test_error / d (samples, width, ridge, noise), in the units of the sizes."""
         with float64():
-            return float(_gradient(samples, width, ridge, noise, spectrum)[2])
+            slopes = jax.device_get(_slopes(self.samples, self.width, ridge, noise, self.spectrum))
+        return dict(zip(("samples", "width", "ridge", "noise"), map(float, slopes), strict=True))
 
-    return _described(optimal_ridge(risk, slope))
+    def best_ridge(self, noise: float) -> BestRidge:
+        """The ridge of least test error."""
+
+        def risk(ridge: float) -> float:
+            with float64():
+                found = _risk(self.samples, self.width, ridge, self.spectrum, noise)
+                return float(found.test_error)
+
+        return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
+
+    def _check_well_posed(self, ridge: float) -> None:
+        """Refuse a fit without ridge whose features have a rank below samples and width."""
+        spectrum = self.spectrum
+        rank = float(np.sum(np.where(spectrum.eigenvalues > 0, spectrum.multiplicities, 0.0)))
+        trace = float(spectrum.eigenvalues @ spectrum.multiplicities)
+        finite_rank = float(spectrum.tail_trace) <= 1e-12 * max(trace, 1e-300)
+        if ridge == 0 and finite_rank and min(self.samples, self.width) >= rank:
+            raise SettingsError(
+                f"ridge = 0 with {self.cause}: its features span fewer dimensions than there are "
+                "samples, so the fit is singular; give a ridge above 0"
+            )
 
 
-def _described(best: BestRidge) -> tuple[float, str]:
-    if best.interior:
-        return best.ridge, f"ridge: the best one, {best.ridge:.6g}"
-    return best.ridge, f"ridge: the risk is least at the end of the range, {best.ridge:.3g}"
-
-
-def _check_optimise(optimise: Sequence[str]) -> bool:
+def _wants_ridge(optimise: Sequence[str]) -> bool:
     """Whether the ridge is to be optimised; it is the only setting that can be."""
     chosen = (optimise,) if isinstance(optimise, str) else tuple(optimise)
     if set(chosen) - {"ridge"}:
@@ -71,18 +85,10 @@ def _check_optimise(optimise: Sequence[str]) -> bool:
     return bool(chosen)
 
 
-def _check_well_posed(
-    samples: float, width: float, ridge: float, spectrum: Spectrum, cause: str
-) -> None:
-    """Refuse a fit without ridge whose features have a rank below samples and width."""
-    rank = float(np.sum(np.where(spectrum.eigenvalues > 0, spectrum.multiplicities, 0.0)))
-    trace = float(spectrum.eigenvalues @ spectrum.multiplicities)
-    finite_rank = float(spectrum.tail_trace) <= 1e-12 * max(trace, 1e-300)
-    if ridge == 0 and finite_rank and min(samples, width) >= rank:
-        raise SettingsError(
-            f"ridge = 0 with {cause}: its features span fewer dimensions than there are samples, "
-            "so the fit is singular; give a ridge above 0"
-        )
+def _remark(best: BestRidge) -> str:
+    if best.interior:
+        return f"ridge: the best one, {best.ridge:.6g}"
+    return f"ridge: the risk is least at the end of the range, {best.ridge:.3g}"
 
 
 def _peak_note(samples: float, width: float, ridge: float) -> list[str]:

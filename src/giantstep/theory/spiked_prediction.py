@@ -1,0 +1,149 @@
+"""Which spiked kernel regressions are predicted, at finite dimension or in the limit."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.networks.kernels import SERIES_LENGTH, Kernel
+from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.results import Status
+from giantstep.settings.sizes import Size
+from giantstep.targets import Target
+from giantstep.theory.degree_energies import DEGREES, _check_powers, _target_energies
+from giantstep.theory.deterministic_equivalent import Spectrum
+from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge_prediction import SpectralCase
+from giantstep.theory.spiked_kernel import spiked_kernel_risk
+
+REFERENCES = ("Ba et al. 2023, arXiv:2309.03843",)
+#: Gauss-Hermite nodes along the spike; for a target with kinks, panels of 12 nodes.
+NODES, PANEL_ORDER, PANEL_LENGTH = 48, 12, 4.5
+#: An infinite series has E[F(|x|^2/d)] = inf when the spike's share of the norm reaches 1/2.
+LARGEST_SHARE = 0.5
+
+
+def _risk(samples: Any, spike: Any, ridge: Any, noise: Any, dim: Any, shapes: Any) -> Any:
+    return spiked_kernel_risk(samples, dim, spike, ridge, noise, *shapes)
+
+
+_slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=(0, 1, 2, 3)))
+
+
+@dataclass(frozen=True, eq=False)
+class SpikedCase:
+    """Kernel regression at finite dimension with a spike; see :func:`spiked_kernel_risk`.
+
+    ``shapes`` holds the kernel's series, the target on the grid, the grid and its weights.
+    """
+
+    status: ClassVar[Status] = "heuristic"
+    references: ClassVar[tuple[str, ...]] = REFERENCES
+
+    samples: float
+    spike: float
+    dim: float
+    shapes: tuple[np.ndarray, ...]
+    note: str
+
+    def metrics(self, ridge: float, noise: float) -> dict[str, float]:
+        """Errors, norm and degrees of freedom; NaN where the fixed point was not reached."""
+        with float64():
+            risk = jax.device_get(self._risk(ridge, noise))
+        names = ("test_error", "train_error", "norm", "degrees_of_freedom")
+        found = {name: float(getattr(risk, name)) for name in names}
+        found["test_error_noisy"] = found["test_error"] + noise
+        return found if risk.converged else dict.fromkeys(found, math.nan)
+
+    def gradient(self, ridge: float, noise: float) -> dict[str, float]:
+        """d test_error / d (samples, spike_strength, ridge, noise)."""
+        numbers = (self.samples, self.spike, ridge, noise)
+        with float64():
+            slopes = jax.device_get(_slopes(*numbers, self.dim, self.shapes))
+        names = ("samples", "spike_strength", "ridge", "noise")
+        return dict(zip(names, map(float, slopes), strict=True))
+
+    def best_ridge(self, noise: float) -> BestRidge:
+        """The ridge of least test error."""
+
+        def risk(ridge: float) -> float:
+            with float64():
+                return float(self._risk(ridge, noise).test_error)
+
+        return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
+
+    def _risk(self, ridge: float, noise: float) -> Any:
+        return _risk(self.samples, self.spike, ridge, noise, self.dim, self.shapes)
+
+
+def _spiked_case(
+    target: Target, samples: float, shape: Kernel, spike: Size, dim: int
+) -> SpikedCase:
+    kinks = target.kinks[0]
+    nodes, weights = (
+        split_gaussian(kinks, panel_order=PANEL_ORDER, panel_length=PANEL_LENGTH)
+        if kinks
+        else gauss_hermite(NODES)
+    )
+    series = np.zeros(SERIES_LENGTH)
+    series[: len(shape.series)] = shape.series
+    values = np.broadcast_to(target.numpy(nodes[:, None]), nodes.shape)
+    note = f"the equivalent conditional on h1, at d = {dim}"
+    shapes = (series, values, nodes, weights)
+    return SpikedCase(samples, spike.at(dim), float(dim), shapes, note)
+
+
+def _spike_limit(target: Target, samples: float, shape: Kernel, spike: Size) -> SpectralCase:
+    """Degree k of h1 has eigenvalue F^(k)(0) (spike/d)^k: above 1/n it is learned, below not.
+
+    The rest of the inputs is isotropic: one eigenvalue F'(0)/d of multiplicity d, and a tail.
+    """
+    energy, gamma = _target_energies(target), spike.power
+    thresholds = [1 - 1 / k for k in range(1, DEGREES + 1)]
+    learned = 1 + sum(gamma > threshold + 1e-12 for threshold in thresholds)
+    critical = learned <= DEGREES and abs(gamma - thresholds[learned - 1]) <= 1e-12
+    strength, partial = 0.0, 0.0
+    if critical:
+        growth = 1 + spike.coefficient if learned == 1 else spike.coefficient**learned
+        strength = math.factorial(learned) * shape.power(learned) * growth
+        partial = float(energy.by_degree[learned])
+    missed = energy.total - float(energy.by_degree[:learned].sum()) - partial
+    spectrum = Spectrum(
+        np.array([shape.power(1), strength, 0.0]),
+        np.array([1.0, 0.0, 0.0]),
+        np.array([0.0, partial, 0.0]),
+        shape.total_above(1),
+        max(missed, 0.0),
+    )
+    note = "the limit of large d at a fixed ridge; a ridge that grows slowly reaches |P_>k g|^2"
+    cause = f"kernel = {shape.name!r}"
+    return SpectralCase(samples, math.inf, spectrum, cause, "heuristic", REFERENCES, note)
+
+
+def _check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | None) -> None:
+    if target.rank > 1 or target.is_random:
+        raise NoTheory(
+            f"target = {target.text!r}: with a spike the prediction covers functions of h1 alone"
+        )
+    if shape.order is not None:
+        raise NoTheory(
+            f"kernel = {shape.name!r} uses the norms of the inputs: with a spike the prediction "
+            "covers exp and polynomials"
+        )
+    if dim is None and spike.power >= 1:
+        raise NoTheory(f"spike_strength = {spike} is not below d: the limit needs a power below 1")
+    share = 0.0 if dim is None else (1 + spike.at(dim)) / dim
+    if share >= LARGEST_SHARE and not shape.is_polynomial:
+        raise NoTheory(
+            f"spike_strength = {spike} is {share:.2f} d at d = {dim}: kernel = {shape.name!r} has "
+            "no finite trace above d/2; use a polynomial such as 1+t+t^2/2+t^3/6"
+        )
+    exponent = spike.power if dim is None else math.log(max(spike.at(dim), 1)) / math.log(dim)
+    reach = DEGREES if exponent >= 1 else math.ceil(1 / (1 - exponent) - 1e-9) - 1
+    _check_powers(shape, target, reach, first=0)
