@@ -89,9 +89,11 @@ class _Places:
 
 
 class _Fields(NamedTuple):
-    """What (chi, C) imply: N, and on the grid 1/(1+V) and the single-site terms."""
+    """What (chi, C) imply: N, H, and on the grid 1/(1+V) and the single-site terms."""
 
+    stiff: Any
     inverse: Any
+    held: Any
     gain: Any
     weight: Any
     excess: Any
@@ -162,15 +164,19 @@ def _places(layout: Layout) -> _Places:
 
 def _fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _Fields:
     xp = namespace(chi)
-    inverse = xp.linalg.inv(xp.diag(1 / (chi @ places.members)) + places.matrix(coupling))
+    spread, coupled = chi @ places.members, places.matrix(coupling)
+    stiff = xp.diag(1 / spread) + coupled
+    inverse = xp.linalg.inv(stiff)
+    # H = 1/chi - N/chi^2 without the cancellation of weak channels.
+    held = coupled @ inverse / spread[None, :]
     slopes = inverse @ model.modes
     gain = 1 / (1 + chi @ model.noise + model.shares @ (model.modes * slopes))
     slope = slopes[: len(chi)]
     if model.cumulants is None:
-        return _Fields(inverse, gain, gain, 0 * gain, None, None)
+        return _Fields(stiff, inverse, held, gain, gain, 0 * gain, None, None)
     kick, tilt = _single_site(model.cumulants, chi[:, None], slope)
     excess = chi @ kick + 2 * xp.sum(slope * tilt, axis=0)
-    return _Fields(inverse, gain, gain + excess * gain**3, excess, kick, tilt)
+    return _Fields(stiff, inverse, held, gain, gain + excess * gain**3, excess, kick, tilt)
 
 
 def _single_site(cumulants: Cumulants, chi: Any, slope: Any) -> tuple[Any, Any]:
@@ -193,9 +199,8 @@ def _first_order(state: Any, model: Equivalent, ratios: Ratios, places: _Places)
     fields = _fields(chi, coupling, model, places)
     average = ratios.samples * model.weights
     fitted, squared = average * fields.weight, average * fields.gain**2
-    spread = chi @ places.members
-    held = model.shares * (1 / spread - xp.diagonal(fields.inverse) / spread**2)
-    bound = ratios.ridge + model.noise @ fitted + places.members @ held
+    held = places.members @ (model.shares * xp.diagonal(fields.held))
+    bound = ratios.ridge + model.noise @ fitted + held
     sums = places.packed((model.modes * fitted[None, :]) @ model.modes.T)
     if model.cumulants is not None:
         bound = bound - fields.kick @ squared
@@ -221,7 +226,8 @@ def _fitted(fields: _Fields, model: Equivalent, ratios: Ratios, places: _Places)
     if model.cumulants is not None:
         tilted = (fields.tilt * (average * fields.gain**2)[None, :]) @ model.labels.T
         source = source - xp.pad(tilted, [(0, len(source) - len(tilted)), (0, 0)])
-    overlap = fields.inverse @ (places.coupled * source)
+    # A solve, not the inverse: blocks with equal means leave directions of huge condition.
+    overlap = xp.linalg.solve(fields.stiff, places.coupled * source)
     fit = overlap.T @ model.modes
     return overlap, model.power + xp.sum(fit**2 - 2 * model.labels * fit, axis=0)
 
@@ -265,9 +271,8 @@ def _second_order(
         linear = linear + _site_response(model, places, average * gain**2)
 
     spread = chi @ places.members
-    held = xp.diag(1 / spread) - fields.inverse / (spread[:, None] * spread[None, :])
-    stiffness = xp.diag(ratios.widths / chi**2)
-    stiffness = stiffness - (places.members * model.shares[None, :]) @ held**2 @ places.members.T
+    shared = (places.members * model.shares[None, :]) @ fields.held**2 @ places.members.T
+    stiffness = xp.diag(ratios.widths / chi**2) - shared
     fitting = places.members @ xp.sum((overlap / spread[:, None]) ** 2, axis=1)
 
     constant = constant + xp.concatenate([fitting, xp.zeros(len(i))])
