@@ -145,7 +145,7 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
     xp = namespace(chi, coupling)
     start, options = xp.concatenate([chi, coupling]), {"tolerance": 1e-11, "max_iterations": 50_000}
 
-    image = lambda state, given: _first_order(state, *given, places)  # noqa: E731
+    image = lambda state, given: _first_order(state, given[0], given[1], places)  # noqa: E731
     if xp is np:
         state, *report = iterate(lambda x: image(x, (model, ratios)), start, **options)
     else:
