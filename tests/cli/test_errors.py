@@ -97,3 +97,14 @@ def test_a_sweep_returns_lists() -> None:
     cosines = [step[1][0] for step in answer["metrics"]["overlap"]]
     assert cosines == sorted(cosines)
     assert len(cosines) == 4
+
+
+def test_an_interrupted_run_stops_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("giantstep.twins.verbs.simulate", interrupted)
+    code, out, err = run("simulate", "giant-step", "--target", "h1", "--dim", "50")
+    assert code == 130
+    assert out == ""
+    assert err == "giantstep: stopped\n"
