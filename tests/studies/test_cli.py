@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said(call: Any) -> None:
     assert "cannot read the study" in call("run", "nothing.toml", code=2).stderr
     assert "there is no store" in call("show", code=2).stderr
     assert "use csv, parquet, json" in call("export", "small", "--to", "xls", code=2).stderr
-    assert "use local or dask" in call("run", "small.toml", "--engine", "x", code=2).stderr
+    assert "use local, dask or inline" in call("run", "small.toml", "--engine", "x", code=2).stderr
 
 
 def test_help_imports_nothing_heavy() -> None:

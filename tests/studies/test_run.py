@@ -123,7 +123,7 @@ def test_a_store_nobody_may_write_to_is_said_before_anything_runs(
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"engine": "ray"}, "engine = 'ray' is unknown: use local or dask"),
+        ({"engine": "ray"}, "engine = 'ray' is unknown: use local, dask or inline"),
         ({"workers": 0}, "workers = 0"),
         ({"threads": 0}, "threads = 0"),
         ({"scheduler": "tcp://x:1"}, "goes with engine = 'dask'"),

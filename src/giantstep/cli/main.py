@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from giantstep.cli import catalogue, demo, explain, learners, study
+from giantstep.cli import catalogue, demo, explain, figure, learners, study
 
 app = typer.Typer(
     name="giantstep",
@@ -22,6 +22,7 @@ app = typer.Typer(
 explain.register(app)
 learners.register(app)
 study.register(app)
+figure.register(app)
 catalogue.register(app)
 demo.register(app)
 

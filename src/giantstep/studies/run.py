@@ -16,6 +16,7 @@ from giantstep.studies import DEFAULT_STORE
 from giantstep.studies.backlog import Backlog
 from giantstep.studies.cells import Block
 from giantstep.studies.dask_engine import DaskEngine
+from giantstep.studies.inline import InlineEngine
 from giantstep.studies.local import LocalEngine
 from giantstep.studies.outcomes import DONE, FAILED, NO_THEORY, Outcome
 from giantstep.studies.results import Results
@@ -55,9 +56,9 @@ def run(
 ) -> Results:
     """Compute the cells that the store does not have; ``retry`` those too that failed.
 
-    ``engine`` is ``local`` (``workers`` processes on this machine, one for each core unless told)
-    or ``dask`` (the workers of ``scheduler``, or of a cluster of its own). Each worker uses
-    ``threads`` BLAS and XLA threads. The rows do not depend on any of this.
+    ``engine`` is ``local`` (``workers`` processes on this machine, one for each core unless
+    told), ``dask`` (the workers of ``scheduler``, or of a cluster of its own) or ``inline`` (this
+    process). Each worker uses ``threads`` BLAS and XLA threads. Rows do not depend on any of this.
     """
     machinery = _engine(engine, workers, threads, scheduler)
     # Wrong settings are found here, before a file is made for them.
@@ -137,7 +138,9 @@ def _engine(name: str, workers: int | None, threads: int, scheduler: str | None)
         return LocalEngine(workers or _cores(), threads)
     if name == "dask":
         return DaskEngine(workers or _cores(), threads, scheduler)
-    raise SettingsError(f"engine = {name!r} is unknown: use local or dask")
+    if name == "inline":
+        return InlineEngine()
+    raise SettingsError(f"engine = {name!r} is unknown: use local, dask or inline")
 
 
 def _cores() -> int:

@@ -1,0 +1,18 @@
+"""The gallery: one file a figure, each a small study and a plot."""
+
+from __future__ import annotations
+
+import importlib
+
+from giantstep.errors import GiantstepError
+from giantstep.figures.figure import Figure
+
+#: The figures in the order of the story; `one-step-risk` is drawn by `one_step_risk.FIGURE`.
+NAMES = (*("spiked-kernel",),)
+
+
+def figure_named(name: str) -> Figure:
+    """The figure of that name."""
+    if name not in NAMES:
+        raise GiantstepError(f"figure = {name!r} is unknown: use one of {', '.join(NAMES)}")
+    return importlib.import_module(f"{__name__}.{name.replace('-', '_')}").FIGURE
