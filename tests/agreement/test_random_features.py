@@ -94,8 +94,8 @@ CLASSIFICATION = {
 def test_classification(name: str) -> None:
     target, options = CLASSIFICATION[name]
     problem = Problem.of(target)
-    settings = RandomFeatures(samples="3d", width="2d", dim=150, **options)
-    run, theory = simulate(problem, settings, seeds=40), predict(problem, settings).metrics
+    settings = RandomFeatures(samples="3d", width="2d", dim=120, test_samples=2000, **options)
+    run, theory = simulate(problem, settings, seeds=64), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     assert run.sem("test_error") <= SHARPEST * theory["test_error"]
     for metric, expected in theory.items():

@@ -20,7 +20,7 @@ def test_value_and_gradient_are_those_of_the_newton_step() -> None:
         start = {"a": jnp.asarray(0.5), "b": jnp.asarray(0.5)}
         values, slopes = zip(
             *(
-                jax.value_and_grad(lambda t, f=f: f(halfway, t, start).value["a"])(1.3)
+                jax.jit(jax.value_and_grad(lambda t, f=f: f(halfway, t, start).value["a"]))(1.3)
                 for f in (lazy_fixed_point, implicit_fixed_point)
             ),
             strict=True,
@@ -36,7 +36,7 @@ def test_second_derivative() -> None:
         def root(t: jax.Array) -> jax.Array:
             return lazy_fixed_point(lambda x, t: t + x**2 / 4, t, jnp.asarray(0.0)).value
 
-        found = float(jax.grad(jax.grad(root))(0.5))
+        found = float(jax.jit(jax.grad(jax.grad(root)))(0.5))
     assert found == pytest.approx(0.5**-1.5 / 2, rel=1e-9)
 
 

@@ -1,70 +1,20 @@
-"""The exact risk after one giant step: reference values, limits and derivatives."""
+"""Predictions after one giant step: published numbers, regimes, notes, refusals."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
 
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.inputs import Sphere
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step import predict
-from giantstep.theory.one_step_curves import best_sizes, risk_curve, risk_gradient
-from giantstep.theory.spiked_random_features import predict as predict_spiked
 
-LINEAR_AND_QUADRATIC = "h1 + He2(h1)/sqrt(2)"
-#: activation, target, n/d, p/d, ridge of the mean loss, spikes, c, alignment, noise,
-#: test and train error in the limit, test error with the shrinkage of d = 400.
-ROWS = {
-    "C1": ("tanh", "sin(h1)", 2, 1, 0.05, "0.9", 1, 1, 0, 0.03302, 0.02155, 0.03386),
-    "C2": ("tanh", "sin(h1)", 2, 1, 0.05, "0.9", 1, 0.7, 0, 0.15299, 0.06643, 0.15339),
-    "C3": ("tanh", "sin(h1)", 1, 1.5, 0.01, "2", 1.2, 0.6, 0, 0.39148, 0.02158, 0.39160),
-    "C4": ("tanh", "relu(h1)", 1.5, 1, 0.2, "1.5", 1, 0.8, 0, 0.34505, 0.24167, 0.34521),
-    "C5": (
-        *("erf2", LINEAR_AND_QUADRATIC, 3, 0.5, 0.02, "1.5", 1, 0.8, 0.1),
-        *(1.38351, 1.24197, 1.38480),
-    ),
-    "C6": ("relu", "sin(h1)", 2, 1, 0.05, "1", 1, 0.9, 0, 0.33734, 0.18706, 0.33740),
-    "C7": (
-        *("tanh", "sin(h1)", 2, 1.5, 0.025, "-1:0.3,0.5:0.3,2:0.4", 1.1, 0.7, 0),
-        *(0.14840, 0.03505, 0.14944),
-    ),
-    "C8": (
-        *("relu", LINEAR_AND_QUADRATIC, 2.5, 1, 0.04, "-1.5:0.5,1.5:0.5", 1, 0.85, 0.25),
-        *(1.35558, 0.70715, 1.35677),
-    ),
-}
-
-
-def spiked(row: str, dim: int | None = None) -> tuple[Problem, SpikedRandomFeatures]:
-    sigma, target, alpha, beta, mean_ridge, spike, bulk, alignment, noise = ROWS[row][:9]
-    settings = SpikedRandomFeatures(
-        dim=dim,
-        activation=sigma,
-        spike=spike,
-        bulk=str(bulk),
-        alignment=alignment,
-        readout_samples=f"{alpha}d",
-        width=f"{beta}d",
-        ridge=mean_ridge * alpha / beta,
-    )
-    return Problem.of(target, noise=noise), settings
-
-
-@pytest.mark.parametrize("row", ROWS)
-def test_reference_errors(row: str) -> None:
-    test, train, shrunk = ROWS[row][9:]
-    problem, settings = spiked(row)
-    found = predict_spiked(problem, settings).metrics
-    # The references are rounded to five decimals.
-    assert found["test_error"] == pytest.approx(test, rel=1e-4, abs=6e-6)
-    assert found["train_error"] == pytest.approx(train, rel=1e-4, abs=6e-6)
-    problem, settings = spiked(row, dim=400)
-    finite = predict_spiked(problem, settings, version="dim").metrics["test_error"]
-    assert finite == pytest.approx(shrunk, rel=1e-4, abs=6e-6)
-
-
-STEP = GiantStep(
+SINE = Problem.of("sin(h1)")
+TANH = GiantStep(
     activation="tanh",
     readout="ones",
     samples="20d",
@@ -73,58 +23,154 @@ STEP = GiantStep(
     readout_samples="1.6d",
     ridge=0.1,
 )
+METRICS = {
+    *("test_error", "test_error_noisy", "train_error", "spike_strength", "bulk_variance"),
+    *("alignment", "bound_upper", "bound_lower", "linear_floor", "random_features_error"),
+}
 
 
-def test_published_values_of_tanh_and_sine() -> None:
-    curve = risk_curve(Problem.of("sin(h1)"), STEP, "readout_samples", [0.2, 1.6, 3.0])
-    np.testing.assert_allclose(curve.test_error, [0.048483, 0.037311, 0.032518], atol=2e-6)
-    found = predict(Problem.of("sin(h1)"), STEP).metrics
-    assert found["spike_strength"] == pytest.approx(1.134056, abs=2e-6)
-    assert found["bulk_variance"] == pytest.approx(1.018973, abs=2e-6)
-    assert found["alignment"] == pytest.approx(0.971854, abs=2e-6)
+@pytest.mark.parametrize(
+    ("samples", "risk"), [("0.2d", 0.048483), ("1.6d", 0.037311), ("3d", 0.032518)]
+)
+def test_published_risks_of_tanh_and_sine(samples: str, risk: float) -> None:
+    found = predict(SINE, TANH.replace(readout_samples=samples))
+    assert found.metrics["test_error"] == pytest.approx(risk, abs=2e-6)
+    assert found.status == "replica"
+    assert found.metrics.keys() == METRICS
 
 
-def test_bounds_on_the_best_risk() -> None:
-    settings = SpikedRandomFeatures(activation="tanh", spike="0.9", ridge=0.1)
-    found = predict_spiked(Problem.of("sin(h1)"), settings).metrics
-    assert found["bound_upper"] == pytest.approx(0.029105, abs=1e-6)
-    assert found["bound_lower"] == pytest.approx(0.001669, abs=1e-6)
-    assert found["linear_floor"] == pytest.approx(0.064453, abs=1e-6)
-    strong = predict_spiked(Problem.of("sin(h1)"), settings.replace(ridge=2e4)).metrics
-    assert strong["test_error"] == pytest.approx(found["bound_upper"], abs=2e-6)
+@pytest.mark.parametrize(
+    ("changes", "risk"),
+    [
+        ({"step_size": 2.5}, 0.11944),
+        ({"step_size": 2.0, "readout": "-1:0.3,0:0.3,1:0.4"}, 0.12370),
+        (
+            {"activation": "erf2", "readout": "0.5:0.25,1:0.5,2:0.25", "step_size": 1.0}
+            | {"samples": "4d", "readout_samples": "3d", "width": "0.5d", "ridge": 0.12},
+            1.35748,
+        ),
+    ],
+)
+def test_reference_risks_of_real_steps(changes: dict[str, object], risk: float) -> None:
+    settings = TANH.replace(samples="2d", readout_samples="2d", dim=300).replace(**changes)
+    problem = SINE if settings.activation == "tanh" else Problem.of("h1 + He2(h1)/sqrt(2)")
+    found = predict(problem, settings, version="dim").metrics["test_error"]
+    assert found == pytest.approx(risk, rel=1e-4)
 
 
-def test_no_spike_is_random_features() -> None:
-    problem = Problem.of("sin(h1)", noise=0.1)
-    settings = SpikedRandomFeatures(activation="tanh", spike="0", ridge=0.1, readout_samples="2d")
-    found = predict_spiked(problem, settings).metrics
-    assert found["test_error"] == pytest.approx(found["random_features_error"], abs=1e-8)
+def test_what_a_step_gains() -> None:
+    found = predict(SINE, TANH).metrics
+    assert found["bound_lower"] < found["test_error"] < found["linear_floor"]
+    assert found["linear_floor"] == pytest.approx(0.0644529, rel=1e-6)
+    assert found["test_error"] < 0.2 * found["random_features_error"]
+    noisy = predict(Problem.of("sin(h1)", noise=0.2), TANH).metrics
+    assert noisy["test_error_noisy"] == pytest.approx(noisy["test_error"] + 0.2)
 
 
-def test_two_equal_blocks_are_one() -> None:
-    problem = Problem.of("sin(h1)")
-    one = SpikedRandomFeatures(activation="tanh", spike="1.2", alignment=0.8)
-    two = one.replace(spike="1.2:0.3,1.2:0.7")
-    errors = [predict_spiked(problem, s).metrics["test_error"] for s in (one, two)]
-    # Equal blocks make the overlaps' equations degenerate: a pseudo-inverse solves them.
-    assert errors[0] == pytest.approx(errors[1], rel=2e-6)
+def test_small_steps_have_the_closed_form() -> None:
+    """c d^-1/2: exact at d infinite, and where the finite theory tends to."""
+    closed = predict(SINE, TANH.replace(step_size="2*d^-0.5", readout="sign"))
+    assert closed.status == "theorem"
+    far = TANH.replace(step_size="2*d^-0.5", readout="sign", dim=10**7)
+    assert predict(SINE, far, version="dim").metrics["test_error"] == pytest.approx(
+        closed.metrics["test_error"], rel=1e-5
+    )
+    assert closed.metrics["test_error"] > closed.metrics["linear_floor"]
 
 
-def test_gradient_against_central_differences() -> None:
-    problem = Problem.of("sin(h1)", noise=0.05)
-    _, slopes = risk_gradient(problem, STEP)
-    for name, point in (("step_size", 3.0), ("ridge", 0.1), ("readout_samples", 1.6)):
-        step = 1e-4 * point
-        curve = risk_curve(problem, STEP, name, [point - step, point + step])
-        central = np.diff(curve.test_error)[0] / (2 * step)
-        assert getattr(slopes, name) == pytest.approx(central, rel=1e-5)
+def test_no_step_is_random_features() -> None:
+    found = predict(SINE, TANH.replace(step_size="1e-8*d^-0.5")).metrics
+    assert found["test_error"] == pytest.approx(found["random_features_error"], rel=1e-8)
+    flat = predict(SINE, TANH.replace(step_size=1e-12)).metrics
+    assert flat["test_error"] == pytest.approx(flat["random_features_error"], rel=1e-8)
 
 
-def test_the_best_step_and_ridge_are_a_minimum() -> None:
-    problem = Problem.of("sin(h1)")
-    best = best_sizes(problem, STEP)
-    assert best.gain_over_random_features > 0
-    for name, value in (("step_size", best.step_size), ("ridge", best.ridge)):
-        at_best = STEP.replace(step_size=best.step_size, ridge=best.ridge)
-        around = risk_curve(problem, at_best, name, [0.8 * value, value, 1.25 * value])
-        assert np.argmin(around.test_error) == 1
+def test_large_batch_and_width_reach_the_functional_span() -> None:
+    found = predict(
+        SINE,
+        TANH.replace(
+            samples="1e9*d", width="1e4*d", readout_samples="1e7*d", step_size=4, ridge=1e-3
+        ),
+    ).metrics
+    assert found["alignment"] == pytest.approx(1.0, abs=1e-8)
+    assert found["test_error"] == pytest.approx(found["bound_lower"], rel=0.01)
+
+
+def test_rows_put_back_on_the_sphere() -> None:
+    found = predict(SINE, TANH.replace(normalise=True)).metrics
+    spike, bulk = found["spike_strength"], found["bulk_variance"]
+    assert spike**2 + bulk == pytest.approx(1.0)
+    plain = predict(SINE, TANH).metrics
+    assert spike / math.sqrt(bulk) == pytest.approx(
+        plain["spike_strength"] / math.sqrt(plain["bulk_variance"])
+    )
+
+
+def test_a_network_with_mean_output_subtracts_it() -> None:
+    """With readout ones and relu the start is the constant mu_0, not 0: square loss removes it."""
+    relu = TANH.replace(activation="relu", step_size=1)
+    square = predict(SINE, relu).metrics["bulk_variance"]
+    correlation = predict(SINE, relu.replace(loss="correlation")).metrics["bulk_variance"]
+    mean = 1 / math.sqrt(2 * math.pi)
+    power = (1 - math.exp(-2)) / 2
+    assert correlation == pytest.approx(1 + power / 20 / 4)
+    assert square == pytest.approx((1 - mean**2) ** 2 + (power + mean**2) / 20 / 4)
+
+
+def test_notes_say_what_matters() -> None:
+    assert any(
+        "approximate" in note for note in predict(SINE, TANH.replace(activation="relu")).notes
+    )
+    assert not any("approximate" in note for note in predict(SINE, TANH).notes)
+    several = predict(Problem.of("h1 + 2*h2 + h1*h2"), TANH).notes
+    assert any("one direction" in note and "0.447, 0.894" in note for note in several)
+    even = predict(Problem.of("He2(h1)"), TANH)
+    assert any("no linear part" in note for note in even.notes)
+    assert even.metrics["alignment"] == 0.0
+    assert "version C" in predict(SINE, TANH.replace(dim=200)).notes[0]
+
+
+def test_several_directions_against_independent_noise() -> None:
+    """A nonlinear function of another direction enlarges E[y^2] and the unfitted energy."""
+    several = predict(Problem.of("sin(h1) + He3(h2)/3"), TANH).metrics
+    noisy = predict(Problem.of("sin(h1)", noise=6 / 9), TANH).metrics
+    assert several["test_error"] == pytest.approx(noisy["test_error_noisy"], rel=1e-9)
+    assert several["alignment"] == pytest.approx(noisy["alignment"], rel=1e-12)
+
+
+def test_gaussian_start_adds_the_spread_of_norms() -> None:
+    relu = TANH.replace(activation="relu", dim=200)
+    sphere, gaussian = (
+        predict(SINE, relu.replace(start=start)).metrics["test_error"]
+        for start in ("sphere", "gaussian")
+    )
+    assert sphere != gaussian
+    assert gaussian == pytest.approx(sphere, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"steps": 2}, "steps = 2"),
+        ({"ridge": None}, "ridge and readout_samples"),
+        ({"readout_samples": None}, "ridge and readout_samples"),
+        ({"readout_samples": "same"}, "fresh samples"),
+        ({"biases": "normal"}, "biases = normal"),
+        ({"detrend": True}, "detrend"),
+        ({"readout": "symmetric-sign"}, "symmetric-sign"),
+        ({"step_size": "d^-0.25"}, "give --dim"),
+        ({"dim": 5}, "too small"),
+        ({"ridge": 0, "readout_samples": "0.5d"}, "ridge = 0"),
+    ],
+)
+def test_refusals(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(NoTheory, match=message):
+        predict(SINE, TANH.replace(**changes))
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(NoTheory, match="inputs"):
+        predict(Problem.of("sin(h1)", inputs=Sphere()), TANH)
+    with pytest.raises(SettingsError, match="width"):
+        predict(SINE, TANH.replace(width=50))
+    assert np.isfinite(predict(SINE, TANH.replace(ridge=0)).metrics["test_error"])

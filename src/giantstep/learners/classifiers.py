@@ -58,13 +58,12 @@ def susceptibility(
     The hinge has no curvature but holds the samples on its margin fast, so there
     :math:`H^{-1} = (1 - P)/\lambda` with P the projection on their features.
     """
-    centred = fresh - fresh.mean(axis=0)
+    covariance = np.cov(fresh, rowvar=False, bias=True)
     if loss == "logistic":
         force = 1 / (1 + np.exp(margins))
         hessian = (features * (force * (1 - force))[:, None]).T @ features
         hessian[np.diag_indices_from(hessian)] += ridge
-        return float(np.mean(np.sum(centred * np.linalg.solve(hessian, centred.T).T, axis=1)))
+        return float(np.trace(np.linalg.solve(hessian, covariance)))
     held = features[np.abs(margins - 1) < ON_MARGIN]
     basis, _ = np.linalg.qr(held.T)
-    free = np.mean(np.sum(centred**2, axis=1)) - np.mean(np.sum((centred @ basis) ** 2, axis=1))
-    return float(free / ridge)
+    return float(np.trace(covariance) - np.sum(basis * (covariance @ basis))) / ridge

@@ -23,6 +23,8 @@ MOST_TERMS = 400
 NORMS = 12
 #: Degree of the series along directions with which all neurons have small cosines.
 SMALL_DEGREE = 6
+#: Cosines below this count as small: what is cut off is of their seventh power.
+SMALL_COSINE = 0.5
 #: Nodes a panel and length of the panels: for one direction, for the first of several, for others.
 FINE, MIDDLE, COARSE = (24, 0.5), (24, 1.0), (12, 3.0)
 #: Gauss-Hermite nodes for each noise inside the label.
@@ -92,8 +94,7 @@ def feature_label_moments(
         )
     norms = np.linalg.norm(weights, axis=1)
     cosines = weights @ directions.T / norms[:, None]
-    frame = np.linalg.svd(cosines, full_matrices=True)[2] if cosines.shape[1] > 1 else np.eye(1)
-    frame = _snapped(frame)
+    frame = _frame(cosines)
     cosines = cosines @ frame.T
     series, _ = _scaled_hermite(sigma, norms, np.max(np.abs(cosines[:, 0])), SMALL_DEGREE)
     rows = tuple(tuple(float(x) for x in row) for row in frame)
@@ -111,10 +112,12 @@ def feature_label_moments(
     return result
 
 
-def _snapped(frame: np.ndarray) -> np.ndarray:
-    """Axes instead of a frame that is one up to rounding, so that kinks stay along the axes."""
-    rounded = np.round(frame)
-    return rounded if np.allclose(frame, rounded, atol=1e-9) else frame
+def _frame(cosines: np.ndarray) -> np.ndarray:
+    """Orthonormal rows, the first one close to most neurons: target axes where these will do."""
+    order = np.argsort(-np.sum(cosines**2, axis=0), kind="stable")
+    if np.max(np.abs(cosines[:, order[1:]]), initial=0.0) < SMALL_COSINE:
+        return np.eye(len(order))[order]
+    return np.linalg.svd(cosines)[2]
 
 
 def _scaled_hermite(
@@ -164,12 +167,7 @@ def _label_series(
     frame = np.array(rows)
     rank = len(frame)
     aligned = np.allclose(np.abs(frame).sum(axis=1), 1.0)
-    kinks = [
-        [float(row[axis]) * kink for axis in np.flatnonzero(row) for kink in target.kinks[axis]]
-        if aligned
-        else []
-        for row in frame
-    ]
+    kinks = [target.kinks[int(np.argmax(row))] if aligned else () for row in frame]
     axes = [split_gaussian(kinks[0], *_rule(FINE if rank == 1 else MIDDLE))]
     axes += [split_gaussian(k, *_rule(COARSE)) for k in kinks[1:]]
     grid = np.stack(np.meshgrid(*[nodes for nodes, _ in axes], indexing="ij"), axis=-1)

@@ -52,7 +52,9 @@ class Optimum(NamedTuple):
 
 
 @in_float64
-def risk_curve(problem: Problem, settings: GiantStep, name: str, values: Sequence[float]) -> Curve:
+def risk_curve(
+    problem: Problem, settings: GiantStep, name: str, values: Sequence[float] | np.ndarray
+) -> Curve:
     r"""The risk along one of the sizes, by one compiled program.
 
     .. math:: t \mapsto R(\text{name} = t)

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float, ScalarLike
 from scipy.special import gammaln
 
+from giantstep.numerics.elimination import dominant_solve, inverse_form
 from giantstep.numerics.fixed_point import FixedPoint, fixed_point
 
 #: Degrees of harmonics across the spike that are resolved; higher ones act as ridge.
@@ -92,17 +92,16 @@ def spiked_kernel_risk(
     n, d, lam = (jnp.asarray(x, float) for x in (samples, dim, ridge))
     tau = (1 + jnp.asarray(spike, float)) / d
     factors, multiplicities = _factors(series, d, tau, nodes)
-    prior = sum(jnp.sum(factor**2, axis=1) for factor in factors)
     diagonal = jnp.polyval(series[::-1], tau * nodes**2 + 1 - 1 / d)
-    densities = [n / multiplicity for multiplicity in multiplicities]
-    theta = (lam + diagonal - prior, weights, factors, densities)
+    floor = lam + diagonal - jnp.sum(factors**2, axis=(0, 2))
+    theta = (floor, weights, factors, n / multiplicities)
     c, found = _effective_ridge(theta, lam + diagonal)
 
     posteriors = _posteriors(c, theta)
     mean_fit = n * posteriors[0] @ (weights * target / c)
     misfit = (target - mean_fit) ** 2
     transfer = _transfer(c, posteriors, theta)
-    spread = jnp.linalg.solve(jnp.eye(len(nodes)) - transfer, transfer @ (misfit + noise))
+    spread = dominant_solve(jnp.eye(len(nodes)) - transfer, transfer @ (misfit + noise))
     residual = misfit + spread + noise
     return SpikedRisk(
         weights @ (misfit + spread),
@@ -124,40 +123,35 @@ def _effective_ridge(theta: tuple[Any, ...], start: Any) -> tuple[Any, FixedPoin
     found = fixed_point(lambda c: _image(c, frozen), lax.stop_gradient(start), tolerance=1e-12)
     root = found.value
     jacobian = jnp.eye(len(root)) - _transfer(root, _posteriors(root, frozen), frozen)
-    return root + jnp.linalg.solve(jacobian, _image(root, theta) - root), found
+    return root + dominant_solve(jacobian, _image(root, theta) - root), found
 
 
 def _image(c: Any, theta: tuple[Any, ...]) -> Any:
-    return theta[0] + sum(jnp.diag(posterior) for posterior in _posteriors(c, theta))
+    """T(h) + sum_l G_l(h, h)."""
+    return theta[0] + jnp.einsum("laa->a", _posteriors(c, theta))
 
 
-def _posteriors(c: Any, theta: tuple[Any, ...]) -> list[Any]:
+def _posteriors(c: Any, theta: tuple[Any, ...]) -> Any:
     """G_l = (K_l^-1 + diag(n k / (N_l c)))^-1 for every degree l across the spike.
 
-    One by one: a batch of triangular solves can hang in XLA's thread pool on a CPU.
+    With K = L L^T it is L (1 + L^T diag L)^-1 L^T, whose matrix has eigenvalues above one.
     """
     _, weights, factors, densities = theta
-    pairs = zip(factors, densities, strict=True)
-    return [_posterior(factor, density * weights / c) for factor, density in pairs]
+
+    def posterior(factor: Any, density: Any) -> Any:
+        weighted = (density * weights / c)[:, None] * factor
+        return inverse_form(jnp.eye(factor.shape[1]) + factor.T @ weighted, factor.T)
+
+    return jax.vmap(posterior)(factors, densities)
 
 
-def _transfer(c: Any, posteriors: list[Any], theta: tuple[Any, ...]) -> Any:
+def _transfer(c: Any, posteriors: Any, theta: tuple[Any, ...]) -> Any:
     """A(h, h') = sum_l (n/N_l) G_l(h, h')^2 k(h')/c(h')^2."""
     _, weights, _, densities = theta
-    pairs = zip(densities, posteriors, strict=True)
-    return sum(density * G**2 for density, G in pairs) * (weights / c**2)[None, :]
+    return jnp.einsum("l,lab->ab", densities, posteriors**2) * (weights / c**2)[None, :]
 
 
-def _posterior(factor: Any, precision: Any) -> Any:
-    """(K^-1 + diag(precision))^-1 for K = L L^T, by a matrix whose eigenvalues exceed one."""
-    inner = jnp.eye(factor.shape[1]) + factor.T @ (precision[:, None] * factor)
-    # Monomials range over many orders of magnitude; scaled to a unit diagonal they do not.
-    scale = 1 / jnp.sqrt(jnp.diag(inner))
-    scaled = factor * scale[None, :]
-    return scaled @ cho_solve(cho_factor(inner * scale[:, None] * scale[None, :]), scaled.T)
-
-
-def _factors(series: Any, d: Any, tau: Any, h: Any) -> tuple[list[Any], list[Any]]:
+def _factors(series: Any, d: Any, tau: Any, h: Any) -> tuple[Any, Any]:
     """L_l with K_l = L_l L_l^T, columns the monomials h^j, and N_l, in D = d - 1 dimensions.
 
     The coefficient of (tau h h')^j is N_l sum_q F_m m!/(j! q!) B^(l+q) E_{D+2l}[t^q] divided by
@@ -178,7 +172,7 @@ def _factors(series: Any, d: Any, tau: Any, h: Any) -> tuple[list[Any], list[Any
         strength = multiplicity / rising * jnp.sum(shells, axis=1)
         factors.append(monomials * jnp.sqrt(strength)[None, :])
         multiplicities.append(multiplicity)
-    return factors, multiplicities
+    return jnp.stack(factors), jnp.stack(multiplicities)
 
 
 def _even_moments(D: Any) -> Any:

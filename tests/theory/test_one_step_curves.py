@@ -1,0 +1,115 @@
+"""Curves, derivatives and the best sizes of one giant step: values and speed."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from giantstep.errors import SettingsError
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.one_step import Sizes, one_step, predict
+from giantstep.theory.one_step_curves import _curve, best_sizes, risk_curve, risk_gradient
+
+SINE = Problem.of("sin(h1)", noise=0.05)
+TANH = GiantStep(
+    activation="tanh",
+    readout="ones",
+    samples="20d",
+    step_size=3,
+    width="1d",
+    readout_samples="1.6d",
+    ridge=0.1,
+)
+
+
+def central_differences(problem: Problem, settings: GiantStep) -> Sizes:
+    step, sizes = one_step(problem, settings)
+    sigma = activation(settings.activation)
+
+    def test_error(changed: Sizes) -> float:
+        return float(step.risk(step.prepared(sigma, problem, changed), changed).test)
+
+    slopes = []
+    for name, value in zip(Sizes._fields, sizes, strict=True):
+        h = 1e-3 * value
+        at = [test_error(sizes._replace(**{name: value + k * h})) for k in (-2, -1, 1, 2)]
+        slopes.append((at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h))
+    return Sizes(*slopes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "changes"),
+    [
+        ("sin(h1)", {}),
+        ("relu(h1) + 0.3*h2", {"readout": "-1:0.4,1.5:0.6", "samples": "3d", "dim": 150}),
+    ],
+)
+def test_gradient_against_central_differences(target: str, changes: dict[str, object]) -> None:
+    problem, settings = Problem.of(target, noise=0.05), TANH.replace(**changes)
+    risk, slopes = risk_gradient(problem, settings)
+    assert risk == pytest.approx(predict(problem, settings).metrics["test_error"], rel=1e-10)
+    assert slopes == pytest.approx(central_differences(problem, settings), rel=1e-5)
+
+
+@pytest.mark.slow
+def test_a_curve_is_compiled_once_and_fast() -> None:
+    values = np.linspace(0.2, 3.0, 100)
+    compiled = _curve._cache_size()
+    curve = risk_curve(SINE, TANH, "readout_samples", values)
+    begun = time.process_time()
+    again = risk_curve(SINE, TANH.replace(ridge=0.2, step_size=2.9), "readout_samples", values)
+    seconds = time.process_time() - begun
+    assert _curve._cache_size() == compiled + 1
+    assert seconds < 1.0
+    assert np.all(again.test_error != curve.test_error)
+    for index in (0, 40, 99):
+        point = predict(SINE, TANH.replace(readout_samples=f"{float(values[index])!r}d")).metrics
+        assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-9)
+        assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-9)
+
+
+def test_one_evaluation_is_fast() -> None:
+    step, sizes = one_step(SINE, TANH)
+    sigma = activation("tanh")
+    times = []
+    for _ in range(5):
+        begun = time.process_time()
+        step.risk(step.prepared(sigma, SINE, sizes), sizes)
+        times.append(time.process_time() - begun)
+    assert min(times) < 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dim", [None, 200])
+def test_best_step_and_ridge(dim: int | None) -> None:
+    settings = TANH.replace(dim=dim)
+    predict(SINE, settings)
+    begun = time.process_time()
+    best = best_sizes(SINE, settings)
+    assert time.process_time() - begun < 3.0
+    assert best.at_edge == ()
+    found = predict(SINE, settings.replace(step_size=best.step_size, ridge=best.ridge)).metrics
+    assert best.test_error == pytest.approx(found["test_error"], rel=1e-9)
+    for step, ridge in ((1.05, 1.0), (0.95, 1.0), (1.0, 1.2), (1.0, 0.8), (1.05, 1.2), (0.9, 0.7)):
+        nearby = settings.replace(step_size=step * best.step_size, ridge=ridge * best.ridge)
+        assert predict(SINE, nearby).metrics["test_error"] > best.test_error
+    assert best.gain_over_linear == pytest.approx(found["linear_floor"] - best.test_error)
+    assert best.gain_over_random_features < found["random_features_error"] - best.test_error
+
+
+def test_one_size_alone() -> None:
+    best = best_sizes(SINE, TANH, ("ridge",))
+    assert best.step_size == 3.0
+    assert best.test_error < predict(SINE, TANH).metrics["test_error"]
+
+
+def test_refusals() -> None:
+    with pytest.raises(SettingsError, match="optimise"):
+        best_sizes(SINE, TANH, ("width",))
+    with pytest.raises(SettingsError, match="name"):
+        risk_curve(SINE, TANH, "samples", [1.0])

@@ -1,0 +1,72 @@
+"""Predicted spectra for settings: regimes, and what the settings say."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from giantstep.errors import NoTheory
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.one_step_spectra import predict_feature_spectrum, predict_weight_spectrum
+
+RELU = Problem.of("relu(h1)")
+STEP = GiantStep(activation="tanh", readout="normal", samples="2d", width="1.5d", step_size=1)
+
+
+def test_small_steps_without_a_dimension() -> None:
+    """sqrt(p) step = 4 is step = 4/sqrt(1.5) d^-1/2."""
+    spectrum = predict_weight_spectrum(RELU, STEP.replace(step_size=f"{4 / math.sqrt(1.5)}*d^-0.5"))
+    assert spectrum.outliers == pytest.approx((2.4385,), rel=1e-4)
+    assert spectrum.overlaps["left"] == pytest.approx((0.5465,), abs=1e-4)
+    assert spectrum.overlaps["target"] == pytest.approx((0.3080,), abs=1e-4)
+    assert spectrum.bulk_edges == pytest.approx((math.sqrt(1.5) - 1, math.sqrt(1.5) + 1))
+    below = predict_weight_spectrum(RELU, STEP.replace(step_size=f"{2.5 / math.sqrt(1.5)}*d^-0.5"))
+    assert below.outliers == ()
+    assert below.overlaps["right"] == ()
+
+
+def test_critical_step() -> None:
+    settings = STEP.replace(dim=1000)
+    critical = predict_weight_spectrum(RELU, settings).details["critical_step_size"]
+    for factor, count in ((0.99, 0), (1.05, 1)):
+        spectrum = predict_weight_spectrum(RELU, settings.replace(step_size=factor * critical))
+        assert len(spectrum.outliers) == count
+
+
+def test_giant_steps_have_an_infinite_outlier_in_the_limit() -> None:
+    spectrum = predict_weight_spectrum(RELU, STEP)
+    assert spectrum.outliers == (math.inf,)
+    assert spectrum.overlaps["right"] == (1.0,)
+    finite = predict_weight_spectrum(RELU, STEP.replace(dim=10_000))
+    assert finite.outliers[0] == pytest.approx(finite.details["strength"], rel=0.01)
+    # Every row gains variance: the bulk is wider than before the step.
+    assert finite.bulk_edges[1] > 1 + math.sqrt(1.5)
+
+
+def test_features_of_the_model_and_of_a_step() -> None:
+    model = predict_feature_spectrum(RELU, SpikedRandomFeatures(spike="2", dim=600))
+    assert model.outliers == pytest.approx((584.02,), rel=1e-5)
+    assert model.overlaps["blocks"] == pytest.approx((1.0,), abs=1e-3)
+    sine = Problem.of("sin(h1)")
+    step = GiantStep(
+        activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
+        readout_samples="2d", dim=600,
+    )  # fmt: skip
+    found = predict_feature_spectrum(sine, step)
+    same = SpikedRandomFeatures(spike="1.134055509", bulk="1.0189732", dim=600)
+    again = predict_feature_spectrum(sine, same)
+    assert found.outliers == pytest.approx(again.outliers, rel=1e-6)
+    assert found.bulk_edges == pytest.approx(again.bulk_edges, rel=1e-5)
+    np.testing.assert_allclose(found.density, again.density, rtol=1e-3, atol=1e-4)
+    assert predict_feature_spectrum(sine, step.replace(dim=None)).outliers[0] == math.inf
+
+
+def test_refusals() -> None:
+    with pytest.raises(NoTheory, match="symmetric-sign"):
+        predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign"))
+    with pytest.raises(NoTheory, match="step_size"):
+        predict_weight_spectrum(RELU, STEP.replace(step_size="d^-0.25"))
