@@ -201,12 +201,15 @@ def test_given_first_layer_of_relu(target: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("ratio", "step"), [(1.5, 4.0), (0.5, 3.0)])
-def test_weight_spectrum(ratio: float, step: float) -> None:
+@pytest.mark.parametrize(
+    ("ratio", "step", "loss"),
+    [(1.5, 4.0, "correlation"), (0.5, 3.0, "correlation"), (1.0, 4.0, "square")],
+)
+def test_weight_spectrum(ratio: float, step: float, loss: str) -> None:
     problem, dim, draws = Problem.of("relu(h1)"), 300, 12
     settings = GiantStep(
         activation="tanh", readout="sign", samples="2d", width=f"{ratio}d", dim=dim,
-        step_size=step / np.sqrt(ratio * dim), loss="correlation",
+        step_size=step / np.sqrt(ratio * dim), loss=loss,
     )  # fmt: skip
     theory = predict_weight_spectrum(problem, settings)
     runs = [simulate_weight_spectrum(problem, settings, seed) for seed in range(draws)]

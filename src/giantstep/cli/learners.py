@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from giantstep.cli.options import parameter, parameter_of, with_parameters
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
-from giantstep.settings.options import flag
-from giantstep.settings.sizes import Size
 from giantstep.twins.table import TWINS, Twin
 
 VERBS = {
@@ -20,7 +18,6 @@ VERBS = {
     "predict": "Give the exact answer in high dimension, with its status.",
     "compare": "Lay the simulation over the prediction: a table and a picture.",
 }
-_METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
 
 
 def register(app: typer.Typer) -> None:
@@ -61,54 +58,24 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
         _answer(verb, row, settings_class, chosen, given)
 
     parameters = [
-        _parameter("target", str, "target: an expression in h1, h2, ... or a name", ...)
+        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...)
     ] * row.has_target
     parameters += [
-        _parameter("noise", float, "variance of the label noise", 0.0),
-        *[_parameter_of(f) for f in fields],
+        parameter("noise", float, "variance of the label noise", 0.0),
+        *[parameter_of(f) for f in fields],
     ]
     if verb == "predict" and row.optimisable:
         choice = " or ".join(dict.fromkeys([*row.optimisable, ",".join(row.optimisable)]))
-        parameters.append(_parameter("optimise", str, f"find the best {choice}", ""))
+        parameters.append(parameter("optimise", str, f"find the best {choice}", ""))
     if verb != "predict":
         parameters += [
-            _parameter("seeds", int, "number of independent runs", 8),
-            _parameter("seed", int, "seed of the first run", 0),
+            parameter("seeds", int, "number of independent runs", 8),
+            parameter("seed", int, "seed of the first run", 0),
         ]
     if verb == "compare":
-        parameters.append(_parameter("out", Path, "file of the picture", Path("compare.png")))
-    parameters.append(_parameter("json", bool, "print one JSON object", False))
-    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
-    return command
-
-
-def _parameter(name: str, kind: type, help: str, default: Any) -> inspect.Parameter:
-    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind))
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=inspect.Parameter.empty if default is ... else default,
-        annotation=Annotated[kind, option],
-    )
-
-
-def _parameter_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    rule, name = field.metadata, flag(field.name)
-    help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
-    if rule["kind"] is bool:
-        option, kind, default = typer.Option(name, help=help), bool, field.default
-    else:
-        # Numbers stay text here: the settings class reads them, ranges included.
-        shown = "" if field.default is None else f"  [default: {field.default}]"
-        option = typer.Option(name, help=help + shown, metavar=_METAVAR[rule["kind"]])
-        kind, default = str | None, None  # type: ignore[assignment]
-    return inspect.Parameter(
-        field.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default,
-        annotation=Annotated[kind, option],
-    )
+        parameters.append(parameter("out", Path, "file of the picture", Path("compare.png")))
+    parameters.append(parameter("json", bool, "print one JSON object", False))
+    return with_parameters(command, parameters)
 
 
 def _answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from giantstep.cli import catalogue, demo, explain, figure, learners, study
+from giantstep.cli import catalogue, demo, explain, figure, learners, spectrum, study
 
 app = typer.Typer(
     name="giantstep",
@@ -21,6 +21,7 @@ app = typer.Typer(
 
 explain.register(app)
 learners.register(app)
+spectrum.register(app)
 study.register(app)
 figure.register(app)
 catalogue.register(app)

@@ -42,7 +42,7 @@ def register(app: typer.Typer) -> None:
 @reported
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or a study the store knows.")],
-    engine: Annotated[str, typer.Option(help="Where to compute: local, dask or inline (this process).")] = "local",
+    engine: Annotated[str, typer.Option(help="Where to compute: local, dask or inline.")] = "local",
     workers: Annotated[
         int | None, typer.Option(help="Worker processes; one for each core unless told.")
     ] = None,

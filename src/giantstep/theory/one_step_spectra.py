@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import activation
+from giantstep.networks.activations import Activation, activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
@@ -24,6 +24,7 @@ from giantstep.theory.weight_spectrum import (
     RowLaw,
     bulk_edges,
     critical_step,
+    residual_strength,
     singular_value_density,
     weight_outlier,
 )
@@ -83,6 +84,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     if settings.dim is not None:
         load *= step.dim
     strength = math.sqrt(load) if small or settings.dim is not None else math.inf
+    if settings.dim is not None and settings.loss == "square" and not settings.normalise:
+        strength = _with_residual(step, sizes, activation(settings.activation))
     bulks = np.ones_like(blocks.bulks) if small else blocks.bulks
     rows = RowLaw(bulks, step.fractions, step.readout**2)
     outlier = weight_outlier(strength, sizes.width, rows)
@@ -158,6 +161,22 @@ def predict_feature_spectrum(
             "Moniri et al. 2023, arXiv:2310.07891",
             "Dandi et al. 2024, arXiv:2410.18938",
         ),
+    )
+
+
+def _with_residual(step: OneStep, sizes: Sizes, sigma: Activation) -> float:
+    """The strength when the output at the start, of order p^-1/2, is subtracted from the labels."""
+    size = math.sqrt(float(step.fractions @ step.readout**2))
+    width = sizes.width * step.dim
+    signal = step.signal
+    return residual_strength(
+        step=sizes.step_size * size * math.sqrt(width),
+        mu_1=signal.mu_1,
+        second_moment=sigma.second_moment - float(sigma.hermite(0)[0]) ** 2,
+        linear=signal.linear,
+        power=signal.power,
+        samples=sizes.samples,
+        output=size / math.sqrt(width),
     )
 
 

@@ -135,20 +135,25 @@ def critical_step(gradient: float, mu_1: float, ratio: float, readout: float = 1
 
 
 def residual_strength(
-    step: float, mu_1: float, second_moment: float, linear: float, power: float, samples: float
+    step: float,
+    mu_1: float,
+    second_moment: float,
+    linear: float,
+    power: float,
+    samples: float,
+    output: float = 1.0,
 ) -> float:
     r"""Strength theta of the spike when the step follows y - f and not y alone.
 
-    For a network :math:`f = p^{-1/2}\sum_j a_j\sigma`, :math:`|a|^2 = p`, whose output at the
-    start is of order one,
+    For a network :math:`f = \omega p^{-1/2}\sum_j a_j\sigma`, :math:`|a|^2 = p`,
 
     .. math::
-        1 + \theta^2 = (1-\eta\mu_1^2)^2
-            + \eta^2\mu_1^2\Big[\mu_1^{*2} + \frac{d}{n_0}(E[y^2] + E[\sigma^2])\Big].
+        1 + \theta^2 = (1-\omega\eta\mu_1^2)^2
+            + \eta^2\mu_1^2\Big[\mu_1^{*2} + \frac{d}{n_0}(E[y^2] + \omega^2 E[\sigma^2])\Big].
 
-    Symbols: eta ``step``, E[sigma^2] ``second_moment``, mu_1^* ``linear``, E[y^2] ``power``,
-    n_0/d ``samples``. Our own network, with 1/p, starts from an output of order p^-1/2 and does
-    not need this.
+    Symbols: eta ``step`` times sqrt(p), E[sigma^2] ``second_moment``, mu_1^* ``linear``, E[y^2]
+    ``power``, n_0/d ``samples``, omega ``output``: 1 for networks whose output at the start is of
+    order one, p^-1/2 for ours, where the correction vanishes slowly.
 
     Assumes: small steps; the row of W along a is the only one that changes.
     Status: heuristic, checked by simulation to one per cent.
@@ -157,9 +162,9 @@ def residual_strength(
     >>> round(residual_strength(4.0, 0.605706, 0.394294, 0.5, 0.5, 2.0) ** 2 + 1, 3)
     4.311
     """
-    kept = (1 - step * mu_1**2) ** 2
-    noise = (power + second_moment) / samples
-    return math.sqrt(kept + (step * mu_1) ** 2 * (linear**2 + noise) - 1)
+    kept = (1 - output * step * mu_1**2) ** 2
+    noise = (power + output**2 * second_moment) / samples
+    return math.sqrt(max(kept + (step * mu_1) ** 2 * (linear**2 + noise) - 1, 0.0))
 
 
 def singular_value_density(

@@ -1,0 +1,55 @@
+"""Options of commands that are made from a settings class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from giantstep.settings.options import flag
+from giantstep.settings.sizes import Size
+
+_METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
+
+
+def parameter(name: str, kind: type, help: str, default: Any) -> inspect.Parameter:
+    """An option of a command; without a default (``...``) it must be given."""
+    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind))
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def parameter_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
+    """The option that sets a field of a settings class."""
+    rule, name = field.metadata, flag(field.name)
+    help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
+    if rule["kind"] is bool:
+        option, kind, default = typer.Option(name, help=help), bool, field.default
+    else:
+        # Numbers stay text here: the settings class reads them, ranges included.
+        shown = "" if field.default is None else f"  [default: {field.default}]"
+        option = typer.Option(name, help=help + shown, metavar=_METAVAR[rule["kind"]])
+        kind, default = str | None, None  # type: ignore[assignment]
+    return inspect.Parameter(
+        field.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=default,
+        annotation=Annotated[kind, option],
+    )
+
+
+def with_parameters(
+    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+) -> Callable[..., None]:
+    """Give a function of keywords the signature that typer reads."""
+    command.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command

@@ -1,0 +1,123 @@
+"""`giantstep spectrum`: the spectrum of the weights or of the features after one giant step."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from giantstep.cli.options import parameter, parameter_of, with_parameters
+from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.options import Settings
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+
+_STEP = "--target 'sin(h1)' --activation tanh --readout sign --samples 4d --width 1d --dim 500"
+#: Name of the sub-command: which spectrum, of which settings, what it says, an example.
+COMMANDS: dict[str, tuple[str, type[Settings], str, str]] = {
+    "weights": (
+        *("weights", GiantStep),
+        "Singular values of the first layer W after one giant step: bulk, outlier, overlaps.",
+        f"{_STEP} --step-size 0.3",
+    ),
+    "features": (
+        *("features", GiantStep),
+        "Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T), on fresh samples after one giant step.",
+        f"{_STEP} --step-size 2 --readout-samples 2d",
+    ),
+    "spiked-features": (
+        *("features", SpikedRandomFeatures),
+        "Eigenvalues of Phi^T Phi / d for features whose spike and bulk are given.",
+        "--target 'sin(h1)' --activation tanh --spike '-1.5:0.5,3:0.5' --readout-samples 2d "
+        "--width 1d --dim 400",
+    ),
+}
+#: Settings that the spectrum after one step does not depend on.
+_IRRELEVANT = ("steps", "ridge", "method", "dtype", "normalise", "test_samples")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group of commands."""
+    summary = "Spectrum after one giant step: simulated values over predicted bulk and outliers."
+    group = typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode=None)
+    for name, (_, _, words, example) in COMMANDS.items():
+        epilog = f"Example: giantstep spectrum {name} {example}"
+        group.command(name, help=words, epilog=epilog)(_command(name))
+    app.add_typer(group, name="spectrum")
+
+
+def _command(name: str) -> Callable[..., None]:
+    kind, settings_class, *_ = COMMANDS[name]
+    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
+    fields = [f for f in fields if f.name not in _IRRELEVANT]
+    if kind == "weights":
+        fields = [f for f in fields if f.name != "readout_samples"]
+
+    @reported
+    def command(**given: Any) -> None:
+        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
+        _answer(kind, settings_class(**chosen), given)
+
+    parameters = [
+        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...),
+        parameter("noise", float, "variance of the label noise", 0.0),
+        *[parameter_of(f) for f in fields],
+        parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
+        parameter("seed", int, "seed of the first", 0),
+        parameter("out", Path, "file of the picture", Path("spectrum.png")),
+        parameter("json", bool, "print one JSON object", False),
+    ]
+    return with_parameters(command, parameters)
+
+
+def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
+    from giantstep.problem import Problem
+
+    problem = Problem.of(given["target"], noise=given["noise"])
+    use_compilation_cache()
+    from giantstep.figures.spectrum import draw_spectrum
+    from giantstep.twins.spectra import compare_spectra
+
+    with progress_bar(f"spectrum {kind}") as progress:
+        found = compare_spectra(
+            kind, problem, settings, seeds=given["seeds"], seed=given["seed"], progress=progress
+        )
+    if settings.dim is None:
+        note("no --dim: predicted alone, nothing simulated")
+    draw_spectrum(found, given["out"])
+    if given["json"]:
+        print_json(found.to_json())
+        return
+    _show(found.to_json())
+    note(f"wrote {given['out']}")
+
+
+def _show(found: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    low, high = found["bulk_edges"]
+    table = Table("", "predicted", "simulated", "standard error", title=f"{found['spectrum']}")
+    table.add_row("bulk", f"{low:.5g} to {high:.5g}", "", "")
+    rows = {"outlier": found["outliers"]}
+    rows |= {f"overlap, {name}": values for name, values in found["overlaps"].items()}
+    for name, values in rows.items():
+        columns = [values["predicted"], values["simulated"], values["simulated_sem"]]
+        for index in range(max(map(len, columns))):
+            texts = [_text(column, index) for column in columns]
+            table.add_row(f"{name} {index + 1}", *texts)
+    console = Console(highlight=False)
+    console.print(table)
+    for name, value in found["details"].items():
+        console.print(f"{name.replace('_', ' ')}: {_text([value], 0)}", markup=False)
+    for remark in found["notes"]:
+        console.print(f"note: {remark}", markup=False, soft_wrap=True)
+
+
+def _text(column: list[Any], index: int) -> str:
+    if index >= len(column) or column[index] is None:
+        return "-"
+    return column[index] if isinstance(column[index], str) else f"{column[index]:.5g}"

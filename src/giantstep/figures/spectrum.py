@@ -1,0 +1,103 @@
+"""A spectrum: the predicted bulk over simulated values, without bins too, and the outliers."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
+from giantstep.twins.spectra import SpectrumComparison
+
+_NAMES = {"weights": "singular value of W", "features": r"eigenvalue of $\Phi^T\Phi/d$"}
+#: From this ratio of its edges on, a bulk is drawn on a logarithmic axis.
+WIDE = 30
+_SHOWN = (
+    "target",
+    "activation",
+    "dim",
+    "samples",
+    "readout_samples",
+    "width",
+    "step_size",
+    "spike",
+)
+
+
+def draw_spectrum(comparison: SpectrumComparison, path: Path) -> Path:
+    """Three panels: density, cumulative share, and the values beyond the bulk."""
+    with house_style():
+        figure, panels = new_figure(9.0, 3.3, ncols=3, width_ratios=(3, 3, 2))
+        draw_density(panels[0], comparison)
+        _draw_cumulative(panels[1], comparison)
+        _draw_outliers(panels[2], comparison)
+        settings = comparison.settings
+        shown = [
+            f"{name.replace('_', ' ')} {settings[name]}"
+            for name in _SHOWN
+            if settings.get(name) is not None
+        ]
+        title = f"{comparison.kind} after one step: {', '.join(shown)}"
+        figure.suptitle("\n".join(textwrap.wrap(title, 130)), fontsize=8)
+        return save(figure, path)
+
+
+def draw_density(panel: Any, comparison: SpectrumComparison, bins: int = 40) -> None:
+    """The predicted density over a histogram of all runs; per decade where it spans decades."""
+    prediction, (low, high) = comparison.prediction, comparison.prediction.bulk_edges
+    wide = 0 < low < high / WIDE
+    edges = np.linspace(0, 1.05 * high, bins + 1)
+    if wide:
+        edges = np.geomspace(low / 1.3, 1.1 * high, bins + 1)
+        panel.set_xscale("log")
+    unit = np.log(10) * prediction.x if wide else 1.0
+    if comparison.runs:
+        values = np.concatenate([run.values for run in comparison.runs])
+        counts, _ = np.histogram(values, edges)
+        share = (1 - prediction.mass_at_zero) / np.sum(values > 1e-9)
+        heights = counts * share / np.diff(np.log10(edges) if wide else edges)
+        panel.stairs(heights, edges, fill=True, color=GREY, alpha=0.3, label="simulation")
+    panel.plot(prediction.x, prediction.density * unit, color=COLOURS[0], label="theory")
+    panel.set_xlabel(_NAMES[comparison.kind])
+    panel.set_ylabel("density per decade" if wide else "density")
+    panel.set_ylim(0, None)
+    panel.legend(loc="upper left" if wide else "upper right")
+
+
+def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
+    curves = comparison.cumulative()
+    panel.plot(curves["x"], curves["predicted"], color=COLOURS[0], label="theory")
+    if comparison.runs:
+        some = slice(None, None, 12)
+        panel.plot(
+            *(curves["x"][some], curves["simulated"].mean(axis=0)[some], "o"),
+            **{"color": COLOURS[1], "markersize": 3.5, "label": "simulation"},
+        )
+    panel.set_xlabel(_NAMES[comparison.kind])
+    panel.set_ylabel("share of values below")
+    panel.legend(loc="lower right")
+
+
+def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
+    """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
+    edge = comparison.prediction.bulk_edges[1]
+    predicted = np.array([v for v in comparison.prediction.outliers if np.isfinite(v)])
+    panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
+    ranks = np.arange(1, len(predicted) + 1)
+    panel.hlines(predicted, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
+    if comparison.runs:
+        leading = comparison.leading
+        error = leading.std(axis=0, ddof=1) / np.sqrt(len(leading)) if len(leading) > 1 else None
+        ranks = np.arange(1, leading.shape[1] + 1)
+        panel.errorbar(
+            *(ranks, leading.mean(axis=0), error),
+            **{"fmt": "o", "color": COLOURS[1], "capsize": 2, "label": "simulation"},
+        )
+        panel.set_xticks(ranks)
+    if len(predicted) and predicted.max() > 10 * edge:
+        panel.set_yscale("log")
+    panel.set_xlabel("rank")
+    panel.set_ylabel("largest values")
+    panel.legend(loc="upper right")

@@ -1,0 +1,85 @@
+"""`giantstep spectrum`: its JSON, its picture, its refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from giantstep.cli.main import app
+
+STEP = (
+    *("--target", "sin(h1)", "--activation", "tanh", "--readout", "sign", "--samples", "4d"),
+    *("--width", "1d"),
+)
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["spectrum", *arguments])
+
+
+def answer(tmp_path: Path, *arguments: str) -> dict[str, object]:
+    picture = tmp_path / "spectrum.png"
+    result = call(*arguments, "--out", str(picture), "--json")
+    assert result.exit_code == 0, result.stderr
+    assert picture.stat().st_size > 10_000
+    return json.loads(result.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("weights", ("--step-size", "0.5", "--dim", "200")),
+        ("features", ("--step-size", "2", "--readout-samples", "2d", "--dim", "200")),
+    ],
+)
+def test_outliers_lie_where_they_should(name: str, more: tuple[str, ...], tmp_path: Path) -> None:
+    found = answer(tmp_path, name, *STEP, *more)
+    low, high = found["bulk_edges"]
+    assert 0 <= low < high
+    predicted, simulated = found["outliers"]["predicted"], found["outliers"]["simulated"]
+    assert len(simulated) == len(predicted) == 1
+    assert simulated[0] == pytest.approx(predicted[0], rel=0.06)
+    for overlap in found["overlaps"].values():
+        assert overlap["simulated"][0] == pytest.approx(overlap["predicted"][0], abs=0.06)
+    curves = found["cumulative"]
+    gaps = [abs(a - b) for a, b in zip(curves["predicted"], curves["simulated"], strict=True)]
+    assert max(gaps) < 0.02
+
+
+def test_without_a_dimension_it_predicts_alone(tmp_path: Path) -> None:
+    found = answer(tmp_path, "weights", *STEP, "--step-size", "4*d^-0.5")
+    assert found["outliers"]["simulated"] == []
+    assert found["outliers"]["predicted"][0] > found["bulk_edges"][1]
+
+
+def test_given_spikes(tmp_path: Path) -> None:
+    found = answer(
+        tmp_path,
+        *("spiked-features", "--target", "sin(h1)", "--activation", "tanh", "--dim", "300"),
+        *("--spike=-1.5:0.5,3:0.5", "--readout-samples", "2d", "--width", "1d", "--seeds", "1"),
+    )
+    assert len(found["outliers"]["predicted"]) == 2
+    assert found["outliers"]["simulated"][0] == pytest.approx(
+        found["outliers"]["predicted"][0], rel=0.2
+    )
+    assert found["outliers"]["simulated_sem"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("weights", "--target", "sin(h1)", "--readout", "symmetric-sign"), "symmetric-sign"),
+        (("weights", *STEP, "--step-size", "1", "--dim", "0"), "dim"),
+        (("weights", *STEP, "--step-size", "1", "--seeds", "-1"), "seeds"),
+        (("features", *STEP, "--step-size", "1", "--dim", "100"), "readout_samples"),
+    ],
+)
+def test_one_clear_line(arguments: tuple[str, ...], words: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
