@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import t as student
 from spiked_rows import ROWS
 
+from giantstep.learners.giant_step import simulate as simulate_step
 from giantstep.learners.population_risk import population_risk
 from giantstep.learners.readout import RidgePath
 from giantstep.learners.spectra import (
@@ -21,6 +22,7 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.finite_size import Blocks
 from giantstep.theory.one_step import one_step
+from giantstep.theory.one_step import predict as predict_step
 from giantstep.theory.one_step_risk import Prepared, spiked_risk
 from giantstep.theory.one_step_spectra import predict_feature_spectrum, predict_weight_spectrum
 from giantstep.theory.semi_analytic import semi_analytic_risk
@@ -167,6 +169,64 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
     assert error < 0.01
     # The rows of a real step are not quite isotropic, which is worth 2 % here.
     assert abs(np.mean(ratios) - 1) < 0.02 + ERRORS * error
+
+
+@pytest.mark.slow
+def test_a_step_stretches_neurons_along_what_they_learn() -> None:
+    """Actual layers against the same with all lengths made equal: the share of the stretch."""
+    problem, dim, draws = Problem.of("sin(h1)"), 200, 10
+    settings = GiantStep(
+        activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
+        readout_samples="3d", ridge=0.1, dim=dim,
+    )  # fmt: skip
+    step, sizes = one_step(problem, settings)
+    prepared = step.prepared(activation("tanh"), problem, sizes)
+    tilted, isotropic = (
+        float(step._replace(tilted=tilted).risk(prepared, sizes).test) for tilted in (True, False)
+    )
+    ratios = []
+    for seed in range(draws):
+        layer = stepped_layer(problem, settings, seed)
+        along = np.outer(layer.weights @ layer.learned, layer.learned)
+        across = layer.weights - along
+        lengths = np.linalg.norm(across, axis=1, keepdims=True)
+        equal = along + across * np.sqrt(np.mean(lengths**2)) / lengths
+        risks = [
+            semi_analytic_risk(
+                problem, activation("tanh"), weights, layer.learned, np.eye(1, dim),
+                samples=3.0 * dim, ridge=0.1,
+            ).test
+            for weights in (layer.weights, equal)
+        ]  # fmt: skip
+        ratios.append(risks[0] / risks[1])
+    mean, error = np.mean(ratios), np.std(ratios, ddof=1) / np.sqrt(draws)
+    assert 1 - mean > 5 * error
+    assert abs(mean - tilted / isotropic) < ERRORS * error + 0.005
+
+
+#: Test errors that a public notebook prints for three seeds at d = p = 2000, by n/d.
+PUBLISHED = {
+    "0.2d": (0.299, 0.290, 0.294),
+    "1.133d": (0.267, 0.289, 0.275),
+    "2.067d": (0.169, 0.175, 0.172),
+    "3d": (0.143, 0.142, 0.149),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("samples", PUBLISHED)
+def test_published_simulations_of_tanh_and_tanh(samples: str) -> None:
+    settings = GiantStep(
+        activation="tanh", readout="ones", samples="0.5d", step_size=1, ridge=0.01, width="1d",
+        readout_samples=samples, dim=1000, method="direct",
+    )  # fmt: skip
+    problem = Problem.of("tanh(h1)")
+    run = simulate_step(problem, settings, seeds=3)
+    mean, error = run.mean("test_error")[1], run.sem("test_error")[1]
+    theirs = np.mean(PUBLISHED[samples])
+    their_error = np.std(PUBLISHED[samples], ddof=1) / np.sqrt(3)
+    assert abs(mean - theirs) < 2 * np.hypot(error, their_error)
+    assert abs(theirs / predict_step(problem, settings).metrics["test_error"] - 1) < 0.06
 
 
 @pytest.mark.slow

@@ -174,3 +174,16 @@ def test_other_refusals() -> None:
     with pytest.raises(SettingsError, match="width"):
         predict(SINE, TANH.replace(width=50))
     assert np.isfinite(predict(SINE, TANH.replace(ridge=0)).metrics["test_error"])
+
+
+def test_lengths_that_follow_directions() -> None:
+    """The stretch by mu_3 lowers this risk by 3 %: said in the limit, included at finite d."""
+    settings = TANH.replace(readout_samples="3d")
+    limit = predict(SINE, settings)
+    (remark,) = [note for note in limit.notes if "mu_3" in note]
+    told = float(remark.split("the error ")[1].split(";")[0])
+    assert 0.95 < told / limit.metrics["test_error"] < 0.98
+    far = predict(SINE, settings.replace(dim=10**7)).metrics["test_error"]
+    assert far == pytest.approx(told, rel=1e-4)
+    assert not any("mu_3" in note for note in predict(SINE, settings.replace(dim=300)).notes)
+    assert not any("mu_3" in note for note in predict(SINE, TANH.replace(step_size=0.1)).notes)

@@ -68,12 +68,15 @@ class Blocks(NamedTuple):
     """Neurons sigma(s kappa + sqrt(c) z) in blocks: spikes s, bulk variances c, fractions.
 
     ``norm_spread``: spread of the rows' squared norms, 1 for Gaussian rows; None on the sphere.
+    ``length_tilt``: relative growth of a row's length with its component along the spike; None if
+    they are independent.
     """
 
     spikes: Float[Numbers, " blocks"]
     bulks: Float[Numbers, " blocks"]
     fractions: Float[Numbers, " blocks"]
     norm_spread: Float[Numbers, " blocks"] | None = None
+    length_tilt: Float[Numbers, " blocks"] | None = None
 
 
 def best_version(samples: float, width: float, ridge: float) -> Version:
@@ -136,7 +139,9 @@ def spiked_equivalent(
     Channels: linear, with u, d - 1 directions and the labels' slopes g_1; spikes, with
     :math:`(\sqrt d\,m, \kappa u/r)`, one direction and the labels' mean g_0; second chaos, with
     :math:`t\sqrt{d/D_2}`, :math:`D_2 = (d-2)(d+1)/2` directions and the labels' curves. Rows whose
-    norms fluctuate as those of Gaussian vectors add :math:`t` to the spikes.
+    norms fluctuate as those of Gaussian vectors add :math:`t` to the spikes; rows whose lengths
+    grow with their component along v as :math:`1 + \epsilon\langle\hat w, v\rangle` have
+    :math:`\kappa u/r + \sqrt2\,\epsilon\,t` there instead of :math:`\kappa u/r`.
 
     Which of them count depends on ``version``: ``limit`` (d infinite), ``dim`` (spikes of finite
     strength, fitted free of cost), ``A`` (at their cost: leverage and variance of order 1/d),
@@ -145,7 +150,8 @@ def spiked_equivalent(
     Symbols: sigma ``table``; s, c ``blocks``; d ``dim``; p/d of each block ``widths``;
     Delta ``noise``.
 
-    Assumes: rows isotropic around the spike, norms constant in a block unless ``norm_spread``.
+    Assumes: rows isotropic around the spike, norms constant in a block unless ``norm_spread``
+    or ``length_tilt``.
     Status: heuristic; exact as d grows for the model, corrections of order 1/d verified to 0.1 %.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
@@ -170,7 +176,10 @@ def spiked_equivalent(
         rest = rest - curve**2
         # A row of unit length has 1 - <w, v>^2 left for the directions across v.
         mean = mean + (grid.kappa**2 - 1)[None, :] * curve / (2**0.5 * dim)
-    modes = [slope, dim**0.5 * mean, (grid.kappa / grid.radius)[None, :] * slope]
+    along = (grid.kappa / grid.radius)[None, :] * slope
+    if blocks.length_tilt is not None:
+        along = along + 2**0.5 * blocks.length_tilt[:, None] * curve
+    modes = [slope, dim**0.5 * mean, along]
     shares = [1 - cost, cost, cost]
     directions = [labels.slope, labels.mean[None, :]]
     if blocks.norm_spread is not None:

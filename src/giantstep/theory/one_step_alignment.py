@@ -14,7 +14,8 @@ class StepSignal(NamedTuple):
     """The numbers of problem and activation that the first step depends on.
 
     ``linear`` |E[g h]|; ``mean`` and ``power`` E[r], E[r^2] of the residuals r that drive the
-    step; ``mu_1``, ``mu_2`` Hermite coefficients of sigma; ``slope_variance`` Var sigma'(z).
+    step; ``mu_1``, ``mu_2``, ``mu_3`` Hermite coefficients of sigma; ``slope_variance``
+    Var sigma'(z).
     """
 
     linear: float
@@ -23,11 +24,12 @@ class StepSignal(NamedTuple):
     mu_1: float
     mu_2: float
     slope_variance: float
+    mu_3: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem, sigma: Activation, start_output: float = 0.0) -> StepSignal:
         """The signal of a problem; ``start_output``: the constant that the network starts from."""
-        labels, mu = moments(problem.target), sigma.hermite(2)
+        labels, mu = moments(problem.target), sigma.hermite(3)
         _, linear = learned_direction(problem.target)
         return cls(
             linear=linear,
@@ -39,6 +41,7 @@ class StepSignal(NamedTuple):
             mu_1=float(mu[1]),
             mu_2=float(mu[2]),
             slope_variance=sigma.derivative_second_moment - float(mu[1]) ** 2,
+            mu_3=float(mu[3]),
         )
 
 
@@ -117,3 +120,28 @@ def bulk_variance(signal: StepSignal, samples: Any, steps: Any) -> Any:
     """
     drift = steps * signal.mu_2 * signal.mean
     return (1 + drift) ** 2 + steps**2 * signal.power / samples * signal.slope_variance
+
+
+def length_tilt(signal: StepSignal, samples: Any, steps: Any) -> Any:
+    r"""How the length of a neuron's bulk grows with its component along the learned direction.
+
+    .. math:: |\tilde w_j| \propto 1 + \epsilon_j\langle\hat w_j, v\rangle, \qquad
+        \epsilon_j = \hat\eta a_j\,\mu_3 |b| / c_j^{3/2}
+
+    The gradient of a neuron has the part :math:`\mu_3\langle w_j, b\rangle w_j`, which stretches
+    it. It moves the features' mean as much as :math:`\langle\hat w_j, v\rangle` itself does, so it
+    counts even as d grows; the isotropic theory leaves it out.
+
+    Symbols: eta a ``steps``, n_0/d ``samples``, |b| :func:`gradient_norm`, c
+    :func:`bulk_variance`.
+
+    Assumes: isotropic Gaussian inputs, rows of unit length before the step.
+    Status: heuristic, checked by simulation.
+    References: Dandi et al. 2024, arXiv:2410.18938 for the isotropic theory.
+
+    >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237, -0.363595)
+    >>> round(length_tilt(signal, 20.0, 3.0), 4)
+    -0.6618
+    """
+    stretch = steps * signal.mu_3 * gradient_norm(signal, samples)
+    return stretch / bulk_variance(signal, samples, steps) ** 1.5

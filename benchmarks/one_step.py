@@ -1,0 +1,79 @@
+"""One giant step: the exact risk, its curves, its derivatives, the best step and ridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.row import Row, seconds, under_limit
+from giantstep.networks.activations import activation
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory import one_step_curves
+from giantstep.theory.one_step import one_step
+from giantstep.theory.one_step_curves import best_sizes, risk_curve, risk_gradient
+
+SINE = Problem.of("sin(h1)", noise=0.05)
+STEP = GiantStep(
+    activation="tanh",
+    readout="ones",
+    samples="20d",
+    step_size=3,
+    width="1d",
+    readout_samples="1.6d",
+    ridge=0.1,
+)
+BLOCKS = STEP.replace(readout="-1:0.3,0.5:0.3,2:0.4")
+
+
+def rows() -> Iterator[Row]:
+    """Every number after compilation; then whether new numbers compiled again."""
+    yield under_limit("one risk, one block", _evaluation(STEP), 0.05)
+    yield under_limit("one risk, three blocks", _evaluation(BLOCKS), 0.05)
+    yield under_limit("one risk at d = 200", _evaluation(STEP.replace(dim=200)), 0.05)
+    yield from _curve()
+    best_sizes(SINE, STEP)
+    yield under_limit("best step and ridge", seconds(lambda: best_sizes(SINE, STEP)), 3.0)
+    yield _gradient()
+
+
+def _evaluation(settings: GiantStep) -> float:
+    step, sizes = one_step(SINE, settings)
+    sigma = activation(settings.activation)
+
+    def evaluate() -> float:
+        return float(step.risk(step.prepared(sigma, SINE, sizes), sizes).test)
+
+    evaluate()
+    return seconds(evaluate, 10)
+
+
+def _curve() -> Iterator[Row]:
+    values = np.linspace(0.2, 3.0, 100)
+    risk_curve(SINE, STEP, "readout_samples", values)
+    before = one_step_curves._curve._cache_size()
+    other = STEP.replace(ridge=0.2, step_size=2.9)
+    took = seconds(lambda: risk_curve(SINE, other, "readout_samples", values))
+    yield under_limit("a curve of 100 points", took, 1.0)
+    again = one_step_curves._curve._cache_size() - before
+    yield Row("recompilations", str(again), "limit 0", float(again), "== 0", again == 0)
+
+
+def _gradient() -> Row:
+    """The largest relative difference from central differences, over step, ridge and samples."""
+    _, slopes = risk_gradient(SINE, STEP)
+    worst = 0.0
+    for name, at in (("step_size", 3.0), ("ridge", 0.1), ("readout_samples", 1.6)):
+        h = 1e-4 * at
+        curve = risk_curve(SINE, STEP, name, [at - h, at + h])
+        central = float(np.diff(curve.test_error)[0]) / (2 * h)
+        worst = max(worst, abs(getattr(slopes, name) / central - 1))
+    return Row(
+        "gradient against central differences",
+        f"{worst:.1e}",
+        "limit 1e-5",
+        worst / 1e-5,
+        "<= 1",
+        worst <= 1e-5,
+    )
