@@ -26,6 +26,7 @@ ORDER = (
     {"twins"},
     {"studies"},
     {"figures"},
+    {"report"},
     {"cli"},
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

@@ -1,4 +1,4 @@
-"""`giantstep demo`: the report of three targets of growing difficulty, with their staircases."""
+"""`giantstep demo`: three targets of growing difficulty explained, and a report on one of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import reported
+from giantstep.cli.output import progress_bar, reported, use_compilation_cache
 
 #: Learned in one step; one stair after another; never from n of order d by plain gradients.
 SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
+#: Two stairs, both visible in a simulation that takes a few seconds.
+REPORTED = "h1 + h1*h2"
 
 
 def register(app: typer.Typer) -> None:
@@ -20,10 +22,13 @@ def register(app: typer.Typer) -> None:
 
 @reported
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder of the pictures.")] = Path("out"),
+    out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("out"),
 ) -> None:
-    """Explain three targets of growing difficulty and draw their staircases."""
+    """Explain three targets of growing difficulty, draw their staircases, and report on one."""
+    use_compilation_cache()
     from giantstep.figures.staircase import draw_staircase
+    from giantstep.problem import Problem
+    from giantstep.report.page import write_report
     from giantstep.theory.explanation import explain
 
     written = []
@@ -33,4 +38,8 @@ def demo(
         path = out / f"staircase-{number}.png"
         draw_staircase(explanation, path)
         written.append(path)
-    typer.echo("wrote " + ", ".join(map(str, written)))
+    page = out / "report.html"
+    with progress_bar(f"report on {REPORTED}") as progress:
+        write_report(Problem.of(REPORTED), page, progress=progress)
+    typer.echo("wrote " + ", ".join(map(str, [*written, page])))
+    typer.echo(f"Open {page} in a browser: how {REPORTED} is learned, in theory and in simulation.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from giantstep.cli import catalogue, demo, explain, figure, learners, spectrum, study
+from giantstep.cli import catalogue, demo, explain, figure, learners, report, spectrum, study
 
 app = typer.Typer(
     name="giantstep",
@@ -24,6 +24,7 @@ learners.register(app)
 spectrum.register(app)
 study.register(app)
 figure.register(app)
+report.register(app)
 catalogue.register(app)
 demo.register(app)
 

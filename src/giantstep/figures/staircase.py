@@ -15,15 +15,26 @@ from giantstep.theory.samples import giant_step_samples
 
 def draw_staircase(explanation: Explanation, path: Path) -> Path:
     """One panel a staircase; each tread carries the directions learned there."""
-    climbed, grand = explanation.staircase.stairs, explanation.grand_staircase.stairs
     with house_style():
         figure, (left, right) = new_figure(8.0, 3.3, ncols=2)
-        _draw(left, climbed, explanation.dimension, [_leap_label(stair) for stair in climbed])
-        left.set_title("giant steps: correlations with the label")
-        _draw(right, grand, explanation.dimension, _class_labels(explanation))
-        right.set_title("message passing: any function of the label")
+        draw_leaps(left, explanation)
+        draw_classes(right, explanation)
         figure.suptitle(f"y = {explanation.target.text}", fontsize=10)
         return save(figure, path)
+
+
+def draw_leaps(panel: Any, explanation: Explanation) -> None:
+    """The staircase of giant steps."""
+    stairs = explanation.staircase.stairs
+    _draw(panel, stairs, explanation.dimension, [_leap_label(stair) for stair in stairs])
+    panel.set_title("giant steps: correlations with the label")
+
+
+def draw_classes(panel: Any, explanation: Explanation) -> None:
+    """The grand staircase."""
+    stairs = explanation.grand_staircase.stairs
+    _draw(panel, stairs, explanation.dimension, _class_labels(explanation))
+    panel.set_title("message passing: any function of the label")
 
 
 def _leap_label(stair: Stair) -> str:

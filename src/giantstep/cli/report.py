@@ -1,0 +1,56 @@
+"""`giantstep report`: one self-contained page about one target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command(
+        "report",
+        epilog="Example: giantstep report 'h1 + h1*h2' --out report.html",
+        # A target may begin with a minus sign.
+        context_settings={"ignore_unknown_options": True},
+    )(report_command)
+
+
+@reported
+def report_command(
+    target: Annotated[
+        str, typer.Argument(help="An expression in h1, h2, ..., or a name from `targets`.")
+    ],
+    noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
+    out: Annotated[Path, typer.Option(help="File of the page.")] = Path("report.html"),
+    quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few seeds.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write one page about a target: what it is, how it is learned, in theory and in simulation.
+
+    The page needs no network and no script; under each picture stands the command that makes it.
+    """
+    from giantstep.problem import Problem
+
+    problem = Problem.of(target, noise=noise)
+    use_compilation_cache()
+    from giantstep.report.page import write_report
+    from giantstep.report.scale import FULL, QUICK
+
+    with progress_bar("report") as progress:
+        report = write_report(
+            problem, out, scale=QUICK if quick else FULL, seed=seed, progress=progress
+        )
+    if json:
+        print_json(report.to_json())
+        return
+    for section in report.sections:
+        mark = f"not shown: {section.skipped}" if section.skipped else f"{section.seconds:.1f} s"
+        typer.echo(f"  {section.title} ({mark})")
+    typer.echo(f"wrote {report.path}")
+    note(f"{report.seconds:.1f} s")

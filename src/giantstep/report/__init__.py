@@ -1,0 +1,1 @@
+"""One page about one target: what it is, how it is learned, and the commands behind it."""

@@ -1,0 +1,79 @@
+"""An experiment that is also a command: the same words make the settings and the command line."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from giantstep.problem import Problem
+from giantstep.results import Prediction, Run
+from giantstep.settings.options import Settings, flag
+from giantstep.settings.sizes import Size
+from giantstep.settings.sweeps import swept
+from giantstep.twins.table import twin
+from giantstep.twins.verbs import predict, simulate
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A learner on a problem; ``options`` are the words of the command line, one may be a range."""
+
+    learner: str
+    problem: Problem
+    options: Mapping[str, str]
+    seeds: int = 1
+    seed: int = 0
+    axis: str | None = field(init=False)
+    points: tuple[Settings, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        axis, points = swept(twin(self.learner).load("settings"), dict(self.options))  # type: ignore[arg-type]
+        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "points", tuple(points))
+
+    def simulate(self, progress: Callable[[float], None] | None = None) -> Run:
+        """The runs of every seed; along a range, every metric has one axis more."""
+        return simulate(
+            self._settings(), self.problem, seeds=self.seeds, seed=self.seed, progress=progress
+        )
+
+    def predict(self) -> Prediction:
+        """What theory says; raises NoTheory where it does not."""
+        return predict(self._settings(), self.problem)
+
+    def positions(self) -> np.ndarray:
+        """The values of the range, sizes as multiples of their power of d."""
+        sizes: list[Size] = [getattr(point, self.axis or "") for point in self.points]
+        return np.array([size.coefficient for size in sizes])
+
+    def command(self, verb: str, picture: str | None = None) -> str:
+        """What to type for the same numbers."""
+        words = ["giantstep", verb, self.learner, *problem_words(self.problem, "--target")]
+        for name, value in self.options.items():
+            words += [flag(name), value]
+        if verb != "predict":
+            words += ["--seeds", str(self.seeds), "--seed", str(self.seed)]
+        if picture is not None:
+            words += ["--out", picture]
+        return shlex.join(words)
+
+    def described(self) -> str:
+        """The settings in words, for a caption."""
+        return ", ".join(f"{name.replace('_', ' ')} {v}" for name, v in self.options.items())
+
+    def _settings(self) -> Settings | list[Settings]:
+        return self.points[0] if self.axis is None else list(self.points)
+
+
+def problem_words(problem: Problem, *before: str) -> list[str]:
+    """The target, after the words that introduce it, and its noise if there is any."""
+    noise = ["--noise", f"{problem.noise!r}"] if problem.noise else []
+    return [*before, problem.target.text, *noise]
+
+
+def explain_command(problem: Problem, *more: str) -> str:
+    """The command that explains the target."""
+    return shlex.join(["giantstep", "explain", *problem_words(problem), *more])

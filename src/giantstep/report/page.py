@@ -1,0 +1,165 @@
+"""The page: every section built, none able to stop the others, then written as one HTML file."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from giantstep import __version__
+from giantstep.errors import GiantstepError
+from giantstep.problem import Problem
+from giantstep.report.experiment import problem_words
+from giantstep.report.mathematics import mathml
+from giantstep.report.parts import Builder, Context, Section
+from giantstep.report.scale import FULL, QUICK, Scale
+from giantstep.report.sections import SECTIONS
+from giantstep.theory.explanation import explain
+
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that was written."""
+
+    problem: Problem
+    path: Path
+    sections: tuple[Section, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``report --json`` prints."""
+        return {
+            "target": self.problem.target.text,
+            "noise": self.problem.noise,
+            "path": str(self.path),
+            "seconds": round(self.seconds, 2),
+            "version": __version__,
+            "sections": [section.to_json() for section in self.sections],
+            "skipped": {s.key: s.skipped for s in self.sections if s.skipped is not None},
+        }
+
+
+def write_report(
+    problem: Problem,
+    path: Path,
+    *,
+    scale: Scale = FULL,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Compute every section and write the page; ``scale`` says at which sizes."""
+    begin = time.perf_counter()
+    path = Path(path)
+    _check_place(path)
+    found = explain(problem, floors=True)
+    share = _Share(progress)
+    sections = []
+    for key, (title, build, weight) in SECTIONS.items():
+        context = Context(problem, found, scale, seed, share.of(weight))
+        sections.append(_built(key, title, build, context))
+        share.finish(weight)
+    words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
+    words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
+    _write(path, _html(problem, sections, shlex.join(words)))
+    return Report(problem, path, tuple(sections), time.perf_counter() - begin)
+
+
+class _Share:
+    """The progress of the whole, told by its parts."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.total = sum(weight for _, _, weight in SECTIONS.values())
+        self.done = 0
+
+    def of(self, weight: int) -> Progress:
+        return lambda fraction: self._tell(self.done + fraction * weight)
+
+    def finish(self, weight: int) -> None:
+        self.done += weight
+        self._tell(self.done)
+
+    def _tell(self, amount: float) -> None:
+        if self.progress is not None:
+            self.progress(amount / self.total)
+
+
+def _built(key: str, title: str, build: Builder, context: Context) -> Section:
+    """The section, or one that says in a line why it has no answer."""
+    begin = time.perf_counter()
+    try:
+        section = build(context)
+    except GiantstepError as error:
+        section = Section(key, title, skipped=_one_line(str(error)))
+    except (
+        ArithmeticError,
+        AssertionError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # One section that fails must not take the page with it; the line names what happened.
+        section = Section(key, title, skipped=_one_line(f"{type(error).__name__}: {error}"))
+    return replace(section, seconds=time.perf_counter() - begin)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def _check_place(path: Path) -> None:
+    """Before any work: can the page be written there?"""
+    folder = path.parent
+    if path.is_dir():
+        raise GiantstepError(f"out = {str(path)!r} is a folder: give the name of a file, x.html")
+    if not folder.is_dir():
+        raise GiantstepError(f"out = {str(path)!r}: there is no folder {str(folder)!r}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise GiantstepError(f"out = {str(path)!r} cannot be written: permission denied")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def _html(problem: Problem, sections: Sequence[Section], command: str) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    room = resources.files("giantstep.report")
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    template = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
+    return template.render(
+        style=(room / "page.css").read_text(encoding="utf-8"),
+        version=__version__,
+        target=problem.target.text,
+        noise=problem.noise,
+        formula=mathml("y = " + problem.target.latex),
+        sections=sections,
+        command=command,
+        references=_references(sections),
+    )
+
+
+def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
+    """Every paper once, with its address where it has one."""
+    papers = dict.fromkeys(paper for section in sections for paper in section.references)
+    return [(paper, _address(paper)) for paper in papers]
+
+
+def _address(paper: str) -> str | None:
+    number = re.search(r"\b\d{4}\.\d{4,5}\b", paper)
+    return f"https://arxiv.org/abs/{number[0]}" if number else None

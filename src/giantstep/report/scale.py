@@ -1,0 +1,53 @@
+"""How much a report computes: enough to see the message, or enough to trust the dots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Sizes of the simulations and of the curves.
+
+    ``climb_dims`` holds a dimension for each leap, so that n = d^leap stays within reach;
+    ``message_points`` the points of a curve for one direction and for several;
+    ``message_seconds`` the time after which that curve ends where it is.
+    """
+
+    climb_dims: Mapping[int, int]
+    climb_samples: str
+    climb_width: int
+    climb_steps: int
+    seeds: int
+    feature_dim: int
+    feature_points: int
+    feature_seeds: int
+    message_points: tuple[int, int]
+    message_seconds: float
+
+
+FULL = Scale(
+    climb_dims={1: 4000, 2: 500, 3: 64},
+    climb_samples="32d",
+    climb_width=20,
+    climb_steps=5,
+    seeds=8,
+    feature_dim=150,
+    feature_points=6,
+    feature_seeds=4,
+    message_points=(25, 9),
+    message_seconds=40.0,
+)
+QUICK = Scale(
+    climb_dims={1: 400, 2: 60, 3: 20},
+    climb_samples="16d",
+    climb_width=8,
+    climb_steps=3,
+    seeds=3,
+    feature_dim=40,
+    feature_points=3,
+    feature_seeds=3,
+    message_points=(5, 3),
+    message_seconds=3.0,
+)

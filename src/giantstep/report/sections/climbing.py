@@ -1,0 +1,135 @@
+"""A network takes giant steps: the overlap with each direction, step after step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.figures.style import COLOURS, GREY
+from giantstep.report.drawing import canvas, svg
+from giantstep.report.experiment import Experiment
+from giantstep.report.parts import Context, Picture, Section, counted, listed
+from giantstep.results import Prediction, Run
+from giantstep.theory.explanation import Explanation
+
+#: A leap beyond this needs more samples than a page should wait for.
+LARGEST_LEAP = 3
+#: Step size over the size of the first Hermite tensor, by leap, and its unit.
+_STEP = {1: (4.0, ""), 2: (1.5, "d^0.5"), 3: (2.5, "d")}
+REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
+
+
+def build(context: Context) -> Section:
+    """Dots for the simulation, each seed a thin line; thick lines where theory exists."""
+    experiment = _experiment(context)
+    run = experiment.simulate(context.advance)
+    prediction, reason = _theory(experiment)
+    verb = "compare" if prediction is not None and len(prediction.metrics["overlap"]) > 2 else ""
+    overlaps = run.metrics["overlap"]
+    picture = _picture(experiment, run, prediction, verb or "simulate")
+    notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
+    return Section(
+        key="climbing",
+        title="Giant steps climb the stairs",
+        lead=(_lead(context.explanation, overlaps, int(experiment.options["dim"])),),
+        pictures=(picture,),
+        notes=tuple(dict.fromkeys(notes)),
+        references=tuple(prediction.references if prediction is not None else REFERENCES),
+    )
+
+
+def _experiment(context: Context) -> Experiment:
+    found, scale = context.explanation, context.scale
+    leap = found.information_exponent
+    leap = leap if leap in _STEP else 1
+    energy = found.hermite_energy[leap].value
+    size, unit = _STEP[leap]
+    scaled = size / max(energy, 1e-2 * max(found.variance.value, 1e-12)) ** 0.5
+    options = {
+        "dim": str(scale.climb_dims[leap]),
+        "samples": scale.climb_samples if leap == 1 else f"d^{leap}",
+        "steps": str(scale.climb_steps),
+        "step_size": f"{scaled:.2g}{unit}",
+        "width": str(scale.climb_width),
+        "activation": "tanh",
+        "biases": "normal",
+    }
+    return Experiment("giant-step", context.problem, options, scale.seeds, context.seed)
+
+
+def _theory(experiment: Experiment) -> tuple[Prediction | None, tuple[str, ...]]:
+    """The whole path; else its first step; else nothing, and why."""
+    try:
+        return experiment.predict(), ()
+    except NoTheory as whole:
+        try:
+            first = Experiment(
+                experiment.learner, experiment.problem, {**experiment.options, "steps": "1"}
+            )
+            return first.predict(), (f"Theory is drawn for the first step alone: {whole}.",)
+        except NoTheory:
+            return None, (f"No theory line: {whole}.",)
+
+
+def _lead(found: Explanation, overlaps: np.ndarray, dim: int) -> str:
+    """Which directions are met in this many steps, by the simulation's own account."""
+    clear = overlaps.mean(axis=0) > 3 / dim**0.5
+    names = [f"h{i + 1}" for i in range(overlaps.shape[2])]
+    when: dict[int, list[str]] = {}
+    for name, column in zip(names, clear.T, strict=True):
+        if column[1:].any():
+            when.setdefault(int(np.argmax(column[1:])) + 1, []).append(name)
+    parts = [
+        f"{listed(found)} after {counted(step, 'step')}" for step, found in sorted(when.items())
+    ]
+    missed = [name for name in names if not any(name in group for group in when.values())]
+    text = "Rises clearly above chance: " + "; ".join(parts) + "." if parts else ""
+    if missed:
+        text += f" {listed(missed)} stay{'s' if len(missed) == 1 else ''} at chance level."
+    leap = found.information_exponent
+    if leap is None or leap > LARGEST_LEAP:
+        needed = "more correlations than were looked for" if leap is None else f"n ~ d^{leap}"
+        text += f" The first stair needs {needed}, which is out of reach here."
+    return text.strip()
+
+
+def _picture(experiment: Experiment, run: Run, prediction: Prediction | None, verb: str) -> Picture:
+    overlaps = run.metrics["overlap"]
+    mean, sem = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
+    steps = np.arange(len(mean))
+    last = ", ".join(f"h{i + 1} {value:.2f}" for i, value in enumerate(mean[-1]))
+    alt = f"Overlap with each direction over {counted(steps[-1], 'giant step')}; at the end {last}."
+    with canvas(height=3.3) as (figure, panel):
+        for i in range(mean.shape[1]):
+            colour = COLOURS[i % (len(COLOURS) - 1)]
+            panel.plot(steps, overlaps[:, :, i].T, color=colour, alpha=0.22, linewidth=0.8)
+            panel.errorbar(
+                steps, mean[:, i], sem[:, i], fmt="o", color=colour, label=f"$h_{{{i + 1}}}$"
+            )
+            if prediction is not None:
+                theory = np.asarray(prediction.metrics["overlap"])[:, i]
+                panel.plot(steps[: len(theory)], theory, color=colour)
+        _chance(panel, int(experiment.options["dim"]), steps[-1])
+        panel.set_xticks(steps)
+        panel.set_ylim(0, max(1.0, float(mean.max()) * 1.05))
+        panel.set_xlabel("giant steps")
+        panel.set_ylabel("overlap (rms cosine)")
+        figure.legend(loc="outside upper center", ncols=min(mean.shape[1], 6))
+        drawn = svg(figure, "climbing", alt)
+    lines = f"thick lines theory ({prediction.status}), " if prediction is not None else ""
+    caption = (
+        "Overlap of the neurons with each direction. Dots: mean of "
+        f"{counted(experiment.seeds, 'seed')} with its standard error; {lines}thin lines single "
+        "seeds; dashed: chance level of a random vector."
+    )
+    commands = (experiment.command(verb, "climbing.png" if verb == "compare" else None),)
+    return Picture(
+        "climbing", drawn, alt, caption, commands, experiment.described(), experiment.seed
+    )
+
+
+def _chance(panel: Any, dim: int, last: int) -> None:
+    panel.axhline(dim**-0.5, color=GREY, linestyle="--", linewidth=0.9, zorder=1)
+    panel.margins(x=0.04)

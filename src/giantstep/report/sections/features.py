@@ -1,0 +1,170 @@
+"""The same readout fitted on random features, and on the features that one giant step leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from giantstep.errors import GiantstepError, NoTheory
+from giantstep.figures.style import COLOURS, GREY
+from giantstep.report.drawing import canvas, svg
+from giantstep.report.experiment import Experiment
+from giantstep.report.mathematics import words
+from giantstep.report.parts import Context, Picture, Section, counted
+from giantstep.report.symmetries import is_odd
+from giantstep.results import Prediction, Run
+from giantstep.theory.explanation import Explanation
+
+#: The theory of one step integrates over all directions; with more it takes minutes.
+MOST_DIRECTIONS = 3
+RANGE = "0.5d:8d"
+#: Activation, readout at the start, and step size over the size of the linear part. An odd
+#: activation is best for odd targets; others need one without parity, and neurons of both signs.
+ODD = ("tanh", "ones", 3.0)
+GENERAL = ("tanh(z-1)", "sign", 2.0)
+
+
+def build(context: Context) -> Section:
+    """Test error against the samples of the readout fit."""
+    found = context.explanation
+    if found.information_exponent != 1:
+        raise NoTheory(_nothing_learned(found))
+    experiments = _experiments(context)
+    theories: dict[str, Prediction] = {}
+    notes: list[str] = []
+    for name, experiment in experiments.items():
+        if found.target.rank > MOST_DIRECTIONS and name == "one giant step":
+            notes.append(
+                f"No theory line for one giant step: its integrals over {found.target.rank} "
+                "directions take minutes; giantstep predict computes it with the same settings."
+            )
+            continue
+        try:
+            theories[name] = experiment.predict()
+        except GiantstepError as error:
+            notes.append(f"No theory line for {name}: {error}.")
+    runs = {
+        name: experiment.simulate(_part(context, number, len(experiments)))
+        for number, (name, experiment) in enumerate(experiments.items())
+    }
+    notes += [f"{name}: {note}" for name, law in theories.items() for note in law.notes]
+    references = dict.fromkeys(ref for law in theories.values() for ref in law.references)
+    return Section(
+        key="features",
+        title="Random features against one giant step",
+        lead=(
+            words(
+                "Two networks of the same width fit their readout to the same number of samples. "
+                "The first layer of one stays random; that of the other takes one giant step "
+                "first, on {n} samples of its own.",
+                n=r"n_0 = 20\, d",
+            ),
+            words(
+                "Activation, readout at the start and step size suit a target of this parity; "
+                "others gain less."
+            ),
+        ),
+        pictures=(_picture(context, experiments, theories, runs),),
+        notes=tuple(dict.fromkeys(notes)),
+        references=tuple(references),
+    )
+
+
+def _part(context: Context, number: int, total: int) -> Callable[[float], None]:
+    return lambda fraction: context.advance((number + fraction) / total)
+
+
+def _nothing_learned(found: Explanation) -> str:
+    leap = found.information_exponent
+    first = (
+        "no direction correlates with the label" if leap is None else f"the first leap is {leap}"
+    )
+    return (
+        f"{first}: from n of order d samples one giant step learns no direction in the limit of "
+        "large d, and so gains nothing over random features there"
+    )
+
+
+def _experiments(context: Context) -> dict[str, Experiment]:
+    found, scale = context.explanation, context.scale
+    linear = found.hermite_energy[1].value
+    # What is not linear acts as noise on random features; the ridge grows with it.
+    rest = max(found.variance.value - linear, 0.0) + found.noise
+    activation, readout, size = ODD if is_odd(found.target) else GENERAL
+    shared = {
+        "dim": str(scale.feature_dim),
+        "width": "2d",
+        "ridge": f"{np.clip(0.1 * rest / linear, 0.05, 2.0):.1g}",
+        "activation": activation,
+    }
+    sizes = f"{RANGE}:{scale.feature_points}log"
+    step = {"samples": "20d", "step_size": f"{size / linear**0.5:.2g}", "readout": readout}
+
+    def experiment(learner: str, options: Mapping[str, str]) -> Experiment:
+        return Experiment(
+            learner, context.problem, {**shared, **options}, scale.feature_seeds, context.seed
+        )
+
+    return {
+        "random features": experiment("random-features", {"samples": sizes}),
+        "one giant step": experiment("giant-step", {**step, "readout_samples": sizes}),
+    }
+
+
+def _picture(
+    context: Context,
+    experiments: Mapping[str, Experiment],
+    theories: Mapping[str, Prediction],
+    runs: Mapping[str, Run],
+) -> Picture:
+    found = context.explanation
+    floor = _linear_floor(found)
+    ends = []
+    with canvas(height=3.4) as (figure, panel):
+        for colour, (name, experiment) in zip(COLOURS, experiments.items(), strict=False):
+            ratios = experiment.positions()
+            mean, sem = _last(runs[name].mean("test_error")), _last(runs[name].sem("test_error"))
+            panel.errorbar(ratios, mean, np.nan_to_num(sem), fmt="o", color=colour, label=name)
+            if name in theories:
+                panel.plot(ratios, _last(theories[name].metrics["test_error"]), color=colour)
+            ends.append(f"{name} {mean[-1]:.3g}")
+        floor_style = {"color": GREY, "linestyle": "--", "linewidth": 0.9}
+        panel.axhline(floor, label="floor of linear methods", **floor_style)
+        panel.set_xscale("log")
+        panel.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
+        panel.minorticks_off()
+        panel.set_ylim(bottom=0)
+        panel.set_xlabel("samples of the readout fit, $n/d$")
+        panel.set_ylabel("test error")
+        figure.legend(loc="outside upper center", ncols=3)
+        alt = f"Test error against samples: at the largest n, {' and '.join(ends)}."
+        drawn = svg(figure, "features", alt)
+    statuses = " and ".join(dict.fromkeys(law.status for law in theories.values()))
+    lines = f"Lines: theory at the same d ({statuses}). " if theories else ""
+    caption = (
+        f"Test error of the fitted readout. {lines}Dots: mean of "
+        f"{counted(context.scale.feature_seeds, 'seed')} with its standard error. Dashed: the "
+        "energy beyond degree one, below which no linear method goes."
+    )
+    commands = tuple(
+        experiment.command(
+            "compare" if name in theories else "simulate",
+            f"{experiment.learner}.png" if name in theories else None,
+        )
+        for name, experiment in experiments.items()
+    )
+    settings = experiments["one giant step"].described()
+    return Picture("features", drawn, alt, caption, commands, settings, context.seed)
+
+
+def _linear_floor(found: Explanation) -> float:
+    """The energy beyond degree one: n and p of order d, and no step."""
+    regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
+    return max(regimes[1, 1, 0].floor.value, 0.0)
+
+
+def _last(values: np.ndarray) -> np.ndarray:
+    """The end of the path, where a metric has one entry a step."""
+    array = np.asarray(values, dtype=float)
+    return array if array.ndim == 1 else array[:, -1]

@@ -1,0 +1,116 @@
+"""Bayes-optimal message passing: the overlap it reaches against samples per dimension."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from giantstep.errors import NoTheory
+from giantstep.figures.style import COLOURS, GREY
+from giantstep.report.drawing import canvas, svg
+from giantstep.report.experiment import Experiment
+from giantstep.report.mathematics import words
+from giantstep.report.parts import Context, Picture, Section
+from giantstep.results import Prediction
+from giantstep.theory.explanation import Explanation
+from giantstep.twins.table import TWINS
+from giantstep.twins.verbs import predict
+
+LEARNER = "amp"
+FIRST = 0.25
+
+
+def build(context: Context) -> Section:
+    """State evolution's curve, with the threshold where there is one."""
+    if LEARNER not in {row.name for row in TWINS}:
+        raise NoTheory(f"the learner {LEARNER} is not part of this installation")
+    found = context.explanation
+    last = _largest_alpha(found)
+    points = context.scale.message_points[found.target.rank > 1]
+    experiment = Experiment(
+        LEARNER, context.problem, {"samples": f"{FIRST}d:{last:g}d:{points}"}, seed=context.seed
+    )
+    alphas, overlaps, laws = _curve(context, experiment)
+    notes = [note for law in laws for note in law.notes]
+    if len(alphas) < points:
+        end = alphas[-1]
+        experiment = replace(experiment, options={"samples": f"{FIRST}d:{end:g}d:{len(alphas)}"})
+        notes.append(f"The curve ends at n = {end:g} d: beyond it a point takes too long.")
+    return Section(
+        key="message-passing",
+        title="Message passing",
+        lead=(
+            words(
+                "Message passing that knows the target and the noise is the best known among fast "
+                "algorithms when {n}. State evolution gives the overlap that it reaches.",
+                n=r"n = \alpha d",
+            ),
+        ),
+        pictures=(_picture(experiment, found, alphas, overlaps, laws[0].status),),
+        notes=tuple(dict.fromkeys(notes)),
+        references=tuple(laws[0].references),
+    )
+
+
+def _largest_alpha(found: Explanation) -> float:
+    """Twice the largest threshold that is known, and at least 4."""
+    known = [threshold.alpha.value for threshold in found.thresholds if threshold.alpha]
+    return float(np.clip(np.ceil(2 * max(known, default=2.0)), 4, 40))
+
+
+def _curve(
+    context: Context, experiment: Experiment
+) -> tuple[np.ndarray, np.ndarray, list[Prediction]]:
+    """The points in growing alpha, as many as the patience of a reader allows."""
+    begin = time.monotonic()
+    laws: list[Prediction] = []
+    for number, point in enumerate(experiment.points):
+        laws.append(predict(point, context.problem))
+        context.advance((number + 1) / len(experiment.points))
+        if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
+            break
+    overlaps = np.array([np.atleast_1d(law.metrics["overlap"]) for law in laws])
+    return experiment.positions()[: len(laws)], overlaps, laws
+
+
+def _picture(
+    experiment: Experiment,
+    found: Explanation,
+    alphas: np.ndarray,
+    overlaps: np.ndarray,
+    status: str,
+) -> Picture:
+    ends = ", ".join(f"h{i + 1} {value:.2f}" for i, value in enumerate(overlaps[-1]))
+    alt = f"Overlap of message passing against n/d; at n/d = {alphas[-1]:g}: {ends}."
+    with canvas(height=3.3) as (figure, panel):
+        for i in range(overlaps.shape[1]):
+            panel.plot(
+                alphas,
+                overlaps[:, i],
+                color=COLOURS[i],
+                linestyle="-" if i == 0 else (0, (6 - 2 * i, 2)),
+                label=f"$h_{{{i + 1}}}$",
+                marker="." if len(alphas) < 15 else None,
+            )
+        for threshold in found.thresholds:
+            if threshold.alpha and threshold.alpha.value < alphas[-1]:
+                panel.axvline(threshold.alpha.value, color=GREY, linestyle=":", linewidth=1.2)
+        panel.set_ylim(-0.03, 1.05)
+        panel.set_xlim(left=0)
+        panel.set_xlabel(r"samples per dimension, $\alpha = n/d$")
+        panel.set_ylabel("overlap $M$ (cosine squared)")
+        figure.legend(loc="outside upper center", ncols=overlaps.shape[1])
+        drawn = svg(figure, "message-passing", alt)
+    dotted = " Dotted: thresholds." if found.thresholds else ""
+    start = "from an uninformed start"
+    caption = f"Overlap at the fixed point of state evolution {start} ({status}).{dotted}"
+    return Picture(
+        "message-passing",
+        drawn,
+        alt,
+        caption,
+        (experiment.command("predict"),),
+        experiment.described(),
+    )

@@ -1,0 +1,115 @@
+"""Both staircases drawn, and the samples each stair needs with the status of the claim."""
+
+from __future__ import annotations
+
+from giantstep.figures.staircase import draw_classes, draw_leaps
+from giantstep.numerics.stairs import Stair
+from giantstep.report.drawing import HALF, canvas, svg
+from giantstep.report.experiment import explain_command
+from giantstep.report.mathematics import directions_mathml, mathml, power_latex
+from giantstep.report.parts import Context, Picture, Section, Table, Words
+from giantstep.targets.directions import directions_text
+from giantstep.theory.explanation import Explanation
+from giantstep.theory.samples import giant_step_samples, one_pass_samples
+
+REFERENCES = (
+    "Abbe, Boix-Adsera, Misiakiewicz 2023, arXiv:2302.11055",
+    "Dandi et al. 2023, arXiv:2305.18270",
+    "Troiani et al. 2024, arXiv:2405.15480",
+)
+
+
+def build(context: Context) -> Section:
+    """Two pictures, two tables."""
+    found = context.explanation
+    command = explain_command(context.problem, "--picture", "staircase.png")
+    tables = (_leap_table(found), _class_table(found))
+    return Section(
+        key="staircases",
+        title="What is learned first, next, never",
+        lead=(
+            "Gradient steps on fresh samples see correlations with the label, and climb the first "
+            "staircase one stair after another. Message passing and reused batches see any "
+            "function of the label, and climb the second, the grand staircase.",
+        ),
+        pictures=(_leaps(found, command), _classes(found, command)),
+        tables=tuple(table for table in tables if table.rows),
+        notes=(f"Grand staircase computed by {found.grand_staircase.method}.",),
+        references=REFERENCES,
+    )
+
+
+def _leaps(found: Explanation, command: str) -> Picture:
+    stairs = found.staircase.stairs
+    alt = "Staircase of giant steps: " + (
+        "; then ".join(f"{directions_text(s.directions)} at leap {s.leap}" for s in stairs)
+        or f"no stair up to degree {found.staircase.degree}"
+    )
+    with canvas(HALF, 2.8) as (figure, panel):
+        draw_leaps(panel, found)
+        drawn = svg(figure, "leaps", alt)
+    caption = (
+        "Each stair is what one more giant step can learn, given the stairs below it; its leap is "
+        "the lowest degree at which the label correlates with it."
+    )
+    return Picture("leaps", drawn, alt, caption, (command,))
+
+
+def _classes(found: Explanation, command: str) -> Picture:
+    stairs = found.grand_staircase.stairs
+    alt = "Grand staircase: " + (
+        "; then ".join(f"{directions_text(s.directions)}, {_class(s)}" for s in stairs)
+        or f"no stair up to order {found.grand_staircase.degree}"
+    )
+    with canvas(HALF, 2.8) as (figure, panel):
+        draw_classes(panel, found)
+        drawn = svg(figure, "classes", alt)
+    caption = (
+        "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
+        "hard ones never at n of order d by any known efficient algorithm."
+    )
+    return Picture("classes", drawn, alt, caption, (command,))
+
+
+def _leap_table(found: Explanation) -> Table:
+    rows = [
+        (
+            directions_mathml(stair.directions),
+            str(stair.leap),
+            mathml(power_latex(giant_step_samples(stair.leap))),
+            mathml(power_latex(one_pass_samples(stair.leap))),
+            "theorem" if number == 0 else "conjecture",
+        )
+        for number, stair in enumerate(found.staircase.stairs)
+    ]
+    head = ("directions", "leap", "samples, giant step", "samples, one-pass SGD", "status")
+    return Table("Gradient descent on fresh samples", head, tuple(rows))
+
+
+def _class_table(found: Explanation) -> Table:
+    rows: list[tuple[Words, ...]] = []
+    for number, stair in enumerate(found.grand_staircase.stairs):
+        if stair.leap != 2:
+            rows.append((directions_mathml(stair.directions), _class(stair), *_samples(stair)))
+            continue
+        for threshold in found.thresholds:
+            if threshold.stair != number:
+                continue
+            place = directions_mathml(threshold.directions)
+            if threshold.alpha is None:
+                rows.append((place, "easy", f"not known: {threshold.reason}", "open"))
+            else:
+                size = f"n > {threshold.alpha.value:.4g}\\,d"
+                rows.append((place, "easy", mathml(size), "theorem; optimal: replica"))
+    head = ("directions", "class", "samples", "status")
+    return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
+
+
+def _class(stair: Stair) -> str:
+    return {1: "trivial", 2: "easy"}.get(stair.leap, f"hard, order {stair.leap}")
+
+
+def _samples(stair: Stair) -> tuple[Words, Words]:
+    if stair.leap == 1:
+        return mathml(r"n = \alpha d,\ \alpha > 0"), "theorem"
+    return mathml(f"n \\sim {power_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"

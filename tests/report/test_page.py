@@ -1,0 +1,159 @@
+"""The page of six kinds of targets: whole, self-contained, and its commands run as printed."""
+
+from __future__ import annotations
+
+import shlex
+from functools import lru_cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import pytest
+from page_reader import Page
+from report_sizes import TINY
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.problem import Problem
+from giantstep.report import page
+from giantstep.report.page import Report, write_report
+from giantstep.report.parts import Context, Section
+from giantstep.report.sections import SECTIONS
+from giantstep.report.symmetries import symmetries
+from giantstep.targets import Target
+from giantstep.twins.table import TWINS
+
+KINDS = {
+    "single index": ("sin(h1)", 0.0),
+    "two stairs": ("h1 + He3(h1)*h2", 0.0),
+    "parity of signs": ("sign(h1*h2)", 0.0),
+    "noisy label": ("h1 + 0.3*h1*z1", 0.1),
+    "four directions": ("h1 + h1*h2 + h1*h2*h3*h4", 0.0),
+    "even": ("He2(h1)", 0.0),
+}
+#: Channels with a closed form; the others take many seconds, and their curve is tested elsewhere.
+QUICK_CHANNELS = {"parity of signs", "even", "four directions"}
+ARXIV = "https://arxiv.org/abs/"
+
+
+@lru_cache
+def written(kind: str) -> tuple[Report, Page]:
+    text, noise = KINDS[kind]
+    path = Path(mkdtemp()) / "report.html"
+    with pytest.MonkeyPatch.context() as patch:
+        if kind not in QUICK_CHANNELS:
+            rows = tuple(row for row in TWINS if row.name != "amp")
+            patch.setattr("giantstep.report.sections.message_passing.TWINS", rows)
+        report = write_report(Problem.of(text, noise=noise), path, scale=TINY)
+    return report, Page(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_is_whole(kind: str) -> None:
+    report, read = written(kind)
+    assert [name for name in read.sections if name != "references"] == list(SECTIONS)
+    assert len(read.ids) == len(set(read.ids))
+    assert "math" in read.tags
+    drawn = [picture for section in report.sections for picture in section.pictures]
+    assert len(drawn) >= 5
+    assert sorted(read.labels) == sorted(picture.alt for picture in drawn)
+    for picture in drawn:
+        assert picture.alt
+        assert picture.caption
+        assert set(picture.commands) <= set(read.commands)
+    for reason in report.to_json()["skipped"].values():
+        assert reason in read.text
+        assert "Error" not in reason
+        assert "\n" not in reason
+    assert read.commands[-1].startswith("giantstep report ")
+    assert "nan" not in read.text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_page_loads_nothing(kind: str) -> None:
+    _, read = written(kind)
+    assert not {"script", "link", "img", "iframe", "object"} & set(read.tags)
+    assert read.loaded == []
+    assert all(link.startswith(("#", ARXIV)) for link in read.links)
+    assert any(link.startswith(ARXIV) for link in read.links)
+
+
+@pytest.mark.parametrize("kind", ["single index", "parity of signs", "four directions", "even"])
+def test_commands_run_as_printed(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    report, _ = written(kind)
+    commands = dict.fromkeys(c for section in report.sections for c in section.commands)
+    assert len(commands) >= 4
+    for command in commands:
+        first, *words = shlex.split(command)
+        assert first == "giantstep"
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, f"{command}: {done.stderr or done.exception}"
+
+
+def test_a_section_without_an_answer_says_why() -> None:
+    assert "learner amp is not part" in skipped("single index")["message-passing"]
+    assert skipped("four directions")["message-passing"].endswith(
+        "message passing covers at most 3"
+    )
+    assert skipped("even")["features"].startswith("the first leap is 2")
+    assert "message-passing" not in skipped("even")
+
+
+def skipped(kind: str) -> dict[str, str]:
+    return written(kind)[0].to_json()["skipped"]
+
+
+def test_the_climb_tells_what_it_saw() -> None:
+    report, _ = written("single index")
+    climb = next(section for section in report.sections if section.key == "climbing")
+    assert climb.lead == ("Rises clearly above chance: h1 after 1 step.",)
+    report, _ = written("even")
+    climb = next(section for section in report.sections if section.key == "climbing")
+    assert any("the first step alone" in note for note in climb.notes)
+    assert climb.commands[0].startswith("giantstep simulate")
+
+
+def test_a_section_that_fails_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: Context) -> Section:
+        raise ZeroDivisionError("by\nnothing")
+
+    only = {"target": SECTIONS["target"], "floors": ("Floors", broken, 1)}
+    monkeypatch.setattr(page, "SECTIONS", only)
+    heard: list[float] = []
+    report = write_report(Problem.of("<h1"[1:]), tmp_path / "x.html", progress=heard.append)
+    assert report.to_json()["skipped"] == {"floors": "ZeroDivisionError: by nothing"}
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    assert "Not shown: ZeroDivisionError" in Page(report.path).text
+
+
+def test_text_cannot_become_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page, "SECTIONS", {"target": SECTIONS["target"]})
+    report = write_report(Problem.of("(|h1| < 1)*h1"), tmp_path / "a<b.html")
+    assert "<h1|" not in report.path.read_text()
+    assert Page(report.path).commands[-1].endswith("'a<b.html'")
+
+
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(GiantstepError, match="no folder"):
+        write_report(Problem.of("h1"), tmp_path / "missing" / "x.html")
+    with pytest.raises(GiantstepError, match="is a folder"):
+        write_report(Problem.of("h1"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("h1", ("odd in h1",)),
+        ("h1 + He2(h2)", ("even in h2",)),
+        ("h1 + h2", ("odd as a whole", "the same when h1 and h2 are exchanged")),
+        ("h1 + h1**2", ()),
+    ],
+)
+def test_symmetries(text: str, expected: tuple[str, ...]) -> None:
+    assert symmetries(Target(text)) == expected
