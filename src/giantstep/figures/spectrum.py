@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
 from giantstep.twins.spectra import SpectrumComparison
+
+if TYPE_CHECKING:
+    import pandas
 
 _NAMES = {"weights": "singular value of W", "features": r"eigenvalue of $\Phi^T\Phi/d$"}
 #: From this ratio of its edges on, a bulk is drawn on a logarithmic axis.
@@ -44,22 +47,68 @@ def draw_spectrum(comparison: SpectrumComparison, path: Path) -> Path:
         return save(figure, path)
 
 
-def draw_density(panel: Any, comparison: SpectrumComparison, bins: int = 40) -> None:
-    """The predicted density over a histogram of all runs; per decade where it spans decades."""
-    prediction, (low, high) = comparison.prediction, comparison.prediction.bulk_edges
-    wide = 0 < low < high / WIDE
+def is_wide(comparison: SpectrumComparison) -> bool:
+    """Whether the bulk spans so much that it is better seen by decades."""
+    low, high = comparison.prediction.bulk_edges
+    return 0 < low < high / WIDE
+
+
+def density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
+    """The predicted density, per decade where the bulk is wide."""
+    x, y = comparison.prediction.x, comparison.prediction.density
+    return x, y * (np.log(10) * x if is_wide(comparison) else 1.0)
+
+
+def histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and heights of the simulated bulk, in the unit of :func:`density`."""
+    low, high = comparison.prediction.bulk_edges
+    wide = is_wide(comparison)
     edges = np.linspace(0, 1.05 * high, bins + 1)
     if wide:
         edges = np.geomspace(low / 1.3, 1.1 * high, bins + 1)
-        panel.set_xscale("log")
-    unit = np.log(10) * prediction.x if wide else 1.0
+    values = np.concatenate([run.values for run in comparison.runs])
+    counts, _ = np.histogram(values, edges)
+    share = (1 - comparison.prediction.mass_at_zero) / np.sum(values > 1e-9)
+    return edges, counts * share / np.diff(np.log10(edges) if wide else edges)
+
+
+def spectrum_table(comparison: SpectrumComparison) -> pandas.DataFrame:
+    """Everything that is drawn of a spectrum, one line a point, named by ``series``."""
+    import pandas
+
+    x, y = density(comparison)
+    curves = comparison.cumulative()
+    outliers = [v for v in comparison.prediction.outliers if np.isfinite(v)]
+    parts: list[dict[str, Any]] = [
+        {"series": "density", "x": x, "y": y},
+        {"series": "cumulative theory", "x": curves["x"], "y": curves["predicted"]},
+        {"series": "outlier", "x": outliers, "rank": range(1, len(outliers) + 1)},
+    ]
     if comparison.runs:
-        values = np.concatenate([run.values for run in comparison.runs])
-        counts, _ = np.histogram(values, edges)
-        share = (1 - prediction.mass_at_zero) / np.sum(values > 1e-9)
-        heights = counts * share / np.diff(np.log10(edges) if wide else edges)
+        edges, heights = histogram(comparison)
+        leading = comparison.leading
+        error = leading.std(axis=0, ddof=1) / np.sqrt(len(leading)) if len(leading) > 1 else np.nan
+        ranks = range(1, leading.shape[1] + 1)
+        parts += [
+            {"series": "histogram", "x": (edges[1:] + edges[:-1]) / 2, "y": heights},
+            {"series": "cumulative", "x": curves["x"], "y": curves["simulated"].mean(axis=0)},
+            {"series": "leading", "x": leading.mean(axis=0), "sem": error, "rank": ranks},
+        ]
+    frames = [pandas.DataFrame(part) for part in parts if len(part["x"])]
+    return pandas.concat(frames, ignore_index=True).reindex(
+        columns=["series", "rank", "x", "y", "sem"]
+    )
+
+
+def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
+    """The predicted density over a histogram of all runs."""
+    wide = is_wide(comparison)
+    if comparison.runs:
+        edges, heights = histogram(comparison)
         panel.stairs(heights, edges, fill=True, color=GREY, alpha=0.3, label="simulation")
-    panel.plot(prediction.x, prediction.density * unit, color=COLOURS[0], label="theory")
+    panel.plot(*density(comparison), color=COLOURS[0], label="theory")
+    if wide:
+        panel.set_xscale("log")
     panel.set_xlabel(_NAMES[comparison.kind])
     panel.set_ylabel("density per decade" if wide else "density")
     panel.set_ylim(0, None)

@@ -8,7 +8,13 @@ from giantstep.errors import GiantstepError
 from giantstep.figures.figure import Figure
 
 #: The figures in the order of the story; `one-step-risk` is drawn by `one_step_risk.FIGURE`.
-NAMES = (*("spiked-kernel",),)
+NAMES = (
+    *("staircase", "in-law", "coordinate-check", "phase-transition", "reused-batch", "floors"),
+    *("one-step-risk", "one-step-batch", "random-features-vs-giant-step", "risk-bounds"),
+    *("weight-spectrum", "feature-spectrum", "feature-spikes"),
+    *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
+    *("classification", "amp-parity", "amp-staircase"),
+)
 
 
 def figure_named(name: str) -> Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -59,13 +60,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     for panel, (dim, label) in zip(panels, DIMENSIONS.items(), strict=True):
         for degree, colour in zip(DEGREES, COLOURS, strict=False):
             here = table[(table.dim == float(dim)) & (table.degree == degree)]
-            line, dots = here.dropna(subset="test_error.theory"), here.dropna(subset="test_error")
-            panel.plot(
-                line.exponent, line["test_error.theory"], color=colour, label=f"degree {degree}"
-            )
-            panel.errorbar(
-                dots.exponent, dots.test_error, dots["test_error.sem"], fmt="o", color=colour
-            )
+            lay_over(panel, here, "exponent", "test_error", colour, f"degree {degree}")
             if degree > 1:
                 panel.axvline(1 - 1 / degree, color=colour, linestyle=":", linewidth=1)
         panel.axhline(0, color=GREY, linewidth=0.8)

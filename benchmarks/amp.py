@@ -1,0 +1,62 @@
+"""Message passing: state evolution along a curve, eight runs, one iteration beside its products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.giant_step import side_by_side
+from benchmarks.row import Row, seconds, under_limit
+from giantstep.channels import channel_for
+from giantstep.learners.amp import simulate
+from giantstep.learners.message_data import Labels, draw_data
+from giantstep.learners.message_passing import State, iterate
+from giantstep.problem import Problem
+from giantstep.settings.amp import Amp
+from giantstep.theory.state_evolution import overlap_curve
+
+PARITY = Problem.of("sign(h1*h2)")
+DIM, SAMPLES = 10_000, 40_000
+
+
+def rows() -> Iterator[Row]:
+    """Every bar of message passing."""
+    alphas = np.linspace(0.1, 8, 60)
+    overlap_curve(PARITY, alphas[:2])
+    took = seconds(lambda: overlap_curve(PARITY, alphas), 2)
+    yield under_limit("state evolution of sign(h1*h2), 60 alphas", took, 3.0)
+    sign, settings = Problem.of("sign(h1)"), Amp(dim=1000, samples="4d")
+    simulate(sign, settings, seeds=1)
+    took = seconds(lambda: simulate(sign, settings, seeds=8), 2)
+    yield under_limit("8 runs of amp for sign(h1), d=1000, n=4000", took, 5.0)
+    yield from (_iteration(target) for target in ("sign(h1)", "sign(h1*h2)"))
+
+
+def _iteration(target: str) -> Row:
+    """X W and X^T G with r columns in float32, then the whole iteration, in turns."""
+    problem = Problem.of(target)
+    channel = channel_for(problem)
+    rng = np.random.default_rng(0)
+    x, _, y = draw_data(problem, DIM, SAMPLES, channel.noise, rng, "float32")
+    labels, rank = Labels(channel, y), channel.rank
+    start = 1e-3 * rng.normal(size=(DIM, rank))
+    state = State(start, np.eye(rank), np.zeros((SAMPLES, rank)))
+    weights = np.ascontiguousarray(start.T, dtype=np.float32)
+    fields = [x @ column for column in weights]
+    took = side_by_side(
+        {
+            "products": lambda: ([x @ w for w in weights], [x.T @ f for f in fields]),
+            "iteration": lambda: iterate(x, labels, state, 0.0, False),
+        },
+        rounds=5,
+    )
+    ratio = took["iteration"] / took["products"]
+    return Row(
+        f"one iteration for {target}, d=10,000, n=40,000, float32",
+        f"{took['iteration']:.2f} s",
+        f"two products {took['products']:.2f} s",
+        ratio,
+        "<= 1.5",
+        ratio <= 1.5,
+    )

@@ -1,0 +1,162 @@
+"""Events cut out of space by kinks: along these fields a target is constant inside every cell."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.posterior import Posterior, mixture
+from giantstep.channels.signs import log_ndtr, sign_agreement
+
+#: Stands for infinity as the edge of an interval: its density is 0, its logarithms are finite.
+_FAR = 1e10
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A partition of the cells between the kinks of m fields into classes.
+
+    ``kinks[i]`` are the sorted positions on field i; ``classes`` gives the class of every cell in
+    row-major order. With no field at all there is one class, which is certain.
+    """
+
+    kinks: tuple[tuple[float, ...], ...]
+    classes: tuple[int, ...]
+
+    @property
+    def count(self) -> int:
+        """Number of classes."""
+        return max(self.classes) + 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of intervals on each field."""
+        return tuple(len(at) + 1 for at in self.kinks)
+
+    def representatives(self) -> Float[np.ndarray, "classes m"]:
+        """A point inside every class."""
+        return cell_centres(self.kinks)[[self.classes.index(c) for c in range(self.count)]]
+
+    def posteriors(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
+        """log P(class), its gradient and its Hessian in the mean, one row a class."""
+        if not self.kinks:
+            one = jnp.zeros(1, mean.dtype)
+            return Posterior(one, jnp.zeros((1, 0), mean.dtype), jnp.zeros((1, 0, 0), mean.dtype))
+        if len(self.kinks) == 1:
+            return self._intervals(mean, cov)
+        order = self._parity_order()
+        if order is not None:
+            at = jnp.asarray([positions[0] for positions in self.kinks], mean.dtype)
+            return Posterior(*(part[jnp.asarray(order)] for part in sign_agreement(mean - at, cov)))
+        return self._boxes(mean, cov)
+
+    def _intervals(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
+        pieces = interval_posteriors(jnp.asarray(self.kinks[0], mean.dtype), mean, cov)
+        return _stacked(
+            [_united(pieces, np.flatnonzero(np.equal(self.classes, c))) for c in range(self.count)]
+        )
+
+    def _parity_order(self) -> list[int] | None:
+        """Which of the events (product of signs -1, +1) each class is, if classes are these."""
+        if self.count != 2 or any(len(at) != 1 for at in self.kinks):
+            return None
+        signs = [np.prod(s) for s in itertools.product((-1, 1), repeat=len(self.kinks))]
+        events = np.array(signs) > 0
+        for order in ([0, 1], [1, 0]):
+            if np.array_equal(np.array(order)[events.astype(int)], self.classes):
+                return order
+        return None
+
+    def _boxes(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
+        """Probabilities of unions of boxes: multilinear in the signs of z_i - kink.
+
+        Absolute accuracy is that of the sign products, about 1e-15.
+        """
+        m, tables = mean.shape[0], self._sign_coefficients()
+        constant = tables.reshape(self.count, -1)[:, 0]
+        value = jnp.asarray(constant, mean.dtype)
+        gradient = jnp.zeros((self.count, m), mean.dtype)
+        second = jnp.zeros((self.count, m, m), mean.dtype)
+        for size in range(1, m + 1):
+            terms = [i for i in np.ndindex(self.shape) if np.count_nonzero(i) == size]
+            fields = np.array([np.flatnonzero(i) for i in terms])
+            at = np.array([[self.kinks[f][i[f] - 1] for f in np.flatnonzero(i)] for i in terms])
+            weights = jnp.asarray([tables[(slice(None), *i)] for i in terms], mean.dtype)
+            blocks = cov[fields[:, :, None], fields[:, None, :]]
+            p, dp, d2p = jax.vmap(_expected_sign)(
+                mean[fields] - jnp.asarray(at, mean.dtype), blocks
+            )
+            value += weights.T @ p
+            placed = jnp.asarray(np.eye(m)[fields], mean.dtype)
+            gradient += jnp.einsum("tc,ti,tim->cm", weights, dp, placed)
+            second += jnp.einsum("tc,tij,tim,tjn->cmn", weights, d2p, placed, placed)
+        value = jnp.maximum(value, 1e-14)
+        gradient = gradient / value[:, None]
+        outer = gradient[:, :, None] * gradient[:, None, :]
+        return Posterior(jnp.log(value), gradient, second / value[:, None, None] - outer)
+
+    def _sign_coefficients(self) -> Float[np.ndarray, " ..."]:
+        """Coefficients of the indicators of the classes in products of 1 and sign(z_i - kink)."""
+        tables = np.equal(np.arange(self.count)[:, None], np.array(self.classes)).astype(float)
+        tables = tables.reshape(self.count, *self.shape)
+        for axis in range(1, tables.ndim):
+            first = np.take(tables, [0], axis) + np.take(tables, [-1], axis)
+            tables = np.concatenate([first, np.diff(tables, axis=axis)], axis) / 2
+        return tables
+
+
+def cell_centres(kinks: tuple[tuple[float, ...], ...]) -> Float[np.ndarray, "cells m"]:
+    """A point inside every cell between the kinks, in row-major order."""
+    axes = []
+    for at in kinks:
+        edges = np.array([at[0] - 2.0, *at, at[-1] + 2.0]) if at else np.array([-1.0, 1.0])
+        axes.append((edges[1:] + edges[:-1]) / 2)
+    points = list(itertools.product(*axes))
+    return np.array(points).reshape(len(points), len(kinks))
+
+
+def interval_posteriors(
+    kinks: Float[Array, " k"], mean: Float[Array, 1], cov: Float[Array, "1 1"]
+) -> Posterior:
+    """The posteriors of the k + 1 intervals between the kinks, accurate far out in the tails."""
+    spread = jnp.sqrt(cov[0, 0])
+    far = jnp.full(1, _FAR, mean.dtype)
+    x = jnp.concatenate([-far, jnp.clip((kinks - mean) / spread, -_FAR, _FAR), far])
+    low, high = x[:-1], x[1:]
+    # Look from the side on which both probabilities are small.
+    flip = low + high > 0
+    log_outer, log_inner = log_ndtr(
+        jnp.stack([jnp.where(flip, -high, low), jnp.where(flip, -low, high)])
+    )
+    logs = log_inner + jnp.log1p(-jnp.exp(jnp.minimum(log_outer - log_inner, -1e-16)))
+
+    def density_ratio(edge: Float[Array, " p"]) -> Float[Array, " p"]:
+        return jnp.exp(-edge * edge / 2 - np.log(2 * np.pi) / 2 - logs) / spread
+
+    at_low, at_high = density_ratio(low), density_ratio(high)
+    gradient = at_low - at_high
+    second = (low * at_low - high * at_high) / spread
+    return Posterior(logs, gradient[:, None], (second - gradient**2)[:, None, None])
+
+
+def _united(pieces: Posterior, members: np.ndarray) -> Posterior:
+    chosen = Posterior(*(part[members] for part in pieces))
+    return Posterior(*(part[0] for part in chosen)) if len(members) == 1 else mixture(chosen)
+
+
+def _stacked(posteriors: list[Posterior]) -> Posterior:
+    return Posterior(*(jnp.stack(parts) for parts in zip(*posteriors, strict=True)))
+
+
+def _expected_sign(mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> tuple[Any, Any, Any]:
+    """E[prod_i sign(z_i)] with its gradient and Hessian."""
+    events = sign_agreement(mean, cov)
+    weights = jnp.asarray([-1.0, 1.0], mean.dtype) * jnp.exp(events.log_partition)
+    second = events.hessian + events.gradient[:, :, None] * events.gradient[:, None, :]
+    return weights.sum(), weights @ events.gradient, jnp.einsum("k,kij->ij", weights, second)

@@ -1,0 +1,222 @@
+"""The channel of a problem: how its labels come from the fields, seen from AMP and from theory."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.affine import Affine
+from giantstep.channels.cells import Cells, cell_centres
+from giantstep.channels.discrete import Discrete
+from giantstep.channels.posterior import Posterior
+from giantstep.channels.preimages import Preimages
+from giantstep.channels.quadrature import Quadrature
+from giantstep.channels.structure import Structure, is_affine_along, structure_of
+from giantstep.errors import TargetError
+from giantstep.problem import Problem
+
+Core = Affine | Discrete | Preimages | Quadrature
+
+#: Label noise, as a share of the target's variance, of a noiseless target without a closed form.
+SMALL_NOISE = 0.01
+#: Beyond three fields no rule is affordable.
+MOST_FIELDS = 3
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """P(y | h): a channel's mathematics, without the size of the noise, which labels carry.
+
+    The core sees the fields u = A h + noise of covariance E; AMP and state evolution see h.
+    """
+
+    core: Core
+    axes: tuple[tuple[float, ...], ...]
+    extra: tuple[tuple[float, ...], ...]
+
+    def fields(
+        self, omega: Float[Array, " r"], cov: Float[Array, "r r"]
+    ) -> tuple[Float[Array, " m"], Float[Array, "m m"]]:
+        """Mean and covariance of the core's fields when h ~ N(omega, cov)."""
+        a = jnp.asarray(self.axes, omega.dtype)
+        return a @ omega, a @ cov @ a.T + jnp.asarray(self.extra, omega.dtype)
+
+    def posterior(
+        self, label: Any, omega: Float[Array, " r"], cov: Float[Array, "r r"]
+    ) -> Posterior:
+        """log Z of one label, g_out and its derivative in omega."""
+        a = jnp.asarray(self.axes, omega.dtype)
+        found = self.core.posterior(label, *self.fields(omega, cov))
+        return Posterior(found.log_partition, a.T @ found.gradient, a.T @ found.hessian @ a)
+
+    def label_mean(self, omega: Float[Array, " r"], cov: Float[Array, "r r"]) -> Float[Array, ""]:
+        """E[y], the best prediction of a label whose field is N(omega, cov)."""
+        return self.core.label_mean(*self.fields(omega, cov))
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A problem's channel: its likelihood, its label noise, and what was done to get it.
+
+    ``noise`` may exceed the problem's own (see :func:`channel_for`); ``error`` estimates the
+    relative error of g_out, 0 for closed forms.
+    """
+
+    likelihood: Likelihood
+    structure: Structure
+    noise: float
+    notes: tuple[str, ...] = ()
+    error: float = 0.0
+
+    @property
+    def rank(self) -> int:
+        """Number r of directions."""
+        return self.structure.target.rank
+
+    @property
+    def kind(self) -> str:
+        """Which form the channel has."""
+        return type(self.likelihood.core).__name__.lower()
+
+    def labels(self, y: Float[np.ndarray, " n"]) -> Any:
+        """What the posterior needs to know about each label; raises if one is impossible."""
+        y = np.asarray(y, dtype=np.float64)
+        if not np.isfinite(y).all():
+            raise TargetError("labels must be finite numbers")
+        return self.likelihood.core.labels(y, self.noise)
+
+
+def posteriors(
+    likelihood: Likelihood, labels: Any, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
+) -> Posterior:
+    """The posterior of every label, in blocks small enough for memory."""
+    return blockwise(
+        likelihood.core,
+        lambda pair: likelihood.posterior(pair[0], pair[1], cov),
+        (labels, omega),
+        omega.shape[0],
+    )
+
+
+def label_means(
+    likelihood: Likelihood, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
+) -> Float[Array, " n"]:
+    """E[y] at every omega."""
+    return blockwise(
+        likelihood.core, lambda w: likelihood.label_mean(w, cov), omega, omega.shape[0]
+    )
+
+
+def blockwise(core: Core, function: Any, given: Any, count: int) -> Any:
+    """Apply a function of one sample to ``count`` of them, in blocks small enough for memory."""
+    size = core.size if isinstance(core, Quadrature) else 128
+    block = max(1, 2**21 // size)
+    if block >= count:
+        return jax.vmap(function)(given)
+    return jax.lax.map(function, given, batch_size=block)
+
+
+def channel_for(problem: Problem) -> Channel:
+    """The channel of a problem's labels, in the most exact form there is.
+
+    Closed forms where they exist: labels linear in a field; labels of finitely many values cut by
+    aligned jumps; noiseless labels that move with one field, by preimages. Otherwise quadrature
+    for at most three fields, which needs label noise: a noiseless target gets noise of 1 % of its
+    variance, and the notes say so.
+    """
+    return _channel(structure_of(problem.target), problem.noise)
+
+
+@functools.lru_cache(maxsize=128)
+def _channel(structure: Structure, noise: float) -> Channel:
+    if structure.continuous == structure.fields == 1 and is_affine_along(structure, 0):
+        ends = structure.numpy(np.array([[0.0], [1.0]]))
+        return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
+    if structure.fields > MOST_FIELDS:
+        raise TargetError(
+            f"target = {structure.target.text!r} depends on {structure.fields} directions: message "
+            f"passing covers at most {MOST_FIELDS}"
+        )
+    if structure.continuous == 0:
+        values, classes = np.unique(
+            np.round(structure.numpy(cell_centres(structure.kinks)), 12), return_inverse=True
+        )
+        cells = Cells(structure.kinks, tuple(int(c) for c in classes))
+        return _assembled(structure, Discrete(cells, tuple(values.tolist())), noise)
+    if structure.continuous == 1 and noise == 0:
+        core = Preimages(structure, _groups(structure))
+        if not (core.groups.kinks and core.has_atoms):
+            return _assembled(structure, core, 0.0)
+    return _by_quadrature(structure, noise)
+
+
+def _assembled(structure: Structure, core: Core, noise: float, **more: Any) -> Channel:
+    axes = tuple(map(tuple, structure.projection.tolist()))
+    extra = tuple(map(tuple, structure.extra.tolist()))
+    return Channel(Likelihood(core, axes, extra), structure, noise, **more)
+
+
+def _groups(structure: Structure) -> Cells:
+    """Cells of the discrete fields, grouped where they give the same function of the others."""
+    kinks = structure.kinks[structure.continuous :]
+    others = np.random.default_rng(1).normal(size=(200, structure.continuous))
+    lines = [
+        structure.numpy(np.concatenate([others, np.broadcast_to(c, (200, len(kinks)))], axis=1))
+        for c in cell_centres(kinks)
+    ]
+    firsts: list[np.ndarray] = []
+    classes = []
+    for line in lines:
+        same = [k for k, first in enumerate(firsts) if np.allclose(line, first, 1e-12, 1e-12)]
+        classes.append(same[0] if same else len(firsts))
+        if not same:
+            firsts.append(line)
+    return Cells(kinks, tuple(classes))
+
+
+def _by_quadrature(structure: Structure, noise: float) -> Channel:
+    from giantstep.channels.resolution import resolved
+
+    affine = [i for i in range(structure.continuous) if is_affine_along(structure, i)]
+    use_affine = structure.continuous > 1 and not structure.discrete and bool(affine)
+    if use_affine:
+        structure = _with_last(structure, affine[-1])
+    notes: Sequence[str] = ()
+    if noise == 0 and not (use_affine and _steep(structure)):
+        u = np.random.default_rng(2).normal(size=(100_000, structure.fields))
+        values = structure.numpy(u @ np.linalg.cholesky(structure.prior).T)
+        noise = float(SMALL_NOISE * np.var(values))
+        notes = (
+            f"this noiseless target has no closed form: labels got noise of variance {noise:.4g}, "
+            f"{SMALL_NOISE:.0%} of the target's",
+        )
+    groups = Cells((), (0,)) if use_affine else _groups(structure)
+    integrated = structure.continuous - use_affine
+    core, error = resolved(structure, groups, use_affine, integrated, noise)
+    return _assembled(structure, core, noise, notes=tuple(notes), error=error)
+
+
+def _with_last(structure: Structure, axis: int) -> Structure:
+    order = [*(i for i in range(structure.fields) if i != axis), axis]
+    return Structure(
+        structure.target,
+        tuple(structure.axes[i] for i in order),
+        tuple(structure.kinks[i] for i in order),
+        structure.discrete,
+        structure.aligned,
+    )
+
+
+def _steep(structure: Structure) -> bool:
+    """Whether the slope in the last field stays away from 0, so that no noise is needed."""
+    u = np.random.default_rng(3).normal(size=(10_000, structure.fields)) * 3
+    u[:, -1] = 0
+    slope = np.abs(structure.numpy(u + np.eye(structure.fields)[-1]) - structure.numpy(u))
+    return bool(slope.min() > 0.05 * slope.max())

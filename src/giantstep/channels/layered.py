@@ -1,0 +1,71 @@
+"""Nodes for omega ~ N(0, Q) that resolve the layer around every kink, however thin it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.nodes import CUTOFF
+
+_BISECTIONS = 50
+
+
+def layered_nodes(
+    cov: Float[Array, "m m"],
+    widths: Float[Array, " m"],
+    kinks: Sequence[Any],
+    count: int,
+) -> tuple[Float[Array, "k m"], Float[Array, " k"]]:
+    """Nodes and weights for E f(omega), omega ~ N(0, cov), f varying over ``widths`` at the kinks.
+
+    Field by field, evenly spaced in t = sum_k asinh((x - c_k)/s): a spacing of about s around
+    the kinks c_k and geometrically wider away from them. The trapezoidal rule in t converges
+    exponentially because the Gaussian has died out at the ends.
+    """
+    chol = jnp.linalg.cholesky(cov + 1e-10 * jnp.eye(cov.shape[0], dtype=cov.dtype))
+    x = jnp.zeros((1, 0), cov.dtype)
+    weights = jnp.ones(1, cov.dtype)
+    for i, at in enumerate(kinks):
+        centre = x @ chol[i, :i]
+        positions = jnp.asarray(at if len(at) else (0.0,), cov.dtype)
+        seen = (positions[None, :] - centre[:, None]) / chol[i, i]
+        new, weight = jax.vmap(_layered_rule, in_axes=(0, None, None))(
+            seen, widths[i] / chol[i, i], count
+        )
+        x = jnp.concatenate([jnp.repeat(x, count, axis=0), new.reshape(-1, 1)], axis=1)
+        weights = (weights[:, None] * weight).reshape(-1)
+    return x @ chol.T, weights
+
+
+def _layered_rule(
+    kinks: Float[Array, " k"], width: Float[Array, ""], count: int
+) -> tuple[Float[Array, " count"], Float[Array, " count"]]:
+    """One-dimensional nodes and weights for a standard Gaussian with layers at the kinks."""
+
+    def depth(x: Float[Array, " n"]) -> Float[Array, " n"]:
+        return jnp.sum(jnp.arcsinh((x[:, None] - kinks[None, :]) / width), axis=1)
+
+    ends = depth(jnp.asarray([-CUTOFF, CUTOFF], kinks.dtype))
+    share = jnp.asarray(np.linspace(0, 1, count), kinks.dtype)
+    t = ends[0] + (ends[1] - ends[0]) * share
+    if kinks.shape[0] == 1:
+        x = kinks[0] + width * jnp.sinh(t)
+    else:
+
+        def halve(_: Any, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+            low, high = bracket
+            middle = (low + high) / 2
+            beyond = depth(middle) > t
+            return jnp.where(beyond, low, middle), jnp.where(beyond, middle, high)
+
+        edge = jnp.full(count, CUTOFF, kinks.dtype)
+        low, high = jax.lax.fori_loop(0, _BISECTIONS, halve, (-edge, edge))
+        x = (low + high) / 2
+    density = jnp.sum(1 / jnp.sqrt(width**2 + (x[:, None] - kinks[None, :]) ** 2), axis=1)
+    weights = jnp.exp(-x * x / 2) / density
+    return x, weights / jnp.sum(weights)

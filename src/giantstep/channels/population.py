@@ -1,0 +1,147 @@
+"""Averages over labels and fields at a given overlap: what state evolution is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.affine import Affine
+from giantstep.channels.channel import Channel, Core
+from giantstep.channels.discrete import Discrete
+from giantstep.channels.ensembles import (
+    Averages,
+    affine_ensemble,
+    cell_ensemble,
+    grid_ensemble,
+    preimage_ensemble,
+    sampled_ensemble,
+)
+from giantstep.channels.groups import group_ensemble
+from giantstep.channels.preimages import Preimages
+from giantstep.channels.quadrature import Quadrature
+from giantstep.numerics.float64 import in_float64
+
+#: Nodes on each integrated field, by their number, that averages are worth.
+_MOST_NODES = {1: 2048, 2: 112, 3: 24}
+
+
+class LabelLaw(NamedTuple):
+    """Labels when nothing is known: weights, values, E[h|y], and E[h h^T|y] - I."""
+
+    weights: Float[np.ndarray, " n"]
+    values: Float[np.ndarray, " n"]
+    means: Float[np.ndarray, "n r"]
+    curvatures: Float[np.ndarray, "n r r"]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Averages over omega ~ N(0, M), h = omega + N(0, I - M), y ~ P(. | h), for a channel.
+
+    Made by :func:`population_of`. Every method takes one overlap matrix M, or a stack of them.
+    """
+
+    channel: Channel
+    ensemble: Any
+    core: Core
+
+    @property
+    def _static(self) -> tuple[Any, ...]:
+        prior = tuple(map(tuple, self.channel.structure.prior.tolist()))
+        return self.core, self.channel.likelihood.axes, prior
+
+    def fisher(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k r r"]:
+        """E[g_out g_out^T]."""
+        return self._over(lambda *given: _averages(*given).fisher, overlap)
+
+    def log_partition(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k"]:
+        """Psi = E[log Z]."""
+        return self._over(lambda *given: _averages(*given).log_partition, overlap)
+
+    def explained(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k"]:
+        """E[E[y | omega]^2]: what the posterior mean explains of E[g^2]."""
+        if hasattr(self.ensemble, "explained"):
+            return self._over(_explained, overlap)
+        return self._over(lambda *given: _averages(*given).explained, overlap)
+
+    @in_float64
+    def _over(self, average: Any, overlap: np.ndarray) -> np.ndarray:
+        # One after the other, so that a stack of any length runs the same compiled code.
+        overlap = np.asarray(overlap, dtype=np.float64)
+        stack = overlap.reshape(-1, *overlap.shape[-2:])
+        found = np.array([average(self._static, self.ensemble, matrix) for matrix in stack])
+        return found.reshape((*overlap.shape[:-2], *found.shape[1:]))
+
+    @functools.cached_property
+    def label_law(self) -> LabelLaw:
+        """The labels and what each of them says about h on its own."""
+        return self._label_law()
+
+    @in_float64
+    def _label_law(self) -> LabelLaw:
+        return LabelLaw(*map(np.asarray, _law(self._static, self.ensemble)))
+
+
+def population_of(channel: Channel) -> Population:
+    """The averages of a channel; the same object for the same channel."""
+    return _population(channel)
+
+
+@functools.lru_cache(maxsize=64)
+def _population(channel: Channel) -> Population:
+    core = channel.likelihood.core
+    return Population(channel, _ensemble(channel, core), _coarsened(core))
+
+
+def _ensemble(channel: Channel, core: Core) -> Any:
+    if isinstance(core, Discrete):
+        return cell_ensemble(core, channel.noise)
+    if isinstance(core, Affine):
+        return affine_ensemble(channel)
+    one_field = channel.structure.fields == 1
+    if isinstance(core, Preimages):
+        return (preimage_ensemble if one_field else group_ensemble)(channel, core)
+    return (grid_ensemble if one_field else sampled_ensemble)(channel)
+
+
+def _coarsened(core: Core) -> Core:
+    """Averages forgive errors that single labels show: they need fewer nodes."""
+    if not isinstance(core, Quadrature):
+        return core
+    most = _MOST_NODES[len(core.counts)]
+    return dataclasses.replace(core, counts=tuple(min(count, most) for count in core.counts))
+
+
+def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
+    """Covariances of omega and of what is unknown, in the fields of the core."""
+    axes = jnp.asarray(static[1], overlap.dtype)
+    known = axes @ overlap @ axes.T
+    return known, jnp.asarray(static[2], overlap.dtype) - known
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _averages(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Averages:
+    axes = jnp.asarray(static[1], overlap.dtype)
+    found = ensemble.averages(static[0], *_fields(static, overlap))
+    return found._replace(fisher=axes.T @ found.fisher @ axes)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _explained(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Float[Array, ""]:
+    return ensemble.explained(static[0], *_fields(static, overlap))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _law(static: Any, ensemble: Any) -> tuple[Array, Array, Array, Array]:
+    axes = jnp.asarray(static[1])
+    weights, found, values = ensemble.law(static[0], jnp.asarray(static[2]))
+    mean = found.gradient @ axes
+    second = axes.T[None] @ found.hessian @ axes[None]
+    return weights, values, mean, second + mean[:, :, None] * mean[:, None, :]

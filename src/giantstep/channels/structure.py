@@ -1,0 +1,252 @@
+"""What a target is made of: the fields it truly depends on, where it jumps, where it is flat."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.roots import bisected
+from giantstep.errors import TargetError
+from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import CUTOFF
+from giantstep.targets import Target
+from giantstep.targets.evaluate import NUMPY, evaluate
+from giantstep.targets.language import FUNCTIONS
+from giantstep.targets.tree import Call, Node, Number, Product, Sum, variables, walk
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+#: Random points at which the target is probed, and how exactly a property must hold there.
+_PROBES = 400
+_EXACT = 1e-9
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A target as a function of m fields u = axes (h, z), continuous fields first.
+
+    ``axes`` has one row a field, over the r directions h and then the noises z that the target
+    itself contains. ``kinks[i]`` are the positions on field i where the target has a kink or a
+    jump; along the last ``discrete`` fields it is constant between them. ``aligned`` is False
+    where kinks remain that no choice of fields puts on axes.
+    """
+
+    target: Target
+    axes: tuple[tuple[float, ...], ...]
+    kinks: tuple[tuple[float, ...], ...]
+    discrete: int
+    aligned: bool
+
+    @property
+    def fields(self) -> int:
+        """Number m of fields."""
+        return len(self.axes)
+
+    @property
+    def continuous(self) -> int:
+        """Number of fields along which the target is not piecewise constant."""
+        return self.fields - self.discrete
+
+    @functools.cached_property
+    def matrix(self) -> Float[np.ndarray, "m dims"]:
+        """The axes as a matrix."""
+        return np.array(self.axes).reshape(len(self.axes), -1)
+
+    @functools.cached_property
+    def _lift(self) -> Float[np.ndarray, "dims m"]:
+        return np.linalg.pinv(self.matrix)
+
+    @property
+    def projection(self) -> Float[np.ndarray, "m r"]:
+        """The part of the axes that acts on h."""
+        return self.matrix[:, : self.target.rank]
+
+    @property
+    def extra(self) -> Float[np.ndarray, "m m"]:
+        """Covariance that the noises inside the target give to the fields."""
+        inner = self.matrix[:, self.target.rank :]
+        return inner @ inner.T
+
+    @property
+    def prior(self) -> Float[np.ndarray, "m m"]:
+        """Covariance of the fields when nothing is known."""
+        return self.matrix @ self.matrix.T
+
+    def numpy(self, u: Float[np.ndarray, "... m"]) -> Float[np.ndarray, " ..."]:
+        """The target at given fields."""
+        return _values(self.target, np.asarray(u) @ self._lift.T)
+
+    def jax(self, u: Float[Array, " m"]) -> Float[Array, ""]:
+        """The target at given fields, for one point, in JAX."""
+        r = self.target.rank
+        v = jnp.asarray(self._lift, u.dtype) @ u
+        return jnp.asarray(self.target.jax(v[:r], v[r:]), u.dtype)
+
+
+def _values(target: Target, v: np.ndarray) -> np.ndarray:
+    r = target.rank
+    return np.broadcast_to(np.asarray(target.numpy(v[..., :r], v[..., r:])), v.shape[:-1])
+
+
+@functools.lru_cache(maxsize=256)
+def structure_of(target: Target) -> Structure:
+    """Find the fields of a target; raises TargetError for a constant."""
+    positions, planes, aligned = _kinks(target)
+    span = _active_span(
+        target,
+        [*np.eye(len(positions))[[bool(p) for p in positions]], *(normal for normal, _ in planes)],
+    )
+    if not len(span):
+        raise TargetError(f"target = {target.text!r} is constant: it has nothing to learn")
+    chosen = _kink_axes(positions, planes)
+    normals = np.array([normal for normal, _ in chosen]).reshape(-1, span.shape[1])
+    if np.linalg.matrix_rank(normals) < len(normals):
+        chosen, normals, aligned = [], np.zeros((0, span.shape[1])), False
+    completed = _completed(normals, span)
+    kinks = [at for _, at in chosen] + [()] * (len(completed) - len(chosen))
+    found = Structure(target, _tupled(completed.tolist()), _tupled(kinks), 0, aligned)
+    flat = np.array([aligned and _constant_between_kinks(found, i) for i in range(found.fields)])
+    order = np.argsort(flat, kind="stable")
+    return Structure(
+        target,
+        tuple(found.axes[i] for i in order),
+        tuple(found.kinks[i] for i in order),
+        int(flat.sum()),
+        aligned,
+    )
+
+
+def _tupled(rows: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(float(x) for x in row) for row in rows)
+
+
+def _probes(dims: int) -> Float[np.ndarray, "probes dims"]:
+    return np.random.default_rng(0).normal(size=(_PROBES, dims))
+
+
+def _kink_arguments(target: Target) -> Iterator[Node]:
+    """Every expression whose sign decides on which side of a kink the target is."""
+    for node in walk(target.tree):
+        if not (isinstance(node, Call) and FUNCTIONS[node.function].kink):
+            continue
+        if len(node.arguments) == 1:
+            argument = node.arguments[0]
+            yield from argument.factors if isinstance(argument, Product) else (argument,)
+        for one, other in itertools.combinations(node.arguments, 2):
+            yield Sum((one, Product((Number(Fraction(-1)), other))))
+
+
+def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], bool]:
+    """Kinks on single variables, kinks on planes (normal, position), and whether that is all."""
+    names = [f"h{i + 1}" for i in range(target.rank)] + [f"z{i + 1}" for i in range(target.noises)]
+    positions = [set(at) for at in target.kinks] + [set() for _ in range(target.noises)]
+    planes: list[tuple[np.ndarray, float]] = []
+    aligned = True
+    for argument in _kink_arguments(target):
+        used = sorted(variables(argument), key=names.index)
+        if not used:
+            continue
+
+        def value(v: np.ndarray, argument: Node = argument) -> np.ndarray:
+            leaves = {name: v[..., i] for i, name in enumerate(names)}
+            return np.broadcast_to(evaluate(argument, NUMPY, leaves), v.shape[:-1])
+
+        if len(used) == 1:
+            if used[0].startswith("z"):
+                positions[names.index(used[0])] |= _sign_changes(value, names.index(used[0]), names)
+            continue
+        zero = np.zeros((1, len(names)))
+        offset = value(zero)[0]
+        normal = np.array([value(zero + row)[0] - offset for row in np.eye(len(names))])
+        probes = _probes(len(names))
+        size = np.linalg.norm(normal)
+        if not np.allclose(value(probes), offset + probes @ normal, rtol=0, atol=_EXACT * size):
+            aligned = False
+            continue
+        planes.append((normal / size, -offset / size))
+    return positions, planes, aligned
+
+
+def _sign_changes(value: Function, axis: int, names: list[str]) -> set[float]:
+    """Where a function of one variable changes sign."""
+
+    def along(x: np.ndarray) -> np.ndarray:
+        return value(x[:, None] * np.eye(len(names))[axis])
+
+    grid = np.linspace(-CUTOFF, CUTOFF, 4001)
+    signs = np.sign(along(grid))
+    low, high = (grid[i] for i in (slice(-1), slice(1, None)))
+    change = signs[1:] * signs[:-1] < 0
+    exact = set(grid[signs == 0])
+    return exact | {float(x) for x in bisected(along, low[change], high[change])}
+
+
+def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray, "m dims"]:
+    """Orthonormal rows that span all gradients of the target and all normals of its kinks."""
+    dims = target.rank + target.noises
+
+    def value(v: Float[Array, " dims"]) -> Float[Array, ""]:
+        return jnp.asarray(target.jax(v[: target.rank], v[target.rank :]), v.dtype)
+
+    with float64():
+        gradients = np.asarray(jax.jit(jax.vmap(jax.grad(value)))(_probes(dims)))
+    gradients = gradients[np.isfinite(gradients).all(axis=1)]
+    scale = np.linalg.norm(gradients, axis=1, keepdims=True)
+    rows = np.concatenate([gradients / np.maximum(scale, 1e-300), *[n[None] for n in normals]])
+    _, sizes, span = np.linalg.svd(rows, full_matrices=False)
+    return span[sizes > 1e-6 * max(sizes.max(initial=0.0), 1.0)]
+
+
+def _kink_axes(
+    positions: list[set[float]], planes: list[tuple[np.ndarray, float]]
+) -> list[tuple[np.ndarray, list[float]]]:
+    """One axis for each direction in which there are kinks, with all the positions on it."""
+    axes = [(row, set(at)) for row, at in zip(np.eye(len(positions)), positions, strict=True) if at]
+    for normal, at in planes:
+        for known, there in axes:
+            along = float(known @ normal)
+            if abs(abs(along) - 1) < _EXACT:
+                there.add(at * along)
+                break
+        else:
+            axes.append((normal, {at}))
+    return [(normal, sorted(at)) for normal, at in axes]
+
+
+def _completed(normals: np.ndarray, span: np.ndarray) -> Float[np.ndarray, "m dims"]:
+    """The normals, then coordinate axes inside the span, then whatever else it takes to fill it."""
+    rows = list(normals)
+    inside = [e for e in np.eye(span.shape[1]) if np.linalg.norm(span @ e) > 1 - _EXACT]
+    for candidate in [*inside, *span]:
+        if len(rows) < len(span) and np.linalg.matrix_rank([*rows, candidate], 1e-6) > len(rows):
+            rows.append(candidate)
+    return np.array(rows)
+
+
+def _constant_between_kinks(structure: Structure, axis: int) -> bool:
+    """Whether moving along one field inside its interval never changes the target."""
+    u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+    kinks = np.array(structure.kinks[axis])
+    moved = u.copy()
+    moved[:, axis] = np.roll(u[:, axis], 1)
+    same = np.searchsorted(kinks, u[:, axis]) == np.searchsorted(kinks, moved[:, axis])
+    here, there = structure.numpy(u[same]), structure.numpy(moved[same])
+    return bool(np.all(np.abs(here - there) <= _EXACT * (1 + np.abs(here))))
+
+
+def is_affine_along(structure: Structure, axis: int) -> bool:
+    """Whether the target is a + b u_axis with a and b functions of the other fields."""
+    if structure.kinks[axis] or not structure.aligned:
+        return False
+    u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+    move = np.eye(structure.fields)[axis]
+    here, up, down = (structure.numpy(u + t * move) for t in (0.0, 0.7, -0.7))
+    return bool(np.all(np.abs(up + down - 2 * here) <= _EXACT * (1 + np.abs(here) + np.abs(up))))

@@ -1,0 +1,94 @@
+"""Message passing on a grand staircase: the first direction opens the way to the two others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.message_panels import Sizes, mark, message_curve
+from giantstep.figures.panels import lay_over
+from giantstep.figures.style import COLOURS, GREY, new_figure
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TARGET = "h1^2 + sign(h1*h2*h3)"
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Overlaps and test error by samples per dimension; both thresholds are on every line."""
+    from giantstep.targets import Target
+    from giantstep.theory.thresholds import easy_thresholds
+
+    stairs = easy_thresholds(Target(TARGET))
+    first, second = (stair.alpha.value for stair in stairs if stair.alpha is not None)
+    table = message_curve("amp-staircase", TARGET, 6.0, [first, second], sizes, bench)
+    return table.assign(first=first, second=second)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Overlaps on the left, test error on the right, both thresholds dotted."""
+    figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
+    lay_over(left, table, "alpha", "overlap_1", COLOURS[0], "$h_1$")
+    lay_over(left, table, "alpha", "overlap_2", COLOURS[2], "$h_2$")
+    lay_over(left, table, "alpha", "overlap_3", COLOURS[3], "$h_3$", linestyle="--")
+    lay_over(right, table, "alpha", "test_error", COLOURS[1])
+    thresholds = [table["first"].iloc[0], table.second.iloc[0]]
+    mark(left, thresholds, "overlap", GREY)
+    mark(right, thresholds, "test error", GREY)
+    left.set_ylim(-0.03, 1.08)
+    right.set_ylim(0, 3.4)
+    left.legend(loc="center right")
+    for alpha in thresholds:
+        right.annotate(
+            f"{alpha:.3f}", (alpha, 3.15), (3, 0), textcoords="offset points", color=GREY
+        )
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Where each direction is found, and whether the runs agree between the transitions."""
+    import numpy as np
+
+    line = table.dropna(subset="overlap_1.theory").sort_values("alpha")
+    first, second = line["overlap_1.theory"], line["overlap_2.theory"]
+    dots = table.dropna(subset="overlap_1")
+    settled = dots[dots.alpha.between(1.8, 2.2) | (dots.alpha > 3.4)]
+    return {
+        "thresholds are 0.575 and pi^2/4": abs(table["first"].iloc[0] - 0.575166) < 2e-3
+        and abs(table.second.iloc[0] - np.pi**2 / 4) < 2e-3,
+        "h1 is recovered perfectly before h2 and h3 begin": bool(
+            (first[(line.alpha > 1.45)] > 0.999).all()
+            and (second[line.alpha < 2.4] < 1e-4).all()
+            and (second[line.alpha > 2.8] > 0.05).all()
+        ),
+        "the runs agree: h1 perfectly, h2 within four errors and 0.08": bool(
+            len(settled) > 0
+            and ((settled["overlap_1"] - settled["overlap_1.theory"]).abs() < 1e-2).all()
+            and (
+                (settled["overlap_2"] - settled["overlap_2.theory"]).abs()
+                < 4 * settled["overlap_2.sem"] + 0.08
+            ).all()
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="amp-staircase",
+    title="A grand staircase: message passing and its state evolution",
+    caption="""Bayes-optimal message passing for h1^2 + sign(h1 h2 h3). Left: overlaps; right: mean
+    square error of the posterior mean on fresh data. Lines: state evolution; dots: {seeds} runs at
+    d = {dim} from a small random start, with standard errors. Dotted: weak recovery of h1 at 0.575,
+    of h2 and h3, given h1, at pi^2/4. The overlap with h1 jumps to 1 at 1.40; close to a transition
+    runs at finite d scatter.""",
+    references=("Troiani et al. 2024, arXiv:2405.15480",),
+    sizes={
+        "reduced": Sizes(points=9, dots=(2.0,), dim=60, seeds=2),
+        "quick": Sizes(points=30, dots=(0.9, 2.0, 4.0), dim=500, seeds=2),
+        "full": Sizes(points=60, dots=(0.4, 0.8, 1.0, 1.2, 2.0, 3.0, 4.0, 5.0), dim=500, seeds=8),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)

@@ -1,0 +1,118 @@
+"""The batch of the gradient: how many samples a giant step needs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+STEPS = (1.0, 3.0)
+
+
+class Sizes(NamedTuple):
+    """Points of the lines and dots on them."""
+
+    points: int
+    dots: int
+    dim: int
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Errors along the batch, for two step sizes."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    for step in STEPS:
+        for verb, points in (("predict", sizes.points), ("simulate", sizes.dots)):
+            ratios = np.geomspace(0.5, 50, points).round(4)
+            table = bench.summary(
+                Study(
+                    name=f"one-step-batch {verb} {step:g}",
+                    learner="giant-step",
+                    problem={"target": "sin(h1)"},
+                    settings={
+                        **{"activation": "tanh", "readout": "ones", "step_size": step},
+                        **{"width": "1d", "readout_samples": "2d", "ridge": 0.1},
+                        **{"dim": sizes.dim, "method": "direct"},
+                    },
+                    axes={"samples": [f"{ratio:g}d" for ratio in ratios]},
+                    seeds=sizes.seeds,
+                    verbs=[verb, "predict"],
+                )
+            )
+            names = {"test_error[1]": "test_error", "test_error[1].sem": "test_error.sem"}
+            parts.append(table.rename(columns=names).assign(step_size=step, ratio=ratios))
+    kept = ["step_size", "ratio", "test_error", "test_error.sem", "test_error.theory"]
+    kept += ["alignment.theory", "random_features_error.theory", "linear_floor.theory"]
+    return pandas.concat(parts, ignore_index=True)[kept]
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Errors on the left, the cosine of the learned direction on the right."""
+    figure, (left, right) = new_figure(7.6, 3.9, ncols=2)
+    for step, colour in zip(STEPS, COLOURS, strict=False):
+        part = table[table.step_size == step]
+        lay_over(left, part, "ratio", "test_error", colour, f"step size {step:g}")
+    first = table.iloc[0]
+    left.axhline(first["random_features_error.theory"], color=COLOURS[3], label="no step")
+    left.axhline(
+        *(first["linear_floor.theory"],),
+        **{"color": GREY, "linestyle": "--", "label": "best linear predictor"},
+    )
+    line = table[table.step_size == STEPS[0]].sort_values("ratio")
+    right.plot(line.ratio, line["alignment.theory"], color="black")
+    right.set_ylim(0, 1.02)
+    right.set_ylabel("cosine of learned and true direction")
+    left.set_yscale("log")
+    left.set_ylabel("test error")
+    for panel in (left, right):
+        panel.set_xscale("log")
+        panel.set_xlabel("samples of the gradient / d")
+    left.legend(loc="lower left")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """A larger batch is better, and a small one can be worse than no step."""
+    lines = [part.sort_values("ratio") for _, part in table.groupby("step_size")]
+    return {
+        "the error falls as the batch grows": all(
+            part["test_error.theory"].is_monotonic_decreasing for part in lines
+        ),
+        "only a large batch beats the best linear predictor": all(
+            part["test_error.theory"].iloc[0] > part["linear_floor.theory"].iloc[0]
+            for part in lines
+        )
+        and lines[-1]["test_error.theory"].iloc[-1] < lines[-1]["linear_floor.theory"].iloc[0],
+        "simulated errors lie within 4 standard errors and 3 % of the theory": on_the_line(
+            table, "test_error", errors=4, allowance=0.03 * table.test_error.mean()
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="one-step-batch",
+    title="How many samples the gradient of a giant step needs",
+    caption="""Left: excess test error after one giant step, against the samples of its gradient;
+    target sin(h1), tanh, p = d, a = 1, readout fitted to 2 d other samples with ridge 0.1. Lines:
+    theory with finite-size corrections at d = {dim}; dots: direct simulation, {seeds} seeds. Right:
+    cosine between the learned and the true direction, which sets what the step is worth.""",
+    references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
+    sizes={
+        "reduced": Sizes(points=5, dots=2, dim=80, seeds=6),
+        "quick": Sizes(points=21, dots=5, dim=200, seeds=8),
+        "full": Sizes(points=60, dots=15, dim=1000, seeds=20),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)

@@ -1,0 +1,137 @@
+"""The phase transition of one giant step: a leap of l is learned from d^l samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over, on_the_line, over_steps
+from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+
+class Leap(NamedTuple):
+    """A target of one leap, the step that its size asks for, and where it is looked at."""
+
+    target: str
+    formula: str
+    activation: str
+    step_size: str
+    simulated: tuple[int, int]
+    lowest: float
+    highest: float
+
+
+LEAPS = {
+    1: Leap("h1", "h", "relu", "4", (256, 4096), 0.75, 1.5),
+    2: Leap("He2(h1)", r"\mathrm{He}_2(h)", "relu", "4*d^0.5", (64, 256), 1.25, 2.25),
+    3: Leap(
+        *("sin(2*h1) - 2*exp(-2)*h1", r"\sin 2h - 2e^{-2}h", "erf", "20d"),
+        *((32, 64), 2.0, 3.0),
+    ),
+}
+BEYOND = (10**6, 10**12)
+
+
+class Sizes(NamedTuple):
+    """Points of a line, dots on it, and simulations of each dot."""
+
+    points: int
+    dots: int
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Overlaps after one step by leap, dimension and exponent of the samples."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    for number, leap in LEAPS.items():
+        line = np.linspace(number - 1 + 0.02, number + 0.98, sizes.points).round(3)
+        dots = np.linspace(leap.lowest, leap.highest, sizes.dots).round(3)
+        for dim in (*leap.simulated, *BEYOND):
+            for verbs, kappas in ((["predict"], line), (["simulate", "predict"], dots)):
+                if "simulate" in verbs and dim in BEYOND:
+                    continue
+                summary = bench.summary(
+                    Study(
+                        name=f"phase-transition {number} {dim} {verbs[0]}",
+                        learner="giant-step",
+                        problem={"target": leap.target},
+                        settings={
+                            **{"dim": dim, "step_size": leap.step_size, "width": "32"},
+                            **{"activation": leap.activation, "method": "in-law"},
+                        },
+                        axes={"samples": [f"d^{kappa:g}" for kappa in kappas]},
+                        seeds=sizes.seeds,
+                        verbs=verbs,
+                    )
+                ).assign(leap=number, dim=dim, kappa=kappas)
+                after = over_steps(summary, "overlap")
+                parts.append(after[after.step == 1])
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One panel a leap, one line a dimension."""
+    figure, panels = new_figure(8.4, 3.6, ncols=len(LEAPS), sharey=True)
+    for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
+        panel.axvline(number, color=GREY, linestyle=":", linewidth=1.2)
+        for dim, colour in zip((*leap.simulated, *BEYOND), COLOURS, strict=False):
+            here = table[(table.leap == number) & (table.dim == dim)]
+            size = f"10^{{{len(str(dim)) - 1}}}" if dim in BEYOND else str(dim)
+            style = "--" if dim in BEYOND else "-"
+            lay_over(panel, here, "kappa", "overlap", colour, f"$d = {size}$", linestyle=style)
+        panel.set_title(f"leap {number}:  $y = {leap.formula}$")
+        panel.set_xlabel(r"exponent $\kappa$ of the samples $n = d^\kappa$")
+        panel.set_ylim(0, 1)
+        panel.legend(loc="upper left")
+    panels[0].set_ylabel("overlap with $h$ (cosine)")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the lines; the transition sharpens at kappa = leap."""
+    lines = table[table["overlap"].isna()]
+    found = {
+        "each dot is within 5 standard errors + 0.02 of its line": on_the_line(
+            table, "overlap", errors=5, allowance=0.02
+        )
+    }
+    for number in LEAPS:
+        here = lines[lines.leap == number].pivot_table("overlap.theory", "kappa", "dim")
+        below, above = here[here.index < number - 0.4], here[here.index > number + 0.4]
+        far = max(BEYOND)
+        found[f"leap {number}: below n = d^{number} the overlap falls as d grows, to nothing"] = (
+            bool((below.diff(axis=1).iloc[:, 1:] < 0).all(axis=None)) and below[far].max() < 0.02
+        )
+        found[f"leap {number}: above n = d^{number} it stays"] = bool(
+            above[far].min() > 0.9 * above[min(BEYOND)].min() > 0.3
+        )
+    return found
+
+
+FIGURE = Figure(
+    name="phase-transition",
+    title="How many samples one giant step needs: a phase transition at n = d^leap",
+    caption="""Root mean square cosine of the neurons with the target's direction after one giant
+    step on n = d^kappa samples, for targets whose first Hermite coefficient is of degree (leap) 1,
+    2 and 3. Step size 4, 4 d^(1/2) and 20 d; 32 neurons, relu for leaps 1 and 2, erf for leap 3.
+    Lines: theory at dimension d, dashed where d is too large to simulate; dots: {seeds}
+    simulations, exact in law, with standard errors. As d grows the curves sharpen to a step at
+    kappa = leap (dotted).""",
+    references=("Dandi et al. 2023, arXiv:2305.18270",),
+    sizes={
+        "reduced": Sizes(points=5, dots=2, seeds=4),
+        "quick": Sizes(points=31, dots=5, seeds=8),
+        "full": Sizes(points=81, dots=9, seeds=64),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)

@@ -1,0 +1,127 @@
+"""Kernel regression learns one degree after another as the samples grow as powers of d."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+DEGREES = 3
+TARGET = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
+SIMULATED = 20
+LABELS = {
+    **{SIMULATED: f"$d = {SIMULATED}$", 400: "$d = 400$"},
+    **{10**6: "$d = 10^6$", 10**12: "$d = 10^{12}$"},
+}
+
+
+class Sizes(NamedTuple):
+    """Points of a line, dots on it, their highest exponent, and simulations of each dot."""
+
+    points: int
+    dots: int
+    highest: float
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Test errors by dimension and exponent of the samples."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    line = np.linspace(0.4, DEGREES + 0.75, sizes.points).round(4)
+    dots = np.linspace(0.6, sizes.highest, sizes.dots).round(4)
+    for dim in LABELS:
+        for verbs, kappas in ((["predict"], line), (["simulate", "predict"], dots)):
+            if "simulate" in verbs and dim != SIMULATED:
+                continue
+            part = bench.summary(
+                Study(
+                    name=f"polynomial-staircase {verbs[0]} {dim}",
+                    learner="kernel",
+                    problem={"target": TARGET},
+                    settings={"dim": dim, "ridge": 0.1, "kernel": "exp", "inputs": "sphere"},
+                    axes={"samples": [f"d^{kappa:g}" for kappa in kappas]},
+                    seeds=sizes.seeds,
+                    verbs=verbs,
+                )
+            )
+            part = part[[c for c in part if c.partition(".")[0] == "test_error"]]
+            parts.append(part.assign(dim=float(dim), kappa=kappas))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One line a dimension, and the stairs that they approach."""
+    figure, panel = new_figure(5.4, 3.9)
+    levels = [1 - degree / DEGREES for degree in range(DEGREES + 1)]
+    edges = [0.3, *range(1, DEGREES + 1), DEGREES + 0.8]
+    panel.stairs(levels, edges, color=GREY, linestyle=":", linewidth=1.2, baseline=None)
+    for (dim, label), colour in zip(LABELS.items(), COLOURS, strict=False):
+        lay_over(panel, table[table.dim == float(dim)], "kappa", "test_error", colour, label)
+    for degree in range(1, DEGREES + 1):
+        panel.text(
+            degree,
+            1.02,
+            f"$n = d^{degree}$".replace("^1", ""),
+            transform=panel.get_xaxis_transform(),
+            ha="center",
+        )
+    panel.set_xlim(0.3, DEGREES + 0.8)
+    panel.set_xlabel(r"exponent $\kappa$ of the samples $n = d^\kappa$")
+    panel.set_ylabel("test error")
+    panel.legend(loc="lower left")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the line; stairs as d grows."""
+    lines = table[table.test_error.isna()].pivot_table("test_error.theory", "kappa", "dim")
+    middle = [lines.index[abs(lines.index - (k + 0.5)).argmin()] for k in range(DEGREES)]
+    gaps = {
+        dim: max(abs(lines[dim][kappa] - 1 + k / DEGREES) for k, kappa in enumerate(middle))
+        for dim in lines
+    }
+    return {
+        "each dot is within 5 standard errors + 0.02 of its line": on_the_line(
+            table, "test_error", errors=5, allowance=0.02
+        ),
+        "half-way up each stair, the largest d is within 0.01 of its height": (
+            gaps[float(max(LABELS))] < 0.01
+        ),
+        "the two larger d are nearer to the stairs than the two smaller": (
+            max(list(gaps.values())[2:]) < min(list(gaps.values())[:2])
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="polynomial-staircase",
+    title="Kernel regression learns degree k from d^k samples",
+    caption="""Excess test error of ridge regression with the kernel exp(<x, x'>/d) from
+    n = d^kappa samples on the sphere of radius sqrt(d); ridge 0.1; the target is a sum of
+    degrees 1, 2 and 3 of one direction in equal shares. Lines: deterministic equivalent at
+    dimension d; dots: {seeds} simulations at d = 20 with standard errors. As d grows the curve
+    approaches stairs (dotted): degree k is learned once n exceeds d^k, however few directions the
+    target has, because a kernel does not find them.""",
+    references=(
+        "Ghorbani, Mei, Misiakiewicz, Montanari 2019, arXiv:1904.12191",
+        "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+    ),
+    sizes={
+        "reduced": Sizes(points=15, dots=3, highest=1.8, seeds=8),
+        "quick": Sizes(points=71, dots=8, highest=2.3, seeds=12),
+        "full": Sizes(points=141, dots=12, highest=2.6, seeds=40),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)

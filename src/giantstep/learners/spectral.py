@@ -1,0 +1,152 @@
+"""Spectral methods: top eigenvectors of matrices weighted by the labels."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Shaped
+
+from giantstep.channels import Channel, channel_for
+from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
+from giantstep.errors import SettingsError
+from giantstep.learners.message_data import Data, Labels, draw_data
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.spectral import Spectral
+
+#: Up to this dimension the matrix is formed and solved densely.
+DENSE = 1500
+
+
+def simulate(
+    problem: Problem,
+    settings: Spectral,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
+    started = time.perf_counter()
+    if settings.dim is None:
+        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    if settings.phases:
+        raise SettingsError("phases is a prediction: there is nothing to simulate")
+    channel = channel_for(problem)
+    samples = settings.samples.count(settings.dim, "samples")
+    rows = []
+    for index in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+        data = draw_data(problem, settings.dim, samples, channel.noise, rng)
+        rows.append(_measured(channel, settings, data, rng))
+        if progress is not None:
+            progress((index + 1) / seeds)
+    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    return Run(
+        settings.learner,
+        settings.to_json(),
+        {n: v[:, 0] if channel.rank == 1 and v.ndim > 1 else v for n, v in metrics.items()},
+        notes=channel.notes,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _measured(
+    channel: Channel, settings: Spectral, data: Data, rng: np.random.Generator
+) -> dict[str, Any]:
+    basis = blocks_basis(channel, settings)
+    if basis is None:
+        value, estimate = linearised_estimate(channel, data, rng)
+        q, _ = np.linalg.qr(estimate)
+        cosines = np.linalg.svd(q.T @ data.truth, compute_uv=False) ** 2 / len(q)
+        return {"overlap": cosines, "eigenvalue": value}
+    values, vectors = block_estimates(channel, settings, data, basis, rng)
+    along = np.einsum("dk,dk->k", vectors, data.truth @ basis.T)
+    return {"overlap": along**2 / len(vectors), "eigenvalue": values}
+
+
+def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
+    """The rotation in which each direction has a matrix of its own; None: linearised."""
+    if settings.method == "linearised":
+        return None
+    basis = separating_basis(channel)
+    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
+        raise SettingsError(
+            f"method = 'blocks': no rotation separates the directions of "
+            f"{channel.structure.target.text!r}; use method linearised with the optimal "
+            f"preprocessing"
+        )
+    return basis
+
+
+def block_estimates(
+    channel: Channel,
+    settings: Spectral,
+    data: Data,
+    basis: Float[np.ndarray, "r r"],
+    rng: np.random.Generator,
+) -> tuple[Float[np.ndarray, " r"], Float[np.ndarray, "d r"]]:
+    """Top eigenvalue and unit eigenvector of (1/n) sum_i T_k(y_i) x_i x_i^T, for every block k.
+
+    A given T makes one matrix for all blocks, whose k-th eigenvector estimates the block with the
+    k-th largest E[T h^2].
+    """
+    x, y = data.inputs, data.labels
+    squares = np.einsum("ki,nij,kj->nk", basis, Labels(channel, y).curvatures(), basis)
+    if settings.preprocessing == "optimal":
+        pairs = [_top(x, optimal_weights(g, settings.clip), 1, rng) for g in squares.T]
+        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*pairs, strict=True))
+        return values, vectors
+    weights = given_weights(settings.preprocessing, y)
+    values, vectors = _top(x, weights, channel.rank, rng)
+    order = np.argsort(np.argsort(-(weights @ squares), kind="stable"), kind="stable")
+    return values[order], vectors[:, order]
+
+
+def _top(
+    x: Shaped[np.ndarray, "n d"],
+    weights: Float[np.ndarray, " n"],
+    count: int,
+    rng: np.random.Generator,
+) -> tuple[Float[np.ndarray, " k"], Float[np.ndarray, "d k"]]:
+    """The largest eigenvalues of (1/n) X^T diag(weights) X and their unit eigenvectors."""
+    from scipy.linalg import eigh
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    n, dim = x.shape
+    if dim <= DENSE or dim <= 2 * count:
+        matrix = (x * weights[:, None].astype(x.dtype)).T @ x / n
+        values, vectors = eigh(matrix, subset_by_index=(dim - count, dim - 1))
+    else:
+        scaled = (weights / n).astype(x.dtype)
+        operator = LinearOperator(
+            (dim, dim), matvec=lambda v: x.T @ (scaled * (x @ v.ravel())), dtype=x.dtype
+        )
+        values, vectors = eigsh(operator, k=count, which="LA", v0=rng.normal(size=dim))
+    order = np.argsort(-values)
+    return values[order].astype(float), vectors[:, order].astype(float)
+
+
+def linearised_estimate(
+    channel: Channel, data: Data, rng: np.random.Generator
+) -> tuple[float, Float[np.ndarray, "d r"]]:
+    """Top eigenvalue of L = (X X^T/d - diag) G(y), matrix-free, and its estimate X^T G v."""
+    from scipy.sparse.linalg import LinearOperator, eigs
+
+    x, rank = data.inputs, channel.rank
+    n, dim = x.shape
+    curvatures = Labels(channel, data.labels).curvatures()
+    own = np.einsum("nd,nd->n", x, x) / dim
+
+    def apply(v: np.ndarray) -> np.ndarray:
+        u = np.einsum("nij,nj->ni", curvatures, v.reshape(n, rank))
+        return (x @ (x.T @ u) / dim - own[:, None] * u).ravel()
+
+    operator = LinearOperator((n * rank, n * rank), matvec=apply, dtype=float)
+    values, vectors = eigs(operator, k=1, which="LR", v0=rng.normal(size=n * rank))
+    v = np.real(vectors[:, 0]).reshape(n, rank)
+    return float(np.real(values[0])), x.T @ np.einsum("nij,nj->ni", curvatures, v)

@@ -1,0 +1,63 @@
+"""Settings of the learner `amp`: Bayes-optimal approximate message passing."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from giantstep.errors import SettingsError
+from giantstep.settings.options import Settings, option
+from giantstep.settings.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Amp(Settings):
+    """Message passing that knows the target and the noise, and looks for the directions.
+
+    What it reaches from an uninformed start in n = alpha d samples is the best known for any fast
+    algorithm; from an informed start it shows what the data contain.
+    """
+
+    learner: ClassVar[str] = "amp"
+
+    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    samples: Any = option("4d", "samples n", kind=Size)
+    start: str = option(
+        "random",
+        "first estimate: nothing, a small random one, the spectral one, or one near the truth",
+        choices=("zero", "random", "spectral", "informed"),
+    )
+    start_size: float = option(1e-3, "size of the entries of a random start", kind=float, above=0)
+    start_overlap: float = option(0.9, "overlap of an informed start", kind=float, above=0)
+    damping: float | None = option(
+        None,
+        "share of the last state that is kept; by default 0.1 for one direction, 0.3 for several",
+        kind=float,
+        low=0,
+    )
+    iterations: int = option(400, "most iterations", kind=int, low=1)
+    tolerance: float = option(1e-6, "stop once entries change by less", kind=float, above=0)
+    form: str = option(
+        "auto",
+        "estimate of the precision: its Hessian form, the guarded average, or the second where "
+        "the first does not converge",
+        choices=("auto", "hessian", "guarded"),
+    )
+    phases: bool = option(False, "predict: list the transitions in n/d instead", kind=bool)
+    dtype: str = option(
+        "auto",
+        "precision of the matrix products; auto takes float32 for large data",
+        choices=("auto", "float32", "float64"),
+    )
+
+    def check(self) -> None:
+        """Shares below one; see :class:`Settings`."""
+        for name in ("damping", "start_overlap"):
+            if (getattr(self, name) or 0) >= 1:
+                raise SettingsError(f"{name} = {getattr(self, name)!r} must be below 1")
+
+    def alpha(self) -> float:
+        """The samples per dimension n/d."""
+        if self.samples.power != 1 and self.dim is not None:
+            return self.samples.at(self.dim) / self.dim
+        return self.samples.ratio("samples")

@@ -1,0 +1,37 @@
+"""Settings of the learner `spectral`: the top eigenvectors of a matrix weighted by the labels."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from giantstep.settings.options import Settings, option
+from giantstep.settings.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Spectral(Settings):
+    """The top eigenvector of (1/n) sum_i T(y_i) x_i x_i^T, one for each direction.
+
+    The optimal T(y) = 1 - 1/E[h^2|y] recovers the direction as soon as any message passing does.
+    """
+
+    learner: ClassVar[str] = "spectral"
+
+    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    samples: Any = option("4d", "samples n", kind=Size)
+    preprocessing: str = option("optimal", "T(y): optimal, or an expression in y such as tanh(y)")
+    clip: float = option(50.0, "the optimal T is cut off below minus this", kind=float, above=0)
+    method: str = option(
+        "auto",
+        "blocks: one matrix a direction; linearised: message passing around zero, for directions "
+        "that no rotation separates",
+        choices=("auto", "blocks", "linearised"),
+    )
+    phases: bool = option(False, "predict: the transition in n/d instead", kind=bool)
+
+    def alpha(self) -> float:
+        """The samples per dimension n/d."""
+        if self.samples.power != 1 and self.dim is not None:
+            return self.samples.at(self.dim) / self.dim
+        return self.samples.ratio("samples")

@@ -1,0 +1,246 @@
+"""Spectral methods: outlier, overlap and transition of a matrix weighted by the labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.channels import channel_for
+from giantstep.channels.population import population_of
+from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.inputs import Spiked
+from giantstep.problem import Problem
+from giantstep.results import Prediction, Status
+from giantstep.settings.spectral import Spectral
+
+REFERENCES = (
+    "Lu, Li 2020, arXiv:1702.06435",
+    "Mondelli, Montanari 2019, arXiv:1708.05932",
+    "Defilippis et al. 2025, arXiv:2502.02545",
+)
+
+
+class Outlier(NamedTuple):
+    """The top eigenvalue, the edge of the bulk, and the squared cosine with the direction."""
+
+    eigenvalue: float
+    edge: float
+    overlap: float
+
+
+def spectral_outlier(
+    weights: Float[np.ndarray, " n"],
+    preprocessed: Float[np.ndarray, " n"],
+    squares: Float[np.ndarray, " n"],
+    alpha: float,
+) -> Outlier:
+    r"""Top eigenvalue and overlap of D = (1/n) sum_i T(y_i) x_i x_i^T, for one direction.
+
+    .. math::
+        \psi(l) = l\,(1/\alpha + E[T/(l-T)]), \quad \phi(l) = l\, E[T h^2/(l-T)], \quad
+        \psi'(\bar l) = 0, \quad \psi(\max(l^*, \bar l)) = \phi(l^*).
+
+    If l* > lbar the top eigenvalue psi(l*) leaves the bulk, whose edge is psi(lbar), and
+    cos^2 = psi'(l*)/(psi'(l*) - phi'(l*)); otherwise the overlap is 0.
+
+    Symbols: the law of y as ``weights`` of nodes, T ``preprocessed``, E[h^2|y] ``squares``,
+    n/d ``alpha``.
+
+    Assumes: isotropic Gaussian inputs, T bounded above with sup T > 0, n = alpha d, d to infinity.
+    Status: theorem.
+    References: Lu, Li 2020 (1702.06435); Mondelli, Montanari 2019 (1708.05932).
+
+    >>> half = np.array([0.5, 0.5])  # labels sign(h1 h2), seen along (h1 + h2)/sqrt(2)
+    >>> c = np.array([1, -1]) * 2 / np.pi
+    >>> round(spectral_outlier(half, c / (1 + c), 1 + c, 4.0).overlap, 6)
+    0.429204
+    """
+    from scipy.optimize import brentq
+
+    used = preprocessed[weights > 0]
+    top = float(used.max())
+    if np.abs(used).max() < 1e-9:
+        return Outlier(0.0, 0.0, 0.0)
+    if top <= 0:
+        raise NoTheory("the preprocessing T(y) is never positive: nothing can leave the bulk")
+
+    def psi(x: float) -> float:
+        return float(x * (1 / alpha + weights @ (preprocessed / (x - preprocessed))))
+
+    def psi_slope(x: float) -> float:
+        return float(1 / alpha - weights @ (preprocessed**2 / (x - preprocessed) ** 2))
+
+    def phi(x: float) -> float:
+        return float(x * (weights @ (preprocessed * squares / (x - preprocessed))))
+
+    low, high = top * (1 + 1e-12), 2 * top
+    while psi_slope(high) < 0:
+        high *= 2
+    bar = brentq(psi_slope, low, high, xtol=1e-15) if psi_slope(low) < 0 else low
+    edge = psi(bar)
+    if phi(bar) <= edge:
+        return Outlier(edge, edge, 0.0)
+    high = 2 * bar
+    while phi(high) > psi(high):
+        high *= 2
+    star = brentq(lambda x: phi(x) - psi(x), bar, high, xtol=1e-15)
+    phi_slope = -(weights @ (squares * preprocessed**2 / (star - preprocessed) ** 2))
+    slope = psi_slope(star)
+    return Outlier(psi(star), edge, float(slope / (slope - phi_slope)))
+
+
+def linearised_outlier(problem: Problem, alpha: float) -> tuple[float, Float[np.ndarray, " r"]]:
+    r"""Eigenvalue and squared cosines of message passing linearised around zero.
+
+    The map M -> E[G M G], G = E[hh^T|y] - I, has the largest eigenvalue 1/alpha_c, eigen-matrix m.
+    The outlier of L = (X X^T/d - diag) G is kappa = alpha/alpha_c, and with
+
+    .. math:: \kappa^2 q = \kappa^2 m m^\top + \alpha E[G q G] + \alpha E[G m G m^\top G]
+
+    the squared cosines are the eigenvalues of q^{-1/2} m m^T q^{-1/2}; 0 for kappa < 1. For
+    r = 1 this is (kappa - 1)/(kappa + alpha_c E[G^3]).
+
+    Symbols: n/d ``alpha``.
+
+    Assumes: isotropic Gaussian inputs, E[h|y] = 0, G with a finite third moment.
+    Status: heuristic (state evolution of the linearised algorithm).
+    References: Maillard et al. 2021 (2012.04524); Defilippis et al. 2025 (2502.02545).
+
+    >>> eigenvalue, overlap = linearised_outlier(Problem.of("sign(h1*h2)"), 6.0)
+    >>> round(eigenvalue, 4), overlap.round(4).tolist()
+    (2.4317, [0.5888, 0.5888])
+    """
+    law = population_of(channel_for(problem)).label_law
+    if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
+        raise NoTheory("linearised message passing needs E[h|y] = 0: this target is trivial")
+    rank = law.curvatures.shape[1]
+    g = law.curvatures
+
+    def sandwich(matrix: np.ndarray) -> np.ndarray:
+        return np.einsum("n,nij,jk,nkl->il", law.weights, g, matrix, g, optimize=True)
+
+    units = np.eye(rank * rank).reshape(-1, rank, rank)
+    table = np.array([sandwich(unit).ravel() for unit in units]).T
+    values, vectors = np.linalg.eigh((table + table.T) / 2)
+    kappa = alpha * values[-1]
+    if kappa <= 1:
+        return float(kappa), np.zeros(rank)
+    same = vectors[:, values > values[-1] * (1 - 1e-9)]
+    mode = (same @ same.T @ np.eye(rank).ravel()).reshape(rank, rank)
+    cube = np.einsum("n,nij,jk,nkl,lm,nmo->io", law.weights, g, mode, g, mode.T, g, optimize=True)
+    source = kappa**2 * mode @ mode.T + alpha * cube
+    size = np.eye(rank * rank) * kappa**2 - alpha * table
+    q = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
+    root = np.linalg.inv(np.linalg.cholesky((q + q.T) / 2))
+    cosines = np.linalg.eigvalsh(root @ mode @ mode.T @ root.T)[::-1]
+    return float(kappa), np.clip(cosines, 0.0, 1.0)
+
+
+def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarray, " r"]:
+    r"""The alpha = n/d from which each direction has an outlier.
+
+    .. math:: \alpha_c = 1/E_y[(E[h^2|y] - 1)^2]
+
+    for the optimal T; for a given one, where l* = lbar in :func:`spectral_outlier`.
+
+    Symbols: T in ``settings.preprocessing``.
+
+    Assumes: as :func:`spectral_outlier`; infinite where no number of samples is enough.
+    Status: theorem.
+    References: Lu, Li 2020 (1702.06435); Mondelli, Montanari 2019 (1708.05932).
+
+    >>> spectral_transition(Problem.of("abs(h1)"), Spectral()).round(4).tolist()
+    [0.5]
+    """
+    from scipy.optimize import bisect
+
+    if _blocks_basis(problem, settings) is None:
+        kappa, _ = linearised_outlier(problem, 1.0)
+        return np.full(problem.target.rank, 1 / kappa if kappa > 1e-6 else np.inf)
+    found = []
+    for block in _blocks(problem, settings):
+
+        def side(log_alpha: float, block: _Block = block) -> float:
+            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap > 0 else -1.0
+
+        low, high = np.log(1e-4), np.log(1e6)
+        found.append(np.exp(bisect(side, low, high, xtol=1e-12)) if side(high) > 0 else np.inf)
+    return np.array(found)
+
+
+def predict(problem: Problem, settings: Spectral) -> Prediction:
+    """Outlier, edge of the bulk and overlap, for each direction; or, on request, the transitions.
+
+    Directions that no rotation separates are predicted by :func:`linearised_outlier`.
+
+    Assumes: as :func:`spectral_outlier` and :func:`linearised_outlier`.
+    Status: theorem for blocks; heuristic for the linearised method.
+    References: Lu, Li 2020 (1702.06435); Defilippis et al. 2025 (2502.02545).
+
+    >>> law = predict(Problem.of("abs(h1)"), Spectral(samples="1.5d"))
+    >>> round(float(law.metrics["overlap"]), 3)
+    0.457
+    """
+    if isinstance(problem.inputs, Spiked):
+        raise NoTheory("spectral methods are predicted for isotropic inputs: drop the spike")
+    separable = _blocks_basis(problem, settings) is not None
+    notes = channel_for(problem).notes
+    if settings.phases:
+        metrics: dict[str, Any] = {"transitions": spectral_transition(problem, settings)}
+    elif separable:
+        outliers = [block.outlier(settings.alpha()) for block in _blocks(problem, settings)]
+        names = ("eigenvalue", "edge", "overlap")
+        metrics = {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
+    else:
+        eigenvalue, overlap = linearised_outlier(problem, settings.alpha())
+        metrics = {"eigenvalue": eigenvalue, "overlap": _squeezed(overlap)}
+    status: Status = "theorem" if separable else "heuristic"
+    return Prediction(
+        settings.learner, settings.to_json(), metrics, status, REFERENCES, tuple(notes)
+    )
+
+
+def _squeezed(values: Any) -> Any:
+    return float(values[0]) if len(values) == 1 else np.array(values)
+
+
+def _blocks_basis(problem: Problem, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
+    """The basis that separates the directions, unless the linearised method is wanted or needed."""
+    if settings.method == "linearised":
+        return None
+    basis = separating_basis(channel_for(problem))
+    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
+        raise SettingsError(
+            f"method = 'blocks': no rotation separates the directions of {problem.target.text!r}; "
+            f"use method linearised with the optimal preprocessing"
+        )
+    return basis
+
+
+class _Block(NamedTuple):
+    """The law of y, T(y) and E[h^2|y] for one direction."""
+
+    weights: Float[np.ndarray, " n"]
+    preprocessed: Float[np.ndarray, " n"]
+    squares: Float[np.ndarray, " n"]
+
+    def outlier(self, alpha: float) -> Outlier:
+        return spectral_outlier(self.weights, self.preprocessed, self.squares, alpha)
+
+
+def _blocks(problem: Problem, settings: Spectral) -> list[_Block]:
+    """One block for every direction of the separating basis."""
+    law = population_of(channel_for(problem)).label_law
+    basis = _blocks_basis(problem, settings)
+    found = []
+    for row in basis if basis is not None else ():
+        curvature = np.einsum("i,nij,j->n", row, law.curvatures, row)
+        if settings.preprocessing == "optimal":
+            preprocessed = optimal_weights(curvature, settings.clip)
+        else:
+            preprocessed = given_weights(settings.preprocessing, law.values)
+        found.append(_Block(law.weights, preprocessed, 1 + curvature))
+    return found

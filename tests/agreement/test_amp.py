@@ -1,0 +1,91 @@
+"""Message passing on state evolution: overlaps and test errors at two sizes, target by target."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from giantstep.learners.amp import simulate
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.amp import Amp
+from giantstep.theory.state_evolution import predict
+
+#: Standard errors allowed, beyond the finite-size term.
+ERRORS = 3.5
+#: Target, noise, n/d (away from transitions), seeds.
+ONE_DIRECTION = [
+    ("h1", 0.25, 1.0, 40),
+    ("h1", 0.25, 2.0, 16),
+    ("h1", 0.25, 4.0, 12),
+    ("sign(h1)", 0.0, 1.0, 60),
+    ("sign(h1)", 0.0, 2.0, 24),
+    ("sign(h1)", 0.0, 4.0, 12),
+    ("He3(h1)", 0.0, 0.7, 160),
+    ("He3(h1)", 0.0, 1.6, 8),
+    ("He3(h1)", 0.0, 2.0, 8),
+]
+STAIRCASE = "h1^2 + sign(h1*h2*h3)"
+
+
+def mean_and_error(run: Run, name: str) -> tuple[float, float]:
+    """Mean over seeds and directions, and its standard error over seeds."""
+    values = run.metrics[name].reshape(len(run.metrics[name]), -1).mean(axis=1)
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(len(values)))
+
+
+def check(problem: Problem, settings: Amp, seeds: int, power: float = 0.05) -> None:
+    """Agreement within errors and a finite-size term; ``power`` is the error that is caught.
+
+    Corrections are of order 1/d: what doubling the dimension changes is what is left.
+    """
+    large = simulate(problem, settings, seeds=seeds)
+    small = simulate(problem, settings.replace(dim=settings.dim // 2), seeds=seeds)
+    theory = predict(problem, settings).metrics
+    assert large.mean("converged") >= 0.95
+    for name in ("overlap", "test_error"):
+        mean, error = mean_and_error(large, name)
+        finite_size = abs(mean_and_error(small, name)[0] - mean)
+        expected = float(np.mean(theory[name]))
+        assert abs(mean - expected) <= ERRORS * error + finite_size + 1e-5, name
+        if name == "overlap":
+            assert ERRORS * error <= power * expected
+
+
+@pytest.mark.parametrize(("target", "noise", "alpha", "seeds"), ONE_DIRECTION)
+def test_one_direction(target: str, noise: float, alpha: float, seeds: int) -> None:
+    check(Problem.of(target, noise=noise), Amp(dim=240, samples=f"{alpha}d"), seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("alpha", "seeds"), [(5, 20), (6, 8), (8, 6)])
+def test_parity_of_two(alpha: float, seeds: int) -> None:
+    check(Problem.of("sign(h1*h2)"), Amp(dim=160, samples=f"{alpha}d"), seeds)
+
+
+@pytest.mark.slow
+def test_the_staircase_before_its_first_jump() -> None:
+    # Close to a transition seeds scatter widely: only an error of 60 % is caught here.
+    problem, settings = Problem.of(STAIRCASE), Amp(dim=200, samples="1d", iterations=200)
+    run = simulate(problem, settings.replace(form="hessian"), seeds=12)
+    theory = predict(problem, settings).metrics["overlap"]
+    error = run.sem("overlap")[0]
+    assert ERRORS * error <= 0.6 * theory[0]
+    assert abs(run.mean("overlap")[0] - theory[0]) <= ERRORS * error
+    np.testing.assert_allclose(theory[1:], 0, atol=1e-6)
+    assert np.all(run.mean("overlap")[1:] < 0.05)
+
+
+@pytest.mark.slow
+def test_the_staircase_between_its_stairs() -> None:
+    problem, settings = Problem.of(STAIRCASE), Amp(dim=150, samples="2d")
+    run = simulate(problem, settings, seeds=4)
+    theory = predict(problem, settings).metrics["overlap"]
+    np.testing.assert_allclose(theory, [1, 0, 0], atol=1e-6)
+    np.testing.assert_allclose(run.metrics["overlap"][:, 0], 1, atol=1e-3)
+    assert run.metrics["overlap"][:, 1:].mean() < 0.1
+
+
+@pytest.mark.slow
+def test_the_staircase_above_its_second_stair() -> None:
+    check(Problem.of(STAIRCASE), Amp(dim=200, samples="4d"), 8, power=0.15)

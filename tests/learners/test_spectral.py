@@ -1,0 +1,76 @@
+"""Spectral estimates at finite size: both solvers, every method, what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from giantstep.channels import channel_for
+from giantstep.errors import SettingsError
+from giantstep.learners import spectral
+from giantstep.learners.message_data import Labels, draw_data
+from giantstep.learners.spectral import linearised_estimate, simulate
+from giantstep.problem import Problem
+from giantstep.settings.spectral import Spectral
+
+EVEN = Problem.of("abs(h1)")
+PARITY = Problem.of("sign(h1*h2)")
+
+
+def test_lanczos_finds_what_the_dense_solver_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Spectral(dim=80, samples="6d")
+    dense = simulate(PARITY, settings, seeds=2)
+    monkeypatch.setattr(spectral, "DENSE", 10)
+    lanczos = simulate(PARITY, settings, seeds=2)
+    for name in ("overlap", "eigenvalue"):
+        np.testing.assert_allclose(dense.metrics[name], lanczos.metrics[name], rtol=1e-6)
+
+
+def test_the_eigenvalue_is_that_of_the_matrix() -> None:
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(50, 20)), np.tanh(rng.normal(size=50))
+    values, vectors = spectral._top(x, weights, 2, rng)
+    matrix = x.T @ np.diag(weights) @ x / 50
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[::-1][:2])
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
+
+
+def test_linearised_products_are_those_of_the_matrix() -> None:
+    data = draw_data(PARITY, 20, 60, 0.0, np.random.default_rng(1))
+    value, estimate = linearised_estimate(channel_for(PARITY), data, np.random.default_rng(2))
+    g = Labels(channel_for(PARITY), data.labels).curvatures()
+    np.testing.assert_allclose(g[:, 0, 1], data.labels * 2 / np.pi, rtol=1e-9)
+    gram = data.inputs @ data.inputs.T / 20
+    np.fill_diagonal(gram, 0.0)
+    dense = np.einsum("ab,bij->aibj", gram, g).reshape(120, 120)
+    assert value == pytest.approx(np.linalg.eigvals(dense).real.max(), rel=1e-8)
+    assert estimate.shape == (20, 2)
+
+
+def test_a_seed_does_not_depend_on_how_many_run() -> None:
+    few, many = (simulate(EVEN, Spectral(dim=40, samples="2d"), seeds=n) for n in (2, 4))
+    for name in few.metrics:
+        np.testing.assert_array_equal(few.metrics[name], many.metrics[name][:2])
+
+
+def test_a_given_preprocessing_and_the_linearised_method() -> None:
+    given = simulate(EVEN, Spectral(dim=100, samples="6d", preprocessing="tanh(y)"), seeds=4)
+    assert given.mean("overlap") > 0.2
+    linear = simulate(PARITY, Spectral(dim=80, samples="8d", method="linearised"), seeds=2)
+    assert linear.metrics["overlap"].shape == (2, 2)
+    assert linear.mean("overlap")[0] > 0.4
+
+
+@pytest.mark.parametrize(
+    ("problem", "settings", "expected"),
+    [
+        (EVEN, Spectral(), "dim"),
+        (EVEN, Spectral(dim=20, phases=True), "phases"),
+        (EVEN, Spectral(dim=20, preprocessing="foo(y)"), "preprocessing"),
+        (PARITY, Spectral(dim=1), "directions"),
+    ],
+)
+def test_bad_input_gets_one_line(problem: Problem, settings: Spectral, expected: str) -> None:
+    with pytest.raises(SettingsError, match=expected) as refusal:
+        simulate(problem, settings, seeds=1)
+    assert "\n" not in str(refusal.value)

@@ -1,0 +1,123 @@
+"""Transitions: where they are, of which kind, and what happens at each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from giantstep.problem import Problem
+from giantstep.settings.amp import Amp
+from giantstep.theory.phases import linear_threshold, phases, predict_phases
+
+THRESHOLDS = {
+    ("h1^2", 0.0): 0.5,
+    ("h1^2", 0.1): 0.51807,
+    ("h1^2", 1.0): 0.64659,
+    ("|h1|", 0.0): 0.5,
+    ("|h1|", 0.5): 1.08310,
+    ("He4(h1)", 0.0): 0.64485,
+    ("cos(h1)", 0.0): 0.50910,
+    ("(|h1| < 1)", 0.0): 0.924958,
+    ("sign(h1*h2)", 0.0): np.pi**2 / 4,
+    ("sign(h1*h2)", 0.1): 2.47337,
+    ("sign(h1*h2)", 1.0): 4.48292,
+    ("h1^2 + sign(h1*h2*h3)", 0.0): 0.575166,
+    ("He4(h1) + sign(h1*h2*h3)", 0.0): 0.687853,
+    ("sign(h1*h2*h3)", 0.0): np.inf,
+    ("h1^2*exp(-h1^2)", 0.0): np.inf,
+    ("He3(h1)", 0.0): 0.0,
+    ("relu(h1)", 0.0): 0.0,
+}
+
+
+@pytest.mark.parametrize(("given", "alpha"), THRESHOLDS.items(), ids=str)
+def test_linear_thresholds(given: tuple[str, float], alpha: float) -> None:
+    found = linear_threshold(Problem.of(given[0], noise=given[1]))
+    assert found == pytest.approx(alpha, rel=2e-5)
+
+
+def kinds(text: str) -> list[tuple[str, float]]:
+    return [(t.kind, t.alpha) for t in phases(Problem.of(text))]
+
+
+@pytest.mark.parametrize("text", ["|h1|", "h1^2"])
+def test_phase_retrieval(text: str) -> None:
+    """Weak at 1/2, contained in the data from 1 on, found by a jump between 1.12 and 1.13."""
+    weak, information, jump = phases(Problem.of(text))
+    assert (weak.kind, information.kind, jump.kind) == (
+        "weak recovery",
+        "information",
+        "perfect recovery",
+    )
+    assert weak.alpha == pytest.approx(0.5, abs=1e-5)
+    assert information.alpha == pytest.approx(1.0, abs=1e-9)
+    assert 1.12 < jump.alpha < 1.13
+    assert jump.before[0] < 0.85
+    assert jump.after[0] == 1.0
+
+
+def test_sign_is_trivial_and_never_perfect() -> None:
+    (only,) = phases(Problem.of("sign(h1)"))
+    assert (only.kind, only.alpha) == ("trivial", 0.0)
+
+
+def test_relu_needs_twice_as_many_samples_as_a_linear_target() -> None:
+    """Half of its labels are 0 and tell next to nothing: perfect recovery is possible from 2 on."""
+    found = {t.kind: t for t in phases(Problem.of("relu(h1)"))}
+    assert found["trivial"].alpha == 0.0
+    assert kinds("h1")[-1] == ("perfect recovery", 1.0)
+    assert found["perfect recovery"].alpha >= 1.0
+
+
+def test_third_hermite_is_trivial_then_jumps_to_perfect_recovery() -> None:
+    found = kinds("He3(h1)")
+    assert found[0] == ("trivial", 0.0)
+    assert found[-1][0] == "perfect recovery"
+    assert 1.0 <= found[-1][1] < 1.5
+
+
+def test_parity_of_two_has_one_continuous_transition() -> None:
+    (only,) = phases(Problem.of("sign(h1*h2)"))
+    assert only.kind == "weak recovery"
+    assert only.alpha == pytest.approx(np.pi**2 / 4, abs=1e-6)
+
+
+def test_generative_exponent_four_is_hard() -> None:
+    information, hard = phases(Problem.of("h1^2*exp(-h1^2)"))
+    assert (hard.kind, hard.alpha) == ("hard", np.inf)
+    assert information.kind == "information"
+    assert information.alpha == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_parity_of_three_is_hard_but_in_the_data() -> None:
+    information, hard = phases(Problem.of("sign(h1*h2*h3)"))
+    assert (hard.kind, hard.alpha) == ("hard", np.inf)
+    assert information.kind == "information"
+    assert 2.5 < information.alpha < 20
+    assert information.after.min() > 0.5
+
+
+@pytest.mark.slow
+def test_grand_staircase_has_two_stairs_and_a_jump_between() -> None:
+    first, hidden, jump, second = phases(Problem.of("h1^2 + sign(h1*h2*h3)"), largest_alpha=3.0)
+    assert first.kind == second.kind == "weak recovery"
+    assert first.alpha == pytest.approx(0.575167, abs=1e-5)
+    # d noiseless labels determine h1; message passing needs 1.4 d of them.
+    assert hidden.kind == "information"
+    assert hidden.alpha == pytest.approx(1.0, abs=0.01)
+    assert jump.kind == "perfect recovery"
+    assert jump.alpha == pytest.approx(1.4001, abs=1e-3)
+    assert second.alpha == pytest.approx(np.pi**2 / 4, rel=1e-3)
+    assert first.after[1] < 1e-4 < second.after[1]
+
+
+def test_prediction_and_text() -> None:
+    law = predict_phases(Problem.of("|h1|"), Amp(phases=True))
+    np.testing.assert_allclose(law.metrics["transitions"][:2], [0.5, 1.0], atol=1e-5)
+    assert law.metrics["overlap_before"].shape == (3, 1)
+    assert [note.split(": ")[1].split(";")[0] for note in law.notes] == [
+        "the overlap leaves zero",
+        "the data contain more than message passing finds",
+        "perfect recovery begins",
+    ]
