@@ -36,7 +36,7 @@ def free_entropy(
 
     >>> m = np.array([[0.609612]])
     >>> round(free_entropy(Problem.of("h1", noise=0.25), 1.0, m, m / (1 - m)), 4)
-    -1.1213
+    -1.3616
     """
     eye = np.eye(len(overlap))
     energy = (np.trace(conjugate) - np.trace(overlap @ conjugate)) / 2
@@ -85,7 +85,7 @@ def mutual_information(problem: Problem, alpha: float, overlap: Float[np.ndarray
     References: Barbier et al. 2019 (1708.03395).
 
     >>> round(mutual_information(Problem.of("sign(h1)"), 2.0, np.array([[0.728298]])), 4)
-    0.7947
+    1.031
     """
     if _is_noiseless_and_continuous(problem):
         return float("inf")

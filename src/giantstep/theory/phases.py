@@ -84,7 +84,7 @@ def phases(problem: Problem, largest_alpha: float = LARGEST_ALPHA) -> tuple[Tran
     ...     print(transition.kind, round(transition.alpha, 3))
     weak recovery 0.5
     information 1.0
-    perfect recovery 1.129
+    perfect recovery 1.128
     """
     population = population_of(channel_for(problem))
     if len(invariant_basis(problem.target)) == 1:
@@ -103,7 +103,7 @@ def predict_phases(problem: Problem, settings: Amp) -> Prediction:
 
     >>> found = predict_phases(Problem.of("h1^2"), Amp(phases=True))
     >>> found.metrics["transitions"].round(4).tolist()
-    [0.5, 1.0, 1.1287]
+    [0.5, 1.0, 1.1285]
     """
     found = phases(problem)
     metrics = {
@@ -135,7 +135,7 @@ def linear_threshold(problem: Problem) -> float:
     basis = invariant_basis(problem.target)
     images = np.einsum("n,nij,pjk,nkl->pil", law.weights, law.curvatures, basis, law.curvatures)
     rate = np.linalg.eigvals(np.einsum("qil,pil->qp", basis, images)).real.max()
-    return 1 / rate if rate > 1e-6 else float("inf")
+    return 1 / float(rate) if rate > 1e-6 else float("inf")
 
 
 def _on_curve(population: Population, curve: Curve) -> list[Transition]:
