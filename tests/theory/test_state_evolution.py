@@ -232,3 +232,12 @@ def test_every_named_target_gets_a_structure(name: str) -> None:
     rank = Target(name).rank
     expected = Target(name).numpy(h[:, :rank], h[:, rank:])
     np.testing.assert_allclose(structure.numpy(u), expected)
+
+
+@pytest.mark.slow
+def test_quadrature_says_how_good_it_is() -> None:
+    circle = predict(Problem.of("h1^2 + h2^2"), Amp(samples="2d"))
+    (remark,) = [note for note in circle.notes if "quadrature" in note]
+    assert 1e-3 < float(remark.rsplit(" ", 1)[1]) < 0.05
+    smooth = predict(Problem.of("h1*h2", noise=0.3), Amp(samples="2d"))
+    assert not any("quadrature" in note for note in smooth.notes)

@@ -71,6 +71,16 @@ class Population:
             return self._over(_explained, overlap)
         return self._over(lambda *given: _averages(*given).explained, overlap)
 
+    def quadrature_error(self, overlap: Float[np.ndarray, "r r"]) -> float:
+        """How much E[g_out g_out^T] changes, relatively, when half of the nodes are left out."""
+        if not isinstance(self.core, Quadrature):
+            return 0.0
+        fewer = tuple(max(2, count // 2) for count in self.core.counts)
+        coarse = dataclasses.replace(self, core=dataclasses.replace(self.core, counts=fewer))
+        fine = self.fisher(overlap)
+        largest = float(np.abs(fine).max())
+        return float(np.abs(coarse.fisher(overlap) - fine).max()) / largest if largest else 0.0
+
     @in_float64
     def _over(self, average: Any, overlap: np.ndarray) -> np.ndarray:
         # One after the other, so that a stack of any length runs the same compiled code.

@@ -31,6 +31,8 @@ _STEPS = 300
 #: Longest change of the overlap in one step, so that no fixed point is jumped over.
 _TRUST = 0.2
 _TOLERANCE = 1e-9
+#: Relative error of the averages that the reader of a prediction must know.
+_WORTH_A_NOTE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,6 +151,9 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     start = {"zero": "zero", "informed": "informed"}.get(settings.start, "uninformed")
     found = state_evolution(problem, settings.alpha(), start)
     notes = list(found.population.channel.notes)
+    error = found.population.quadrature_error(_inside(found.overlap, 0.0))
+    if error > _WORTH_A_NOTE:
+        notes.append(f"averages over labels by quadrature, with a relative error of {error:.1g}")
     metrics: dict[str, Any] = overlap_metrics(found.overlap)
     metrics["test_error"] = found.test_error
     metrics["free_entropy"] = free_entropy_at(problem, found.alpha, found.overlap)

@@ -85,7 +85,7 @@ FIGURE = Figure(
     references=("Troiani et al. 2024, arXiv:2405.15480",),
     sizes={
         "reduced": Sizes(points=9, dots=(2.0,), dim=60, seeds=2),
-        "quick": Sizes(points=30, dots=(0.9, 2.0, 4.0), dim=500, seeds=2),
+        "quick": Sizes(points=24, dots=(0.9, 2.0, 4.0), dim=500, seeds=2),
         "full": Sizes(points=60, dots=(0.4, 0.8, 1.0, 1.2, 2.0, 3.0, 4.0, 5.0), dim=500, seeds=8),
     },
     rows=rows,
