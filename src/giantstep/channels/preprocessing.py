@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from giantstep.channels.channel import Channel, Likelihood, posteriors
+from giantstep.channels.channel import Channel
 from giantstep.channels.population import population_of
 from giantstep.errors import SettingsError
-from giantstep.numerics.float64 import in_float64
-
-
-@in_float64
-def label_curvatures(channel: Channel, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n r r"]:
-    """G(y) = E[h h^T | y] - I for every label."""
-    return np.asarray(_curvatures(channel.likelihood, channel.labels(y)))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _curvatures(likelihood: Likelihood, labels: Any) -> Float[Array, "n r r"]:
-    count = jax.tree.leaves(labels)[0].shape[0]
-    rank = len(likelihood.axes[0])
-    found = posteriors(likelihood, labels, jnp.zeros((count, rank)), jnp.eye(rank))
-    return found.hessian + found.gradient[:, :, None] * found.gradient[:, None, :]
 
 
 def separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:

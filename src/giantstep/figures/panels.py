@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import pandas
+
+
+class LineAndDots(NamedTuple):
+    """Points of a line of theory, dots on it, their dimension and their seeds."""
+
+    points: int
+    dots: int
+    dim: int
+    seeds: int
 
 
 def lay_over(

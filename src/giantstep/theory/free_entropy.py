@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from jaxtyping import Float
 
@@ -105,4 +107,4 @@ def _label_log_likelihood(problem: Problem) -> float:
     if problem.target.is_random:
         nearly_all = (1 - EDGE) * np.eye(channel.rank)
         return float(population_of(channel).log_partition(nearly_all))
-    return -float(np.log(2 * np.pi * np.e * channel.noise)) / 2 if channel.noise > 0 else 0.0
+    return -math.log(2 * math.pi * math.e * channel.noise) / 2 if channel.noise > 0 else 0.0

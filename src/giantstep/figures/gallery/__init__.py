@@ -13,7 +13,7 @@ NAMES = (
     *("one-step-risk", "one-step-batch", "random-features-vs-giant-step", "risk-bounds"),
     *("weight-spectrum", "feature-spectrum", "feature-spikes"),
     *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
-    *("classification", "amp-parity", "amp-staircase"),
+    *("classification", "amp-parity", "amp-staircase", "spectral-transition"),
 )
 
 

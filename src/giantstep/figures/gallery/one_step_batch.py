@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -16,16 +16,7 @@ if TYPE_CHECKING:
 STEPS = (1.0, 3.0)
 
 
-class Sizes(NamedTuple):
-    """Points of the lines and dots on them."""
-
-    points: int
-    dots: int
-    dim: int
-    seeds: int
-
-
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     """Errors along the batch, for two step sizes."""
     import numpy as np
     import pandas
@@ -108,9 +99,9 @@ FIGURE = Figure(
     cosine between the learned and the true direction, which sets what the step is worth.""",
     references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
     sizes={
-        "reduced": Sizes(points=5, dots=2, dim=80, seeds=6),
-        "quick": Sizes(points=21, dots=5, dim=200, seeds=8),
-        "full": Sizes(points=60, dots=15, dim=1000, seeds=20),
+        "reduced": LineAndDots(points=5, dots=2, dim=80, seeds=6),
+        "quick": LineAndDots(points=21, dots=5, dim=200, seeds=8),
+        "full": LineAndDots(points=60, dots=15, dim=1000, seeds=20),
     },
     rows=rows,
     draw=draw,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -16,16 +16,7 @@ if TYPE_CHECKING:
 SAMPLES = ("2d", "10d", "50d")
 
 
-class Sizes(NamedTuple):
-    """Points of the lines and dots on them."""
-
-    points: int
-    dots: int
-    dim: int
-    seeds: int
-
-
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     """Errors along the ridge, for three numbers of samples."""
     import numpy as np
     import pandas
@@ -113,9 +104,9 @@ FIGURE = Figure(
     reach.""",
     references=("Dandi et al. 2024, arXiv:2410.18938",),
     sizes={
-        "reduced": Sizes(points=7, dots=2, dim=60, seeds=8),
-        "quick": Sizes(points=37, dots=5, dim=80, seeds=5),
-        "full": Sizes(points=61, dots=13, dim=400, seeds=40),
+        "reduced": LineAndDots(points=7, dots=2, dim=60, seeds=8),
+        "quick": LineAndDots(points=37, dots=5, dim=80, seeds=5),
+        "full": LineAndDots(points=61, dots=13, dim=400, seeds=40),
     },
     rows=rows,
     draw=draw,

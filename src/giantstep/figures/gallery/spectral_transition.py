@@ -1,0 +1,97 @@
+"""Spectral methods: an eigenvector turns towards the direction once there are enough samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.style import COLOURS, new_figure
+from giantstep.problem import Problem
+from giantstep.studies.study import Study
+from giantstep.theory.phases import linear_threshold
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TARGETS = {"h1^2": "$h^2$", "step(1 - |h1|)": "$1_{|h| < 1}$", "He4(h1)": "$\\mathrm{He}_4(h)$"}
+
+
+def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
+    """Overlaps along the samples, in the limit and simulated."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    for target in TARGETS:
+        for verbs, points in ((["predict"], sizes.points), (["simulate", "predict"], sizes.dots)):
+            ratios = np.linspace(0.2, 4.0, points).round(4)
+            table = bench.summary(
+                Study(
+                    name=f"spectral-transition {target} {points}",
+                    learner="spectral",
+                    problem={"target": target},
+                    settings={"dim": sizes.dim},
+                    axes={"samples": [f"{ratio:g}d" for ratio in ratios]},
+                    seeds=sizes.seeds,
+                    verbs=verbs,
+                )
+            )
+            threshold = linear_threshold(Problem.of(target))
+            parts.append(table.assign(target=target, alpha=ratios, threshold=threshold))
+    kept = ["target", "alpha", "overlap", "overlap.sem", "overlap.theory", "threshold"]
+    return pandas.concat(parts, ignore_index=True)[kept]
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One line a target, its transition dotted."""
+    figure, panel = new_figure(5.4, 3.9)
+    for (target, label), colour in zip(TARGETS.items(), COLOURS, strict=False):
+        part = table[table.target == target]
+        lay_over(panel, part, "alpha", "overlap", colour, label)
+        panel.axvline(part.threshold.iloc[0], color=colour, linestyle=":", linewidth=1)
+    panel.set_xlabel(r"samples per dimension $\alpha = n/d$")
+    panel.set_ylabel("squared cosine with the direction")
+    panel.set_ylim(-0.03, 1.03)
+    panel.legend(loc="lower right")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Nothing below the transition, and dots on the line away from it."""
+    dots = table.dropna(subset="overlap")
+    line = table[table.overlap.isna()]
+    below, above = line[line.alpha < line.threshold], line[line.alpha > 1.05 * line.threshold]
+    away = dots[(dots.alpha / dots.threshold - 1).abs() > 0.3]
+    return {
+        "theory: no overlap below the transition of message passing, some above": bool(
+            (below["overlap.theory"] == 0).all() and (above["overlap.theory"] > 0).all()
+        ),
+        "away from it, dots lie within 4 standard errors and 0.06 of the line": on_the_line(
+            away, "overlap", errors=4, allowance=0.06
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="spectral-transition",
+    title="An eigenvector finds the direction as soon as message passing can",
+    caption="""Squared cosine between the target's direction and the top eigenvector of the matrix
+    sum_i T(y_i) x_i x_i^T with the optimal T(y) = 1 - 1/E[h^2 | y], against the samples, for three
+    even targets. Lines: limit of large d; dots: {seeds} simulations at d = {dim}. Dotted: where
+    message passing leaves zero; the optimal spectral method does so at the same place. Just below
+    it, eigenvectors at finite d keep a little overlap.""",
+    references=(
+        "Mondelli, Montanari 2019, arXiv:1708.05932",
+        "Troiani et al. 2024, arXiv:2405.15480",
+    ),
+    sizes={
+        "reduced": LineAndDots(points=9, dots=3, dim=150, seeds=6),
+        "quick": LineAndDots(points=39, dots=8, dim=500, seeds=6),
+        "full": LineAndDots(points=77, dots=16, dim=2000, seeds=12),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)
