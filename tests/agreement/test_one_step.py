@@ -204,6 +204,31 @@ def test_a_step_stretches_neurons_along_what_they_learn() -> None:
     assert abs(mean - tilted / isotropic) < ERRORS * error + 0.005
 
 
+@pytest.mark.slow
+def test_lengths_grow_with_the_learned_component_as_predicted() -> None:
+    """The slope of |w|^2 across on <w, v>, neuron by neuron: 2 epsilon sqrt(c)."""
+    problem, slopes = Problem.of("sin(h1)"), {}
+    for dim, draws in ((200, 16), (400, 16)):
+        settings = GiantStep(
+            activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
+            readout_samples="3d", ridge=0.1, dim=dim, loss="correlation",
+        )  # fmt: skip
+        found = []
+        for seed in range(draws):
+            layer = stepped_layer(problem, settings, seed)
+            along = layer.weights @ layer.learned
+            across = np.sum(layer.weights**2, axis=1) - along**2
+            found.append(np.polyfit(along, across, 1)[0])
+        slopes[dim] = np.mean(found), np.std(found, ddof=1) / np.sqrt(draws)
+    step, sizes = one_step(problem, settings)
+    blocks = step.blocks(sizes)
+    expected = float(2 * blocks.length_tilt[0] * np.sqrt(blocks.bulks[0]))
+    mean, error = slopes[400]
+    assert ERRORS * error < 0.02 * abs(expected)
+    # Corrections fall with d: what doubling it changes is what is left.
+    assert abs(mean - expected) < ERRORS * error + abs(mean - slopes[200][0])
+
+
 #: Test errors that a public notebook prints for three seeds at d = p = 2000, by n/d.
 PUBLISHED = {
     "0.2d": (0.299, 0.290, 0.294),

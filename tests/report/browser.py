@@ -38,8 +38,8 @@ def browser() -> str:
             pytest.skip(f"chromium is missing, and apt-get {words[0]} took over {seconds} s")
         if done.returncode:
             pytest.skip(f"chromium is missing, and apt-get {words[0]} failed: {done.stderr[-200:]}")
-    if (found := _found()) is None:
-        pytest.skip("chromium was installed but is not on the PATH")
+    found = _found()
+    assert found is not None, "chromium was installed but is not on the PATH"
     return found
 
 
