@@ -132,20 +132,18 @@ def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
 def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
     edge = comparison.prediction.bulk_edges[1]
-    predicted = np.array([v for v in comparison.prediction.outliers if np.isfinite(v)])
     panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
-    ranks = np.arange(1, len(predicted) + 1)
-    panel.hlines(predicted, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
-    if comparison.runs:
-        leading = comparison.leading
-        error = leading.std(axis=0, ddof=1) / np.sqrt(len(leading)) if len(leading) > 1 else None
-        ranks = np.arange(1, leading.shape[1] + 1)
+    table = spectrum_table(comparison)
+    predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
+    ranks = predicted["rank"]
+    panel.hlines(predicted.x, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
+    if len(simulated):
         panel.errorbar(
-            *(ranks, leading.mean(axis=0), error),
+            *(simulated["rank"], simulated.x, simulated["sem"]),
             **{"fmt": "o", "color": COLOURS[1], "capsize": 2, "label": "simulation"},
         )
-        panel.set_xticks(ranks)
-    if len(predicted) and predicted.max() > 10 * edge:
+        panel.set_xticks(simulated["rank"])
+    if predicted.x.max() > 10 * edge:
         panel.set_yscale("log")
     panel.set_xlabel("rank")
     panel.set_ylabel("largest values")

@@ -55,9 +55,3 @@ class Amp(Settings):
         for name in ("damping", "start_overlap"):
             if (getattr(self, name) or 0) >= 1:
                 raise SettingsError(f"{name} = {getattr(self, name)!r} must be below 1")
-
-    def alpha(self) -> float:
-        """The samples per dimension n/d."""
-        if self.samples.power != 1 and self.dim is not None:
-            return self.samples.at(self.dim) / self.dim
-        return self.samples.ratio("samples")

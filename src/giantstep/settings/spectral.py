@@ -29,9 +29,3 @@ class Spectral(Settings):
         choices=("auto", "blocks", "linearised"),
     )
     phases: bool = option(False, "predict: the transition in n/d instead", kind=bool)
-
-    def alpha(self) -> float:
-        """The samples per dimension n/d."""
-        if self.samples.power != 1 and self.dim is not None:
-            return self.samples.at(self.dim) / self.dim
-        return self.samples.ratio("samples")

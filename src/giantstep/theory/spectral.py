@@ -14,6 +14,7 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
+from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spectral import Spectral
 
 REFERENCES = (
@@ -191,11 +192,12 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     if settings.phases:
         metrics: dict[str, Any] = {"transitions": spectral_transition(problem, settings)}
     elif separable:
-        outliers = [block.outlier(settings.alpha()) for block in _blocks(problem, settings)]
+        alpha = ratio_to_dim(settings, "samples")
+        outliers = [block.outlier(alpha) for block in _blocks(problem, settings)]
         names = ("eigenvalue", "edge", "overlap")
         metrics = {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
     else:
-        eigenvalue, overlap = linearised_outlier(problem, settings.alpha())
+        eigenvalue, overlap = linearised_outlier(problem, ratio_to_dim(settings, "samples"))
         metrics = {"eigenvalue": eigenvalue, "overlap": _squeezed(overlap)}
     status: Status = "theorem" if separable else "heuristic"
     return Prediction(

@@ -18,6 +18,7 @@ from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.amp import Amp
+from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import moments
 
 REFERENCES = (
@@ -149,7 +150,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
 
         return predict_phases(problem, settings)
     start = {"zero": "zero", "informed": "informed"}.get(settings.start, "uninformed")
-    found = state_evolution(problem, settings.alpha(), start)
+    found = state_evolution(problem, ratio_to_dim(settings, "samples"), start)
     notes = list(found.population.channel.notes)
     error = found.population.quadrature_error(_inside(found.overlap, 0.0))
     if error > _WORTH_A_NOTE:
