@@ -9,12 +9,12 @@ import numpy as np
 from benchmarks.giant_step import side_by_side
 from benchmarks.row import Row, seconds, under_limit
 from giantstep.channels import channel_for
-from giantstep.learners.amp import simulate
-from giantstep.learners.message_data import Labels, draw_data
-from giantstep.learners.message_passing import State, iterate
+from giantstep.learners.message_passing.amp import simulate
+from giantstep.learners.message_passing.data import Labels, draw_data
+from giantstep.learners.message_passing.iteration import State, iterate
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
-from giantstep.theory.state_evolution import overlap_curve
+from giantstep.theory.message_passing.state_evolution import overlap_curve
 
 PARITY = Problem.of("sign(h1*h2)")
 DIM, SAMPLES = 10_000, 40_000

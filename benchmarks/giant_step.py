@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row, under_limit
-from giantstep.learners.giant_step import simulate
-from giantstep.learners.steps.direct import Direct
-from giantstep.learners.steps.draws import Draws, drawing_threads
-from giantstep.learners.steps.plan import plan
+from giantstep.learners.giant_step.direct import Direct
+from giantstep.learners.giant_step.draws import Draws, drawing_threads
+from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.simulation import simulate
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep

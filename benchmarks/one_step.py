@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory import one_step_curves
-from giantstep.theory.one_step import one_step
-from giantstep.theory.one_step_curves import best_sizes, risk_curve, risk_gradient
+from giantstep.theory.one_step.curves import best_sizes, risk_curve, risk_gradient
+from giantstep.theory.one_step.prediction import one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 STEP = GiantStep(

@@ -14,8 +14,8 @@ from giantstep.settings.kernel import KernelRidge
 from giantstep.settings.power_law import PowerLaw
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import kernel, power_law, random_features, ridge_prediction
-from giantstep.theory.convex_loss import convex_risk
-from giantstep.theory.proportional import proportional_risk
+from giantstep.theory.convex.convex_loss import convex_risk
+from giantstep.theory.ridge.proportional import proportional_risk
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
 LOGISTIC = RandomFeatures(samples="3d", width="2d", ridge=1e-3, activation="tanh", loss="logistic")

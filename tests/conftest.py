@@ -16,5 +16,5 @@ os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 from jaxtyping import install_import_hook
 
 sys.path.insert(0, str(Path(__file__).parent))
-ROOMS = ("numerics", "targets", "networks", "measures", "channels", "learners", "theory")
+ROOMS = ("numerics", "targets", "activations", "measures", "channels", "learners", "theory")
 install_import_hook([f"giantstep.{room}" for room in ROOMS], "shape_checks.check")

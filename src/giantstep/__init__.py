@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from giantstep.settings.giant_step import GiantStep
     from giantstep.studies.study import Study
     from giantstep.targets import Target
-    from giantstep.theory.explanation import explain
+    from giantstep.twins.explanation import explain
     from giantstep.twins.verbs import compare, predict, simulate
 
 __version__ = "0.1.0"
@@ -29,7 +29,7 @@ _HOME = {
     "Study": "studies.study",
     "Target": "targets",
     "compare": "twins.verbs",
-    "explain": "theory.explanation",
+    "explain": "twins.explanation",
     "predict": "twins.verbs",
     "simulate": "twins.verbs",
 }

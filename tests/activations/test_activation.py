@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from giantstep.activations.activation import NAMED, activation
 from giantstep.errors import SettingsError
-from giantstep.networks.activations import NAMED, activation
 
 
 def test_moments_in_closed_form() -> None:

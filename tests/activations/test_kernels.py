@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from giantstep.activations.kernels import kernel
 from giantstep.errors import SettingsError
-from giantstep.networks.kernels import kernel
 
 NAMES = ("exp", "arccos0", "arccos1", "1+t+t^2/2+t^3/6", "1,0.5,0,2e-1")
 

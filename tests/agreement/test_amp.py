@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.learners.amp import simulate
+from giantstep.learners.message_passing.amp import simulate
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.amp import Amp
-from giantstep.theory.state_evolution import predict
+from giantstep.theory.message_passing.state_evolution import predict
 
 #: Standard errors allowed, beyond the finite-size term.
 ERRORS = 3.5

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.learners.giant_step import simulate
+from giantstep.learners.giant_step.simulation import simulate
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step import predict
+from giantstep.theory.giant_step.prediction import predict
 
 #: Six targets, six activations; every readout law, with and without biases and noise.
 ONE_STEP = {

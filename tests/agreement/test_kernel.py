@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from giantstep.learners.kernel import simulate
+from giantstep.learners.ridge.kernel import simulate
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge
-from giantstep.theory.kernel import predict
+from giantstep.theory.ridge.kernel import predict
 
 #: Standard errors allowed, and the largest relative one: a mistake of 5 % would be seen.
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5

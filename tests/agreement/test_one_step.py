@@ -7,26 +7,26 @@ import pytest
 from scipy.stats import t as student
 from spiked_rows import ROWS
 
-from giantstep.learners.giant_step import simulate as simulate_step
-from giantstep.learners.population_risk import population_risk
-from giantstep.learners.readout import RidgePath
-from giantstep.learners.spectra import (
+from giantstep.activations.activation import activation
+from giantstep.learners.giant_step.population_risk import population_risk
+from giantstep.learners.giant_step.simulation import simulate as simulate_step
+from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
     simulate_weight_spectrum,
     stepped_layer,
 )
-from giantstep.learners.spiked_random_features import simulate
-from giantstep.networks.activations import activation
+from giantstep.learners.ridge.readout import RidgePath
+from giantstep.learners.ridge.spiked_random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.finite_size import Blocks
-from giantstep.theory.one_step import one_step
-from giantstep.theory.one_step import predict as predict_step
-from giantstep.theory.one_step_risk import Prepared, spiked_risk
-from giantstep.theory.one_step_spectra import predict_feature_spectrum, predict_weight_spectrum
-from giantstep.theory.semi_analytic import semi_analytic_risk
-from giantstep.theory.spiked_random_features import predict
+from giantstep.theory.one_step.prediction import one_step
+from giantstep.theory.one_step.prediction import predict as predict_step
+from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
+from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.spiked_features.finite_size import Blocks
+from giantstep.theory.spiked_features.prediction import predict
+from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
 
 #: What the finite-size versions leave out at d >= 100, and standard errors allowed.
 REST, ERRORS = 0.006, 3.5

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from giantstep.learners.power_law import simulate
+from giantstep.learners.ridge.power_law import simulate
 from giantstep.problem import Problem
 from giantstep.settings.power_law import PowerLaw
-from giantstep.theory.power_law import predict
+from giantstep.theory.ridge.power_law import predict
 
 #: Standard errors allowed, and the largest relative one: a mistake of 5 % would be seen.
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.learners.random_features import simulate
+from giantstep.learners.ridge.random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.theory.random_features import predict
+from giantstep.theory.ridge.random_features import predict
 
 #: Standard errors allowed, and the largest relative one: a mistake of 5 % would be seen.
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5

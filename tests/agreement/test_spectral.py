@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.learners.spectral import simulate
+from giantstep.learners.message_passing.spectral import simulate
 from giantstep.problem import Problem
 from giantstep.settings.spectral import Spectral
-from giantstep.theory.spectral import predict
+from giantstep.theory.message_passing.spectral import predict
 
 ERRORS = 3.5
 CASES = [

@@ -8,7 +8,7 @@ import pytest
 
 from giantstep.errors import GiantstepError
 from giantstep.figures.staircase import draw_staircase
-from giantstep.theory.explanation import explain
+from giantstep.twins.explanation import explain
 
 
 @pytest.mark.parametrize("target", ["h1 + He3(h1)*h2", "h1**2 * exp(-h1**2)", "sign(h1*h2*h3)"])

@@ -18,7 +18,7 @@ ORDER = (
     {"errors"},
     {"numerics"},
     {"targets"},
-    {"networks", "inputs"},
+    {"activations", "inputs"},
     {"problem", "results"},
     {"settings"},
     {"measures", "channels"},

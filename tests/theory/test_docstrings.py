@@ -16,7 +16,7 @@ STATUSES = ("theorem", "replica", "heuristic", "conjecture")
 
 
 def public_functions() -> Iterator[tuple[str, object]]:
-    for module_info in pkgutil.iter_modules(giantstep.theory.__path__, "giantstep.theory."):
+    for module_info in pkgutil.walk_packages(giantstep.theory.__path__, "giantstep.theory."):
         module = importlib.import_module(module_info.name)
         for name, value in vars(module).items():
             own = getattr(value, "__module__", None) == module.__name__

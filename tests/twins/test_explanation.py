@@ -18,7 +18,7 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.targets import Target
-from giantstep.theory.explanation import explain
+from giantstep.twins.explanation import explain
 
 KEYS = [
     *("target", "directions", "noise", "mean", "variance", "hermite_energy", "dimension"),
@@ -172,7 +172,7 @@ def test_speed_of_a_fresh_process(text: str, seconds: float) -> None:
     """Seconds of processor time, import included: what a quiet machine makes the user wait."""
     code = (
         "import sys, time\n"
-        "from giantstep.theory.explanation import explain\n"
+        "from giantstep.twins.explanation import explain\n"
         "start = time.process_time()\n"
         "first = explain(sys.argv[1]).to_json()\n"
         "middle = time.process_time()\n"

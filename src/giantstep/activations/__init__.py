@@ -1,1 +1,1 @@
-"""What learns: networks and their activations."""
+"""What a neuron computes: activations with their Hermite coefficients, and inner-product kernels."""

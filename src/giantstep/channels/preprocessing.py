@@ -38,7 +38,7 @@ def optimal_weights(curvature: Float[np.ndarray, " n"], clip: float) -> Float[np
 
 def given_weights(preprocessing: str, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """T(y) of a user's expression in y."""
-    from giantstep.networks.activations import activation
+    from giantstep.activations.activation import activation
 
     try:
         weights = activation(re.sub(r"\by\b", "z", preprocessing)).numpy(y)

@@ -29,7 +29,7 @@ def demo(
     from giantstep.figures.staircase import draw_staircase
     from giantstep.problem import Problem
     from giantstep.report.page import write_report
-    from giantstep.theory.explanation import explain
+    from giantstep.twins.explanation import explain
 
     written = []
     for number, text in enumerate(SHOWCASE, 1):

@@ -36,7 +36,7 @@ def explain_command(
 ) -> None:
     """Say what a network can learn of a target: first, next, never; and from how many samples."""
     from giantstep.problem import Problem
-    from giantstep.theory.explanation import explain
+    from giantstep.twins.explanation import explain
 
     explanation = explain(Problem.of(target, noise=noise), floors=floors)
     if json:

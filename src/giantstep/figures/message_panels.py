@@ -58,7 +58,7 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     import pandas
 
     from giantstep.problem import Problem
-    from giantstep.theory.state_evolution import state_evolution
+    from giantstep.theory.message_passing.state_evolution import state_evolution
 
     lines: list[dict[str, float]] = []
     found = None

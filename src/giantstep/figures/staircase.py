@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
-from giantstep.numerics.stairs import Stair
 from giantstep.targets.directions import directions_text
-from giantstep.theory.explanation import Explanation
-from giantstep.theory.samples import giant_step_samples
+from giantstep.theory.learnability.sample_complexity import giant_step_samples
+from giantstep.theory.learnability.stairs import Stair
+from giantstep.twins.explanation import Explanation
 
 
 def draw_staircase(explanation: Explanation, path: Path) -> Path:

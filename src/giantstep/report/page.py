@@ -20,7 +20,7 @@ from giantstep.report.mathematics import mathml
 from giantstep.report.parts import Builder, Context, Section
 from giantstep.report.scale import FULL, QUICK, Scale
 from giantstep.report.sections import SECTIONS
-from giantstep.theory.explanation import explain
+from giantstep.twins.explanation import explain
 
 Progress = Callable[[float], None]
 

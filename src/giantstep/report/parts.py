@@ -8,7 +8,7 @@ from typing import Any
 
 from giantstep.problem import Problem
 from giantstep.report.scale import Scale
-from giantstep.theory.explanation import Explanation
+from giantstep.twins.explanation import Explanation
 
 #: Text, or ``markupsafe.Markup`` where it holds mathematics.
 Words = str

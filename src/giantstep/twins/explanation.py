@@ -17,12 +17,12 @@ from giantstep.targets import Target
 from giantstep.targets.expansion import expansion
 from giantstep.targets.hermite import energies, moments
 from giantstep.targets.used_subspace import used_subspace
-from giantstep.theory.floors import Floor, second_layer_floors
-from giantstep.theory.grand_staircase import grand_staircase
-from giantstep.theory.report import report
-from giantstep.theory.samples import sample_scalings
-from giantstep.theory.staircase import Staircase, leap_staircase
-from giantstep.theory.thresholds import Threshold, easy_thresholds
+from giantstep.theory.learnability.floors import Floor, second_layer_floors
+from giantstep.theory.learnability.grand_staircase import grand_staircase
+from giantstep.theory.learnability.sample_complexity import sample_scalings
+from giantstep.theory.learnability.staircase import Staircase, leap_staircase
+from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
+from giantstep.twins.explanation_text import report
 
 Difficulty = Literal["trivial", "easy", "hard"]
 
@@ -128,10 +128,10 @@ def explain(
 ) -> Explanation:
     r"""What can be learned of a target: energies, staircases, thresholds, sample sizes.
 
-    The parts are those of :func:`~giantstep.theory.staircase.leap_staircase`,
-    :func:`~giantstep.theory.grand_staircase.grand_staircase`,
-    :func:`~giantstep.theory.thresholds.easy_thresholds` and
-    :func:`~giantstep.theory.floors.second_layer_floors`.
+    The parts are those of :func:`~giantstep.theory.learnability.staircase.leap_staircase`,
+    :func:`~giantstep.theory.learnability.grand_staircase.grand_staircase`,
+    :func:`~giantstep.theory.learnability.thresholds.easy_thresholds` and
+    :func:`~giantstep.theory.learnability.floors.second_layer_floors`.
 
     .. math:: y = g(h) + \sqrt{\Delta}\,\xi, \qquad h = W^* x, \quad x \sim N(0, I_d)
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from giantstep.numerics.stairs import SAMPLED_ACCURACY, Stair
 from giantstep.numerics.tensors import complement, tidy_basis
 from giantstep.targets.directions import directions_text
-from giantstep.theory.samples import giant_step_samples, one_pass_samples
-from giantstep.theory.staircase import Staircase
+from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+from giantstep.theory.learnability.staircase import Staircase
+from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, Stair
 
 if TYPE_CHECKING:
-    from giantstep.theory.explanation import Explanation
+    from giantstep.twins.explanation import Explanation
 
 
 def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
@@ -28,7 +28,7 @@ def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
     References: Abbe, Boix-Adsera, Misiakiewicz 2022 (2202.08658).
 
     >>> from giantstep.targets import Target
-    >>> from giantstep.theory.staircase import leap_staircase
+    >>> from giantstep.theory.learnability.staircase import leap_staircase
     >>> print(drawn_staircase(leap_staircase(Target("h1 + He3(h1)*h2"))))
               ┌──── h2 (leap 1)
       ──── h1 ┘ (leap 1)
@@ -60,7 +60,7 @@ def report(found: Explanation) -> str:
     Status: theorem, replica or conjecture, as each part says.
     References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
 
-    >>> from giantstep.theory.explanation import explain
+    >>> from giantstep.twins.explanation import explain
     >>> print(report(explain("sin(h1)")).splitlines()[0])
     y = sin(h1)
     """

@@ -8,11 +8,11 @@ from collections.abc import Callable
 import numpy as np
 
 from giantstep import measures
-from giantstep.learners import giant_step as learner
+from giantstep.learners.giant_step import simulation as learner
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step import predicted_subspaces
+from giantstep.theory.giant_step.prediction import predicted_subspaces
 
 
 def simulate(

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.learners.spectra import (
+from giantstep.learners.giant_step.spectra import (
     SimulatedSpectrum,
     simulate_feature_spectrum,
     simulate_weight_spectrum,
@@ -19,7 +19,7 @@ from giantstep.problem import Problem
 from giantstep.results import plain
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step_spectra import (
+from giantstep.theory.one_step.spectra import (
     SpectrumPrediction,
     predict_feature_spectrum,
     predict_weight_spectrum,

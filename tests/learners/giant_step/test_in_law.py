@@ -14,9 +14,9 @@ import pytest
 from scipy.stats import ks_2samp
 
 from giantstep.inputs import Gaussian, Inputs, Spiked
-from giantstep.learners.giant_step import simulate
-from giantstep.learners.steps import in_law
-from giantstep.learners.steps.bartlett import bartlett
+from giantstep.learners.giant_step import in_law
+from giantstep.learners.giant_step.bartlett import bartlett
+from giantstep.learners.giant_step.simulation import simulate
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.giant_step import GiantStep

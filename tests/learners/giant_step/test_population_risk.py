@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import SettingsError
-from giantstep.learners.population_risk import (
+from giantstep.learners.giant_step.population_risk import (
     feature_kernel,
     feature_label_moments,
     population_risk,
 )
-from giantstep.networks.activations import Activation, activation
 from giantstep.problem import Problem
 
 DIM, WIDTH = 30, 20

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from giantstep.learners.giant_step import simulate
+from giantstep.learners.giant_step.simulation import simulate
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 

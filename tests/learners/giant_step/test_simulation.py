@@ -8,12 +8,12 @@ import pytest
 
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.inputs import Sphere, Spiked
-from giantstep.learners.giant_step import simulate
-from giantstep.learners.steps import memory, methods
-from giantstep.learners.steps.direct import Direct
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.plan import plan
-from giantstep.learners.steps.samples import Batches
+from giantstep.learners.giant_step import memory, methods
+from giantstep.learners.giant_step.direct import Direct
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.samples import Batches
+from giantstep.learners.giant_step.simulation import simulate
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -31,8 +31,8 @@ def test_a_direct_step_is_the_formula(
     loss: str, detrend: bool, normalise: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three chunks, the last one not full, against the step written with plain sums."""
-    monkeypatch.setattr("giantstep.learners.steps.samples.CHUNK_NUMBERS", 30 * 24)
-    monkeypatch.setattr("giantstep.learners.steps.samples.FEWEST_ROWS", 1)
+    monkeypatch.setattr("giantstep.learners.giant_step.samples.CHUNK_NUMBERS", 30 * 24)
+    monkeypatch.setattr("giantstep.learners.giant_step.samples.FEWEST_ROWS", 1)
     settings = GiantStep(**SMALL, activation="tanh", biases="normal", dtype="float64").replace(
         loss=loss, detrend=detrend, normalise=normalise, readout="normal"
     )

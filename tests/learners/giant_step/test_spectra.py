@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.learners.spectra import (
+from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
     simulate_weight_spectrum,
     stepped_layer,

@@ -11,9 +11,15 @@ from giantstep.channels import channel_for, posteriors
 from giantstep.errors import SettingsError, TargetError
 from giantstep.inputs import Sphere, Spiked
 from giantstep.learners import message_data
-from giantstep.learners.amp import simulate
-from giantstep.learners.message_data import Labels, draw_data
-from giantstep.learners.message_passing import State, _inverse, _precision, iterate, pass_messages
+from giantstep.learners.message_passing.amp import simulate
+from giantstep.learners.message_passing.data import Labels, draw_data
+from giantstep.learners.message_passing.iteration import (
+    State,
+    _inverse,
+    _precision,
+    iterate,
+    pass_messages,
+)
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp

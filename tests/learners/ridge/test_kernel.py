@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from giantstep.activations.kernels import kernel
 from giantstep.errors import SettingsError
-from giantstep.learners.kernel import simulate
-from giantstep.learners.labelled_inputs import labelled_inputs
-from giantstep.networks.kernels import kernel
+from giantstep.learners.ridge.kernel import simulate
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge

@@ -9,7 +9,7 @@ import pytest
 
 from giantstep.errors import SettingsError
 from giantstep.learners import power_law
-from giantstep.learners.power_law import simulate
+from giantstep.learners.ridge.power_law import simulate
 from giantstep.problem import Problem
 from giantstep.settings.power_law import PowerLaw
 

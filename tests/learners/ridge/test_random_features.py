@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.learners.classifiers import classifier, mean_loss, susceptibility
-from giantstep.learners.labelled_inputs import labelled_inputs
-from giantstep.learners.random_features import simulate
+from giantstep.learners.ridge.classifiers import classifier, mean_loss, susceptibility
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
+from giantstep.learners.ridge.random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.problem_rules import InputLaw
 from giantstep.settings.random_features import RandomFeatures

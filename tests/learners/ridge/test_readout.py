@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.learners.readout import NormalEquations, RidgePath
+from giantstep.learners.ridge.readout import NormalEquations, RidgePath
 
 RIDGES = [1e-3, 0.1, 5.0]
 

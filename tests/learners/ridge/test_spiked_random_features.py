@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.errors import SettingsError
 from giantstep.inputs import Sphere
-from giantstep.learners.spiked_random_features import simulate, spike_direction, spiked_rows
+from giantstep.learners.ridge.spiked_random_features import simulate, spike_direction, spiked_rows
 from giantstep.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 

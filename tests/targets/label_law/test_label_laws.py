@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.numerics.label_moments import LabelMoments
-from giantstep.numerics.noisy_labels import noisy_moments, smeared_classes
-from giantstep.numerics.preimages import preimage_moments
-from giantstep.numerics.sandwich import sandwich_spectrum
-from giantstep.numerics.slices import Slicing, sliced_moments
+from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.targets.label_law.noisy import noisy_moments, smeared_classes
+from giantstep.targets.label_law.preimages import preimage_moments
+from giantstep.targets.label_law.slices import Slicing, sliced_moments
+from giantstep.theory.learnability.sandwich import sandwich_spectrum
 
 
 def correlations(found: LabelMoments) -> np.ndarray:

@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.numerics.float64 import float64
 from giantstep.theory import convex_loss, label_geometry, margin_losses
-from giantstep.theory.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
-from giantstep.theory.label_geometry import Labels
-from giantstep.theory.proportional import proportional_risk
+from giantstep.theory.convex.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
+from giantstep.theory.convex.label_geometry import Labels
+from giantstep.theory.ridge.proportional import proportional_risk
 
 
 @functools.cache

@@ -5,13 +5,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step import predict, predicted_subspaces
-from giantstep.theory.giant_step_limit import giant_step_overlaps
-from giantstep.theory.one_step_overlap import one_step_overlap
+from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
+from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
+from giantstep.theory.giant_step.prediction import predict, predicted_subspaces
 
 
 def test_leap_one_closed_form() -> None:

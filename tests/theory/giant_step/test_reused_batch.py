@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import activation
 from giantstep.problem import Problem
-from giantstep.theory.reused_batch import reused_batch_two_steps
+from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 
 #: Published two-step cosines at n = 3d; they were sampled, to about 6e-4.
 PUBLISHED = [

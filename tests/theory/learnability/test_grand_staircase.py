@@ -9,12 +9,12 @@ import pytest
 
 from giantstep.errors import NoTheory
 from giantstep.targets import Target
-from giantstep.theory.grand_staircase import (
+from giantstep.theory.learnability.grand_staircase import (
     generative_exponent,
     grand_staircase,
     label_correlations,
 )
-from giantstep.theory.staircase import information_exponent
+from giantstep.theory.learnability.staircase import information_exponent
 
 S = math.sqrt(0.5)
 E1, E2, E3 = np.eye(3)

@@ -10,7 +10,11 @@ import pytest
 from giantstep.errors import SettingsError
 from giantstep.targets import Target
 from giantstep.targets.used_subspace import used_subspace
-from giantstep.theory.staircase import information_exponent, leap_staircase, learned_subspaces
+from giantstep.theory.learnability.staircase import (
+    information_exponent,
+    leap_staircase,
+    learned_subspaces,
+)
 
 S = math.sqrt(0.5)
 E1, E2, E3 = np.eye(3)

@@ -12,8 +12,12 @@ from scipy.special import k0, k1
 from giantstep.errors import NoTheory
 from giantstep.targets import Target
 from giantstep.targets.integration import block_of
-from giantstep.theory.later_thresholds import _ConditionalLaw, _next_overlap, later_threshold
-from giantstep.theory.thresholds import easy_thresholds, weak_recovery_threshold
+from giantstep.theory.learnability.later_thresholds import (
+    _ConditionalLaw,
+    _next_overlap,
+    later_threshold,
+)
+from giantstep.theory.learnability.thresholds import easy_thresholds, weak_recovery_threshold
 
 SIGN2 = math.pi**2 / 4
 

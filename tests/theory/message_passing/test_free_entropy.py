@@ -8,8 +8,12 @@ import pytest
 from giantstep.channels import channel_for
 from giantstep.channels.population import population_of
 from giantstep.problem import Problem
-from giantstep.theory.free_entropy import free_entropy, free_entropy_at, mutual_information
-from giantstep.theory.state_evolution import state_evolution
+from giantstep.theory.message_passing.free_entropy import (
+    free_entropy,
+    free_entropy_at,
+    mutual_information,
+)
+from giantstep.theory.message_passing.state_evolution import state_evolution
 
 #: Target, noise, overlap, and how well dPsi/dM = E[g g^T]/2 must hold.
 IDENTITY = (

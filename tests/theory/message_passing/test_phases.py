@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
-from giantstep.theory.phases import linear_threshold, phases, predict_phases
+from giantstep.theory.message_passing.phases import linear_threshold, phases, predict_phases
 
 THRESHOLDS = {
     ("h1^2", 0.0): 0.5,

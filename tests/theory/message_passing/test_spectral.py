@@ -9,7 +9,7 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.spectral import Spectral
-from giantstep.theory.spectral import (
+from giantstep.theory.message_passing.spectral import (
     linearised_outlier,
     predict,
     spectral_outlier,

@@ -14,7 +14,7 @@ from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
 from giantstep.targets import Target, catalogue
 from giantstep.theory import state_evolution as module
-from giantstep.theory.state_evolution import overlap_curve, predict, state_evolution
+from giantstep.theory.message_passing.state_evolution import overlap_curve, predict, state_evolution
 
 PARITY = "sign(h1*h2)"
 STAIRCASE = "h1^2 + sign(h1*h2*h3)"

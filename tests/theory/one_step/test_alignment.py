@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.problem import Problem
-from giantstep.theory.learned_direction import learned_direction
-from giantstep.theory.one_step_alignment import (
+from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,
     bulk_variance,

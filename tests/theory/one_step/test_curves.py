@@ -7,12 +7,12 @@ import time
 import numpy as np
 import pytest
 
+from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.networks.activations import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step import Sizes, one_step, predict
-from giantstep.theory.one_step_curves import _curve, best_sizes, risk_curve, risk_gradient
+from giantstep.theory.one_step.curves import _curve, best_sizes, risk_curve, risk_gradient
+from giantstep.theory.one_step.prediction import Sizes, one_step, predict
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 TANH = GiantStep(

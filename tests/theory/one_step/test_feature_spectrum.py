@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.networks.activations import activation
-from giantstep.theory.feature_spectrum import (
+from giantstep.activations.activation import activation
+from giantstep.theory.one_step.feature_spectrum import (
     SpikedGram,
     feature_bulk_edges,
     feature_outliers,
     feature_spectrum,
     feature_stieltjes,
 )
-from giantstep.theory.finite_size import Blocks
-from giantstep.theory.moniri import gaussian_readout_blocks
+from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.spiked_features.finite_size import Blocks
 
 
 def gram(spikes: list[float], samples: float = 2.0, width: float = 1.0) -> SpikedGram:

@@ -6,13 +6,17 @@ import math
 
 import pytest
 
+from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.moniri import limiting_gains, spike_degrees, spike_strengths
-from giantstep.theory.one_step import predict
-from giantstep.theory.small_step import LinearFeatures, linear_order, small_step_risk
+from giantstep.theory.one_step.intermediate_step import (
+    limiting_gains,
+    spike_degrees,
+    spike_strengths,
+)
+from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
 
 RELU = activation("relu(z) - 1/sqrt(2*pi)")
 FIRST = Problem.of("h1", noise=1.0)

@@ -11,7 +11,7 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Sphere
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step import predict
+from giantstep.theory.one_step.prediction import predict
 
 SINE = Problem.of("sin(h1)")
 TANH = GiantStep(

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
-from giantstep.theory.proportional import proportional_risk
-from giantstep.theory.small_step import LinearFeatures, linear_order, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
+from giantstep.theory.ridge.proportional import proportional_risk
 
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")

@@ -11,7 +11,7 @@ from giantstep.errors import NoTheory
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step_spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
 
 RELU = Problem.of("relu(h1)")
 STEP = GiantStep(activation="tanh", readout="normal", samples="2d", width="1.5d", step_size=1)

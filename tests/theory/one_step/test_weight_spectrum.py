@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.problem import Problem
-from giantstep.theory.one_step_alignment import StepSignal, alignment, gradient_norm
-from giantstep.theory.weight_spectrum import (
+from giantstep.theory.one_step.alignment import StepSignal, alignment, gradient_norm
+from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
     bulk_edges,
     critical_step,

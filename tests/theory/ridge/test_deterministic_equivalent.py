@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from giantstep.numerics.float64 import float64
-from giantstep.theory.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
+from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
 
 solved = jax.jit(ridge_risk)
 

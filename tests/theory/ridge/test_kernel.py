@@ -8,7 +8,7 @@ import pytest
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge
-from giantstep.theory.kernel import gradient, predict
+from giantstep.theory.ridge.kernel import gradient, predict
 
 CUBIC = Problem.of("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)", noise=0.01)
 

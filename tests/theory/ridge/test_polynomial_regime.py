@@ -15,8 +15,8 @@ from giantstep.settings.sizes import Size
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
 from giantstep.theory import kernel, random_features
-from giantstep.theory.degree_energies import DegreeEnergies
-from giantstep.theory.polynomial_regime import polynomial_regime
+from giantstep.theory.ridge.degree_energies import DegreeEnergies
+from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 
 #: |P_{>l} g|^2 for l = 0, 1, 2, 3.
 PLATEAUS = {

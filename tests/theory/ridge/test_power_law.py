@@ -8,7 +8,7 @@ import pytest
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.power_law import PowerLaw
-from giantstep.theory.power_law import gradient, predict
+from giantstep.theory.ridge.power_law import gradient, predict
 
 NOISY = Problem.of("h1", noise=0.01)
 

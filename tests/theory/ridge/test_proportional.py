@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.networks.activations import activation
-from giantstep.networks.kernels import kernel
+from giantstep.activations.activation import activation
+from giantstep.activations.kernels import kernel
 from giantstep.numerics.float64 import float64
-from giantstep.theory.deterministic_equivalent import RidgeRisk
-from giantstep.theory.proportional import proportional_risk
+from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk
+from giantstep.theory.ridge.proportional import proportional_risk
 
 NUMBERS = (
     *("samples", "width", "ridge", "noise", "linear_features", "nonlinear_features"),

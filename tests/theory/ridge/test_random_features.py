@@ -12,8 +12,8 @@ from giantstep.inputs import Sphere, Spiked
 from giantstep.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import ridge_prediction
-from giantstep.theory.convex_loss import convex_risk
-from giantstep.theory.random_features import gradient, predict
+from giantstep.theory.convex.convex_loss import convex_risk
+from giantstep.theory.ridge.random_features import gradient, predict
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
 SIGN = Problem.of("sign(h1)")

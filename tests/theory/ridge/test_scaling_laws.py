@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from giantstep.numerics.float64 import float64
-from giantstep.theory.deterministic_equivalent import RidgeRisk, ridge_risk
-from giantstep.theory.scaling_laws import (
+from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, ridge_risk
+from giantstep.theory.ridge.scaling_laws import (
     optimal_exponents,
     power_law_spectrum,
     scaling_exponents,
@@ -113,7 +113,7 @@ def test_bins_are_fine_enough() -> None:
     """Exact modes up to 20,000 against bins from 2,000 on."""
     a, r, modes = 1.4, 0.6, 20_000
     k = np.arange(1.0, modes + 1)
-    from giantstep.theory.deterministic_equivalent import Spectrum
+    from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
     exact = Spectrum(k**-a, np.ones(modes), k ** -(2 * a * r + 1), 0.0, 0.0)
     with float64():

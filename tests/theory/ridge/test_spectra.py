@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import eigsh
 
-from giantstep.networks.activations import activation
-from giantstep.networks.kernels import kernel
+from giantstep.activations.activation import activation
+from giantstep.activations.kernels import kernel
 from giantstep.numerics.float64 import float64
 from giantstep.targets import Target
-from giantstep.theory.deterministic_equivalent import Spectrum, ridge_risk
-from giantstep.theory.spectra import kernel_spectrum, random_feature_spectrum
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum, ridge_risk
+from giantstep.theory.ridge.spectra import kernel_spectrum, random_feature_spectrum
 
 CUBIC = Target("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)")
 solved = jax.jit(ridge_risk)

@@ -8,13 +8,13 @@ import jax
 import numpy as np
 import pytest
 
-from giantstep.networks.kernels import SERIES_LENGTH, kernel
+from giantstep.activations.kernels import SERIES_LENGTH, kernel
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.targets import Target
-from giantstep.theory.deterministic_equivalent import ridge_risk
-from giantstep.theory.spectra import kernel_spectrum
-from giantstep.theory.spiked_kernel import SpikedRisk, spiked_kernel_risk
+from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
+from giantstep.theory.ridge.spectra import kernel_spectrum
+from giantstep.theory.ridge.spiked_kernel import SpikedRisk, spiked_kernel_risk
 
 H, WEIGHTS = gauss_hermite(48)
 DEGREES = (H, (H**2 - 1) / 2**0.5, (H**3 - 3 * H) / 6**0.5)

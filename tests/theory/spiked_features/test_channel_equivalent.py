@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.theory.channel_equivalent import Equivalent, Layout, Ratios, channel_risk
+from giantstep.theory.spiked_features.channel_equivalent import (
+    Equivalent,
+    Layout,
+    Ratios,
+    channel_risk,
+)
 
 ONE = np.ones((1, 1))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import erf, ndtr
 
-from giantstep.networks.activations import activation
-from giantstep.theory.conditional_features import (
+from giantstep.activations.activation import activation
+from giantstep.theory.spiked_features.conditional_features import (
     LIMIT,
     Table,
     conditional_feature_moments,

@@ -7,7 +7,11 @@ import pytest
 
 from giantstep.errors import NoTheory
 from giantstep.targets import Target
-from giantstep.theory.conditional_labels import LabelMoments, Latents, conditional_label_moments
+from giantstep.theory.spiked_features.conditional_labels import (
+    LabelMoments,
+    Latents,
+    conditional_label_moments,
+)
 
 KAPPA = np.linspace(-3.0, 3.0, 13)
 ONE = np.ones_like(KAPPA)
@@ -93,7 +97,7 @@ def test_noise_inside_the_label_is_averaged() -> None:
 
 def test_energy_is_kept_at_finite_dimension() -> None:
     """E over kappa and the length of x of the power is E[g^2], whatever the dimension."""
-    from giantstep.theory.finite_size import Grid
+    from giantstep.theory.spiked_features.finite_size import Grid
 
     grid = Grid.of("C", 60.0, (0.0,))
     latents = Latents.of(Target("relu(h1)"), np.ones(1))

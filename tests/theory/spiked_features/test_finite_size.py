@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from spiked_rows import ROWS
 
-from giantstep.theory.finite_size import Grid, Version, best_version
-from giantstep.theory.spiked_random_features import predict
+from giantstep.theory.spiked_features.finite_size import Grid, Version, best_version
+from giantstep.theory.spiked_features.prediction import predict
 
 
 def risk(name: str, version: Version, dim: int | None) -> float:

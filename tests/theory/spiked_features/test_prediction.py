@@ -8,7 +8,7 @@ from giantstep.errors import NoTheory
 from giantstep.inputs import Sphere
 from giantstep.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.spiked_random_features import predict
+from giantstep.theory.spiked_features.prediction import predict
 
 
 def test_metrics_and_status() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spiked_rows import ROWS
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.numerics.float64 import float64
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
-from giantstep.theory.finite_size import Blocks, Version
-from giantstep.theory.one_step_risk import Prepared, spiked_risk
-from giantstep.theory.proportional import proportional_risk
-from giantstep.theory.risk_bounds import risk_bounds
-from giantstep.theory.spiked_random_features import predict
+from giantstep.theory.ridge.proportional import proportional_risk
+from giantstep.theory.spiked_features.finite_size import Blocks, Version
+from giantstep.theory.spiked_features.prediction import predict
+from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_features.risk_bounds import risk_bounds
 
 SIZES = {"samples": 2.0, "width": 1.5, "ridge": 0.1}
 

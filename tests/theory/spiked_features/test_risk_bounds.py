@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.networks.activations import activation
+from giantstep.activations.activation import activation
 from giantstep.targets import Target
-from giantstep.theory.finite_size import Blocks
-from giantstep.theory.one_step_risk import Prepared, spiked_risk
-from giantstep.theory.risk_bounds import functional_basis, risk_bounds
+from giantstep.theory.spiked_features.finite_size import Blocks
+from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_features.risk_bounds import functional_basis, risk_bounds
 
 
 def prepared_for(

@@ -19,7 +19,7 @@ TARGET = "sign(h1*h2)"
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     """Overlap and test error by samples per dimension; the transition is on every line."""
     from giantstep.problem import Problem
-    from giantstep.theory.phases import linear_threshold
+    from giantstep.theory.message_passing.phases import linear_threshold
 
     threshold = linear_threshold(Problem.of(TARGET))
     table = message_curve("amp-parity", TARGET, 8.0, [threshold], sizes, bench)

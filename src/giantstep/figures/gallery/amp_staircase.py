@@ -19,7 +19,7 @@ TARGET = "h1^2 + sign(h1*h2*h3)"
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     """Overlaps and test error by samples per dimension; both thresholds are on every line."""
     from giantstep.targets import Target
-    from giantstep.theory.thresholds import easy_thresholds
+    from giantstep.theory.learnability.thresholds import easy_thresholds
 
     stairs = easy_thresholds(Target(TARGET))
     first, second = (stair.alpha.value for stair in stairs if stair.alpha is not None)

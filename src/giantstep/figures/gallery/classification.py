@@ -34,7 +34,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     """One line a stair: its leap, its class and its threshold; 0 trivial, infinite hard."""
     import pandas
 
-    from giantstep.theory.explanation import explain
+    from giantstep.twins.explanation import explain
 
     lines = []
     for k, name in enumerate(sizes.targets):

@@ -11,7 +11,7 @@ from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 from giantstep.targets import Target
 from giantstep.targets.hermite_series import hermite_series
-from giantstep.theory.floors import Floor, second_layer_floors
+from giantstep.theory.learnability.floors import Floor, second_layer_floors
 
 if TYPE_CHECKING:
     import pandas

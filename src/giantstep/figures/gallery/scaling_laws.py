@@ -8,7 +8,7 @@ from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.studies.study import Study
-from giantstep.theory.scaling_laws import optimal_exponents
+from giantstep.theory.ridge.scaling_laws import optimal_exponents
 
 if TYPE_CHECKING:
     import pandas

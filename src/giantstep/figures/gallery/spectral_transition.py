@@ -9,7 +9,7 @@ from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.problem import Problem
 from giantstep.studies.study import Study
-from giantstep.theory.phases import linear_threshold
+from giantstep.theory.message_passing.phases import linear_threshold
 
 if TYPE_CHECKING:
     import pandas

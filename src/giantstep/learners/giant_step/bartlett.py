@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.steps.draws import Draws
+from giantstep.learners.giant_step.draws import Draws
 
 
 def bartlett(

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.steps import start
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.features import LabelledFeatures, feature_chunks
-from giantstep.learners.steps.network import (
+from giantstep.learners.giant_step import start
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.features import LabelledFeatures, feature_chunks
+from giantstep.learners.giant_step.network import (
     Model,
     Neurons,
     Randomness,
@@ -21,9 +21,9 @@ from giantstep.learners.steps.network import (
     detrended,
     noise_moments,
 )
-from giantstep.learners.steps.plan import Plan
-from giantstep.learners.steps.runs import over_runs
-from giantstep.learners.steps.samples import Batches, Sample
+from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.runs import over_runs
+from giantstep.learners.giant_step.samples import Batches, Sample
 
 #: Pulls of each chunk that measure the noise of the gradient; all of them would cost some percent.
 NOISE_NUMBERS = 1 << 18

@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.steps.bartlett import bartlett
-from giantstep.learners.steps.draws import Draws, Role
+from giantstep.learners.giant_step.bartlett import bartlett
+from giantstep.learners.giant_step.draws import Draws, Role
 
 
 class ExploredBatch:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.steps.network import Model, Neurons, Randomness, Trend, detrended
-from giantstep.learners.steps.runs import over_runs
-from giantstep.learners.steps.samples import Sample
+from giantstep.learners.giant_step.network import Model, Neurons, Randomness, Trend, detrended
+from giantstep.learners.giant_step.runs import over_runs
+from giantstep.learners.giant_step.samples import Sample
 
 #: Chunks of features (runs, n, p) and labels (runs, n).
 LabelledFeatures = Iterator[tuple[np.ndarray, np.ndarray]]

@@ -22,15 +22,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.steps import start
-from giantstep.learners.steps.bartlett import bartlett
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.features import LabelledFeatures, feature_chunks
-from giantstep.learners.steps.kept import KeptBatch
-from giantstep.learners.steps.network import Model, Neurons, Randomness, Trend, noise_moments
-from giantstep.learners.steps.plan import Plan
-from giantstep.learners.steps.runs import over_runs
-from giantstep.learners.steps.samples import Batches
+from giantstep.learners.giant_step import start
+from giantstep.learners.giant_step.bartlett import bartlett
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.features import LabelledFeatures, feature_chunks
+from giantstep.learners.giant_step.kept import KeptBatch
+from giantstep.learners.giant_step.network import Model, Neurons, Randomness, Trend, noise_moments
+from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.runs import over_runs
+from giantstep.learners.giant_step.samples import Batches
 
 
 class Pulled(NamedTuple):

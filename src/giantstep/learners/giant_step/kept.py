@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.explored import ExploredBatch
-from giantstep.learners.steps.network import Model, Neurons, Randomness, Trend
-from giantstep.learners.steps.plan import Plan
-from giantstep.learners.steps.runs import over_runs
-from giantstep.learners.steps.samples import Batches
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.explored import ExploredBatch
+from giantstep.learners.giant_step.network import Model, Neurons, Randomness, Trend
+from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.runs import over_runs
+from giantstep.learners.giant_step.samples import Batches
 
 
 class KeptBatch:

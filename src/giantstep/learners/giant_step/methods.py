@@ -8,14 +8,14 @@ from typing import Protocol
 import numpy as np
 
 from giantstep.errors import SettingsError
-from giantstep.learners.steps.direct import Direct
-from giantstep.learners.steps.draws import Draws
-from giantstep.learners.steps.features import LabelledFeatures
-from giantstep.learners.steps.in_law import InLaw
-from giantstep.learners.steps.memory import require
-from giantstep.learners.steps.plan import Plan
-from giantstep.learners.steps.readout_errors import HELD_NUMBERS
-from giantstep.learners.steps.samples import most_rows
+from giantstep.learners.giant_step.direct import Direct
+from giantstep.learners.giant_step.draws import Draws
+from giantstep.learners.giant_step.features import LabelledFeatures
+from giantstep.learners.giant_step.in_law import InLaw
+from giantstep.learners.giant_step.memory import require
+from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.readout_errors import HELD_NUMBERS
+from giantstep.learners.giant_step.samples import most_rows
 
 #: Numbers drawn for a step below which the call costs more than the work: there runs go together.
 GROUP_NUMBERS = 1 << 21

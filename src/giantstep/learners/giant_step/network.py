@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.targets import Target
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError, TargetError
 from giantstep.inputs import Sphere, Spiked
-from giantstep.learners.steps.draws import Role
-from giantstep.learners.steps.network import Model
-from giantstep.networks.activations import activation
+from giantstep.learners.giant_step.draws import Role
+from giantstep.learners.giant_step.network import Model
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.sizes import Size

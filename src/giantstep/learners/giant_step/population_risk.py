@@ -8,8 +8,8 @@ import math
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import Activation
 from giantstep.errors import SettingsError
-from giantstep.networks.activations import Activation
 from giantstep.numerics.hermite import multi_indices
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 from giantstep.problem import Problem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.learners.readout import NormalEquations, RidgePath
-from giantstep.learners.steps.features import LabelledFeatures
+from giantstep.learners.giant_step.features import LabelledFeatures
+from giantstep.learners.ridge.readout import NormalEquations, RidgePath
 
 #: Numbers of features a run may hold in memory, 64 MB; beyond, only their Gram matrix is kept.
 HELD_NUMBERS = 1 << 23

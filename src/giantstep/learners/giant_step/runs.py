@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from giantstep.learners.steps.network import Model
+from giantstep.learners.giant_step.network import Model
 
 
 def over_runs(

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.steps.chunks import Chunks, one_ahead
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.network import Randomness
-from giantstep.learners.steps.plan import Plan
+from giantstep.learners.giant_step.chunks import Chunks, one_ahead
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.network import Randomness
+from giantstep.learners.giant_step.plan import Plan
 
 #: Numbers in a chunk of inputs or of fields: 8 MB in float32, about a core's share of the cache.
 CHUNK_NUMBERS = 1 << 21

@@ -10,10 +10,10 @@ import numpy as np
 
 from giantstep import measures
 from giantstep.errors import SettingsError
-from giantstep.learners.steps import methods
-from giantstep.learners.steps.draws import Draws, drawing_threads
-from giantstep.learners.steps.plan import Plan, plan
-from giantstep.learners.steps.readout_errors import readout_errors
+from giantstep.learners.giant_step import methods
+from giantstep.learners.giant_step.draws import Draws, drawing_threads
+from giantstep.learners.giant_step.plan import Plan, plan
+from giantstep.learners.giant_step.readout_errors import readout_errors
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
 from giantstep.problem import Problem

@@ -7,15 +7,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.learners.giant_step import run_seed
-from giantstep.learners.labelled_inputs import labelled_inputs
-from giantstep.learners.spiked_random_features import spike_direction, spiked_rows
-from giantstep.learners.steps import start
-from giantstep.learners.steps.direct import Direct
-from giantstep.learners.steps.draws import Draws, drawing_threads
-from giantstep.learners.steps.plan import plan
-from giantstep.networks.activations import activation
+from giantstep.learners.giant_step import start
+from giantstep.learners.giant_step.direct import Direct
+from giantstep.learners.giant_step.draws import Draws, drawing_threads
+from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.simulation import run_seed
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
+from giantstep.learners.ridge.spiked_random_features import spike_direction, spiked_rows
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.steps.bartlett import bartlett
-from giantstep.learners.steps.draws import Draws, Role
-from giantstep.learners.steps.network import Neurons
-from giantstep.learners.steps.plan import Plan
+from giantstep.learners.giant_step.bartlett import bartlett
+from giantstep.learners.giant_step.draws import Draws, Role
+from giantstep.learners.giant_step.network import Neurons
+from giantstep.learners.giant_step.plan import Plan
 
 
 def neurons(plan: Plan, draws: Draws) -> Neurons:

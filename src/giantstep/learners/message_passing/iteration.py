@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Shaped
 
-from giantstep.learners.message_data import Labels
+from giantstep.learners.message_passing.data import Labels
 from giantstep.settings.amp import Amp
 
 #: Products in float32 leave this much unrest in the estimate.

@@ -12,7 +12,7 @@ from jaxtyping import Float, Shaped
 from giantstep.channels import Channel, channel_for
 from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
 from giantstep.errors import SettingsError
-from giantstep.learners.message_data import Data, Labels, draw_data
+from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from giantstep.activations.kernels import Kernel, kernel
 from giantstep.errors import SettingsError
-from giantstep.learners.labelled_inputs import labelled_inputs
-from giantstep.networks.kernels import Kernel, kernel
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from giantstep.errors import SettingsError
-from giantstep.learners.readout import RidgePath
+from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.learners.classifiers import classifier, mean_loss, susceptibility
-from giantstep.learners.labelled_inputs import Labelled, labelled_inputs
-from giantstep.learners.readout import RidgePath
-from giantstep.networks.activations import activation
+from giantstep.learners.ridge.classifiers import classifier, mean_loss, susceptibility
+from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
+from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run

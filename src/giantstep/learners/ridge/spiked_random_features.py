@@ -8,12 +8,12 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import SettingsError
 from giantstep.inputs import Gaussian
-from giantstep.learners.labelled_inputs import labelled_inputs
-from giantstep.learners.population_risk import population_risk
-from giantstep.learners.readout import RidgePath
-from giantstep.networks.activations import Activation, activation
+from giantstep.learners.giant_step.population_risk import population_risk
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
+from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run

@@ -12,7 +12,7 @@ from giantstep.report.drawing import canvas, svg
 from giantstep.report.experiment import Experiment
 from giantstep.report.parts import Context, Picture, Section, counted, listed
 from giantstep.results import Prediction, Run
-from giantstep.theory.explanation import Explanation
+from giantstep.twins.explanation import Explanation
 
 #: A leap beyond this needs more samples than a page should wait for.
 LARGEST_LEAP = 3

@@ -14,7 +14,7 @@ from giantstep.report.mathematics import words
 from giantstep.report.parts import Context, Picture, Section, counted
 from giantstep.report.symmetries import is_odd
 from giantstep.results import Prediction, Run
-from giantstep.theory.explanation import Explanation
+from giantstep.twins.explanation import Explanation
 
 #: The theory of one step integrates over all directions; with more it takes minutes.
 MOST_DIRECTIONS = 3

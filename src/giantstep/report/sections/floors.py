@@ -9,7 +9,7 @@ from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import explain_command
 from giantstep.report.mathematics import mathml, power_latex
 from giantstep.report.parts import Context, Picture, Section, Table
-from giantstep.theory.floors import Floor
+from giantstep.theory.learnability.floors import Floor
 
 #: Name, powers of d in samples and neurons, giant steps.
 REGIMES = (

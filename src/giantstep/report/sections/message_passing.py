@@ -14,7 +14,7 @@ from giantstep.report.experiment import Experiment
 from giantstep.report.mathematics import words
 from giantstep.report.parts import Context, Picture, Section
 from giantstep.results import Prediction
-from giantstep.theory.explanation import Explanation
+from giantstep.twins.explanation import Explanation
 from giantstep.twins.table import TWINS
 from giantstep.twins.verbs import predict
 

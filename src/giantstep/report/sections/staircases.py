@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from giantstep.figures.staircase import draw_classes, draw_leaps
-from giantstep.numerics.stairs import Stair
 from giantstep.report.drawing import HALF, canvas, svg
 from giantstep.report.experiment import explain_command
 from giantstep.report.mathematics import directions_mathml, mathml, power_latex
 from giantstep.report.parts import Context, Picture, Section, Table, Words
 from giantstep.targets.directions import directions_text
-from giantstep.theory.explanation import Explanation
-from giantstep.theory.samples import giant_step_samples, one_pass_samples
+from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+from giantstep.theory.learnability.stairs import Stair
+from giantstep.twins.explanation import Explanation
 
 REFERENCES = (
     "Abbe, Boix-Adsera, Misiakiewicz 2023, arXiv:2302.11055",

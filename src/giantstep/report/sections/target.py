@@ -10,7 +10,7 @@ from giantstep.report.experiment import explain_command
 from giantstep.report.mathematics import words
 from giantstep.report.parts import Context, Picture, Section, counted
 from giantstep.report.symmetries import symmetries
-from giantstep.theory.explanation import Explanation
+from giantstep.twins.explanation import Explanation
 
 
 def build(context: Context) -> Section:

@@ -11,13 +11,13 @@ from jaxtyping import Float
 
 from giantstep.numerics.grids import Function, GaussianGrid, line_crossings, rotated
 from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
-from giantstep.numerics.label_moments import LabelMoments
-from giantstep.numerics.noisy_labels import LABEL_ORDER, noisy_moments, smeared_classes
-from giantstep.numerics.preimages import NODES, preimage_moments
-from giantstep.numerics.slices import Slicing, sliced_moments
 from giantstep.targets.expansion import expansion
 from giantstep.targets.expression import Target
 from giantstep.targets.integration import Block, block_of, integrable, integrate
+from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
+from giantstep.targets.label_law.preimages import NODES, preimage_moments
+from giantstep.targets.label_law.slices import Slicing, sliced_moments
 from giantstep.targets.used_subspace import used_subspace
 
 #: Degree up to which sampled moments are kept.

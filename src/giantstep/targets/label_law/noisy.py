@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.hermite import MultiIndex, hermite_values
-from giantstep.numerics.label_moments import LabelMoments
 from giantstep.numerics.quadrature import split_gaussian
+from giantstep.targets.label_law.moments import LabelMoments
 
 #: Nodes on the axis of h at most; largest step of g between two, in units of the noise.
 MAX_NODES = 100_000

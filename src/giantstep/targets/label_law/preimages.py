@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.hermite import hermite_primitives, hermite_values
-from giantstep.numerics.label_moments import LabelMoments
 from giantstep.numerics.quadrature import CUTOFF
+from giantstep.targets.label_law.moments import LabelMoments
 
 Function = Callable[[np.ndarray], np.ndarray]
 

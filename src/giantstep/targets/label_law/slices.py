@@ -23,8 +23,8 @@ from giantstep.numerics.hermite import (
     hermite_values,
     multi_indices,
 )
-from giantstep.numerics.label_edges import label_edges
-from giantstep.numerics.label_moments import LabelMoments
+from giantstep.targets.label_law.edges import label_edges
+from giantstep.targets.label_law.moments import LabelMoments
 
 #: Lines and nodes beyond this many standard deviations weigh less than 2e-17.
 REACH = 8.5

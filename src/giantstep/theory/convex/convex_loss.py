@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, ScalarLike
 
 from giantstep.numerics.implicit import lazy_fixed_point
-from giantstep.theory.label_geometry import Labels, _field_law
-from giantstep.theory.margin_losses import _fit, _margin_rule
+from giantstep.theory.convex.label_geometry import Labels, _field_law
+from giantstep.theory.convex.margin_losses import _fit, _margin_rule
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
@@ -123,7 +123,7 @@ def convex_risk(
         (theorem for convex losses on Gaussian covariates).
 
     >>> from giantstep.numerics.float64 import float64
-    >>> from giantstep.theory.label_geometry import _label_lines
+    >>> from giantstep.theory.convex.label_geometry import _label_lines
     >>> with float64():
     ...     labels = _label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
     ...     risk = convex_risk(3.0, 2.0, 0.1, Features(0.366879, 0.027415, 0.0), labels, "logistic")

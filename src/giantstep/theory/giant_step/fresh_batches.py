@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.problem import Problem
 
 #: Gaussian fields sampled for the expectations, all neurons counted.
@@ -62,7 +62,7 @@ def giant_step_overlaps(
     Status: theorem.
     References: Dandi et al. 2023, arXiv:2305.18270 (staircase); Bolthausen conditioning.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> path = giant_step_overlaps(
     ...     Problem.of("h1"), activation("relu"), steps=1, step_size=2.0, samples_ratio=4.0,
     ...     readout=np.array([1.0, -1.0]), gram=np.ones((2, 2)), biases=np.zeros(2))

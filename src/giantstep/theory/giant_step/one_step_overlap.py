@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
 from giantstep.problem import Problem
 from giantstep.targets import Target
@@ -56,7 +56,7 @@ def one_step_overlap(
     Status: theorem.
     References: Dandi et al. 2023, arXiv:2305.18270; Stein's lemma.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> cosine = one_step_overlap(
     ...     Problem.of("h1"), activation("relu"), step_size=2.0, samples=4e18, dim=1e18)
     >>> round(float(cosine[0]), 4)

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian
-from giantstep.networks.activations import Activation, activation
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
-from giantstep.theory.giant_step_limit import giant_step_overlaps
-from giantstep.theory.one_step_overlap import one_step_overlap
-from giantstep.theory.reused_batch import reused_batch_two_steps
-from giantstep.theory.staircase import learned_subspaces
+from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
+from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
+from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
+from giantstep.theory.learnability.staircase import learned_subspaces
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
@@ -47,7 +47,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         raise NoTheory("giant steps are predicted for isotropic Gaussian inputs: drop the spike")
     optimum: dict[str, Any] = {}
     if optimise:
-        from giantstep.theory.one_step_curves import best_sizes
+        from giantstep.theory.one_step.curves import best_sizes
 
         best = best_sizes(problem, settings, optimise)
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
@@ -60,7 +60,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     status: Any = "theorem"
     references: tuple[str, ...] = REFERENCES
     if settings.ridge is not None:
-        from giantstep.theory.one_step import predict as predict_risk
+        from giantstep.theory.one_step.prediction import predict as predict_risk
 
         risk = predict_risk(problem, settings)
         metrics |= {**risk.metrics, **optimum}
@@ -80,7 +80,7 @@ def predicted_subspaces(
     without biases has no Hermite coefficient of odd degree above one, so a direction whose
     coefficient is even in what is known stays invisible to it.
 
-    Assumes: see :func:`giantstep.theory.staircase.learned_subspaces`.
+    Assumes: see :func:`giantstep.theory.learnability.staircase.learned_subspaces`.
     Status: conjecture beyond the first step.
     References: Dandi et al. 2023, arXiv:2305.18270.
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import Activation
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 from giantstep.problem import Problem
 from giantstep.targets.integration import block_of
@@ -55,7 +55,7 @@ def reused_batch_two_steps(
     Status: theorem.
     References: Dandi et al. 2024, arXiv:2402.03220; Bolthausen conditioning.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> law = reused_batch_two_steps(
     ...     Problem.of("He3(h1)"), activation("tanh"), step_size=1.0, samples_ratio=3.0)
     >>> round(float(law.cosines[1, 0]), 4)

@@ -13,7 +13,7 @@ from giantstep.targets import Target
 from giantstep.targets.directions import directions_text
 from giantstep.targets.hermite import conditional_tail_energy, moments
 from giantstep.targets.hermite_series import HermiteSeries, hermite_series
-from giantstep.theory.staircase import learned_subspaces
+from giantstep.theory.learnability.staircase import learned_subspaces
 
 #: Powers of d: samples of a step and of the readout fit, and neurons.
 SAMPLE_POWERS = (1, 2)

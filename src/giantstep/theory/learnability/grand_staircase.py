@@ -9,8 +9,13 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.label_moments import LabelMoments
-from giantstep.numerics.stairs import (
+from giantstep.numerics.tensors import block, dense_degree, symmetric_tensors, tidy_basis
+from giantstep.targets import Target
+from giantstep.targets.label_law.law import label_moments
+from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.targets.used_subspace import used_subspace
+from giantstep.theory.learnability.staircase import Staircase
+from giantstep.theory.learnability.stairs import (
     SAMPLED_ACCURACY,
     Stair,
     climb,
@@ -18,11 +23,6 @@ from giantstep.numerics.stairs import (
     sampled_directions,
     unfolded,
 )
-from giantstep.numerics.tensors import block, dense_degree, symmetric_tensors, tidy_basis
-from giantstep.targets import Target
-from giantstep.targets.label_law import label_moments
-from giantstep.targets.used_subspace import used_subspace
-from giantstep.theory.staircase import Staircase
 
 #: Strengths (shares of a second moment) that count: of exact moments, and of sampled ones.
 EXACT_STRENGTH = 1e-9

@@ -11,10 +11,10 @@ from jaxtyping import Float
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import aligned_grid
 from giantstep.numerics.quadrature import gauss_hermite
-from giantstep.numerics.sandwich import sandwich_spectrum
 from giantstep.numerics.tensors import complement, is_permutation
 from giantstep.targets import Target
 from giantstep.targets.integration import Block, block_of
+from giantstep.theory.learnability.sandwich import sandwich_spectrum
 
 #: A label with more values than this, given the learned directions, counts as continuous.
 MAX_CLASSES = 16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from giantstep.theory.staircase import Staircase
-from giantstep.theory.thresholds import Threshold
+from giantstep.theory.learnability.staircase import Staircase
+from giantstep.theory.learnability.thresholds import Threshold
 
 
 def one_pass_samples(leap: int) -> str:
@@ -66,7 +66,7 @@ def sample_scalings(
     2024 (2405.15480); Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
 
     >>> from giantstep.targets import Target
-    >>> from giantstep.theory.staircase import leap_staircase
+    >>> from giantstep.theory.learnability.staircase import leap_staircase
     >>> target = Target("h1 + He3(h1)*h2")
     >>> sample_scalings(leap_staircase(target), leap_staircase(target), (), 2)["giant_steps"]
     'd in each of 2 steps'

@@ -15,10 +15,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.numerics.stairs import Stair, climb, exact_directions, unfolded
 from giantstep.numerics.tensors import dense_degree, symmetric_tensors, tidy_basis
 from giantstep.targets import Target
 from giantstep.targets.expansion import Expansion, expansion
+from giantstep.theory.learnability.stairs import Stair, climb, exact_directions, unfolded
 
 #: Singular values below this share of the target's standard deviation count as zero.
 TOLERANCE = 1e-6

@@ -13,14 +13,14 @@ from jaxtyping import Float
 from giantstep.errors import NoTheory
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.hermite import MultiIndex
-from giantstep.numerics.label_moments import LabelMoments
-from giantstep.numerics.sandwich import sandwich_spectrum
-from giantstep.numerics.stairs import SAMPLED_ACCURACY
 from giantstep.numerics.tensors import complement, tidy_basis
 from giantstep.targets import Target
-from giantstep.targets.label_law import FINE, FINER, label_moments
-from giantstep.theory.grand_staircase import grand_staircase
-from giantstep.theory.later_thresholds import later_threshold
+from giantstep.targets.label_law.law import FINE, FINER, label_moments
+from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.theory.learnability.grand_staircase import grand_staircase
+from giantstep.theory.learnability.later_thresholds import later_threshold
+from giantstep.theory.learnability.sandwich import sandwich_spectrum
+from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
 
 #: Relative error with which a first look at sampled labels is left at that.
 GOOD_ENOUGH = 2e-4
@@ -55,7 +55,7 @@ def easy_thresholds(
         G(y) = E[h h^\top \mid y] - I,
 
     on symmetric matrices; the directions are the range of the top eigen-matrices. For later
-    stairs see :func:`giantstep.theory.later_thresholds.later_threshold`.
+    stairs see :func:`giantstep.theory.learnability.later_thresholds.later_threshold`.
 
     Symbols: g ``target``, label noise variance ``noise``.
 

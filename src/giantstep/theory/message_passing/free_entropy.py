@@ -8,9 +8,9 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.curve import EDGE
 from giantstep.channels.population import population_of
 from giantstep.problem import Problem
+from giantstep.theory.message_passing.curve import EDGE
 
 
 def free_entropy(

@@ -11,15 +11,19 @@ from jaxtyping import Float
 
 from giantstep.channels import channel_for
 from giantstep.channels.affine import Affine
-from giantstep.channels.curve import Curve, curve_of
 from giantstep.channels.population import Population, population_of
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.symmetry import invariant_basis
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.amp import Amp
-from giantstep.theory.free_entropy import free_entropy_at
-from giantstep.theory.state_evolution import REFERENCES, FixedOverlap, state_evolution
+from giantstep.theory.message_passing.curve import Curve, curve_of
+from giantstep.theory.message_passing.free_entropy import free_entropy_at
+from giantstep.theory.message_passing.state_evolution import (
+    REFERENCES,
+    FixedOverlap,
+    state_evolution,
+)
 
 Kind = Literal["trivial", "weak recovery", "jump", "perfect recovery", "hard", "information"]
 #: Samples per dimension up to which transitions are looked for where the overlap is a matrix.
@@ -75,7 +79,7 @@ def phases(problem: Problem, largest_alpha: float = LARGEST_ALPHA) -> tuple[Tran
 
     Symbols: scan up to ``largest_alpha`` where the overlap is a matrix.
 
-    Assumes: as :func:`giantstep.theory.state_evolution.state_evolution`.
+    Assumes: as :func:`giantstep.theory.message_passing.state_evolution.state_evolution`.
     Status: theorem for message passing; replica for the information-theoretic transition.
     References: Troiani et al. 2024 (2405.15480); Barbier et al. 2019 (1708.03395); Aubin et al.
     2018 (1806.05451).

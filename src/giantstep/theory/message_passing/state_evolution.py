@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.curve import EDGE, curve_of
 from giantstep.channels.matching import overlap_metrics
 from giantstep.channels.population import Population, population_of
 from giantstep.channels.symmetry import invariant_basis
@@ -20,6 +19,7 @@ from giantstep.results import Prediction, Status
 from giantstep.settings.amp import Amp
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import moments
+from giantstep.theory.message_passing.curve import EDGE, curve_of
 
 REFERENCES = (
     "Troiani et al. 2024, arXiv:2405.15480",
@@ -143,10 +143,10 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     >>> round(float(law.metrics["overlap"]), 6)
     0.609612
     """
-    from giantstep.theory.free_entropy import free_entropy_at, mutual_information
+    from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information
 
     if settings.phases:
-        from giantstep.theory.phases import predict_phases
+        from giantstep.theory.message_passing.phases import predict_phases
 
         return predict_phases(problem, settings)
     start = {"zero": "zero", "informed": "informed"}.get(settings.start, "uninformed")

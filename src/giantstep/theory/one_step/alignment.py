@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.problem import Problem
 from giantstep.targets.hermite import moments
-from giantstep.theory.learned_direction import learned_direction
+from giantstep.theory.learnability.learned_direction import learned_direction
 
 
 class StepSignal(NamedTuple):

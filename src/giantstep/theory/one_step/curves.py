@@ -11,15 +11,15 @@ import jax
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.networks.activations import activation
 from giantstep.numerics.float64 import in_float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step import OneStep, Sizes, one_step
-from giantstep.theory.one_step_risk import Prepared
-from giantstep.theory.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.spiked_features.risk import Prepared
 
 #: Where the best step size and ridge are looked for.
 SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
@@ -61,7 +61,7 @@ def risk_curve(
 
     Symbols: ``name`` is step_size, ridge, readout_samples or width; sizes are multiples of d.
 
-    Assumes: as :func:`giantstep.theory.one_step.predict`.
+    Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
     Status: replica.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
@@ -94,7 +94,7 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
 
     by the implicit function theorem at the fixed point.
 
-    Assumes: as :func:`giantstep.theory.one_step.predict`.
+    Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
     Status: replica.
     References: Cui et al. 2024, arXiv:2402.04980.
 
@@ -123,7 +123,7 @@ def best_sizes(
 
     Symbols: eta ``step_size``, lambda ``ridge``; those not in ``optimise`` stay as they are.
 
-    Assumes: as :func:`giantstep.theory.one_step.predict`; a coarse grid over
+    Assumes: as :func:`giantstep.theory.one_step.prediction.predict`; a coarse grid over
     0.01 <= eta <= 30, 1e-5 <= lambda <= 1e4 finds the valley of the minimum.
     Status: replica.
     References: Cui et al. 2024, arXiv:2402.04980.

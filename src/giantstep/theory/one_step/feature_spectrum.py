@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.networks.activations import Activation
-from giantstep.theory.conditional_features import (
+from giantstep.activations.activation import Activation
+from giantstep.theory.spiked_features.conditional_features import (
     LIMIT,
     REACH,
     Table,
     conditional_feature_moments,
 )
-from giantstep.theory.conditional_labels import CUTOFF
-from giantstep.theory.finite_size import Blocks, Grid
+from giantstep.theory.spiked_features.conditional_labels import CUTOFF
+from giantstep.theory.spiked_features.finite_size import Blocks, Grid
 
 #: Eigenvalues at which the density is tabulated, and points of the search for outliers.
 POINTS, SEARCH = 200, 80
@@ -101,7 +101,7 @@ def feature_stieltjes(
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
     >>> np.round(feature_stieltjes(gram, np.array([0.3 + 0.1j])), 5).tolist()
@@ -130,7 +130,7 @@ def feature_spectrum(gram: SpikedGram, dim: float, points: int = POINTS) -> Feat
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938; Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
     >>> spectrum = feature_spectrum(gram, dim=600.0)
@@ -162,7 +162,7 @@ def feature_bulk_edges(gram: SpikedGram) -> tuple[float, float]:
     Status: heuristic.
     References: as :func:`feature_stieltjes`.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> flat = SpikedGram.of(
     ...     activation("He2"), Blocks(0 * one, one, one), samples=2.0, width=1.0)
@@ -191,7 +191,7 @@ def feature_outliers(gram: SpikedGram, dim: float, edge: float) -> tuple[Outlier
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938; Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
     >>> [round(outlier.value, 2) for outlier in feature_outliers(gram, 600.0, 2.1)]

@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import Activation
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.problem import Problem
-from giantstep.theory.conditional_labels import Latents, conditional_label_moments
-from giantstep.theory.learned_direction import learned_direction
-from giantstep.theory.small_step import LinearFeatures, linear_order
+from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.one_step.small_step import LinearFeatures, linear_order
+from giantstep.theory.spiked_features.conditional_labels import Latents, conditional_label_moments
 
 
 class Gains(NamedTuple):
@@ -38,7 +38,7 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
     Status: theorem.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorem 3.3.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> spike_degrees(activation("tanh"), 0.29), spike_degrees(activation("relu"), 0.29)
     ((1,), (1, 2))
     """
@@ -66,7 +66,7 @@ def spike_strengths(
     Status: theorem.
     References: Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> [round(s, 6) for s in spike_strengths(
     ...     activation("relu"), step_size=0.2, gradient=1.0, degrees=(1, 2))]
     [0.05, 0.005984]
@@ -101,13 +101,13 @@ def limiting_gains(
         \Delta_{tr} = \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}}{1+V} .
 
     Symbols: gamma ``alignment``; x, V, v_1, v_2, K_0 as in
-    :func:`~giantstep.theory.small_step.linear_order` at alpha ``samples``, beta ``width``.
+    :func:`~giantstep.theory.one_step.small_step.linear_order` at alpha ``samples``, beta ``width``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
     Status: theorem for l = 1 and 2; convergence is slow, as n^(2e - 1/2) at l = 2.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorems 4.2 and 4.5.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> gains = limiting_gains(
     ...     Problem.of("h1", noise=1.0), activation("relu(z) - 1/sqrt(2*pi)"),
     ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples=1.5, width=1.0, ridge=0.015)

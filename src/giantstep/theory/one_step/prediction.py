@@ -8,30 +8,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian
-from giantstep.networks.activations import Activation, activation
 from giantstep.numerics.arrays import Numbers
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.channel_equivalent import Risk
-from giantstep.theory.conditional_features import LIMIT
-from giantstep.theory.finite_size import VERSION_NOTES, Blocks, Version, best_version
-from giantstep.theory.learned_direction import learned_direction
-from giantstep.theory.moniri import gaussian_readout_blocks
-from giantstep.theory.one_step_alignment import (
+from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,
     bulk_variance,
     length_tilt,
     spike_strength,
 )
-from giantstep.theory.one_step_risk import Prepared, spiked_risk
-from giantstep.theory.risk_bounds import risk_bounds
-from giantstep.theory.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.spiked_features.channel_equivalent import Risk
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_features.finite_size import (
+    VERSION_NOTES,
+    Blocks,
+    Version,
+    best_version,
+)
+from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_features.risk_bounds import risk_bounds
 
 REFERENCES = (
     "Ba et al. 2022, arXiv:2205.01445",

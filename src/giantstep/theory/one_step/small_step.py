@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.numerics.arrays import iterate
 from giantstep.problem import Problem
 from giantstep.targets.hermite import moments
-from giantstep.theory.learned_direction import learned_direction
+from giantstep.theory.learnability.learned_direction import learned_direction
 
 
 class LinearFeatures(NamedTuple):

@@ -8,19 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import Activation, activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.conditional_features import LIMIT
-from giantstep.theory.feature_spectrum import SpikedGram, feature_spectrum
-from giantstep.theory.finite_size import Blocks
-from giantstep.theory.moniri import gaussian_readout_blocks
-from giantstep.theory.one_step import OneStep, Sizes, one_step
-from giantstep.theory.one_step_alignment import gradient_norm
-from giantstep.theory.weight_spectrum import (
+from giantstep.theory.one_step.alignment import gradient_norm
+from giantstep.theory.one_step.feature_spectrum import SpikedGram, feature_spectrum
+from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
+from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
     bulk_edges,
     critical_step,
@@ -28,6 +26,8 @@ from giantstep.theory.weight_spectrum import (
     singular_value_density,
     weight_outlier,
 )
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_features.finite_size import Blocks
 
 #: Blocks that stand for a Gaussian readout in the spectrum of the features.
 GAUSSIAN_BLOCKS = 5
@@ -61,8 +61,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     with the target's mean gradient (gamma^2 times ``right``). ``details``: ``strength`` theta,
     ``alignment`` gamma, ``critical_step_size`` at which the outlier appears.
 
-    Assumes: as :func:`giantstep.theory.one_step.one_step`; without a dimension, a step size in
-    d^-1/2 (small steps) or above (the outlier is then infinite).
+    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, a step
+    size in d^-1/2 (small steps) or above (the outlier is then infinite).
     Status: theorem for small steps; heuristic (isotropic rows) for larger ones.
     References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
         arXiv:1103.2221.
@@ -119,11 +119,11 @@ def predict_feature_spectrum(
 ) -> SpectrumPrediction:
     r"""Eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`: bulk and outliers.
 
-    See :func:`giantstep.theory.feature_spectrum.feature_spectrum`. ``overlaps``: ``blocks``, the
-    squared projection of an outlier's vector on the indicators of neurons with equal readout.
+    See :func:`giantstep.theory.one_step.feature_spectrum.feature_spectrum`. ``overlaps``:
+    ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with equal readout.
 
-    Assumes: as :func:`giantstep.theory.one_step.one_step`; without a dimension, outliers of order
-    d are infinite and are reported as such.
+    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, outliers
+    of order d are infinite and are reported as such.
     Status: heuristic, verified by simulation.
     References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938.
 

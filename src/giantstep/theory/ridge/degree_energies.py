@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.activations.activation import Activation
+from giantstep.activations.kernels import Kernel
 from giantstep.errors import SettingsError
-from giantstep.networks.activations import Activation
-from giantstep.networks.kernels import Kernel
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from giantstep.networks.kernels import Kernel, kernel
+from giantstep.activations.kernels import Kernel, kernel
 from giantstep.numerics.gegenbauer import gaussian_radii
 from giantstep.problem import Problem
 from giantstep.results import Prediction
@@ -16,12 +16,12 @@ from giantstep.settings.kernel import KernelRidge
 from giantstep.settings.problem_rules import input_law
 from giantstep.settings.sizes import Size
 from giantstep.targets import Target
-from giantstep.theory.degree_energies import _check_powers, _kernel_energies, _target_energies
-from giantstep.theory.deterministic_equivalent import Spectrum
-from giantstep.theory.polynomial_regime import polynomial_regime
-from giantstep.theory.ridge_prediction import SpectralCase, _remark, _wants_ridge
-from giantstep.theory.spectra import kernel_spectrum
-from giantstep.theory.spiked_prediction import (
+from giantstep.theory.ridge.degree_energies import _check_powers, _kernel_energies, _target_energies
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.polynomial_regime import polynomial_regime
+from giantstep.theory.ridge.spectra import kernel_spectrum
+from giantstep.theory.ridge.spectral_case import SpectralCase, _remark, _wants_ridge
+from giantstep.theory.ridge.spiked_kernel_cases import (
     SpikedCase,
     _check_spike_covered,
     _spike_limit,

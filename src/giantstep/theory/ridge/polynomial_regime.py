@@ -9,8 +9,8 @@ import numpy as np
 
 from giantstep.errors import NoTheory
 from giantstep.settings.sizes import Size
-from giantstep.theory.degree_energies import DegreeEnergies
-from giantstep.theory.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.degree_energies import DegreeEnergies
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
 #: Feature energies below this fraction of the whole are zeros blurred by quadrature.
 NEGLIGIBLE = 1e-20

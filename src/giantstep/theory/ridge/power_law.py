@@ -13,14 +13,14 @@ from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.power_law import PowerLaw
-from giantstep.theory.deterministic_equivalent import ridge_risk
-from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
-from giantstep.theory.ridge_prediction import _peak_note, _remark, _wants_ridge
-from giantstep.theory.scaling_laws import (
+from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
+from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.scaling_laws import (
     optimal_exponents,
     power_law_spectrum,
     scaling_exponents,
 )
+from giantstep.theory.ridge.spectral_case import _peak_note, _remark, _wants_ridge
 
 REFERENCES = ("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",)
 METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 from jaxtyping import ScalarLike
 
-from giantstep.theory.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
+from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
 
 
 def proportional_risk(

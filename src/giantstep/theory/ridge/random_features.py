@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import numpy as np
 
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.networks.activations import Activation, activation
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
@@ -19,14 +19,14 @@ from giantstep.settings.problem_rules import check_binary_labels, input_law
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.sizes import Size
 from giantstep.targets import Target
-from giantstep.theory.convex_loss import Features, convex_risk
-from giantstep.theory.degree_energies import _feature_energies, _target_energies
-from giantstep.theory.deterministic_equivalent import Spectrum
-from giantstep.theory.label_geometry import OUTER_ORDER, Labels, _labels_of
-from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
-from giantstep.theory.polynomial_regime import polynomial_regime
-from giantstep.theory.ridge_prediction import SpectralCase, _peak_note, _remark, _wants_ridge
-from giantstep.theory.spectra import random_feature_spectrum
+from giantstep.theory.convex.convex_loss import Features, convex_risk
+from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, _labels_of
+from giantstep.theory.ridge.degree_energies import _feature_energies, _target_energies
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.polynomial_regime import polynomial_regime
+from giantstep.theory.ridge.spectra import random_feature_spectrum
+from giantstep.theory.ridge.spectral_case import SpectralCase, _peak_note, _remark, _wants_ridge
 
 SQUARE = ("Mei, Montanari 2019, arXiv:1908.05355", "Defilippis et al. 2024, arXiv:2405.15699")
 CONVEX = ("Gerace et al. 2020, arXiv:2002.09339", "Loureiro et al. 2021, arXiv:2102.08127")

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import ScalarLike
 
-from giantstep.theory.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
 #: Modes 1..EXACT_MODES one by one, then BINS_PER_DECADE groups a decade up to LAST_MODE.
 EXACT_MODES = 2000

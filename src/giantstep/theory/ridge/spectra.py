@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.networks.activations import Activation, activation
-from giantstep.networks.kernels import Kernel
+from giantstep.activations.activation import Activation, activation
+from giantstep.activations.kernels import Kernel
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
     even_moment,
@@ -19,7 +19,7 @@ from giantstep.numerics.gegenbauer import (
 )
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
-from giantstep.theory.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
 #: Degrees of spherical harmonics that are resolved; the others are in the tail.
 DEGREES = 24
@@ -94,7 +94,7 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
     References: Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588;
         Misiakiewicz, Saeed 2024, arXiv:2403.08938 (equivalents beyond Gaussian features).
 
-    >>> from giantstep.networks.kernels import kernel
+    >>> from giantstep.activations.kernels import kernel
     >>> spectrum = kernel_spectrum(kernel("exp"), Target("h1"), 1000, inputs="sphere")
     >>> round(1000 * float(spectrum.eigenvalues[1]), 6)
     1.000499

@@ -12,8 +12,8 @@ import numpy as np
 from giantstep.errors import SettingsError
 from giantstep.numerics.float64 import float64
 from giantstep.results import Status
-from giantstep.theory.deterministic_equivalent import Spectrum, ridge_risk
-from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum, ridge_risk
+from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 
 _risk = jax.jit(ridge_risk)
 

@@ -79,7 +79,7 @@ def spiked_kernel_risk(
     References: Ba et al. 2023, arXiv:2309.03843 (learned degrees); Misiakiewicz, Saeed 2024,
         arXiv:2403.08938 (the equivalent that this one conditions on h).
 
-    >>> from giantstep.networks.kernels import kernel
+    >>> from giantstep.activations.kernels import kernel
     >>> from giantstep.numerics.float64 import float64
     >>> from giantstep.numerics.quadrature import gauss_hermite
     >>> h, weights = gauss_hermite(48)

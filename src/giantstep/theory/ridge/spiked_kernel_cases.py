@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
+from giantstep.activations.kernels import SERIES_LENGTH, Kernel
 from giantstep.errors import NoTheory
-from giantstep.networks.kernels import SERIES_LENGTH, Kernel
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.results import Status
 from giantstep.settings.sizes import Size
 from giantstep.targets import Target
-from giantstep.theory.degree_energies import DEGREES, _check_powers, _target_energies
-from giantstep.theory.deterministic_equivalent import Spectrum
-from giantstep.theory.optimal_ridge import BestRidge, optimal_ridge
-from giantstep.theory.ridge_prediction import SpectralCase
-from giantstep.theory.spiked_kernel import spiked_kernel_risk
+from giantstep.theory.ridge.degree_energies import DEGREES, _check_powers, _target_energies
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.spectral_case import SpectralCase
+from giantstep.theory.ridge.spiked_kernel import spiked_kernel_risk
 
 REFERENCES = ("Ba et al. 2023, arXiv:2309.03843",)
 #: Gauss-Hermite nodes along the spike; for a target with kinks, panels of 12 nodes.

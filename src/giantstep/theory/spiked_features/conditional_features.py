@@ -132,7 +132,7 @@ def single_site_cumulants(
 
     Assumes: as :func:`conditional_feature_moments`.
     Status: theorem (integrals).
-    References: used by the expansion of :mod:`giantstep.theory.finite_size`.
+    References: used by the expansion of :mod:`giantstep.theory.spiked_features.finite_size`.
 
     >>> one = np.ones((1, 1))
     >>> k4, k31, k22 = single_site_cumulants(Table.of(np.square, reach=12.0), 0 * one, one, LIMIT)

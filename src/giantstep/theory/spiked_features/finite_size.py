@@ -9,14 +9,14 @@ from jaxtyping import Float
 
 from giantstep.numerics.arrays import Numbers, namespace
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.theory.channel_equivalent import Cumulants, Equivalent, Layout
-from giantstep.theory.conditional_features import (
+from giantstep.theory.spiked_features.channel_equivalent import Cumulants, Equivalent, Layout
+from giantstep.theory.spiked_features.conditional_features import (
     LIMIT,
     Table,
     conditional_feature_moments,
     single_site_cumulants,
 )
-from giantstep.theory.conditional_labels import LabelMoments
+from giantstep.theory.spiked_features.conditional_labels import LabelMoments
 
 #: How finite d is treated.
 Version = Literal["limit", "dim", "A", "C", "D"]
@@ -155,7 +155,8 @@ def spiked_equivalent(
     Status: heuristic; exact as d grows for the model, corrections of order 1/d verified to 0.1 %.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.theory.conditional_labels import Latents, conditional_label_moments
+    >>> from giantstep.theory.spiked_features.conditional_labels import (
+    ...     Latents, conditional_label_moments)
     >>> grid, one = Grid.of("limit", LIMIT), np.ones(1)
     >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
     >>> labels, _ = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)

@@ -6,19 +6,24 @@ import math
 
 import numpy as np
 
+from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian
-from giantstep.networks.activations import activation
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.conditional_features import LIMIT
-from giantstep.theory.finite_size import VERSION_NOTES, Blocks, Version, best_version
-from giantstep.theory.one_step_risk import Prepared, spiked_risk
-from giantstep.theory.risk_bounds import risk_bounds
-from giantstep.theory.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_features.finite_size import (
+    VERSION_NOTES,
+    Blocks,
+    Version,
+    best_version,
+)
+from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_features.risk_bounds import risk_bounds
 
 REFERENCES = ("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938")
 
@@ -31,7 +36,7 @@ def predict(
     .. math:: \phi_j(x) = \sigma\big(s_j\langle v, x\rangle
         + \sqrt{c_j}\,\langle\hat w_j, x\rangle\big)/\sqrt p
 
-    by :func:`~giantstep.theory.one_step_risk.spiked_risk`: in the limit of large d, or with
+    by :func:`~giantstep.theory.spiked_features.risk.spiked_risk`: in the limit of large d, or with
     corrections of order 1/d where ``settings.dim`` is given. ``version`` overrides which.
 
     Assumes: Gaussian inputs, at most five target directions, ridge > 0.

@@ -9,18 +9,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.networks.activations import Activation
+from giantstep.activations.activation import Activation
 from giantstep.targets import Target
-from giantstep.theory.channel_equivalent import Ratios, Risk, channel_risk
-from giantstep.theory.conditional_features import LIMIT, REACH, Table
-from giantstep.theory.conditional_labels import (
+from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.spiked_features.channel_equivalent import Ratios, Risk, channel_risk
+from giantstep.theory.spiked_features.conditional_features import LIMIT, REACH, Table
+from giantstep.theory.spiked_features.conditional_labels import (
     CUTOFF,
     LabelMoments,
     Latents,
     conditional_label_moments,
 )
-from giantstep.theory.finite_size import Blocks, Grid, Version, spiked_equivalent, spiked_layout
-from giantstep.theory.learned_direction import learned_direction
+from giantstep.theory.spiked_features.finite_size import (
+    Blocks,
+    Grid,
+    Version,
+    spiked_equivalent,
+    spiked_layout,
+)
 
 
 class Prepared(NamedTuple):
@@ -94,7 +100,8 @@ def spiked_risk(
     :math:`\mu_0 = E\sigma(s\kappa + \sqrt c z)`, :math:`\mu_1 = E[\sigma z]`,
     :math:`\mu_*^2 = E\sigma^2 - \mu_0^2 - \mu_1^2`, and the labels have the moments
     :math:`g_0 = E[g|\kappa]`, :math:`g_1 = E[z_i g|\kappa]`, one for each latent direction
-    orthogonal to v: :func:`~giantstep.theory.channel_equivalent.channel_risk` does the rest.
+    orthogonal to v:
+    :func:`~giantstep.theory.spiked_features.channel_equivalent.channel_risk` does the rest.
 
     Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples``; p/d ``width``;
     ``ridge`` multiplies :math:`|a|^2` in
@@ -105,7 +112,7 @@ def spiked_risk(
     Status: heuristic (leave-one-out; equivalent to the replica result of the reference).
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> prepared = Prepared.of(
     ...     activation("tanh"), Target("sin(h1)"), alignment=0.7, spikes=0.9 * one, bulks=one)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.theory.conditional_features import conditional_feature_moments
-from giantstep.theory.finite_size import Blocks
-from giantstep.theory.one_step_risk import Prepared
+from giantstep.theory.spiked_features.conditional_features import conditional_feature_moments
+from giantstep.theory.spiked_features.finite_size import Blocks
+from giantstep.theory.spiked_features.risk import Prepared
 
 
 class Bounds(NamedTuple):
@@ -45,7 +45,7 @@ def functional_basis(prepared: Prepared, blocks: Blocks) -> Basis:
     Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> from giantstep.targets import Target
     >>> one = np.ones(1)
     >>> prepared = Prepared.of(
@@ -78,7 +78,7 @@ def risk_bounds(prepared: Prepared, blocks: Blocks) -> Bounds:
     Status: theorem for one block and a single direction; the rest follows from the exact risk.
     References: Cui et al. 2024, arXiv:2402.04980.
 
-    >>> from giantstep.networks.activations import activation
+    >>> from giantstep.activations.activation import activation
     >>> from giantstep.targets import Target
     >>> one = np.ones(1)
     >>> prepared = Prepared.of(

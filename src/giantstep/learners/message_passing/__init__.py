@@ -1,0 +1,1 @@
+"""Approximate message passing and spectral methods on real data."""

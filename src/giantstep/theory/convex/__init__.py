@@ -1,0 +1,1 @@
+"""Random features fitted with a convex loss other than the square."""

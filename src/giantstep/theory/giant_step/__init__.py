@@ -1,0 +1,1 @@
+"""What giant steps teach the first layer: overlaps, batches fresh or reused."""

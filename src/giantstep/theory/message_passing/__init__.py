@@ -1,0 +1,1 @@
+"""State evolution, free entropy, phase transitions, spectral methods: the best that is known."""

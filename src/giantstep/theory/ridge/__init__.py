@@ -1,0 +1,1 @@
+"""Ridge regression without feature learning: random features, kernels, power laws."""
