@@ -1,1 +1,1 @@
-"""What a neuron computes: activations with their Hermite coefficients, and inner-product kernels."""
+"""What a neuron computes: activations, their Hermite coefficients, their kernels."""

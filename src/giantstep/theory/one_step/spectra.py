@@ -120,7 +120,8 @@ def predict_feature_spectrum(
     r"""Eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`: bulk and outliers.
 
     See :func:`giantstep.theory.one_step.feature_spectrum.feature_spectrum`. ``overlaps``:
-    ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with equal readout.
+    ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with
+    equal readout.
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, outliers
     of order d are infinite and are reported as such.
