@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 Status = Literal["theorem", "replica", "heuristic", "conjecture"]
+#: From the strongest promise to the weakest.
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+def weakest(statuses: Iterable[Status]) -> Status:
+    """The status that a result made of several may claim.
+
+    >>> weakest(["theorem", "heuristic", "replica"])
+    'heuristic'
+    """
+    return max(statuses, key=STATUSES.index, default="theorem")
 
 
 def plain(value: Any) -> Any:
@@ -69,14 +80,30 @@ class Run:
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A theory's answer: each metric is a number, or an array over steps or over a sweep."""
+    """A theory's answer: each metric is a number, or an array over steps or over a sweep.
+
+    ``statuses`` says of each metric how well it is founded, and ``status`` the weakest of them.
+    ``errors`` estimates, for metrics that come from quadrature or sampling, how far off they may
+    be: an array of the metric's shape, or one number for all of it. A metric without an entry is
+    exact to the precision of float64 arithmetic.
+    """
 
     learner: str
     settings: Mapping[str, Any]
     metrics: Mapping[str, Any]
-    status: Status
+    statuses: Mapping[str, Status]
     references: Sequence[str]
     notes: Sequence[str] = ()
+    errors: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if set(self.statuses) != set(self.metrics) or not set(self.errors) <= set(self.metrics):
+            raise ValueError(f"{self.learner}: give each of {list(self.metrics)} a status")
+
+    @property
+    def status(self) -> Status:
+        """The weakest status among the metrics."""
+        return weakest(self.statuses.values())
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``predict --json`` prints."""
@@ -85,6 +112,8 @@ class Prediction:
                 "learner": self.learner,
                 "settings": dict(self.settings),
                 "metrics": dict(self.metrics),
+                "statuses": dict(self.statuses),
+                "errors": dict(self.errors),
                 "status": self.status,
                 "references": list(self.references),
                 "notes": list(self.notes),

@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.problem import Problem
-from giantstep.results import Prediction, Run
+from giantstep.results import Prediction, Run, weakest
 from giantstep.settings.options import Settings
 from giantstep.targets import Target
 from giantstep.twins.comparison import Comparison
@@ -91,9 +91,17 @@ def predict(
             name: np.asarray([prediction.metrics[name] for prediction in predictions])
             for name in first.metrics
         },
-        status=first.status,
-        references=first.references,
+        statuses={
+            name: weakest(prediction.statuses[name] for prediction in predictions)
+            for name in first.metrics
+        },
+        references=_unique([paper for each in predictions for paper in each.references]),
         notes=_unique([note for prediction in predictions for note in prediction.notes]),
+        errors={
+            name: np.asarray([prediction.errors[name] for prediction in predictions])
+            for name in first.errors
+            if all(name in prediction.errors for prediction in predictions)
+        },
     )
 
 

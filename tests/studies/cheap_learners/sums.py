@@ -70,7 +70,7 @@ def predict(problem: Problem, settings: Sums) -> Prediction:
         learner="sums",
         settings=settings.to_json(),
         metrics={"total": count * settings.centre, "profile": [settings.centre] * 3},
-        status="theorem",
+        statuses={"total": "theorem", "profile": "theorem"},
         references=("none",),
     )
 

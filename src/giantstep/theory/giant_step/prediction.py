@@ -12,7 +12,7 @@ from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.problem import Problem
-from giantstep.results import Prediction
+from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
@@ -57,17 +57,18 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     overlap, notes = _overlaps(problem, settings, sigma)
     notes = [*hidden, *notes]
     metrics: dict[str, Any] = {"overlap": overlap}
-    status: Any = "theorem"
+    statuses: dict[str, Status] = {"overlap": "theorem"}
     references: tuple[str, ...] = REFERENCES
     if settings.ridge is not None:
         from giantstep.theory.one_step.prediction import predict as predict_risk
 
         risk = predict_risk(problem, settings)
         metrics |= {**risk.metrics, **optimum}
-        status, notes = risk.status, [*notes, *risk.notes]
+        statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
+        notes = [*notes, *risk.notes]
         references = (*references, *risk.references)
     return Prediction(
-        settings.learner, settings.to_json(), metrics, status, references, tuple(notes)
+        settings.learner, settings.to_json(), metrics, statuses, references, tuple(notes)
     )
 
 

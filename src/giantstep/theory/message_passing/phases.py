@@ -116,7 +116,14 @@ def predict_phases(problem: Problem, settings: Amp) -> Prediction:
         "overlap_after": np.array([transition.after for transition in found]),
     }
     notes = (*channel_for(problem).notes, *(str(transition) for transition in found))
-    return Prediction(settings.learner, settings.to_json(), metrics, "replica", REFERENCES, notes)
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "replica"),
+        REFERENCES,
+        notes,
+    )
 
 
 def linear_threshold(problem: Problem) -> float:

@@ -201,7 +201,12 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
         metrics = {"eigenvalue": eigenvalue, "overlap": _squeezed(overlap)}
     status: Status = "theorem" if separable else "heuristic"
     return Prediction(
-        settings.learner, settings.to_json(), metrics, status, REFERENCES, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, status),
+        REFERENCES,
+        tuple(notes),
     )
 
 

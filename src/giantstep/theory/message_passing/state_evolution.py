@@ -168,7 +168,12 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
         notes.append(f"state evolution did not converge in {found.iterations} iterations")
     status: Status = "replica" if start == "informed" else "theorem"
     return Prediction(
-        settings.learner, settings.to_json(), metrics, status, REFERENCES, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, status),
+        REFERENCES,
+        tuple(notes),
     )
 
 

@@ -240,7 +240,12 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
         notes += _tilt_notes(step, prepared, sizes, test)
     status = "replica" if step.version == "limit" else "heuristic"
     return Prediction(
-        settings.learner, settings.to_json(), metrics, status, REFERENCES, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, status),
+        REFERENCES,
+        tuple(notes),
     )
 
 
@@ -366,7 +371,12 @@ def _small_step_prediction(problem: Problem, settings: GiantStep) -> Prediction:
     }
     notes = ("small step, of order d^-1/2: features stay linear; closed form, large d",)
     return Prediction(
-        settings.learner, settings.to_json(), metrics, "theorem", REFERENCES[:2], notes
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "theorem"),
+        REFERENCES[:2],
+        notes,
     )
 
 

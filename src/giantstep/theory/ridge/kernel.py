@@ -66,7 +66,12 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
     if isinstance(case, SpectralCase) and settings.dim and _fluctuates(problem, settings):
         notes += _norm_note(kernel(settings.kernel), settings.dim, case.samples * found["nu1"])
     return Prediction(
-        settings.learner, settings.to_json(), metrics, case.status, case.references, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, case.status),
+        case.references,
+        tuple(notes),
     )
 
 

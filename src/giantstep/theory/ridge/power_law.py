@@ -57,7 +57,12 @@ def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = (
         metrics["ridge"] = ridge
     notes += _peak_note(samples, width, ridge)
     return Prediction(
-        settings.learner, settings.to_json(), metrics, "theorem", REFERENCES, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "theorem"),
+        REFERENCES,
+        tuple(notes),
     )
 
 
@@ -146,4 +151,11 @@ def _rates(problem: Problem, settings: PowerLaw) -> Prediction:
         "fewest_width_exponent": best.width,
     }
     note = "test_error ~ n^-gamma_bias + noise n^-gamma_variance; optimal_*: with noise"
-    return Prediction(settings.learner, settings.to_json(), metrics, "theorem", REFERENCES, (note,))
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "theorem"),
+        REFERENCES,
+        (note,),
+    )

@@ -72,7 +72,12 @@ def predict(
         metrics["ridge"] = settings.ridge
     notes += _peak_note(case.samples, case.width, settings.ridge)
     return Prediction(
-        settings.learner, settings.to_json(), metrics, case.status, case.references, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, case.status),
+        case.references,
+        tuple(notes),
     )
 
 
@@ -226,7 +231,12 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
     if optimise:
         metrics["ridge"] = settings.ridge
     return Prediction(
-        settings.learner, settings.to_json(), metrics, "replica", CONVEX, tuple(notes)
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "replica"),
+        CONVEX,
+        tuple(notes),
     )
 
 

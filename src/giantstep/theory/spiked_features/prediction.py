@@ -10,7 +10,7 @@ from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian
 from giantstep.problem import Problem
-from giantstep.results import Prediction
+from giantstep.results import Prediction, Status
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.targets.hermite import tail_energy
@@ -71,19 +71,21 @@ def predict(
     notes = [VERSION_NOTES[version]]
     if not converged:
         notes.append("the equations did not converge: no error is given")
+    metrics = {
+        "test_error": test,
+        "test_error_noisy": test + problem.noise,
+        "train_error": float(risk.train) if converged else math.nan,
+        "bound_upper": bounds.upper,
+        "bound_lower": bounds.lower,
+        "linear_floor": tail_energy(target, 1).value,
+        "random_features_error": float(features.test),
+    }
+    status: Status = "replica" if version == "limit" else "heuristic"
     return Prediction(
-        learner=settings.learner,
-        settings=settings.to_json(),
-        metrics={
-            "test_error": test,
-            "test_error_noisy": test + problem.noise,
-            "train_error": float(risk.train) if converged else math.nan,
-            "bound_upper": bounds.upper,
-            "bound_lower": bounds.lower,
-            "linear_floor": tail_energy(target, 1).value,
-            "random_features_error": float(features.test),
-        },
-        status="replica" if version == "limit" else "heuristic",
-        references=REFERENCES,
-        notes=notes,
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, status),
+        REFERENCES,
+        notes,
     )
