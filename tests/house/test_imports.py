@@ -16,6 +16,7 @@ ROOT = Path(giantstep.__file__).parent
 #: A room may import the rooms before it, never those after it. Rooms on one line are strangers.
 ORDER = (
     {"errors"},
+    {"bibliography"},
     {"numerics"},
     {"targets"},
     {"activations", "inputs"},
