@@ -17,7 +17,7 @@ ROOT = Path(giantstep.__file__).parent
 ORDER = (
     {"errors"},
     {"bibliography"},
-    {"numerics"},
+    {"numerics", "sizes"},
     {"targets"},
     {"activations", "inputs"},
     {"problem", "results"},

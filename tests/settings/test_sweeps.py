@@ -4,8 +4,8 @@ import pytest
 
 from giantstep.errors import SettingsError
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.sizes import Size
 from giantstep.settings.sweeps import sweep_values, swept
+from giantstep.sizes import Size
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.settings.options import flag
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 _METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
 

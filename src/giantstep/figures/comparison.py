@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.errors import NoTheory
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.twins.comparison import Comparison
 
 #: More panels than this do not fit a page; the table has every metric.

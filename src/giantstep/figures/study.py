@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.studies.results import Results
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import numpy as np
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Run
 from giantstep.settings.options import Settings, flag
-from giantstep.settings.sizes import Size
 from giantstep.settings.sweeps import swept
+from giantstep.sizes import Size
 from giantstep.twins.table import twin
 from giantstep.twins.verbs import predict, simulate
 

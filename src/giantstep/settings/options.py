@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 
 def option(

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from giantstep.errors import SettingsError
 from giantstep.inputs import Sphere, Spiked
 from giantstep.problem import Problem
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 
 class InputLaw(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from giantstep.settings.options import Settings, option
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

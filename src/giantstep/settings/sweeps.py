@@ -9,7 +9,7 @@ from typing import Any
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 _SWEEP = re.compile(r"^(?P<first>[^:]+):(?P<last>[^:]+):(?P<count>\d+)(?P<log>log)?$")
 #: More points than a figure can show are a slip of the keyboard.

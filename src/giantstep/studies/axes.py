@@ -8,8 +8,8 @@ from typing import Any
 
 from giantstep.errors import SettingsError
 from giantstep.results import plain
-from giantstep.settings.sizes import Size
 from giantstep.settings.sweeps import is_sweep, sweep_values
+from giantstep.sizes import Size
 
 
 def axis_values(name: str, given: Any, kind: type) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from giantstep.errors import SettingsError
 from giantstep.inputs import Inputs
 from giantstep.problem import Problem
 from giantstep.settings.options import Settings
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.studies import problems
 from giantstep.studies.axes import axis_values, coordinate
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks

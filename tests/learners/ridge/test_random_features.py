@@ -12,7 +12,7 @@ from giantstep.learners.ridge.random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.problem_rules import InputLaw
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 SMALL = RandomFeatures(dim=30, samples="2d", width="1d", test_samples=200)
 NOISY = Problem.of("h1 + h1*h2", noise=0.1)

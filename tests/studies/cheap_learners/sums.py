@@ -17,7 +17,7 @@ from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Run
 from giantstep.settings.options import Settings, option
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from giantstep.errors import NoTheory
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
 from giantstep.theory import kernel, random_features

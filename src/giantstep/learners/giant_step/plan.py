@@ -14,7 +14,7 @@ from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 
 #: Random points at which the target must be finite before anything is simulated.
 PROBES = 4096

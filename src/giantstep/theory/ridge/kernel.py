@@ -14,7 +14,7 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.kernel import KernelRidge
 from giantstep.settings.problem_rules import input_law
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.ridge.degree_energies import _check_powers, _kernel_energies, _target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum

@@ -17,7 +17,7 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.problem_rules import check_binary_labels, input_law
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, _labels_of

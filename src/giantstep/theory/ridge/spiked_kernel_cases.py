@@ -14,7 +14,7 @@ from giantstep.errors import NoTheory
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.results import Status
-from giantstep.settings.sizes import Size
+from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.ridge.degree_energies import DEGREES, _check_powers, _target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
