@@ -10,7 +10,7 @@ from benchmarks.row import Row, seconds, under_limit
 from giantstep.activations.activation import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory import one_step_curves
+from giantstep.theory.one_step import curves
 from giantstep.theory.one_step.curves import best_sizes, risk_curve, risk_gradient
 from giantstep.theory.one_step.prediction import one_step
 
@@ -52,11 +52,11 @@ def _evaluation(settings: GiantStep) -> float:
 def _curve() -> Iterator[Row]:
     values = np.linspace(0.2, 3.0, 100)
     risk_curve(SINE, STEP, "readout_samples", values)
-    before = one_step_curves._curve._cache_size()
+    before = curves._curve._cache_size()
     other = STEP.replace(ridge=0.2, step_size=2.9)
     took = seconds(lambda: risk_curve(SINE, other, "readout_samples", values))
     yield under_limit("a curve of 100 points", took, 1.0)
-    again = one_step_curves._curve._cache_size() - before
+    again = curves._curve._cache_size() - before
     yield Row("recompilations", str(again), "limit 0", float(again), "== 0", again == 0)
 
 

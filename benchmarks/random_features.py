@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
 from giantstep.numerics.float64 import float64
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget, Problem
 from giantstep.settings.kernel import KernelRidge
 from giantstep.settings.power_law import PowerLaw
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.theory import kernel, power_law, random_features, ridge_prediction
 from giantstep.theory.convex.convex_loss import convex_risk
+from giantstep.theory.ridge import kernel, power_law, random_features, spectral_case
 from giantstep.theory.ridge.proportional import proportional_risk
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
@@ -29,14 +29,15 @@ def rows() -> Iterator[Row]:
     yield under_limit("logistic fixed point, ridge 1e-3", _seconds(sign, LOGISTIC), 0.5)
     hinge = LOGISTIC.replace(loss="hinge", ridge=0.01)
     yield under_limit("hinge fixed point, ridge 0.01", _seconds(sign, hinge), 0.5)
-    spiked = KernelRidge(samples="1d", dim=10**24, spike_strength="d^0.5")
-    cubic = Problem.of("h1 + He2(h1) + He3(h1)")
+    spiked = KernelRidge(samples="1d", dim=10**24)
+    cubic = Problem("h1 + He2(h1) + He3(h1)", inputs="spiked:d^0.5")
     kernel.predict(cubic, spiked)
     took = seconds(lambda: kernel.predict(cubic, spiked))
     yield under_limit("spiked kernel at d = 1e24", took, 0.5)
     law = PowerLaw(samples=1e8, width=1e8)
-    power_law.predict(QUADRATIC, law)
-    took = seconds(lambda: power_law.predict(QUADRATIC, law))
+    noisy = NoTarget(noise=0.1)
+    power_law.predict(noisy, law)
+    took = seconds(lambda: power_law.predict(noisy, law))
     yield under_limit("power law at n = 1e8", took, 0.05)
     yield _recompilations()
 
@@ -70,7 +71,7 @@ def _double_descent() -> float:
 
 def _recompilations() -> Row:
     def compiled() -> int:
-        return ridge_prediction._risk._cache_size() + convex_risk._cache_size()
+        return spectral_case._risk._cache_size() + convex_risk._cache_size()
 
     before = compiled()
     for ridge in (0.01, 0.2, 3.0):

@@ -3,50 +3,103 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from giantstep.errors import SettingsError
-from giantstep.inputs import Gaussian, Inputs
+from giantstep.inputs import Inputs, read_inputs
 from giantstep.targets import Target
 
+#: The fields of a problem, as study files and results name them.
+FIELDS = ("target", "noise", "inputs")
+#: A variance beyond this overflows in the squares that follow.
+MOST_NOISE = 1e30
+#: How a law of the inputs may be given: see :func:`giantstep.inputs.read_inputs`.
+GivenInputs = Inputs | str | Mapping[str, Any]
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, init=False)
 class Problem:
     """Labels ``y = g(h) + sqrt(noise) * xi`` of inputs x, with h = W* x the target's directions.
 
-    ``noise`` is a variance.
+    ``target`` is an expression, the name of a catalogued target, or a :class:`Target`; ``noise``
+    a variance; ``inputs`` a law of x or its text, such as ``"spiked:d^0.5"``. Nothing else knows
+    the law of the inputs: learners and theories read it here.
     """
 
     target: Target
-    noise: float = 0.0
-    inputs: Inputs = field(default_factory=Gaussian)
+    noise: float
+    inputs: Inputs
 
-    def __post_init__(self) -> None:
-        try:
-            noise = float(self.noise)
-        except (TypeError, ValueError):
-            raise SettingsError(f"noise = {self.noise!r} is not a number") from None
-        if not (math.isfinite(noise) and noise >= 0):
-            raise SettingsError(
-                f"noise = {self.noise!r} is a variance: give a number of at least 0"
-            )
-        object.__setattr__(self, "noise", noise)
+    def __init__(
+        self, target: Target | str, noise: float = 0.0, inputs: GivenInputs = "gaussian"
+    ) -> None:
+        object.__setattr__(self, "target", target if isinstance(target, Target) else Target(target))
+        object.__setattr__(self, "noise", _variance(noise))
+        object.__setattr__(self, "inputs", read_inputs(inputs))
 
     @classmethod
     def of(
-        cls, given: Problem | Target | str, *, noise: float = 0.0, inputs: Inputs | None = None
+        cls,
+        given: Problem | Target | str,
+        *,
+        noise: float | None = None,
+        inputs: GivenInputs | None = None,
     ) -> Problem:
-        """A problem from an expression, the name of a catalogued target, or a Target."""
-        if isinstance(given, Problem):
-            return given
-        target = given if isinstance(given, Target) else Target(given)
-        return cls(target, noise, inputs or Gaussian())
+        """A problem from a target or its text; noise and inputs given here replace a problem's."""
+        problem = given if isinstance(given, Problem) else cls(given)
+        changes = {"noise": noise, "inputs": inputs}
+        changes = {name: value for name, value in changes.items() if value is not None}
+        return replace(problem, **changes) if changes else problem  # type: ignore[arg-type]
 
     def to_json(self) -> dict[str, Any]:
         """The problem as plain values."""
-        return {
-            "target": self.target.text,
-            "noise": self.noise,
-            "inputs": self.inputs.to_json(),
-        }
+        return {"target": self.target.text, "noise": self.noise, "inputs": self.inputs.to_json()}
+
+
+@dataclass(frozen=True)
+class NoTarget:
+    """A problem for learners whose settings say what is to be learned: only the noise is left."""
+
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", _variance(self.noise))
+
+    def to_json(self) -> dict[str, Any]:
+        """The problem as plain values."""
+        return {"noise": self.noise}
+
+
+def read_problem(given: Mapping[str, Any], *, has_target: bool = True) -> Problem | NoTarget:
+    """The problem with these plain values; ``noise`` and ``inputs`` may be left out.
+
+    For a learner whose settings define the target, ``has_target`` is False and noise is all.
+    """
+    known = FIELDS if has_target else ("noise",)
+    unknown = sorted(set(given) - set(known))
+    if unknown and not has_target and unknown[0] in FIELDS:
+        raise SettingsError(
+            f"problem has {unknown[0]} = {given[unknown[0]]!r}, but the settings of this learner "
+            "say what is learned, from which inputs: give noise alone"
+        )
+    if unknown:
+        raise SettingsError(f"problem has no field {unknown[0]!r}: use {', '.join(known)}")
+    if not has_target:
+        return NoTarget(**given)
+    if "target" not in given:
+        raise SettingsError("problem has no target: give one such as target = 'h1 + He2(h2)'")
+    return Problem(**given)
+
+
+def _variance(given: Any) -> float:
+    try:
+        noise = float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise SettingsError(f"noise = {str(given)[:60]!r} is not a number") from None
+    if isinstance(given, bool) or not 0 <= noise <= MOST_NOISE or math.isnan(noise):
+        raise SettingsError(
+            f"noise = {given!r} is a variance: give a number from 0 to {MOST_NOISE:g}"
+        )
+    return noise

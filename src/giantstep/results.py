@@ -43,7 +43,11 @@ def plain(value: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A simulation: each metric, and each of the ``arrays``, has the seed on its first axis."""
+    """A simulation: each metric, and each of the ``arrays``, has the seed on its first axis.
+
+    ``problem`` and ``settings`` hold, as plain values, everything that determines the result; the
+    verbs fill them in.
+    """
 
     learner: str
     settings: Mapping[str, Any]
@@ -51,6 +55,7 @@ class Run:
     notes: Sequence[str] = ()
     seconds: float = float("nan")
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
 
     def mean(self, name: str) -> np.ndarray:
         """Mean of a metric over the seeds."""
@@ -68,6 +73,7 @@ class Run:
         return plain(
             {
                 "learner": self.learner,
+                "problem": dict(self.problem),
                 "settings": dict(self.settings),
                 "metrics": {
                     name: {"mean": self.mean(name), "sem": self.sem(name), "values": values}
@@ -95,6 +101,7 @@ class Prediction:
     references: Sequence[str]
     notes: Sequence[str] = ()
     errors: Mapping[str, Any] = field(default_factory=dict)
+    problem: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if set(self.statuses) != set(self.metrics) or not set(self.errors) <= set(self.metrics):
@@ -110,6 +117,7 @@ class Prediction:
         return plain(
             {
                 "learner": self.learner,
+                "problem": dict(self.problem),
                 "settings": dict(self.settings),
                 "metrics": dict(self.metrics),
                 "statuses": dict(self.statuses),

@@ -13,33 +13,38 @@ from giantstep.theory.ridge.kernel import predict
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5
 CUBIC = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 
+#: Target, law of the inputs, settings, seeds.
 CASES = {
-    "proportional": ("h1", {"samples": "1d", "ridge": 0.1, "dim": 150}, 100),
+    "proportional": ("h1", "gaussian", {"samples": "1d", "ridge": 0.1, "dim": 150}, 100),
     "sphere in 24 dimensions": (
-        CUBIC,
-        {"samples": 300, "ridge": 1e-3, "dim": 24, "inputs": "sphere"},
+        *(CUBIC, "sphere"),
+        {"samples": 300, "ridge": 1e-3, "dim": 24},
         160,
     ),
-    "Gaussian inputs": ("sin(2*h1) + h1", {"samples": "3d", "ridge": 1e-3, "dim": 80}, 60),
-    "arc-cosine": ("h1 + sin(2*h1)", {"samples": "2d", "kernel": "arccos1", "dim": 100}, 30),
-    "spike, degree 1": ("h1", {"samples": "1d", "dim": 150, "spike_strength": "d^0.2"}, 200),
-    "spike, degree 2": (
-        "He2(h1)/sqrt(2)",
-        {"samples": "1d", "dim": 200, "spike_strength": "d^0.4"},
-        100,
+    "Gaussian inputs": (
+        *("sin(2*h1) + h1", "gaussian"),
+        {"samples": "3d", "ridge": 1e-3, "dim": 80},
+        60,
     ),
+    "arc-cosine": (
+        *("h1 + sin(2*h1)", "gaussian"),
+        {"samples": "2d", "kernel": "arccos1", "dim": 100},
+        30,
+    ),
+    "spike, degree 1": ("h1", "spiked:d^0.2", {"samples": "1d", "dim": 150}, 200),
+    "spike, degree 2": ("He2(h1)/sqrt(2)", "spiked:d^0.4", {"samples": "1d", "dim": 200}, 100),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_theory_and_simulation_agree(name: str) -> None:
-    target, options, seeds = CASES[name]
-    problem, settings = Problem.of(target, noise=0.01), KernelRidge(test_samples=1500, **options)
+    target, inputs, options, seeds = CASES[name]
+    problem, settings = Problem(target, 0.01, inputs), KernelRidge(test_samples=1500, **options)
     run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     assert run.sem("test_error") <= SHARPEST * theory["test_error"]
     # Without a spike the norms of Gaussian inputs count as fixed: the fit's norm sees that first.
-    fluctuating = settings.inputs == "gaussian" and settings.spike_strength is None
+    fluctuating = inputs == "gaussian"
     for metric in ("test_error", "test_error_noisy", *(() if fluctuating else ("norm",))):
         assert abs(run.mean(metric) - theory[metric]) <= ERRORS * run.sem(metric), metric
     assert run.mean("degrees_of_freedom") == pytest.approx(theory["degrees_of_freedom"], rel=5e-3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from giantstep.learners.ridge.power_law import simulate
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.power_law import predict
 
@@ -27,7 +27,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_theory_and_simulation_agree(name: str) -> None:
     noise, options, seeds = CASES[name]
-    problem, settings = Problem.of("h1", noise=noise), PowerLaw(**{"source": 0.4, **options})
+    problem, settings = NoTarget(noise), PowerLaw(**{"source": 0.4, **options})
     run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     assert run.sem("test_error") <= SHARPEST * theory["test_error"]

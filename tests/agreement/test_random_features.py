@@ -46,13 +46,13 @@ SQUARE = {
         30,
     ),
     "fixed spike": (
-        ("sin(2*h1) + h1", 0.1),
-        {"samples": "2d", "width": "1d", "ridge": 0.1, "dim": 200, "spike_strength": 3},
+        ("sin(2*h1) + h1", 0.1, "spiked:3"),
+        {"samples": "2d", "width": "1d", "ridge": 0.1, "dim": 200},
         40,
     ),
     "sphere in 24 dimensions": (
-        ("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)", 0.01),
-        {"samples": 600, "width": 100, "ridge": 1e-2, "dim": 24, "inputs": "sphere"},
+        ("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)", 0.01, "sphere"),
+        {"samples": 600, "width": 100, "ridge": 1e-2, "dim": 24},
         120,
     ),
 }
@@ -60,11 +60,8 @@ SQUARE = {
 
 @pytest.mark.parametrize("name", SQUARE)
 def test_square_loss(name: str) -> None:
-    (target, noise), options, seeds = SQUARE[name]
-    problem, settings = (
-        Problem.of(target, noise=noise),
-        RandomFeatures(test_samples=2000, **options),
-    )
+    problem_fields, options, seeds = SQUARE[name]
+    problem, settings = Problem(*problem_fields), RandomFeatures(test_samples=2000, **options)
     run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     for metric in ("test_error", "test_error_noisy"):

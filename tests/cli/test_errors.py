@@ -83,7 +83,7 @@ def test_json_is_one_object_and_nothing_else() -> None:
     assert code == 0
     answer = json.loads(out)
     assert answer["learner"] == "giant-step"
-    assert answer["settings"]["target"] == "h1"
+    assert answer["problem"] == {"target": "h1", "noise": 0, "inputs": {"law": "gaussian"}}
     assert answer["metrics"]["overlap"][1][0] == pytest.approx(0.632456, abs=1e-6)
     assert answer["status"] == "theorem"
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import note, print_json, reported
+from giantstep.inputs.reading import SYNTAX
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,7 @@ def explain_command(
         str, typer.Argument(help="An expression in h1, h2, ..., or a name from `targets`.")
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
+    inputs: Annotated[str, typer.Option(help=f"Law of the inputs: {SYNTAX}.")] = "gaussian",
     floors: Annotated[
         bool, typer.Option("--floors", help="Add the error floors of the second layer.")
     ] = False,
@@ -38,7 +40,7 @@ def explain_command(
     from giantstep.problem import Problem
     from giantstep.twins.explanation import explain
 
-    explanation = explain(Problem.of(target, noise=noise), floors=floors)
+    explanation = explain(Problem(target, noise, inputs), floors=floors)
     if json:
         print_json(explanation.to_json())
     else:

@@ -9,7 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from giantstep.cli.options import parameter, parameter_of, with_parameters
+from giantstep.cli.options import (
+    NOISE,
+    parameter,
+    parameter_of,
+    problem_parameters,
+    with_parameters,
+)
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.twins.table import TWINS, Twin
 
@@ -57,13 +63,8 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
         chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
         _answer(verb, row, settings_class, chosen, given)
 
-    parameters = [
-        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...)
-    ] * row.has_target
-    parameters += [
-        parameter("noise", float, "variance of the label noise", 0.0),
-        *[parameter_of(f) for f in fields],
-    ]
+    problem = problem_parameters() if row.has_target else [NOISE]
+    parameters = [*problem, *[parameter_of(f) for f in fields]]
     if verb == "predict" and row.optimisable:
         choice = " or ".join(dict.fromkeys([*row.optimisable, ",".join(row.optimisable)]))
         parameters.append(parameter("optimise", str, f"find the best {choice}", ""))
@@ -81,10 +82,11 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
 def _answer(
     verb: str, row: Twin, settings_class: Any, chosen: dict[str, Any], given: dict[str, Any]
 ) -> None:
-    from giantstep.problem import Problem
+    from giantstep.problem import FIELDS, read_problem
     from giantstep.settings.sweeps import swept
 
-    problem = Problem.of(given.get("target", "h1"), noise=given["noise"])
+    asked = {name: given[name] for name in FIELDS if name in given}
+    problem = read_problem(asked, has_target=row.has_target)
     axis, points = swept(settings_class, chosen)
     use_compilation_cache()
     from giantstep.twins import verbs

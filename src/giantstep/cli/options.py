@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from giantstep.inputs.reading import SYNTAX
 from giantstep.settings.options import flag
 from giantstep.sizes import Size
 
@@ -44,6 +45,18 @@ def parameter_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
         default=default,
         annotation=Annotated[kind, option],
     )
+
+
+NOISE = parameter("noise", float, "variance of the label noise", 0.0)
+
+
+def problem_parameters() -> list[inspect.Parameter]:
+    """The options that say what is to be learned, the same for every learner and verb."""
+    return [
+        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...),
+        NOISE,
+        parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),
+    ]
 
 
 def with_parameters(

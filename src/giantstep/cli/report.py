@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.inputs.reading import SYNTAX
 
 
 def register(app: typer.Typer) -> None:
@@ -26,6 +27,7 @@ def report_command(
         str, typer.Argument(help="An expression in h1, h2, ..., or a name from `targets`.")
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
+    inputs: Annotated[str, typer.Option(help=f"Law of the inputs: {SYNTAX}.")] = "gaussian",
     out: Annotated[Path, typer.Option(help="File of the page.")] = Path("report.html"),
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few seeds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
@@ -37,7 +39,7 @@ def report_command(
     """
     from giantstep.problem import Problem
 
-    problem = Problem.of(target, noise=noise)
+    problem = Problem(target, noise, inputs)
     use_compilation_cache()
     from giantstep.report.page import write_report
     from giantstep.report.scale import FULL, QUICK

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from giantstep.cli.options import parameter, parameter_of, with_parameters
+from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Settings
@@ -62,8 +62,7 @@ def _command(name: str) -> Callable[..., None]:
         _answer(kind, settings_class(**chosen), given)
 
     parameters = [
-        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...),
-        parameter("noise", float, "variance of the label noise", 0.0),
+        *problem_parameters(),
         *[parameter_of(f) for f in fields],
         parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
         parameter("seed", int, "seed of the first", 0),
@@ -76,7 +75,7 @@ def _command(name: str) -> Callable[..., None]:
 def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
     from giantstep.problem import Problem
 
-    problem = Problem.of(given["target"], noise=given["noise"])
+    problem = Problem(given["target"], given["noise"], given["inputs"])
     use_compilation_cache()
     from giantstep.figures.spectrum import draw_spectrum
     from giantstep.twins.spectra import compare_spectra

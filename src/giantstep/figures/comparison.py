@@ -80,7 +80,7 @@ def _sweep_positions(comparison: Comparison, axis: str) -> tuple[np.ndarray, str
 
 def _caption(comparison: Comparison, axis: str | None) -> str:
     shown = ("target", "activation", "dim", "samples", "width", "step_size", "ridge")
-    settings = comparison.run.settings
+    settings = {**comparison.run.settings, **comparison.run.problem}
     parts = [
         f"{name.replace('_', ' ')} {settings[name]}"
         for name in shown

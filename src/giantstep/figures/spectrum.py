@@ -36,7 +36,7 @@ def draw_spectrum(comparison: SpectrumComparison, path: Path) -> Path:
         draw_density(panels[0], comparison)
         _draw_cumulative(panels[1], comparison)
         _draw_outliers(panels[2], comparison)
-        settings = comparison.settings
+        settings = {**comparison.problem, **comparison.settings}
         shown = [
             f"{name.replace('_', ' ')} {settings[name]}"
             for name in _SHOWN

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from giantstep.inputs.coverage import check_covered
 from giantstep.inputs.laws import Gaussian, Inputs, Sphere, Spiked
+from giantstep.inputs.reading import read_inputs
 
-__all__ = ["Gaussian", "Inputs", "Sphere", "Spiked"]
+__all__ = ["Gaussian", "Inputs", "Sphere", "Spiked", "check_covered", "read_inputs"]

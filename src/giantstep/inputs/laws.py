@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from giantstep.errors import SettingsError
+from giantstep.sizes import Size
 
 
 @dataclass(frozen=True)
 class Gaussian:
     """x ~ N(0, I_d)."""
 
+    name: ClassVar[str] = "gaussian"
+
     def to_json(self) -> dict[str, Any]:
         """The law as plain values."""
-        return {"law": "gaussian"}
+        return {"law": self.name}
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
 class Sphere:
     """x uniform on the sphere of radius sqrt(d)."""
 
+    name: ClassVar[str] = "sphere"
+
     def to_json(self) -> dict[str, Any]:
         """The law as plain values."""
-        return {"law": "sphere"}
+        return {"law": self.name}
+
+    def __str__(self) -> str:
+        return self.name
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Spiked:
     """x ~ N(0, I_d + strength * mu mu^T), mu the target's first direction.
 
@@ -34,15 +44,21 @@ class Spiked:
     stays standard normal. ``strength`` is a number, or an expression in d such as ``d^0.5``.
     """
 
-    strength: str | float
+    name: ClassVar[str] = "spiked"
 
-    def __post_init__(self) -> None:
-        if isinstance(self.strength, int | float) and not 0 <= self.strength < float("inf"):
-            raise SettingsError(f"spike strength = {self.strength!r} must be at least 0 and finite")
+    strength: Size
+
+    def __init__(self, strength: Size | str | float) -> None:
+        none = isinstance(strength, str | int | float) and str(strength).strip() in ("0", "0.0")
+        size = Size(0.0) if none else Size.parse(strength, "inputs: the strength of the spike")
+        object.__setattr__(self, "strength", size)
 
     def to_json(self) -> dict[str, Any]:
         """The law as plain values."""
-        return {"law": "spiked", "strength": str(self.strength)}
+        return {"law": self.name, "strength": str(self.strength)}
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.strength}"
 
 
 Inputs = Gaussian | Sphere | Spiked

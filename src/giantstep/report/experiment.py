@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from giantstep.inputs import Gaussian
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Run
 from giantstep.settings.options import Settings, flag
@@ -69,9 +70,10 @@ class Experiment:
 
 
 def problem_words(problem: Problem, *before: str) -> list[str]:
-    """The target, after the words that introduce it, and its noise if there is any."""
+    """The target, after the words that introduce it, and what is unusual about the problem."""
     noise = ["--noise", f"{problem.noise!r}"] if problem.noise else []
-    return [*before, problem.target.text, *noise]
+    inputs = [] if isinstance(problem.inputs, Gaussian) else ["--inputs", str(problem.inputs)]
+    return [*before, problem.target.text, *noise, *inputs]
 
 
 def explain_command(problem: Problem, *more: str) -> str:

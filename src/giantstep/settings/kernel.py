@@ -26,10 +26,6 @@ class KernelRidge(Settings):
     kernel: str = option(
         "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
     )
-    inputs: str = option("gaussian", "law of the inputs", choices=("gaussian", "sphere"))
-    spike_strength: Any = option(
-        None, "variance added to the inputs along h1, an expression in d", kind=Size
-    )
     test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
 
     def check(self) -> None:
@@ -39,5 +35,3 @@ class KernelRidge(Settings):
                 raise SettingsError(f"dim = {self.dim!r} is not a whole number")
             # By way of its digits: 1e24 means 10^24, not the nearest float.
             object.__setattr__(self, "dim", int(Decimal(repr(float(self.dim)))))
-        if self.spike_strength is not None and self.inputs == "sphere":
-            raise SettingsError("inputs = 'sphere' cannot have a spike_strength: use gaussian")

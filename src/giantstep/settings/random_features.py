@@ -33,10 +33,6 @@ class RandomFeatures(Settings):
         "loss of the fit; labels are -1 and 1 for logistic and hinge",
         choices=("square", "logistic", "hinge"),
     )
-    inputs: str = option("gaussian", "law of the inputs", choices=("gaussian", "sphere"))
-    spike_strength: Any = option(
-        None, "variance added to the inputs along h1, an expression in d", kind=Size
-    )
     rows: str = option("sphere", "law of the neurons' weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
@@ -48,5 +44,3 @@ class RandomFeatures(Settings):
                 f"ridge = 0 with loss = {self.loss!r}: separable labels have no minimum; "
                 "give a ridge above 0, such as 1e-3"
             )
-        if self.spike_strength is not None and self.inputs == "sphere":
-            raise SettingsError("inputs = 'sphere' cannot have a spike_strength: use gaussian")

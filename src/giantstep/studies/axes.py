@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from giantstep.errors import SettingsError
+from giantstep.inputs import read_inputs
 from giantstep.results import plain
 from giantstep.settings.sweeps import is_sweep, sweep_values
 from giantstep.sizes import Size
@@ -53,10 +54,10 @@ def coordinate(value: Any) -> Any:
     """A value as an axis shows it: a number where the text is one, else the text.
 
     >>> coordinate("4096"), coordinate("4d"), coordinate({"law": "spiked", "strength": "d^0.5"})
-    (4096, '4d', 'spiked d^0.5')
+    (4096, '4d', 'spiked:d^0.5')
     """
     if isinstance(value, dict):
-        return " ".join(str(part) for part in value.values())
+        return str(read_inputs(value))
     if not isinstance(value, str):
         return value
     try:

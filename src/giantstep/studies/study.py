@@ -15,10 +15,9 @@ import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.inputs import Inputs
-from giantstep.problem import Problem
+from giantstep.problem import FIELDS, NoTarget, Problem, read_problem
 from giantstep.settings.options import Settings
 from giantstep.sizes import Size
-from giantstep.studies import problems
 from giantstep.studies.axes import axis_values, coordinate
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
 from giantstep.studies.code_version import code_version
@@ -152,7 +151,8 @@ class Study:
     def _kinds(self) -> dict[str, type]:
         fields = dataclasses.fields(self.learner.load("settings"))
         kinds = {f.name: f.metadata["kind"] for f in fields if f.metadata}
-        return {**kinds, "target": str, "noise": float, "inputs": str}
+        problem = {"target": str, "noise": float, "inputs": str}
+        return {**kinds, **(problem if self.learner.has_target else {"noise": float})}
 
     def _blocks(self) -> Iterator[Block]:
         seeds: dict[str, list[tuple[int, ...]]] = {
@@ -164,7 +164,7 @@ class Study:
         for values in itertools.product(*self.axes.values()):
             chosen = dict(zip(self.axes, values, strict=True))
             problem, settings = self._problem_at(chosen), self._settings_at(chosen)
-            both = {**problem, **settings}
+            both = {**settings, **problem}
             place = {name: coordinate(both[name]) for name in self.axes}
             fixed = {name: value for name, value in both.items() if kinds.get(name) is not float}
             for verb in self.verbs:
@@ -174,12 +174,12 @@ class Study:
                     yield Block(self.learner, verb, problem, settings, block, code, place, shape)
 
     def _problem_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
-        given = {**self.problem, **{n: v for n, v in chosen.items() if n in problems.FIELDS}}
-        return problems.read_problem(given).to_json()
+        given = {**self.problem, **{n: v for n, v in chosen.items() if n in FIELDS}}
+        return read_problem(given, has_target=self.learner.has_target).to_json()
 
     def _settings_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of one point as plain values, from which a worker builds them again."""
-        own = {name: value for name, value in chosen.items() if name not in problems.FIELDS}
+        own = {name: value for name, value in chosen.items() if name not in FIELDS}
         given = {**self.settings, **own}
         settings_class = self.learner.load("settings")
         unknown = sorted(set(given) - {f.name for f in dataclasses.fields(settings_class)})
@@ -208,9 +208,9 @@ def _row(learner: str | Twin | Mapping[str, Any]) -> Twin:
     return twin(learner)
 
 
-def _problem_fields(given: Problem | Target | str | Mapping[str, Any]) -> dict[str, Any]:
+def _problem_fields(given: Problem | NoTarget | Target | str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        return Problem.of(given).to_json()
+        return (given if isinstance(given, NoTarget) else Problem.of(given)).to_json()
     return {name: _plain_value(value) for name, value in given.items()}
 
 

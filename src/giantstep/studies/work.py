@@ -12,11 +12,11 @@ import numpy as np
 
 import giantstep
 from giantstep.errors import GiantstepError, NoTheory
+from giantstep.problem import read_problem
 from giantstep.results import Prediction, Run
 from giantstep.studies.cells import PREDICT, Block
 from giantstep.studies.code_version import code_version
 from giantstep.studies.outcomes import ARRAY, DONE, FAILED, METRIC, NO_THEORY, Outcome, Value
-from giantstep.studies.problems import read_problem
 
 
 def compute(block: Block) -> Outcome:
@@ -34,7 +34,7 @@ def compute(block: Block) -> Outcome:
 
 def _compute(block: Block) -> Outcome:
     _check_code(block)
-    problem = read_problem(block.problem)
+    problem = read_problem(block.problem, has_target=block.twin.has_target)
     settings = block.twin.load("settings")(**block.settings)
     act = block.twin.load(block.verb)
     begin = time.perf_counter()

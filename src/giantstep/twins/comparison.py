@@ -69,6 +69,7 @@ class Comparison:
         return plain(
             {
                 "learner": self.run.learner,
+                "problem": dict(self.run.problem),
                 "settings": dict(self.run.settings),
                 "comparison": [line._asdict() for line in self.lines()],
                 "simulation": self.run.to_json()["metrics"],

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, Sphere
+from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.numerics.estimate import Estimate
-from giantstep.problem import Problem
+from giantstep.problem import GivenInputs, Problem
 from giantstep.results import plain
 from giantstep.targets import Target
 from giantstep.targets.expansion import expansion
@@ -121,7 +121,8 @@ class Explanation:
 def explain(
     given: Problem | Target | str,
     *,
-    noise: float = 0.0,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
     floors: bool = False,
     degree: int = 8,
     seed: int = 0,
@@ -148,9 +149,8 @@ def explain(
     >>> found.difficulty, round(found.alpha_c.value, 3)
     ('easy', 0.594)
     """
-    problem = Problem.of(given, noise=noise)
-    if not isinstance(problem.inputs, Gaussian | Sphere):
-        raise NoTheory("explain covers isotropic inputs: gaussian or sphere")
+    problem = Problem.of(given, noise=noise, inputs=inputs)
+    check_covered(problem.inputs, (Gaussian, Sphere), "a target is explained", NoTheory)
     target, noise = problem.target, problem.noise
     found = expansion(target, degree)
     first = moments(target)

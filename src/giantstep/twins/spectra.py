@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import SettingsError
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.giant_step.spectra import (
     SimulatedSpectrum,
     simulate_feature_spectrum,
@@ -38,6 +39,7 @@ class SpectrumComparison:
     """A predicted spectrum and simulated ones, one for each seed; none without a dimension."""
 
     kind: Kind
+    problem: Mapping[str, Any]
     settings: Mapping[str, Any]
     prediction: SpectrumPrediction
     runs: Sequence[SimulatedSpectrum]
@@ -80,6 +82,7 @@ class SpectrumComparison:
         return plain(
             {
                 "spectrum": self.kind,
+                "problem": dict(self.problem),
                 "settings": dict(self.settings),
                 "bulk_edges": prediction.bulk_edges,
                 "outliers": {
@@ -125,7 +128,8 @@ def compare_spectra(
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 0:
         raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 0")
-    described = {**problem.to_json(), **settings.to_json(), "seeds": seeds, "seed": seed}
+    check_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
+    described = {**settings.to_json(), "seeds": seeds, "seed": seed}
     if kind == "weights":
         if not isinstance(settings, GiantStep):
             raise SettingsError("spectrum of the weights: give the settings of a giant step")
@@ -140,7 +144,7 @@ def compare_spectra(
             runs.append(simulate_feature_spectrum(problem, settings, seed + index))
         if progress is not None:
             progress((index + 1) / seeds)
-    return SpectrumComparison(kind, described, prediction, tuple(runs))
+    return SpectrumComparison(kind, problem.to_json(), described, prediction, tuple(runs))
 
 
 def _sem(values: np.ndarray) -> np.ndarray | list[float]:

@@ -96,7 +96,7 @@ TWINS = (
             "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
             "Ba et al. 2023 (spiked covariance)",
         ),
-        example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --spike-strength d^0.5",
+        example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --inputs spiked:d^0.5",
         optimisable=("ridge",),
     ),
     Twin(

@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.problem import Problem
+from giantstep.problem import GivenInputs, NoTarget, Problem
 from giantstep.results import Prediction, Run, weakest
 from giantstep.settings.options import Settings
 from giantstep.targets import Target
 from giantstep.twins.comparison import Comparison
-from giantstep.twins.table import twin
+from giantstep.twins.table import Twin, twin
 
 Progress = Callable[[float], None]
 Points = Settings | Sequence[Settings]
+#: What is to be learned; nothing for a learner that takes its target from its settings.
+GivenProblem = Problem | NoTarget | Target | str | None
 
 
 def simulate(
     settings: Points,
-    problem: Problem | Target | str,
+    problem: GivenProblem = None,
     *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
     seeds: int = 8,
     seed: int = 0,
     progress: Progress | None = None,
@@ -38,18 +42,20 @@ def simulate(
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
         raise SettingsError(f"seed = {seed!r}: give a whole number from 0 to 2**63 - 1")
     points = _points(settings)
-    row, given = twin(points[0].learner), Problem.of(problem)
+    row = twin(points[0].learner)
+    given = problem_for(row, problem, noise=noise, inputs=inputs)
     run_one = row.load("simulate")
     runs = []
     for i, point in enumerate(points):
         inner = _part(progress, i, len(points))
         run = run_one(given, point, seeds=seeds, seed=seed, progress=inner)
-        described = {**_described(given, point), "seeds": seeds, "seed": seed}
-        runs.append(dataclasses.replace(run, settings=described))
+        described = {**point.to_json(), "seeds": seeds, "seed": seed}
+        runs.append(dataclasses.replace(run, problem=given.to_json(), settings=described))
     if isinstance(settings, Settings):
         return runs[0]
     return Run(
         learner=row.name,
+        problem=given.to_json(),
         settings=_merged([run.settings for run in runs]),
         metrics={
             name: np.stack([run.metrics[name] for run in runs], axis=1)
@@ -62,7 +68,12 @@ def simulate(
 
 
 def predict(
-    settings: Points, problem: Problem | Target | str, *, optimise: Sequence[str] = ()
+    settings: Points,
+    problem: GivenProblem = None,
+    *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    optimise: Sequence[str] = (),
 ) -> Prediction:
     """What theory says must happen, with its status; raises NoTheory where there is none.
 
@@ -70,7 +81,8 @@ def predict(
     ``optimise`` names settings to replace by those of least test error.
     """
     points = _points(settings)
-    row, given = twin(points[0].learner), Problem.of(problem)
+    row = twin(points[0].learner)
+    given = problem_for(row, problem, noise=noise, inputs=inputs)
     predict_one = row.load("predict")
     unknown = [name for name in optimise if name not in row.optimisable]
     if unknown:
@@ -78,7 +90,9 @@ def predict(
         raise SettingsError(f"optimise = {unknown[0]!r}: {row.name} can optimise {known}")
     extra = {"optimise": tuple(optimise)} if optimise else {}
     predictions = [
-        dataclasses.replace(predict_one(given, point, **extra), settings=_described(given, point))
+        dataclasses.replace(
+            predict_one(given, point, **extra), problem=given.to_json(), settings=point.to_json()
+        )
         for point in points
     ]
     if isinstance(settings, Settings):
@@ -86,6 +100,7 @@ def predict(
     first = predictions[0]
     return Prediction(
         learner=row.name,
+        problem=given.to_json(),
         settings=_merged([prediction.settings for prediction in predictions]),
         metrics={
             name: np.asarray([prediction.metrics[name] for prediction in predictions])
@@ -107,15 +122,18 @@ def predict(
 
 def compare(
     settings: Points,
-    problem: Problem | Target | str,
+    problem: GivenProblem = None,
     *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
     seeds: int = 8,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Comparison:
     """Lay the simulation over the prediction, metric by metric."""
-    prediction = predict(settings, problem)
-    run = simulate(settings, problem, seeds=seeds, seed=seed, progress=progress)
+    given = problem_for(twin(_points(settings)[0].learner), problem, noise=noise, inputs=inputs)
+    prediction = predict(settings, given)
+    run = simulate(settings, given, seeds=seeds, seed=seed, progress=progress)
     return Comparison(run, prediction)
 
 
@@ -126,9 +144,24 @@ def _points(settings: Points) -> list[Settings]:
     return points
 
 
-def _described(problem: Problem, settings: Settings) -> dict[str, Any]:
-    """Everything that determines the result, as plain values."""
-    return {**problem.to_json(), **settings.to_json()}
+def problem_for(
+    row: Twin,
+    given: GivenProblem,
+    *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+) -> Problem | NoTarget:
+    """What a learner is to learn; one that takes its target from its settings has noise alone."""
+    if row.has_target:
+        if given is None or isinstance(given, NoTarget):
+            raise SettingsError(f"{row.name} needs a target: give one such as 'h1 + He2(h2)'")
+        return Problem.of(given, noise=noise, inputs=inputs)
+    if inputs is not None or not (given is None or isinstance(given, NoTarget)):
+        raise SettingsError(
+            f"{row.name} takes no target and no inputs, its settings say what is learned: "
+            "give noise alone"
+        )
+    return given if given is not None and noise is None else NoTarget(noise or 0.0)
 
 
 def _merged(points: Sequence[Any]) -> dict[str, Any]:

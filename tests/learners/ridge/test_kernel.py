@@ -12,7 +12,6 @@ from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge
-from giantstep.settings.problem_rules import InputLaw
 
 PROBLEM = Problem.of("sin(2*h1) + h2", noise=0.1)
 SMALL = KernelRidge(dim=20, samples=40, ridge=0.05, test_samples=100)
@@ -25,8 +24,7 @@ def test_fit_is_that_of_scikit_learn(name: str) -> None:
     settings = SMALL.replace(kernel=name)
     run = simulate(PROBLEM, settings, seeds=1, seed=3)
     rng = generator("kernel", PROBLEM.to_json(), settings.to_json(), 3)
-    law = InputLaw("gaussian", None)
-    train, test = (labelled_inputs(PROBLEM, law, n, 20, rng) for n in (40, 100))
+    train, test = (labelled_inputs(PROBLEM, n, 20, rng) for n in (40, 100))
     shape = kernel(name)
     peer = Peer(alpha=0.05, kernel="precomputed")
     matrix = shape.matrix(train.inputs, train.inputs)
@@ -47,9 +45,10 @@ def test_without_ridge_it_interpolates() -> None:
 
 
 def test_a_spike_makes_its_direction_easy() -> None:
-    problem = Problem.of("He2(h1)")
-    plain = simulate(problem, SMALL, seeds=5).mean("test_error")
-    spiked = simulate(problem, SMALL.replace(spike_strength="d^0.8"), seeds=5).mean("test_error")
+    plain, spiked = (
+        simulate(Problem("He2(h1)", inputs=law), SMALL, seeds=5).mean("test_error")
+        for law in ("gaussian", "spiked:d^0.8")
+    )
     assert spiked < 0.5 * plain
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.learners import power_law
+from giantstep.learners.ridge import power_law
 from giantstep.learners.ridge.power_law import simulate
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.settings.power_law import PowerLaw
 
-NOISY = Problem.of("h1", noise=0.05)
+NOISY = NoTarget(noise=0.05)
 SMALL = PowerLaw(samples=40, width=20, ridge=0.1, modes=300)
 
 
@@ -43,7 +43,7 @@ def test_parts_of_the_risk() -> None:
     parts = run.metrics["bias"] + run.metrics["variance"]
     gap = run.metrics["test_error"] - parts
     assert abs(gap.mean()) <= 4 * gap.std() / 200**0.5
-    assert simulate(Problem.of("h1"), SMALL, seeds=2).metrics["variance"] == pytest.approx(0)
+    assert simulate(NoTarget(), SMALL, seeds=2).metrics["variance"] == pytest.approx(0)
 
 
 @pytest.mark.parametrize("width", [None, 60])

@@ -10,9 +10,7 @@ from giantstep.learners.ridge.classifiers import classifier, mean_loss, suscepti
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.random_features import simulate
 from giantstep.problem import Problem
-from giantstep.settings.problem_rules import InputLaw
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.sizes import Size
 
 SMALL = RandomFeatures(dim=30, samples="2d", width="1d", test_samples=200)
 NOISY = Problem.of("h1 + h1*h2", noise=0.1)
@@ -43,10 +41,8 @@ def test_without_ridge_wide_features_interpolate() -> None:
 @pytest.mark.parametrize("biases", ["normal", "uniform"])
 def test_biases_let_relu_learn_the_third_degree(biases: str) -> None:
     """relu without biases has no third Hermite coefficient."""
-    problem = Problem.of("He3(h1)/sqrt(6)")
-    settings = RandomFeatures(
-        dim=3, samples=800, width=200, ridge=1e-3, test_samples=500, inputs="sphere"
-    )
+    problem = Problem("He3(h1)/sqrt(6)", inputs="sphere")
+    settings = RandomFeatures(dim=3, samples=800, width=200, ridge=1e-3, test_samples=500)
     plain = simulate(problem, settings, seeds=2).mean("test_error")
     biased = simulate(problem, settings.replace(biases=biases), seeds=2).mean("test_error")
     assert biased < 0.1 * plain
@@ -54,11 +50,11 @@ def test_biases_let_relu_learn_the_third_degree(biases: str) -> None:
 
 def test_laws_of_the_inputs() -> None:
     rng = np.random.default_rng(0)
-    problem = Problem.of("h1 + 0*h2 + h2", noise=0.25)
-    sphere = labelled_inputs(problem, InputLaw("sphere", None), 50, 20, rng)
+    sphere = labelled_inputs(Problem("h1 + 0*h2 + h2", 0.25, "sphere"), 50, 20, rng)
     assert np.sum(sphere.inputs**2, axis=1) == pytest.approx(20)
     assert np.array_equal(sphere.latent, sphere.inputs[:, :2])
-    spiked = labelled_inputs(problem, InputLaw("gaussian", Size(1.0, 0.5)), 20_000, 16, rng)
+    problem = Problem("h1 + 0*h2 + h2", 0.25, "spiked:d^0.5")
+    spiked = labelled_inputs(problem, 20_000, 16, rng)
     assert np.var(spiked.inputs[:, 0]) == pytest.approx(5, rel=0.05)
     assert np.var(spiked.inputs[:, 1]) == pytest.approx(1, rel=0.05)
     assert np.var(spiked.latent, axis=0) == pytest.approx([1, 1], rel=0.05)

@@ -13,7 +13,7 @@ import pytest
 
 from giantstep.activations.activation import activation
 from giantstep.numerics.float64 import float64
-from giantstep.theory import convex_loss, label_geometry, margin_losses
+from giantstep.theory.convex import convex_loss, label_geometry, margin_losses
 from giantstep.theory.convex.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
 from giantstep.theory.convex.label_geometry import Labels
 from giantstep.theory.ridge.proportional import proportional_risk

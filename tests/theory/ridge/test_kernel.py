@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory, SettingsError
+from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.kernel import KernelRidge
 from giantstep.theory.ridge.kernel import gradient, predict
 
 CUBIC = Problem.of("(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)", noise=0.01)
+
+
+def with_inputs(problem: Problem, inputs: str) -> Problem:
+    return Problem.of(problem, inputs=inputs)
 
 
 def test_isotropic_limit() -> None:
@@ -23,8 +28,10 @@ def test_isotropic_limit() -> None:
 
 
 def test_finite_dimension() -> None:
-    settings = KernelRidge(samples=300, ridge=1e-3, dim=24, inputs="sphere")
-    assert predict(CUBIC, settings).metrics["test_error"] == pytest.approx(0.4488, abs=5e-5)
+    settings = KernelRidge(samples=300, ridge=1e-3, dim=24)
+    assert predict(with_inputs(CUBIC, "sphere"), settings).metrics["test_error"] == pytest.approx(
+        0.4488, abs=5e-5
+    )
 
 
 def test_fluctuating_norms_are_mentioned() -> None:
@@ -33,14 +40,14 @@ def test_fluctuating_norms_are_mentioned() -> None:
     assert found.metrics["test_error"] == pytest.approx(0.5894, abs=5e-5)
     assert found.status == "heuristic"
     assert any("norms of Gaussian inputs" in note for note in found.notes)
-    sphere = predict(CUBIC, settings.replace(inputs="sphere"))
+    sphere = predict(with_inputs(CUBIC, "sphere"), settings)
     assert sphere.status == "theorem"
     assert not any("norms" in note for note in sphere.notes)
 
 
 def test_arc_cosine_kernel_is_the_wide_limit_of_relu() -> None:
     from giantstep.settings.random_features import RandomFeatures
-    from giantstep.theory import random_features
+    from giantstep.theory.ridge import random_features
 
     wide = RandomFeatures(samples="2d", width="1e7d", ridge=0.05)
     # Cho and Saul's kernel is twice that of relu neurons.
@@ -50,17 +57,17 @@ def test_arc_cosine_kernel_is_the_wide_limit_of_relu() -> None:
 
 
 def test_spike_at_finite_dimension() -> None:
-    settings = KernelRidge(samples="1d", ridge=0.01, dim=300, spike_strength="d^0.5")
-    found = predict(CUBIC, settings)
+    settings = KernelRidge(samples="1d", ridge=0.01, dim=300)
+    found = predict(with_inputs(CUBIC, "spiked:d^0.5"), settings)
     assert found.metrics["test_error"] == pytest.approx(0.5188, rel=0.03)
     assert found.status == "heuristic"
-    kinked = predict(Problem.of("relu(h1)"), settings)
+    kinked = predict(Problem("relu(h1)", inputs="spiked:d^0.5"), settings)
     assert 0 < kinked.metrics["test_error"] < 0.091
 
 
 def test_spike_in_the_limit() -> None:
     found = [
-        predict(CUBIC, KernelRidge(samples="1d", ridge=0.01, spike_strength=f"d^{gamma}"))
+        predict(with_inputs(CUBIC, f"spiked:d^{gamma}"), KernelRidge(samples="1d", ridge=0.01))
         for gamma in (0.4, 0.58, 0.71)
     ]
     inflation = 1.2351
@@ -72,17 +79,20 @@ def test_spike_in_the_limit() -> None:
 def test_spike_limit_is_reached_at_huge_dimension() -> None:
     """Also at the threshold of degree 2, where it is learned in part."""
     for strength in ("d^0.4", "2d^0.5", "d^0.62", "3"):
-        limit = KernelRidge(samples="1d", ridge=0.01, spike_strength=strength)
+        limit, problem = (
+            KernelRidge(samples="1d", ridge=0.01),
+            with_inputs(CUBIC, f"spiked:{strength}"),
+        )
         huge = limit.replace(dim=10**40 if strength != "3" else 10**9)
-        expected, found = (predict(CUBIC, case).metrics for case in (limit, huge))
+        expected, found = (predict(problem, case).metrics for case in (limit, huge))
         assert found["test_error"] == pytest.approx(expected["test_error"], rel=2e-3)
         assert found["degrees_of_freedom"] == pytest.approx(expected["degrees_of_freedom"])
 
 
-@pytest.mark.parametrize("spike", [None, "d^0.4"])
-def test_optimal_ridge(spike: str | None) -> None:
-    noisy = Problem.of("h1 + He2(h1)", noise=5.0)
-    settings = KernelRidge(samples="2d", dim=300, spike_strength=spike)
+@pytest.mark.parametrize("inputs", ["gaussian", "spiked:d^0.4"])
+def test_optimal_ridge(inputs: str) -> None:
+    noisy = Problem("h1 + He2(h1)", 5.0, inputs)
+    settings = KernelRidge(samples="2d", dim=300)
     found = predict(noisy, settings, optimise=("ridge",))
     best = found.metrics["ridge"]
     assert 0.05 < best < 1e3
@@ -117,11 +127,12 @@ def test_gradient_is_that_of_central_differences() -> None:
 @pytest.mark.slow
 def test_gradient_with_a_spike() -> None:
     rng = np.random.default_rng(5)
-    names = ("samples", "spike_strength", "ridge", "noise")
+    names = ("samples", "spike", "ridge", "noise")
 
     def case(point: np.ndarray) -> tuple[Problem, KernelRidge]:
-        options = dict(zip(names[:3], map(float, point[:3]), strict=True))
-        return Problem(CUBIC.target, point[3]), KernelRidge(dim=300, **options)
+        samples, spike, ridge, noise = map(float, point)
+        problem = Problem(CUBIC.target, noise, Spiked(spike))
+        return problem, KernelRidge(dim=300, samples=samples, ridge=ridge)
 
     def error(point: np.ndarray) -> float:
         return predict(*case(point)).metrics["test_error"]
@@ -143,12 +154,12 @@ def test_gradient_with_a_spike() -> None:
     [
         ("h1", {"kernel": "1+t^2"}, SettingsError, "no power 1"),
         ("He2(h1)", {"kernel": "arccos0", "samples": "d^2.5"}, SettingsError, "no power 2"),
-        ("He2(h1)", {"kernel": "1+t+t^3", "spike_strength": "d^0.7"}, SettingsError, "no power 2"),
+        ("He2(h1)", {"kernel": "1+t+t^3", "inputs": "spiked:d^0.7"}, SettingsError, "no power 2"),
         ("h1", {"kernel": "1+t", "ridge": 0, "samples": "2d"}, SettingsError, "ridge = 0"),
-        ("h1*h2", {"spike_strength": "d^0.5"}, NoTheory, "h1 alone"),
-        ("h1", {"kernel": "arccos1", "spike_strength": "d^0.5"}, NoTheory, "norms"),
-        ("h1", {"spike_strength": "d^1.2"}, NoTheory, "power below 1"),
-        ("h1", {"spike_strength": "0.8d", "dim": 100}, NoTheory, "finite trace"),
+        ("h1*h2", {"inputs": "spiked:d^0.5"}, NoTheory, "h1 alone"),
+        ("h1", {"kernel": "arccos1", "inputs": "spiked:d^0.5"}, NoTheory, "norms"),
+        ("h1", {"inputs": "spiked:d^1.2"}, NoTheory, "power below 1"),
+        ("h1", {"inputs": "spiked:0.8d", "dim": 100}, NoTheory, "finite trace"),
         ("h1", {"kernel": "sin(t)"}, SettingsError, "cannot be read"),
         ("h1", {"kernel": "1-t"}, SettingsError, "negative"),
     ],
@@ -156,8 +167,9 @@ def test_gradient_with_a_spike() -> None:
 def test_settings_without_an_answer(
     target: str, options: dict[str, object], error: type[Exception], message: str
 ) -> None:
+    problem = Problem(target, inputs=options.pop("inputs", "gaussian"))
     with pytest.raises(error, match=message) as caught:
-        predict(Problem.of(target), KernelRidge(**options))
+        predict(problem, KernelRidge(**options))
     assert "\n" not in str(caught.value)
 
 

@@ -14,7 +14,7 @@ from giantstep.settings.random_features import RandomFeatures
 from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.targets.hermite import energies, moments
-from giantstep.theory import kernel, random_features
+from giantstep.theory.ridge import kernel, random_features
 from giantstep.theory.ridge.degree_energies import DegreeEnergies
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.power_law import gradient, predict
 
-NOISY = Problem.of("h1", noise=0.01)
+NOISY = NoTarget(noise=0.01)
 
 
 def test_risk() -> None:
@@ -24,9 +24,9 @@ def test_risk() -> None:
 
 def test_without_width_it_is_kernel_regression() -> None:
     case = PowerLaw(capacity=2, source=0.25, samples=200, ridge=1e-3, modes=2000)
-    found = predict(Problem.of("h1"), case)
+    found = predict(NoTarget(), case)
     assert found.metrics["test_error"] == pytest.approx(0.0113333, abs=1e-7)
-    wide = predict(Problem.of("h1"), case.replace(width=1e9))
+    wide = predict(NoTarget(), case.replace(width=1e9))
     assert wide.metrics["test_error"] == pytest.approx(0.0113333, rel=1e-4)
 
 
@@ -38,7 +38,7 @@ def test_rates() -> None:
     assert found["gamma"] == pytest.approx(0.48)
     assert found["optimal_ridge_exponent"] == pytest.approx(1.5 / 2.2)
     assert predict(NOISY, case.replace(ridge_exponent=1.2)).metrics["gamma"] == pytest.approx(0.2)
-    clean = predict(Problem.of("h1"), case.replace(ridge_exponent=1.2))
+    clean = predict(NoTarget(), case.replace(ridge_exponent=1.2))
     assert clean.metrics["gamma"] == pytest.approx(0.96)
 
 

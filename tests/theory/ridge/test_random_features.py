@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.inputs import Sphere, Spiked
+from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.theory import ridge_prediction
 from giantstep.theory.convex.convex_loss import convex_risk
+from giantstep.theory.ridge import spectral_case
 from giantstep.theory.ridge.random_features import gradient, predict
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
@@ -120,27 +120,23 @@ def test_finite_dimension_tends_to_the_limit() -> None:
     limit = predict(QUADRATIC, settings).metrics
     for inputs in ("gaussian", "sphere"):
         near, far = (
-            predict(QUADRATIC, settings.replace(dim=dim, inputs=inputs)).metrics
+            predict(Problem.of(QUADRATIC, inputs=inputs), settings.replace(dim=dim)).metrics
             for dim in (100, 10_000)
         )
         for name in limit:
             assert far[name] == pytest.approx(limit[name], rel=1e-3)
             assert abs(near[name] - limit[name]) > abs(far[name] - limit[name])
-    from_problem = predict(
-        Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1, inputs=Sphere()), settings.replace(dim=100)
-    )
-    assert from_problem.metrics == near
 
 
 def test_a_fixed_spike_helps_the_linear_part() -> None:
     settings = RandomFeatures(samples="2d", width="1d", ridge=0.1)
     plain = predict(QUADRATIC, settings).metrics["test_error"]
-    weak = predict(QUADRATIC, settings.replace(spike_strength=1e-9)).metrics["test_error"]
-    strong = predict(QUADRATIC, settings.replace(spike_strength=5)).metrics["test_error"]
+    weak, strong = (
+        predict(Problem.of(QUADRATIC, inputs=Spiked(strength)), settings).metrics["test_error"]
+        for strength in (1e-9, 5)
+    )
     assert weak == pytest.approx(plain, abs=1e-8)
     assert strong < plain
-    spiked = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1, inputs=Spiked("5"))
-    assert predict(spiked, settings).metrics["test_error"] == strong
 
 
 def test_classification() -> None:
@@ -203,11 +199,11 @@ def test_optimal_ridge_of_the_logistic_loss() -> None:
 def test_numbers_do_not_recompile() -> None:
     predict(QUADRATIC, RandomFeatures())
     predict(SIGN, LOGISTIC)
-    before = ridge_prediction._risk._cache_size(), convex_risk._cache_size()
+    before = spectral_case._risk._cache_size(), convex_risk._cache_size()
     for ridge in (0.02, 0.7):
         predict(Problem.of("sin(h1)", noise=0.3), RandomFeatures(samples="3d", ridge=ridge))
         predict(SIGN, LOGISTIC.replace(samples="1.7d", ridge=ridge, activation="erf"))
-    assert (ridge_prediction._risk._cache_size(), convex_risk._cache_size()) == before
+    assert (spectral_case._risk._cache_size(), convex_risk._cache_size()) == before
 
 
 @pytest.mark.parametrize(
@@ -224,8 +220,8 @@ def test_numbers_do_not_recompile() -> None:
         (Problem.of("sign(h1)", noise=0.1), {"loss": "hinge"}, SettingsError, "labels -1 and 1"),
         (QUADRATIC, {"samples": 100}, NoTheory, "grow with d"),
         (QUADRATIC, {"biases": "normal"}, NoTheory, "biases"),
-        (QUADRATIC, {"spike_strength": "d^0.5"}, NoTheory, "spike"),
-        (SIGN, {"loss": "hinge", "spike_strength": "2"}, NoTheory, "spike"),
+        (Problem.of(QUADRATIC, inputs="spiked:d^0.5"), {}, NoTheory, "spike of fixed size"),
+        (Problem.of(SIGN, inputs="spiked:2"), {"loss": "hinge"}, NoTheory, "inputs = spiked:2"),
         (SIGN, {"loss": "hinge", "samples": "d^2"}, SettingsError, "proportional"),
     ],
 )
@@ -245,7 +241,5 @@ def test_a_linear_activation_with_few_neurons_is_fine() -> None:
 def test_settings_that_contradict_themselves() -> None:
     with pytest.raises(SettingsError, match="ridge above 0"):
         RandomFeatures(loss="hinge", ridge=0)
-    with pytest.raises(SettingsError, match="spike_strength"):
-        RandomFeatures(inputs="sphere", spike_strength="3")
     with pytest.raises(SettingsError, match="only"):
         predict(QUADRATIC, RandomFeatures(), optimise=("width",))

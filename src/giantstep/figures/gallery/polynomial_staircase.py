@@ -47,8 +47,8 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                 Study(
                     name=f"polynomial-staircase {verbs[0]} {dim}",
                     learner="kernel",
-                    problem={"target": TARGET},
-                    settings={"dim": dim, "ridge": 0.1, "kernel": "exp", "inputs": "sphere"},
+                    problem={"target": TARGET, "inputs": "sphere"},
+                    settings={"dim": dim, "ridge": 0.1, "kernel": "exp"},
                     axes={"samples": [f"d^{kappa:g}" for kappa in kappas]},
                     seeds=sizes.seeds,
                     verbs=verbs,

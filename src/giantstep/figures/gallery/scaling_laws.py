@@ -50,7 +50,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                 Study(
                     name=f"scaling-laws {capacity} {source} {verbs[0]}",
                     learner="power-law",
-                    problem={"target": "h1", "noise": NOISE},
+                    problem={"noise": NOISE},
                     settings={
                         **{"capacity": capacity, "source": source},
                         **{"ridge_exponent": best.ridge, "width_exponent": 1.0},

@@ -44,7 +44,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                         learner="kernel",
                         problem={"target": target},
                         settings={"dim": dim, "samples": "1d", "ridge": 0.01},
-                        axes={"spike_strength": [f"d^{exponent:g}" for exponent in exponents]},
+                        axes={"inputs": [f"spiked:d^{exponent:g}" for exponent in exponents]},
                         seeds=sizes.seeds,
                         verbs=[verb],
                     )

@@ -14,7 +14,6 @@ from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.sizes import Size
 
 #: Random points at which the target must be finite before anything is simulated.
 PROBES = 4096
@@ -106,10 +105,7 @@ def _fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
 def _spike_scale(problem: Problem, dim: int) -> float:
     if not isinstance(problem.inputs, Spiked):
         return 1.0
-    strength = problem.inputs.strength
-    if isinstance(strength, str):
-        strength = Size.parse(strength, "spike strength").at(dim)
-    return math.sqrt(1 + strength)
+    return math.sqrt(1 + problem.inputs.strength.at(dim))
 
 
 def _check_target(problem: Problem) -> None:

@@ -20,7 +20,6 @@ from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.problem_rules import InputLaw
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
 #: Leading values whose vectors are looked at.
@@ -108,7 +107,7 @@ def simulate_feature_spectrum(
         layer = stepped_layer(problem, settings, seed)
         weights, groups = layer.weights, np.unique(layer.readout, return_inverse=True)[1]
     samples = settings.readout_samples.count(settings.dim, "readout_samples")
-    drawn = labelled_inputs(problem, InputLaw("gaussian", None), samples, settings.dim, rng)
+    drawn = labelled_inputs(problem, samples, settings.dim, rng)
     features = activation(settings.activation).numpy(drawn.inputs @ weights.T)
     values, vectors = np.linalg.eigh(features.T @ features / settings.dim)
     values, leading = values[::-1], vectors[:, ::-1][:, :LEADING]

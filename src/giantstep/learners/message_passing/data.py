@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, Shaped
 
 from giantstep.channels import Channel, Likelihood, posteriors
 from giantstep.errors import SettingsError
-from giantstep.inputs import Sphere, Spiked
+from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 
@@ -36,8 +36,8 @@ def draw_data(
     dtype: str = "float64",
 ) -> Data:
     """A data set with labels y = g(h) + sqrt(noise) xi, h = W* x."""
-    if isinstance(problem.inputs, Spiked):
-        raise SettingsError("message passing and spectral methods need isotropic inputs: no spike")
+    what = "message passing and spectral methods are simulated"
+    check_covered(problem.inputs, (Gaussian, Sphere), what, SettingsError)
     rank, noises = problem.target.rank, problem.target.noises
     if rank > dim:
         raise SettingsError(f"dim = {dim} is below the {rank} directions of the target")

@@ -14,7 +14,6 @@ from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.kernel import KernelRidge
-from giantstep.settings.problem_rules import input_law
 
 #: Entries of the largest kernel matrix that is held: 2 GB.
 MOST_ENTRIES = 2.5e8
@@ -52,7 +51,7 @@ def simulate(
 def _one_run(
     problem: Problem, settings: KernelRidge, shape: Kernel, rng: np.random.Generator
 ) -> dict[str, float]:
-    dim, law, ridge = settings.dim, input_law(problem, settings), settings.ridge
+    dim, ridge = settings.dim, settings.ridge
     assert dim is not None
     samples = settings.samples.count(dim, "samples")
     if max(samples, settings.test_samples, dim) * max(samples, dim) > MOST_ENTRIES:
@@ -60,8 +59,8 @@ def _one_run(
             f"samples = {settings.samples} at d = {dim} needs a kernel matrix beyond memory: "
             "reduce --samples, --dim or --test-samples"
         )
-    train = labelled_inputs(problem, law, samples, dim, rng)
-    test = labelled_inputs(problem, law, settings.test_samples, dim, rng)
+    train = labelled_inputs(problem, samples, dim, rng)
+    test = labelled_inputs(problem, settings.test_samples, dim, rng)
     eigenvalues, vectors = np.linalg.eigh(shape.matrix(train.inputs, train.inputs))
     kept = eigenvalues > NEGLIGIBLE * samples * eigenvalues[-1]
     eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]

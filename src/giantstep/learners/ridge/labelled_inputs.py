@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.inputs import Sphere, Spiked
 from giantstep.problem import Problem
-from giantstep.settings.problem_rules import InputLaw
 
 
 class Labelled(NamedTuple):
@@ -20,17 +20,15 @@ class Labelled(NamedTuple):
     labels: Float[np.ndarray, " n"]
 
 
-def labelled_inputs(
-    problem: Problem, law: InputLaw, samples: int, dim: int, rng: np.random.Generator
-) -> Labelled:
-    """Draw samples: x Gaussian, on the sphere of radius sqrt(d), or spiked along h1."""
-    target = problem.target
+def labelled_inputs(problem: Problem, samples: int, dim: int, rng: np.random.Generator) -> Labelled:
+    """Draw samples of the problem: x Gaussian, on the sphere of radius sqrt(d), or spiked."""
+    target, law = problem.target, problem.inputs
     x = rng.standard_normal((samples, dim))
-    if law.name == "sphere":
+    if isinstance(law, Sphere):
         x *= np.sqrt(dim) / np.linalg.norm(x, axis=1, keepdims=True)
     latent = x[:, : target.rank].copy()
-    if law.spike is not None:
-        x[:, 0] *= np.sqrt(1 + law.spike.at(dim))
+    if isinstance(law, Spiked):
+        x[:, 0] *= np.sqrt(1 + law.strength.at(dim))
     inner = rng.standard_normal((samples, target.noises)) if target.noises else None
     clean = np.broadcast_to(np.asarray(target.numpy(latent, inner), float), (samples,))
     noise = np.sqrt(problem.noise) * rng.standard_normal(samples) if problem.noise else 0.0

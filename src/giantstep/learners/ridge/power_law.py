@@ -12,7 +12,7 @@ import numpy as np
 from giantstep.errors import SettingsError
 from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.results import Run
 from giantstep.settings.power_law import PowerLaw
 
@@ -32,7 +32,7 @@ class _Modes(NamedTuple):
 
 
 def simulate(
-    problem: Problem,
+    problem: NoTarget,
     settings: PowerLaw,
     *,
     seeds: int = 8,

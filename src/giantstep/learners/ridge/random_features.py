@@ -16,7 +16,7 @@ from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run
-from giantstep.settings.problem_rules import check_binary_labels, input_law
+from giantstep.settings.problem_rules import check_binary_labels
 from giantstep.settings.random_features import RandomFeatures
 
 
@@ -53,14 +53,14 @@ def _one_run(
     samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
     if problem.target.rank > dim:
         raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")
-    law, sigma = input_law(problem, settings), activation(settings.activation)
+    sigma = activation(settings.activation)
     neurons, biases = _first_layer(settings, width, dim, rng)
 
     def features(inputs: np.ndarray) -> np.ndarray:
         return sigma.numpy(inputs @ neurons.T + biases) / np.sqrt(width)
 
-    train = labelled_inputs(problem, law, samples, dim, rng)
-    test = labelled_inputs(problem, law, settings.test_samples, dim, rng)
+    train = labelled_inputs(problem, samples, dim, rng)
+    test = labelled_inputs(problem, settings.test_samples, dim, rng)
     fit = _square if settings.loss == "square" else _classification
     return fit(problem, settings, features(train.inputs), train, features(test.inputs), test)
 

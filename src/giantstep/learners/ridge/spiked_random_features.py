@@ -10,14 +10,13 @@ from jaxtyping import Float
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import SettingsError
-from giantstep.inputs import Gaussian
+from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run
-from giantstep.settings.problem_rules import InputLaw
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.targets.hermite import hermite_coefficients
 
@@ -37,8 +36,8 @@ def simulate(
     """
     if settings.dim is None:
         raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
-    if not isinstance(problem.inputs, Gaussian):
-        raise SettingsError("inputs: spiked-random-features draws isotropic Gaussian inputs")
+    what = "spiked random features are simulated"
+    check_covered(problem.inputs, (Gaussian,), what, SettingsError)
     begun, sigma = time.perf_counter(), activation(settings.activation)
     errors = np.empty((seeds, 2))
     for index in range(seeds):
@@ -104,7 +103,7 @@ def _run(
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")
     weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
-    drawn = labelled_inputs(problem, InputLaw("gaussian", None), samples, dim, rng)
+    drawn = labelled_inputs(problem, samples, dim, rng)
     scale = np.sqrt(len(weights))
     path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
     readout = path.coefficients(settings.ridge)[0] / scale

@@ -9,7 +9,7 @@ import numpy as np
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian
+from giantstep.inputs import Gaussian, check_covered
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
@@ -43,8 +43,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     >>> [round(float(cosine), 4) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.6325]
     """
-    if not isinstance(problem.inputs, Gaussian):
-        raise NoTheory("giant steps are predicted for isotropic Gaussian inputs: drop the spike")
+    check_covered(problem.inputs, (Gaussian,), "giant steps are predicted", NoTheory)
     optimum: dict[str, Any] = {}
     if optimise:
         from giantstep.theory.one_step.curves import best_sizes

@@ -11,7 +11,7 @@ from giantstep.channels import channel_for
 from giantstep.channels.population import population_of
 from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.inputs import Spiked
+from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.ratios import ratio_to_dim
@@ -185,8 +185,7 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     >>> round(float(law.metrics["overlap"]), 3)
     0.457
     """
-    if isinstance(problem.inputs, Spiked):
-        raise NoTheory("spectral methods are predicted for isotropic inputs: drop the spike")
+    check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
     separable = _blocks_basis(problem, settings) is not None
     notes = channel_for(problem).notes
     if settings.phases:

@@ -13,7 +13,7 @@ from giantstep.channels.matching import overlap_metrics
 from giantstep.channels.population import Population, population_of
 from giantstep.channels.symmetry import invariant_basis
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.inputs import Spiked
+from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.amp import Amp
@@ -80,8 +80,7 @@ def state_evolution(
     (0.728298, True)
     """
     alpha = _checked_alpha(alpha)
-    if isinstance(problem.inputs, Spiked):
-        raise NoTheory("message passing is predicted for isotropic inputs: drop the spike")
+    check_covered(problem.inputs, (Gaussian, Sphere), "message passing is predicted", NoTheory)
     population = population_of(channel_for(problem))
     if start not in ("uninformed", "informed", "zero"):
         raise SettingsError(f"start = {start!r} is unknown: use uninformed, informed or zero")
@@ -145,6 +144,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     """
     from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information
 
+    check_covered(problem.inputs, (Gaussian, Sphere), "message passing is predicted", NoTheory)
     if settings.phases:
         from giantstep.theory.message_passing.phases import predict_phases
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian
+from giantstep.inputs import Gaussian, check_covered
 from giantstep.numerics.arrays import Numbers
 from giantstep.problem import Problem
 from giantstep.results import Prediction
@@ -252,10 +252,8 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
 def _check_covered(problem: Problem, settings: GiantStep) -> None:
     """Raise NoTheory, saying what would be covered, where the exact risk is not known."""
     power = settings.step_size.power
+    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
     refusals = {
-        "inputs: the exact risk is known for isotropic Gaussian inputs": not isinstance(
-            problem.inputs, Gaussian
-        ),
         f"steps = {settings.steps}: the exact risk is known after one step": settings.steps != 1,
         "ridge and readout_samples: give both, the exact risk is that of a fitted readout": (
             settings.ridge is None or settings.readout_samples is None

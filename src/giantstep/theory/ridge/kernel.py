@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from giantstep.activations.kernels import Kernel, kernel
+from giantstep.inputs import Gaussian, Inputs, Sphere, Spiked
 from giantstep.numerics.gegenbauer import gaussian_radii
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.kernel import KernelRidge
-from giantstep.settings.problem_rules import input_law
 from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.ridge.degree_energies import _check_powers, _kernel_energies, _target_energies
@@ -63,7 +63,7 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
         metrics["ridge"] = settings.ridge
     if math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
-    if isinstance(case, SpectralCase) and settings.dim and _fluctuates(problem, settings):
+    if isinstance(case, SpectralCase) and settings.dim and isinstance(problem.inputs, Gaussian):
         notes += _norm_note(kernel(settings.kernel), settings.dim, case.samples * found["nu1"])
     return Prediction(
         settings.learner,
@@ -84,7 +84,7 @@ def gradient(problem: Problem, settings: KernelRidge) -> dict[str, float]:
 
     Symbols: F the equations solved by :func:`predict`, nu their unknowns; theta is ``samples``
     (per d in the limit of large d, a plain number with ``dim``), ``ridge``, ``noise`` and, with a
-    spike at finite ``dim``, ``spike_strength``.
+    spike at finite ``dim``, ``spike``, its strength.
 
     Assumes: settings that :func:`predict` covers.
     Status: theorem for isotropic inputs; heuristic with a spike.
@@ -101,16 +101,16 @@ def gradient(problem: Problem, settings: KernelRidge) -> dict[str, float]:
 
 
 def _case(problem: Problem, settings: KernelRidge) -> SpectralCase | SpikedCase:
-    shape, law = kernel(settings.kernel), input_law(problem, settings)
+    shape, law = kernel(settings.kernel), problem.inputs
     target, dim = problem.target, settings.dim
-    if law.spike is not None:
-        _check_spike_covered(target, shape, law.spike, dim)
+    if isinstance(law, Spiked):
+        _check_spike_covered(target, shape, law.strength, dim)
         if dim is None:
-            return _spike_limit(target, settings.samples.ratio("samples"), shape, law.spike)
-        return _spiked_case(target, settings.samples.at(dim), shape, law.spike, dim)
+            return _spike_limit(target, settings.samples.ratio("samples"), shape, law.strength)
+        return _spiked_case(target, settings.samples.at(dim), shape, law.strength, dim)
     if dim is None:
         return _isotropic_limit(target, settings.samples, shape)
-    return _isotropic_case(target, settings.samples.at(dim), shape, law.name, dim)
+    return _isotropic_case(target, settings.samples.at(dim), shape, law, dim)
 
 
 def _isotropic_limit(target: Target, samples: Size, shape: Kernel) -> SpectralCase:
@@ -130,15 +130,15 @@ def _isotropic_limit(target: Target, samples: Size, shape: Kernel) -> SpectralCa
 
 
 def _isotropic_case(
-    target: Target, samples: float, shape: Kernel, inputs: str, dim: int
+    target: Target, samples: float, shape: Kernel, inputs: Inputs, dim: int
 ) -> SpectralCase:
     _check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
     # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
-    exact = inputs == "sphere" and target.rank == 1 and not target.is_random
+    exact = isinstance(inputs, Sphere) and target.rank == 1 and not target.is_random
     return SpectralCase(
         samples,
         math.inf,
-        _finite_spectrum(shape, target, dim, inputs),
+        _finite_spectrum(shape, target, dim, inputs.name),
         f"kernel = {shape.name!r}",
         "theorem" if exact else "heuristic",
         REFERENCES,
@@ -149,10 +149,6 @@ def _isotropic_case(
 @functools.lru_cache(maxsize=64)
 def _finite_spectrum(shape: Kernel, target: Target, dim: int, inputs: str) -> Spectrum:
     return kernel_spectrum(shape, target, dim, inputs=inputs)
-
-
-def _fluctuates(problem: Problem, settings: KernelRidge) -> bool:
-    return input_law(problem, settings).name == "gaussian"
 
 
 def _norm_note(shape: Kernel, dim: int, effective_ridge: float) -> list[str]:

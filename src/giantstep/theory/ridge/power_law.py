@@ -10,7 +10,7 @@ import jax
 
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.numerics.float64 import float64
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.results import Prediction
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
@@ -26,10 +26,10 @@ REFERENCES = ("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",)
 METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")
 
 
-def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = ()) -> Prediction:
+def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = ()) -> Prediction:
     """Risk, bias, variance and training error; with ``exponents`` the rates in n.
 
-    The target is the settings' power law: of the problem, only the noise counts. With
+    The target is the settings' power law: the problem says how noisy the labels are. With
     ``optimise=("ridge",)`` the ridge is replaced by the one of least test error.
 
     Assumes: Gaussian features with eigenvalues k^-a, random projections of them.
@@ -37,7 +37,7 @@ def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = (
     References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
 
     >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
-    >>> round(predict(Problem.of("h1", noise=0.01), case).metrics["test_error"], 6)
+    >>> round(predict(NoTarget(noise=0.01), case).metrics["test_error"], 6)
     0.05801
     """
     chosen = _wants_ridge(optimise)
@@ -66,7 +66,7 @@ def predict(problem: Problem, settings: PowerLaw, *, optimise: Sequence[str] = (
     )
 
 
-def gradient(problem: Problem, settings: PowerLaw) -> dict[str, float]:
+def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
     r"""The derivative of the predicted test error in each continuous setting.
 
     .. math:: \frac{dR}{d\theta} = \frac{\partial R}{\partial\theta}
@@ -81,7 +81,7 @@ def gradient(problem: Problem, settings: PowerLaw) -> dict[str, float]:
     References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
 
     >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
-    >>> round(gradient(Problem.of("h1", noise=0.01), case)["noise"], 4)
+    >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)
     0.8881
     """
     with float64():
@@ -110,7 +110,7 @@ def _risk(
 _slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
 
 
-def _best_ridge(problem: Problem, settings: PowerLaw) -> BestRidge:
+def _best_ridge(problem: NoTarget, settings: PowerLaw) -> BestRidge:
     def risk(ridge: float) -> float:
         with float64():
             numbers = _numbers(settings, ridge, problem.noise)
@@ -131,7 +131,7 @@ def _check_rank(settings: PowerLaw, samples: float, width: float, ridge: float) 
         )
 
 
-def _rates(problem: Problem, settings: PowerLaw) -> Prediction:
+def _rates(problem: NoTarget, settings: PowerLaw) -> Prediction:
     ell = settings.ridge_exponent
     assert ell is not None, "the settings check it"
     q = math.inf if settings.width_exponent is None else settings.width_exponent

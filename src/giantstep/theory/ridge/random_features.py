@@ -12,10 +12,11 @@ import numpy as np
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
+from giantstep.inputs import Gaussian, Sphere, Spiked, check_covered
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
-from giantstep.settings.problem_rules import check_binary_labels, input_law
+from giantstep.settings.problem_rules import check_binary_labels
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.sizes import Size
 from giantstep.targets import Target
@@ -116,14 +117,15 @@ def _check_covered(settings: RandomFeatures) -> None:
 
 
 def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
-    sigma, law = activation(settings.activation), input_law(problem, settings)
+    sigma, law = activation(settings.activation), problem.inputs
+    spike = law.strength if isinstance(law, Spiked) else None
     dim, cause = settings.dim, f"activation = {sigma.name!r}"
-    if dim is not None and law.spike is None:
+    if dim is not None and spike is None:
         samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
         spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.rows)
         # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
         one_direction = problem.target.rank == 1 and not problem.target.is_random
-        exact = law.name == "sphere" and one_direction
+        exact = isinstance(law, Sphere) and one_direction
         status: Status = "theorem" if exact else "heuristic"
         note = f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)")
         return SpectralCase(float(samples), float(width), spectrum, cause, status, SQUARE, note)
@@ -135,7 +137,7 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
         _feature_energies(sigma),
         _target_energies(problem.target),
         weak_modes=settings.rows == "gaussian",
-        spike=_fixed_spike(law.spike, problem.target, *sizes),
+        spike=_fixed_spike(spike, problem.target, *sizes),
     )
     proportional = regime.exponent == 1
     order = "d" if proportional else f"d^{regime.exponent:g}"
@@ -155,7 +157,7 @@ def _fixed_spike(spike: Size | None, target: Target, samples: Size, width: Size)
         return 0.0
     if spike.power != 0 or samples.power != 1 or width.power < 1 or target.rank > 1:
         raise NoTheory(
-            f"spike_strength = {spike}: random features are predicted for a spike of fixed size, "
+            f"inputs = spiked:{spike}: random features are predicted for a spike of fixed size, "
             "a target of h1 alone, and samples and width proportional to d"
         )
     return spike.coefficient
@@ -171,9 +173,8 @@ def _finite_spectrum(
 def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
     """The arguments of the convex system: sizes, ridge, features, labels, loss."""
     check_binary_labels(problem, settings.loss)
-    target, law = problem.target, input_law(problem, settings)
-    if law.spike is not None:
-        raise NoTheory(f"spike_strength = {law.spike} is predicted for loss = 'square' alone")
+    target, what = problem.target, f"loss = {settings.loss!r} is predicted"
+    check_covered(problem.inputs, (Gaussian, Sphere), what, NoTheory)
     if target.rank + target.noises - 1 > max(OUTER_ORDER):
         raise NoTheory(
             f"target = {target.text!r} has {target.rank + target.noises} variables: "

@@ -62,11 +62,11 @@ class SpikedCase:
         return found if risk.converged else dict.fromkeys(found, math.nan)
 
     def gradient(self, ridge: float, noise: float) -> dict[str, float]:
-        """d test_error / d (samples, spike_strength, ridge, noise)."""
+        """d test_error / d (samples, spike, ridge, noise)."""
         numbers = (self.samples, self.spike, ridge, noise)
         with float64():
             slopes = jax.device_get(_slopes(*numbers, self.dim, self.shapes))
-        names = ("samples", "spike_strength", "ridge", "noise")
+        names = ("samples", "spike", "ridge", "noise")
         return dict(zip(names, map(float, slopes), strict=True))
 
     def best_ridge(self, noise: float) -> BestRidge:
@@ -137,11 +137,13 @@ def _check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | 
             "covers exp and polynomials"
         )
     if dim is None and spike.power >= 1:
-        raise NoTheory(f"spike_strength = {spike} is not below d: the limit needs a power below 1")
+        raise NoTheory(
+            f"inputs = spiked:{spike}: the limit needs a spike below d, of a power below 1"
+        )
     share = 0.0 if dim is None else (1 + spike.at(dim)) / dim
     if share >= LARGEST_SHARE and not shape.is_polynomial:
         raise NoTheory(
-            f"spike_strength = {spike} is {share:.2f} d at d = {dim}: kernel = {shape.name!r} has "
+            f"inputs = spiked:{spike} is {share:.2f} d at d = {dim}: kernel = {shape.name!r} has "
             "no finite trace above d/2; use a polynomial such as 1+t+t^2/2+t^3/6"
         )
     exponent = spike.power if dim is None else math.log(max(spike.at(dim), 1)) / math.log(dim)

@@ -8,7 +8,7 @@ import numpy as np
 
 from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian
+from giantstep.inputs import Gaussian, check_covered
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.ratios import ratio_to_dim
@@ -48,8 +48,7 @@ def predict(
     >>> round(predict(Problem.of("sin(h1)"), settings).metrics["test_error"], 5)
     0.15299
     """
-    if not isinstance(problem.inputs, Gaussian):
-        raise NoTheory("inputs: the exact risk is known for isotropic Gaussian inputs")
+    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
     sigma, target = activation(settings.activation), problem.target
     spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
     samples = ratio_to_dim(settings, "readout_samples")

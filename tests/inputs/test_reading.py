@@ -1,0 +1,50 @@
+"""Laws of the inputs: read from text and from plain values, written back, refused in one line."""
+
+from __future__ import annotations
+
+import pytest
+
+from giantstep.errors import SettingsError
+from giantstep.inputs import Gaussian, Inputs, Sphere, Spiked, read_inputs
+from giantstep.sizes import Size
+
+TEXTS: dict[str, Inputs] = {
+    "gaussian": Gaussian(),
+    " Sphere ": Sphere(),
+    "spiked:3": Spiked(3),
+    "spiked:d^0.5": Spiked(Size(1.0, 0.5)),
+    "spiked:strength=0.5*d": Spiked("0.5d"),
+    "spiked:0": Spiked(0.0),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_law_is_read_and_written_back(text: str) -> None:
+    law = read_inputs(text)
+    assert law == TEXTS[text]
+    assert read_inputs(str(law)) == read_inputs(law.to_json()) == read_inputs(law) == law
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("cube", "gaussian, sphere, or spiked:STRENGTH"),
+        ("", "are unknown"),
+        ("spiked", "strength is missing"),
+        ("spiked:", "strength of the spike"),
+        ("spiked:n^2", "strength of the spike"),
+        ("spiked:-1", "strength of the spike"),
+        ("spiked:3,power=2", "no number 'power'"),
+        ("sphere:3", "no number '3'"),
+        ({"law": "spiked", "power": 3}, "no number 'power'"),
+        ({"strength": 3}, "are unknown"),
+        (3, "are unknown"),
+        ("x" * 5000, "are unknown"),
+    ],
+)
+def test_what_is_no_law_gets_one_line(given: object, expected: str) -> None:
+    with pytest.raises(SettingsError, match="inputs") as caught:
+        read_inputs(given)  # type: ignore[arg-type]
+    assert expected in str(caught.value)
+    assert len(str(caught.value)) < 250
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,115 @@
+"""The law of the inputs, for every learner: used and recorded, or refused in one line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.studies.study import Study
+from giantstep.twins.table import TWINS, twin
+from giantstep.twins.verbs import predict, simulate
+
+LAWS = ("gaussian", "sphere", "spiked:2")
+#: Settings that are quick to simulate and to predict.
+SMALL: dict[str, dict[str, Any]] = {
+    "giant-step": {"dim": 30, "width": 4},
+    "spiked-random-features": {"dim": 30},
+    "random-features": {"dim": 30, "test_samples": 20},
+    "kernel": {"dim": 30, "test_samples": 20},
+    "amp": {"dim": 30, "iterations": 3},
+    "spectral": {"dim": 30},
+}
+#: What is known to be covered; everything else must be refused.
+SIMULATED = {
+    "giant-step": LAWS,
+    "spiked-random-features": LAWS[:1],
+    "random-features": LAWS,
+    "kernel": LAWS,
+    "amp": LAWS[:2],
+    "spectral": LAWS[:2],
+}
+PREDICTED = {**SIMULATED, "giant-step": LAWS[:1]}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("row", [row for row in TWINS if row.has_target], ids=lambda row: row.name)
+def test_a_law_is_used_or_refused(row: Any, law: str) -> None:
+    settings = twin(row.name).load("settings")(**SMALL[row.name])
+    for verb, covered in ((simulate, SIMULATED), (predict, PREDICTED)):
+        more: dict[str, Any] = {"seeds": 1} if verb is simulate else {}
+        if law in covered[row.name]:
+            found: Any = verb(settings, "sign(h1)", inputs=law, **more)
+            assert found.problem["inputs"]["law"] == law.partition(":")[0]
+        else:
+            with pytest.raises(GiantstepError, match=f"inputs = {law}") as caught:
+                verb(settings, "sign(h1)", inputs=law, **more)
+            assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("explain", "h1"),
+        ("predict", "amp", "--target", "abs(h1)", "--phases"),
+        (
+            "spectrum",
+            "weights",
+            "--target",
+            "h1",
+            "--dim",
+            "30",
+            "--width",
+            "1d",
+            "--readout",
+            "sign",
+        ),
+        ("spectrum", "spiked-features", "--target", "h1", "--dim", "30"),
+    ],
+    ids=lambda words: " ".join(words[:2]),
+)
+def test_every_verb_takes_the_option(words: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(app, [*words, "--inputs", "spiked:3"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("giantstep: inputs = spiked:3: ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_the_command_line_records_the_problem_beside_the_settings() -> None:
+    words = "simulate kernel --target h1 --samples 1d --dim 20 --seeds 2 --inputs spiked:d^0.5"
+    result = CliRunner().invoke(app, [*words.split(), "--json"])
+    answer = json.loads(result.stdout)
+    assert answer["problem"] == {
+        "target": "h1",
+        "noise": 0,
+        "inputs": {"law": "spiked", "strength": "d^0.5"},
+    }
+    assert not set(answer["problem"]) & set(answer["settings"])
+
+
+def test_a_study_tells_laws_apart() -> None:
+    study = Study(
+        name="laws",
+        learner="kernel",
+        problem="h1",
+        settings={"dim": 20},
+        axes={"inputs": LAWS},
+        seeds=1,
+    )
+    assert [block.coordinates["inputs"] for block in study.blocks()[::2]] == list(LAWS)
+    assert len({key for block in study.blocks() for key in block.keys}) == 6
+
+
+def test_a_power_law_takes_no_target() -> None:
+    settings = twin("power-law").load("settings")(samples=100)
+    assert predict(settings, noise=0.1).problem == {"noise": 0.1}
+    for given in ({"problem": "h1"}, {"inputs": "sphere"}):
+        with pytest.raises(GiantstepError, match="power-law takes no target"):
+            predict(settings, **given)
+    assert CliRunner().invoke(app, ["predict", "power-law", "--target", "h1"]).exit_code == 2
+    with pytest.raises(GiantstepError, match="giant-step needs a target"):
+        predict(twin("giant-step").load("settings")())
