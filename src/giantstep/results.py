@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+
+from giantstep import places
+from giantstep.places import Place
+from giantstep.sweep import Sweep
 
 Status = Literal["theorem", "replica", "heuristic", "conjecture"]
 #: From the strongest promise to the weakest.
@@ -41,12 +45,31 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+class Measured(NamedTuple):
+    """One number of a simulation: its mean over the seeds and the standard error of that."""
+
+    metric: str
+    place: Place
+    mean: float
+    sem: float
+
+
+class Predicted(NamedTuple):
+    """One number of a theory, how far off it may be (0: exact in float64), and its status."""
+
+    metric: str
+    place: Place
+    value: Any
+    error: float
+    status: Status
+
+
 @dataclass(frozen=True, eq=False)
 class Run:
     """A simulation: each metric, and each of the ``arrays``, has the seed on its first axis.
 
-    ``problem`` and ``settings`` hold, as plain values, everything that determines the result; the
-    verbs fill them in.
+    ``problem`` and ``settings`` hold, as plain values, everything that determines the result, and
+    ``axes`` names the axes of each metric after the seed; the verbs fill them in.
     """
 
     learner: str
@@ -56,6 +79,7 @@ class Run:
     seconds: float = float("nan")
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
     problem: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def mean(self, name: str) -> np.ndarray:
         """Mean of a metric over the seeds."""
@@ -68,6 +92,13 @@ class Run:
             return np.full(values.shape[1:], np.nan)
         return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
 
+    def entries(self) -> Iterator[Measured]:
+        """Every number of every metric, with its place."""
+        for name in self.metrics:
+            mean, sem = np.asarray(self.mean(name)), np.asarray(self.sem(name))
+            for index, place in places.entries(mean.shape, self.axes.get(name, ()), self.settings):
+                yield Measured(name, place, float(mean[index]), float(sem[index]))
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``simulate --json`` prints."""
         return plain(
@@ -75,23 +106,42 @@ class Run:
                 "learner": self.learner,
                 "problem": dict(self.problem),
                 "settings": dict(self.settings),
-                "metrics": {
-                    name: {"mean": self.mean(name), "sem": self.sem(name), "values": values}
-                    for name, values in self.metrics.items()
-                },
+                "metrics": self._metrics(),
                 "notes": list(self.notes),
             }
         )
 
+    @classmethod
+    def sweep_json(cls, sweep: Sweep[Run]) -> dict[str, Any]:
+        """The object that ``simulate --json`` prints of a sweep: lists over its points."""
+        metrics = [run._metrics() for run in sweep]
+        return plain(
+            {
+                **described(sweep),
+                "metrics": {
+                    name: _listed(name, metrics, ("mean", "sem", "values"))
+                    for name in _names(metrics)
+                },
+                "notes": unique(note for run in sweep for note in run.notes),
+            }
+        )
+
+    def _metrics(self) -> dict[str, Any]:
+        return {
+            name: {"mean": self.mean(name), "sem": self.sem(name), "values": values}
+            for name, values in self.metrics.items()
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """A theory's answer: each metric is a number, or an array over steps or over a sweep.
+    """A theory's answer: each metric is a number, or an array whose axes ``axes`` names.
 
     ``statuses`` says of each metric how well it is founded, and ``status`` the weakest of them.
     ``errors`` estimates, for metrics that come from quadrature or sampling, how far off they may
     be: an array of the metric's shape, or one number for all of it. A metric without an entry is
-    exact to the precision of float64 arithmetic.
+    exact to the precision of float64 arithmetic. ``problem`` and ``axes`` are filled in by the
+    verbs.
     """
 
     learner: str
@@ -102,6 +152,7 @@ class Prediction:
     notes: Sequence[str] = ()
     errors: Mapping[str, Any] = field(default_factory=dict)
     problem: Mapping[str, Any] = field(default_factory=dict)
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if set(self.statuses) != set(self.metrics) or not set(self.errors) <= set(self.metrics):
@@ -111,6 +162,15 @@ class Prediction:
     def status(self) -> Status:
         """The weakest status among the metrics."""
         return weakest(self.statuses.values())
+
+    def entries(self) -> Iterator[Predicted]:
+        """Every number of every metric, with its place."""
+        for name, value in self.metrics.items():
+            array = np.asarray(value)
+            errors = np.broadcast_to(self.errors.get(name, 0.0), array.shape)
+            for index, place in places.entries(array.shape, self.axes.get(name, ()), self.settings):
+                error = float(errors[index])
+                yield Predicted(name, place, array[index].item(), error, self.statuses[name])
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``predict --json`` prints."""
@@ -127,3 +187,60 @@ class Prediction:
                 "notes": list(self.notes),
             }
         )
+
+    @classmethod
+    def sweep_json(cls, sweep: Sweep[Prediction]) -> dict[str, Any]:
+        """The object that ``predict --json`` prints of a sweep: lists over its points."""
+        metrics, errors = [law.metrics for law in sweep], [law.errors for law in sweep]
+        statuses = swept_statuses(sweep)
+        return plain(
+            {
+                **described(sweep),
+                "metrics": {name: [each.get(name) for each in metrics] for name in _names(metrics)},
+                "statuses": statuses,
+                "errors": {name: [each.get(name) for each in errors] for name in _names(errors)},
+                "status": weakest(statuses.values()),
+                "references": unique(paper for law in sweep for paper in law.references),
+                "notes": unique(note for law in sweep for note in law.notes),
+            }
+        )
+
+
+def swept_statuses(sweep: Sweep[Prediction]) -> dict[str, Status]:
+    """The weakest status of each metric among the points that have it."""
+    return {
+        name: weakest(law.statuses[name] for law in sweep if name in law.statuses)
+        for name in _names([law.statuses for law in sweep])
+    }
+
+
+def described(sweep: Sweep[Any]) -> dict[str, Any]:
+    """Learner, problem and settings of a sweep; what varies holds the list of its values."""
+    return {
+        "learner": sweep.points[0].learner,
+        "sweep": {"axis": sweep.axis, "values": list(sweep.values)},
+        "problem": _merged([point.problem for point in sweep]),
+        "settings": _merged([point.settings for point in sweep]),
+    }
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Each text once, in the order of first appearance."""
+    return list(dict.fromkeys(texts))
+
+
+def _merged(mappings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    values = {name: [each[name] for each in mappings] for name in mappings[0]}
+    return {name: v[0] if all(x == v[0] for x in v) else v for name, v in values.items()}
+
+
+def _names(mappings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The names that occur in any of the mappings: a metric need not be there at every point."""
+    return unique(name for each in mappings for name in each)
+
+
+def _listed(
+    name: str, metrics: Sequence[Mapping[str, Any]], parts: Sequence[str]
+) -> dict[str, list[Any]]:
+    nothing = dict.fromkeys(parts)
+    return {part: [each.get(name, nothing)[part] for each in metrics] for part in parts}

@@ -28,6 +28,7 @@ def test_compare_lays_amp_over_state_evolution(tmp_path: Path) -> None:
     words = ("--target", "sign(h1)", "--dim", "100", "--samples", "2d", "--start", "random")
     found = answer("compare", "amp", *words, "--seeds", "3", "--out", str(tmp_path / "amp.png"))
     lines = {line["metric"]: line for line in found["comparison"]}
+    assert lines["overlap"]["place"] == {"direction": "h1"}
     assert {"overlap", "test_error", "converged"} <= lines.keys()
     assert lines["overlap"]["prediction"] == pytest.approx(0.728298, abs=1e-5)
     assert abs(lines["overlap"]["mean"] - 0.728) < 0.2
@@ -57,7 +58,8 @@ def test_phases_lists_transitions() -> None:
 def test_spectral_compares(tmp_path: Path) -> None:
     words = ("--target", "abs(h1)", "--dim", "100", "--samples", "2d:4d:2", "--seeds", "3")
     found = answer("compare", "spectral", *words, "--out", str(tmp_path / "spectral.png"))
-    assert {line["metric"] for line in found["comparison"]} >= {"overlap[0]", "eigenvalue[1]"}
+    places = {(line["metric"], line["place"]["samples"]) for line in found["comparison"]}
+    assert places >= {("overlap", "2d"), ("eigenvalue", "4d")}
 
 
 @pytest.mark.parametrize(

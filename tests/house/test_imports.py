@@ -20,6 +20,8 @@ ORDER = (
     {"numerics", "sizes"},
     {"targets"},
     {"activations", "inputs"},
+    {"sweep"},
+    {"places"},
     {"problem", "results"},
     {"settings"},
     {"measures", "channels"},

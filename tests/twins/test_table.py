@@ -17,7 +17,7 @@ from giantstep.errors import GiantstepError, SettingsError
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Settings
 from giantstep.twins.table import TWINS, Twin, twin
-from giantstep.twins.verbs import compare, predict, simulate
+from giantstep.twins.verbs import predict, simulate
 
 
 @pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
@@ -68,16 +68,6 @@ def test_seeds_do_not_depend_on_how_many_run() -> None:
     for name in few.metrics:
         np.testing.assert_array_equal(few.metrics[name], many.metrics[name][:2])
         np.testing.assert_array_equal(shifted.metrics[name], many.metrics[name][1:3])
-
-
-def test_a_sweep_has_one_axis_more() -> None:
-    points = [GiantStep(dim=60, width=4, step_size=s) for s in (1, 2, 3)]
-    run, law = simulate(points, "h1", seeds=4), predict(points, "h1")
-    assert run.metrics["overlap"].shape == (4, 3, 2, 1)
-    assert np.shape(law.metrics["overlap"]) == (3, 2, 1)
-    assert run.settings["step_size"] == ["1", "2", "3"]
-    both = compare(points, "h1", seeds=4)
-    assert len(list(both.lines())) == 6
 
 
 def test_optimising_what_cannot_be_is_refused() -> None:

@@ -49,7 +49,8 @@ def list_learners(
         return
     for row in TWINS:
         typer.echo(f"{row.name}\n  {row.summary}")
-        typer.echo(f"  theory:  {row.theory}\n  metrics: {', '.join(row.metrics)}")
+        metrics = ", ".join(metric.name for metric in row.metrics)
+        typer.echo(f"  theory:  {row.theory}\n  metrics: {metrics}")
         typer.echo(f"  papers:  {'; '.join(row.references)}\n")
 
 
@@ -61,7 +62,7 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
     @reported
     def command(**given: Any) -> None:
         chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
-        _answer(verb, row, settings_class, chosen, given)
+        _answer(verb, row, chosen, given)
 
     problem = problem_parameters() if row.has_target else [NOISE]
     parameters = [*problem, *[parameter_of(f) for f in fields]]
@@ -79,37 +80,31 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
     return with_parameters(command, parameters)
 
 
-def _answer(
-    verb: str, row: Twin, settings_class: Any, chosen: dict[str, Any], given: dict[str, Any]
-) -> None:
-    from giantstep.problem import FIELDS, read_problem
-    from giantstep.settings.sweeps import swept
+def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any]) -> None:
+    from giantstep.problem import FIELDS
+    from giantstep.twins.questions import read_question
 
-    asked = {name: given[name] for name in FIELDS if name in given}
-    problem = read_problem(asked, has_target=row.has_target)
-    axis, points = swept(settings_class, chosen)
+    problem = {name: given[name] for name in FIELDS if name in given}
+    question = read_question(row, chosen, problem)
     use_compilation_cache()
     from giantstep.twins import verbs
 
-    settings = points[0] if axis is None else list(points)
     if verb == "predict":
         optimise = [name.strip() for name in given.get("optimise", "").split(",") if name.strip()]
-        result: Any = verbs.predict(settings, problem, optimise=optimise)
+        result: Any = verbs.predict(question, optimise=optimise)
     else:
         with progress_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
-            result = run(
-                settings, problem, seeds=given["seeds"], seed=given["seed"], progress=progress
-            )
+            result = run(question, seeds=given["seeds"], seed=given["seed"], progress=progress)
     if verb == "compare":
         from giantstep.figures.comparison import draw_comparison
 
-        draw_comparison(result, given["out"], axis)
+        draw_comparison(result, given["out"])
     if given["json"]:
         print_json(result.to_json())
         return
     from giantstep.cli import tables
 
-    tables.show(result, axis)
+    tables.show(result)
     if verb == "compare":
         note(f"wrote {given['out']}")

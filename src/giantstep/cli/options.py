@@ -47,7 +47,7 @@ def parameter_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
     )
 
 
-NOISE = parameter("noise", float, "variance of the label noise", 0.0)
+NOISE = parameter("noise", str, "variance of the label noise", "0.0")
 
 
 def problem_parameters() -> list[inspect.Parameter]:

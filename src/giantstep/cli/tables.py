@@ -1,76 +1,112 @@
-"""Results as tables for the terminal."""
+"""Results as tables for the terminal: one row a number, named by its place."""
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from giantstep.results import Prediction, Run
+from giantstep.places import Place, words
+from giantstep.results import Prediction, Run, Status, unique, weakest
+from giantstep.sweep import Sweep
 from giantstep.twins.comparison import Comparison
 
+#: A relative error from which on it is shown.
+WORTH_SHOWING = 1e-3
 
-def show(result: Run | Prediction | Comparison, axis: str | None = None) -> None:
-    """Print a result; ``axis`` names the swept setting, if there is one."""
+Result = Run | Prediction | Comparison
+
+
+class Row(NamedTuple):
+    """A row of a table: the metric, where in it, its numbers, and for a prediction its status."""
+
+    metric: str
+    place: Place
+    numbers: tuple[Any, ...]
+    status: Status | None = None
+
+
+def show(result: Result | Sweep[Any]) -> None:
+    """Print a result, or a sweep of results, and its notes."""
     console = Console(highlight=False)
-    console.print(_table(result))
-    for note in _notes(result):
+    console.print(table(result))
+    points = result.points if isinstance(result, Sweep) else (result,)
+    for note in unique(note for point in points for note in _notes(point)):
         console.print(f"note: {note}", markup=False, soft_wrap=True)
 
 
-def _notes(result: Any) -> list[str]:
-    if isinstance(result, Comparison):
-        return [*result.run.notes, *result.prediction.notes]
-    return list(result.notes)
+def table(result: Result | Sweep[Any]) -> Table:
+    """The numbers of a result; columns that would say nothing are left out."""
+    first = result.points[0] if isinstance(result, Sweep) else result
+    rows = list(_rows(result))
+    names = list(_COLUMNS[type(first)])
+    statuses = {row.status for row in rows if row.status is not None}
+    if "error" in names and not any(_is_worth_showing(row.numbers, names) for row in rows):
+        column = names.index("error")
+        rows = [row._replace(numbers=_without(row.numbers, column)) for row in rows]
+        names.pop(column)
+    placed, several = any(row.place for row in rows), len(statuses) > 1
+    title = _TITLES[type(first)].format(first.learner)
+    title += f" ({weakest(statuses)})" if statuses else ""
+    shown = Table(title=title)
+    for name in ("metric", *["where"] * placed, *names, *["status"] * several):
+        shown.add_column(name, no_wrap=name in ("metric", "where"))
+    for row in rows:
+        place, own = [words(row.place)] * placed, [row.status or ""] * several
+        shown.add_row(row.metric, *place, *map(_number, row.numbers), *own)
+    return shown
 
 
-def _number(value: float) -> str:
-    return "-" if value is None or np.isnan(value) else f"{value:.5g}"
+_COLUMNS: dict[type, tuple[str, ...]] = {
+    Run: ("mean", "s.e."),
+    Prediction: ("value", "error"),
+    Comparison: ("mean", "s.e.", "theory", "error", "gap / s.e."),
+}
+_TITLES: dict[type, str] = {
+    Run: "simulation: {}",
+    Prediction: "prediction: {}",
+    Comparison: "{}: simulation and prediction",
+}
 
 
-def _entries(name: str, value: Any) -> list[tuple[str, tuple[int, ...]]]:
-    shape = np.shape(value)
-    return [
-        (name + (f"[{', '.join(map(str, index))}]" if index else ""), index)
-        for index in np.ndindex(shape)
-    ]
+def _rows(result: Result | Sweep[Any]) -> Iterator[Row]:
+    if isinstance(result, Sweep):
+        for value, point in zip(result.values, result, strict=True):
+            for row in _rows(point):
+                yield row._replace(place=((result.axis, value), *row.place))
+    elif isinstance(result, Run):
+        for entry in result.entries():
+            yield Row(entry.metric, entry.place, (entry.mean, entry.sem))
+    elif isinstance(result, Prediction):
+        for law in result.entries():
+            yield Row(law.metric, law.place, (law.value, law.error), law.status)
+    else:
+        for line in result.lines():
+            status = result.prediction.statuses[line.metric]
+            yield Row(line.metric, line.place, line[2:], status)
 
 
-@singledispatch
-def _table(result: Any) -> Table:
-    raise TypeError(type(result))
+def _is_worth_showing(numbers: Sequence[Any], names: list[str]) -> bool:
+    """Whether the error of a prediction is not negligible beside its value."""
+    error = numbers[names.index("error")]
+    value = numbers[names.index("error") - 1]
+    return bool(error > WORTH_SHOWING * abs(value))
 
 
-@_table.register
-def _(result: Run) -> Table:
-    table = Table("metric", "mean", "standard error", title=f"simulation: {result.learner}")
-    for name in result.metrics:
-        mean, sem = np.asarray(result.mean(name)), np.asarray(result.sem(name))
-        for label, index in _entries(name, mean):
-            table.add_row(label, _number(mean[index]), _number(sem[index]))
-    return table
+def _without(numbers: tuple[Any, ...], column: int) -> tuple[Any, ...]:
+    return (*numbers[:column], *numbers[column + 1 :])
 
 
-@_table.register
-def _(result: Prediction) -> Table:
-    table = Table("metric", "value", title=f"prediction: {result.learner} ({result.status})")
-    for name, value in result.metrics.items():
-        array = np.asarray(value)
-        for label, index in _entries(name, array):
-            entry = array[index]
-            table.add_row(label, _number(entry) if isinstance(entry, float) else str(entry))
-    return table
+def _notes(point: Result) -> list[str]:
+    if isinstance(point, Comparison):
+        return [*point.run.notes, *point.prediction.notes]
+    return list(point.notes)
 
 
-@_table.register
-def _(result: Comparison) -> Table:
-    title = f"{result.run.learner}: simulation and prediction ({result.prediction.status})"
-    table = Table(
-        "metric", "mean", "standard error", "prediction", "difference / s.e.", title=title
-    )
-    for line in result.lines():
-        table.add_row(line.metric, *[_number(value) for value in line[1:]])
-    return table
+def _number(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return "-" if np.isnan(value) else f"{value:.5g}"

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from giantstep.errors import GiantstepError, SettingsError
+from giantstep.errors import GiantstepError
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
-from giantstep.sizes import Size
 from giantstep.studies.results import Results
+from giantstep.sweep import Positions
 
 if TYPE_CHECKING:
     import pandas
 
 #: More curves than this cannot be told apart, whatever their colours.
 MOST_CURVES = 24
-#: From this ratio of last to first on, an axis is logarithmic.
-LOG_RATIO = 50
 
 
 def draw_study(
@@ -41,54 +38,21 @@ def draw_study(
         )
     with house_style():
         figure, panel = new_figure()
-        positions = Positions(list(dict.fromkeys(table[x])))
+        positions = Positions(x, list(dict.fromkeys(table[x])))
         for colour, (values, curve) in zip(_colours(len(curves)), curves, strict=True):
             label = ", ".join(map(str, values))
             at = np.array([positions.of[value] for value in curve[x]])
             _draw_curve(panel, at, curve, metric, colour, label)
-        positions.prepare(panel, x)
+        panel.set_xlabel(positions.label)
+        if positions.ticks is not None:
+            panel.set_xticks(list(positions.of.values()), positions.ticks)
+        elif positions.is_logarithmic:
+            panel.set_xscale("log")
         panel.set_ylabel(_words(metric))
         if others:
             panel.legend(loc="best", title=", ".join(map(_words, others)))
         panel.set_title(f"{results.name}: dots simulation, lines theory")
         return save(figure, path)
-
-
-class Positions:
-    """Where the values of an axis stand: numbers, multiples or powers of d, or one by one."""
-
-    def __init__(self, values: Sequence[Any]) -> None:
-        self.unit, self.ticks = "", None
-        sizes = _sizes(values)
-        if sizes is not None and len({size.power for size in sizes}) == 1:
-            numbers = [size.coefficient for size in sizes]
-            power = sizes[0].power
-            self.unit = "" if power == 0 else " / d" if power == 1 else f" / d^{power:g}"
-        elif sizes is not None and len({size.coefficient for size in sizes}) == 1:
-            numbers = [size.power for size in sizes]
-            self.unit = ", power of d"
-        else:
-            numbers = [float(i) for i in range(len(values))]
-            self.ticks = [str(value) for value in values]
-        self.of = dict(zip(values, numbers, strict=True))
-
-    def prepare(self, panel: Any, name: str) -> None:
-        """Label the axis, and make it logarithmic where its values ask for it."""
-        panel.set_xlabel(_words(name) + self.unit)
-        numbers = sorted(self.of.values())
-        if self.ticks is not None:
-            panel.set_xticks(list(self.of.values()), self.ticks)
-        elif numbers[0] > 0 and numbers[-1] / numbers[0] > LOG_RATIO:
-            panel.set_xscale("log")
-
-
-def _sizes(values: Sequence[Any]) -> list[Size] | None:
-    if all(isinstance(value, int | float) for value in values):
-        return [Size(float(value)) for value in values]
-    try:
-        return [Size.parse(value) for value in values]
-    except SettingsError:
-        return None
 
 
 def _draw_curve(

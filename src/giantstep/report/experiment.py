@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction, Run
 from giantstep.settings.options import Settings, flag
 from giantstep.settings.sweeps import swept
-from giantstep.sizes import Size
+from giantstep.sweep import Sweep
 from giantstep.twins.table import twin
 from giantstep.twins.verbs import predict, simulate
 
@@ -27,28 +28,41 @@ class Experiment:
     options: Mapping[str, str]
     seeds: int = 1
     seed: int = 0
-    axis: str | None = field(init=False)
-    points: tuple[Settings, ...] = field(init=False)
+    settings: Settings | Sweep[Settings] = field(init=False)
 
     def __post_init__(self) -> None:
-        axis, points = swept(twin(self.learner).load("settings"), dict(self.options))  # type: ignore[arg-type]
-        object.__setattr__(self, "axis", axis)
-        object.__setattr__(self, "points", tuple(points))
+        settings_class: Any = twin(self.learner).load("settings")
+        object.__setattr__(self, "settings", swept(settings_class, self.options))
 
     def simulate(self, progress: Callable[[float], None] | None = None) -> Run:
-        """The runs of every seed; along a range, every metric has one axis more."""
+        """The runs of every seed."""
         return simulate(
-            self._settings(), self.problem, seeds=self.seeds, seed=self.seed, progress=progress
+            self._point(), self.problem, seeds=self.seeds, seed=self.seed, progress=progress
         )
 
     def predict(self) -> Prediction:
         """What theory says; raises NoTheory where it does not."""
-        return predict(self._settings(), self.problem)
+        return predict(self._point(), self.problem)
+
+    def simulate_along(self, progress: Callable[[float], None] | None = None) -> Sweep[Run]:
+        """The runs of every seed at each value of the range."""
+        return simulate(
+            self.sweep, self.problem, seeds=self.seeds, seed=self.seed, progress=progress
+        )
+
+    def predict_along(self) -> Sweep[Prediction]:
+        """What theory says at each value of the range."""
+        return predict(self.sweep, self.problem)
+
+    @property
+    def sweep(self) -> Sweep[Settings]:
+        """The settings along the range; there must be one."""
+        assert isinstance(self.settings, Sweep), "no option is a range"
+        return self.settings
 
     def positions(self) -> np.ndarray:
         """The values of the range, sizes as multiples of their power of d."""
-        sizes: list[Size] = [getattr(point, self.axis or "") for point in self.points]
-        return np.array([size.coefficient for size in sizes])
+        return np.array([*self.sweep.positions.of.values()])
 
     def command(self, verb: str, picture: str | None = None) -> str:
         """What to type for the same numbers."""
@@ -65,8 +79,9 @@ class Experiment:
         """The settings in words, for a caption."""
         return ", ".join(f"{name.replace('_', ' ')} {v}" for name, v in self.options.items())
 
-    def _settings(self) -> Settings | list[Settings]:
-        return self.points[0] if self.axis is None else list(self.points)
+    def _point(self) -> Settings:
+        assert isinstance(self.settings, Settings), "one option is a range"
+        return self.settings
 
 
 def problem_words(problem: Problem, *before: str) -> list[str]:

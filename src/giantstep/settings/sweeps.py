@@ -1,24 +1,74 @@
-"""A range of values for one setting: ``0.1d:4d:40``, ``1e-4:10:50log``."""
+"""Values for one setting, as people write them: ``0.1d:4d:40``, ``1e-4:10:50log``, ``1d,2d,4d``."""
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from giantstep.errors import SettingsError
+from giantstep.inputs import Inputs, read_inputs
+from giantstep.results import plain
 from giantstep.settings.options import Settings
 from giantstep.sizes import Size
+from giantstep.sweep import Sweep
 
-_SWEEP = re.compile(r"^(?P<first>[^:]+):(?P<last>[^:]+):(?P<count>\d+)(?P<log>log)?$")
+_RANGE = re.compile(r"^(?P<first>[^:]+):(?P<last>[^:]+):(?P<count>\d+)(?P<log>log)?$")
 #: More points than a figure can show are a slip of the keyboard.
 MOST_POINTS = 100_000
+#: The kinds of a problem's fields; those of settings are in their declarations.
+PROBLEM_KINDS: dict[str, Any] = {"target": str, "noise": float, "inputs": Inputs}
 
 
-def is_sweep(text: Any, kind: type) -> bool:
-    """Whether the text is a range; only numbers and sizes can be swept."""
-    return kind in (Size, float, int) and isinstance(text, str) and text.count(":") == 2
+def kinds_of(settings_class: type[Settings]) -> dict[str, Any]:
+    """What each field of a settings class holds: Size, int, float, bool or str."""
+    return {f.name: f.metadata["kind"] for f in dataclasses.fields(settings_class) if f.metadata}
+
+
+def is_sweep(given: Any, kind: Any) -> bool:
+    """Whether several values are given: a range or a list of numbers or sizes.
+
+    >>> is_sweep("1d:4d:4", Size), is_sweep("1,2", float), is_sweep("-1:0.3,2:0.7", str)
+    (True, True, False)
+    """
+    if isinstance(given, list | tuple):
+        return True
+    if not isinstance(given, str):
+        return False
+    if kind is Inputs:
+        return given.partition(":")[2].count(":") == 2
+    return kind in (Size, float, int) and (given.count(":") == 2 or "," in given)
+
+
+def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
+    """The values along an axis as plain numbers and texts.
+
+    >>> axis_values("samples", "1d:2d:3", Size)
+    ('d', '1.5d', '2d')
+    >>> axis_values("dim", "100:200:3", int)
+    (100, 150, 200)
+    >>> axis_values("ridge", [0.1, 1], float)
+    (0.1, 1)
+    >>> axis_values("inputs", "spiked:1:2:2", Inputs)
+    ('spiked:1', 'spiked:2')
+    """
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if isinstance(given, str) and is_sweep(given, kind):
+        values: Iterable[Any] = _written(name, given, kind)
+    elif isinstance(given, str) or not isinstance(given, Sequence):
+        raise SettingsError(
+            f"axis {name} = {given!r}: give a list of values, or a range such as 1:10:19, "
+            f"1e-4:10:50log or 0.1d:4d:40"
+        )
+    else:
+        values = (str(value) if isinstance(value, Size) else plain(value) for value in given)
+    found = tuple(values)
+    if not found:
+        raise SettingsError(f"axis {name} is empty: give at least one value")
+    return found
 
 
 def sweep_values(text: str, name: str) -> list[Size]:
@@ -27,40 +77,102 @@ def sweep_values(text: str, name: str) -> list[Size]:
     >>> [str(size) for size in sweep_values("1d:3d:3", "samples")]
     ['d', '2d', '3d']
     """
-    match = _SWEEP.match(text.replace(" ", ""))
+    match = _RANGE.match(text.replace(" ", ""))
     remedy = "write first:last:count or first:last:countlog, such as 0.1d:4d:40 or 1e-4:10:50log"
     if not match:
         raise SettingsError(f"{name} = {text[:60]!r} is not a range: {remedy}")
-    first, last = Size.parse(match["first"], name), Size.parse(match["last"], name)
+    first, last = (_end(match[end], name) for end in ("first", "last"))
     count = int(match["count"]) if len(match["count"]) < 9 else MOST_POINTS + 1
     if not 1 <= count <= MOST_POINTS:
         raise SettingsError(f"{name} = {text!r}: a range has 1 to {MOST_POINTS} values")
-    if first.power != last.power:
-        raise SettingsError(f"{name} = {text!r}: both ends need the same power of d")
     low, high = first.coefficient, last.coefficient
+    power = last.power if low == 0 else first.power
+    if high != 0 and power != last.power:
+        raise SettingsError(f"{name} = {text!r}: both ends need the same power of d")
     fractions = [i / max(count - 1, 1) for i in range(count)]
+    if match["log"] and min(low, high) == 0:
+        raise SettingsError(f"{name} = {text!r}: a logarithmic range cannot begin or end at 0")
     if match["log"]:
         numbers = [float(f"{low * (high / low) ** f:.12g}") for f in fractions]
     else:
         numbers = [float(f"{low + f * (high - low):.12g}") for f in fractions]
     # Twelve digits keep 0.3 from being 0.30000000000000004; both ends are as they were written.
     numbers[0], numbers[-1] = low, high if count > 1 else low
-    return [Size(number, first.power) for number in numbers]
+    return [Size(number, power) for number in numbers]
 
 
-def swept(
-    settings_class: type[Settings], given: dict[str, Any]
-) -> tuple[str | None, Sequence[Settings]]:
-    """The name of the swept field, if any, and the settings of every point of the sweep."""
-    kinds = {f.name: f.metadata["kind"] for f in dataclasses.fields(settings_class) if f.metadata}
+def swept(settings_class: type[Settings], given: Mapping[str, Any]) -> Settings | Sweep[Settings]:
+    """The settings, or where one of them has several values a sweep over it."""
+    kinds = kinds_of(settings_class)
     ranges = [name for name, value in given.items() if is_sweep(value, kinds.get(name, str))]
     if not ranges:
-        return None, [settings_class(**given)]
+        return settings_class(**given)
     if len(ranges) > 1:
         raise SettingsError(f"{' and '.join(ranges)} are both ranges: sweep one setting at a time")
     name = ranges[0]
-    values = sweep_values(given[name], name)
-    if kinds[name] is not Size and values[0].power != 0:
-        raise SettingsError(f"{name} = {given[name]!r} cannot depend on d: give plain numbers")
-    points: list[Any] = [v if kinds[name] is Size else v.coefficient for v in values]
-    return name, [settings_class(**{**given, name: point}) for point in points]
+    values = axis_values(name, given[name], kinds[name])
+    points = tuple(settings_class(**{**given, name: value}) for value in values)
+    return sweep_along(name, points)
+
+
+def sweep_of(points: Sequence[Settings]) -> Sweep[Settings]:
+    """Settings of one learner that differ in one field, as a sweep over it."""
+    learners = dict.fromkeys(point.learner for point in points)
+    if len(learners) > 1:
+        raise SettingsError(f"a sweep has one learner, and here are {' and '.join(learners)}")
+    first, *others = (point.to_json() for point in points)
+    differing = [name for name in first if any(other[name] != first[name] for other in others)]
+    if len(differing) != 1:
+        how = " and ".join(differing) or "nothing"
+        raise SettingsError(f"a sweep varies one setting, and these points differ in {how}")
+    return sweep_along(differing[0], points)
+
+
+def sweep_along(name: str, points: Sequence[Settings]) -> Sweep[Settings]:
+    """A sweep over the named field of the points."""
+    values = tuple(coordinate(point.to_json()[name]) for point in points)
+    return Sweep(name, values, tuple(points))
+
+
+def coordinate(value: Any) -> Any:
+    """A value as an axis shows it: a number where the text is one, else the text.
+
+    >>> coordinate("4096"), coordinate("4d"), coordinate({"law": "spiked", "strength": "d^0.5"})
+    (4096, '4d', 'spiked:d^0.5')
+    """
+    if isinstance(value, Mapping):
+        return str(read_inputs(value))
+    if not isinstance(value, str):
+        return value
+    try:
+        number = float(value)
+    except ValueError:
+        return value
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _written(name: str, text: str, kind: Any) -> Iterable[Any]:
+    """The values of a text: a range, or a list with commas."""
+    if kind is Inputs:
+        law, _, strengths = text.partition(":")
+        return [f"{law}:{strength}" for strength in sweep_values(strengths, name)]
+    if text.count(":") != 2:
+        return [part.strip() for part in text.split(",")]
+    sizes = sweep_values(text, name)
+    if kind is not Size and any(size.power != 0 for size in sizes):
+        raise SettingsError(f"{name} = {text!r} cannot depend on d: give plain numbers")
+    return [_plain(size, kind) for size in sizes]
+
+
+def _plain(size: Size, kind: type) -> str | float:
+    if kind is Size:
+        return str(size)
+    # A range of whole numbers goes through fractions; 126.00000000000001 means 126.
+    whole = round(size.coefficient)
+    near = math.isclose(size.coefficient, whole, rel_tol=1e-12)
+    return whole if kind is int and near else size.coefficient
+
+
+def _end(text: str, name: str) -> Size:
+    """One end of a range; it may be zero, which is no size but a noise or a ridge."""
+    return Size(0.0) if text in ("0", "0.0") else Size.parse(text, name)

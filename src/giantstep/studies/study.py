@@ -17,8 +17,8 @@ from giantstep.errors import SettingsError
 from giantstep.inputs import Inputs
 from giantstep.problem import FIELDS, NoTarget, Problem, read_problem
 from giantstep.settings.options import Settings
+from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, coordinate, kinds_of
 from giantstep.sizes import Size
-from giantstep.studies.axes import axis_values, coordinate
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
 from giantstep.studies.code_version import code_version
 from giantstep.targets import Target
@@ -148,11 +148,10 @@ class Study:
 
         return run(self, **how)
 
-    def _kinds(self) -> dict[str, type]:
-        fields = dataclasses.fields(self.learner.load("settings"))
-        kinds = {f.name: f.metadata["kind"] for f in fields if f.metadata}
-        problem = {"target": str, "noise": float, "inputs": str}
-        return {**kinds, **(problem if self.learner.has_target else {"noise": float})}
+    def _kinds(self) -> dict[str, Any]:
+        settings_class: Any = self.learner.load("settings")
+        problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
+        return {**kinds_of(settings_class), **problem}
 
     def _blocks(self) -> Iterator[Block]:
         seeds: dict[str, list[tuple[int, ...]]] = {

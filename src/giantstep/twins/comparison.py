@@ -6,27 +6,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from giantstep.results import Prediction, Run, plain
+from giantstep.places import Place
+from giantstep.results import (
+    Prediction,
+    Run,
+    Status,
+    described,
+    plain,
+    swept_statuses,
+    unique,
+    weakest,
+)
+from giantstep.sweep import Sweep
 
 
 class Line(NamedTuple):
     """One number measured and predicted; ``deviation`` counts standard errors between them."""
 
     metric: str
+    place: Place
     mean: float
     sem: float
     prediction: float
+    error: float
     deviation: float
 
-
-class Pair(NamedTuple):
-    """A metric measured and predicted, as arrays of one shape."""
-
-    mean: np.ndarray
-    sem: np.ndarray
-    theory: np.ndarray
+    def to_json(self) -> dict[str, Any]:
+        """The line as plain values."""
+        return {**self._asdict(), "place": dict(self.place)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,45 +44,89 @@ class Comparison:
     prediction: Prediction
 
     @property
-    def shared(self) -> list[str]:
-        """The metrics that both have, and that can be laid over one another."""
-        return [name for name in self.prediction.metrics if self.pair(name) is not None]
+    def learner(self) -> str:
+        """The learner of both."""
+        return self.run.learner
 
-    def pair(self, name: str) -> Pair | None:
-        """Both sides of a metric. Where theory speaks of the end alone, so does the simulation."""
-        if name not in self.run.metrics:
-            return None
-        theory = np.asarray(self.prediction.metrics[name], dtype=float)
-        mean, sem = np.asarray(self.run.mean(name)), np.asarray(self.run.sem(name))
-        if mean.ndim == theory.ndim + 1:
-            mean, sem = mean[..., -1], sem[..., -1]
-        return Pair(mean, sem, theory) if mean.shape == theory.shape else None
+    @property
+    def problem(self) -> Any:
+        """The problem of both, as plain values."""
+        return self.run.problem
+
+    @property
+    def settings(self) -> Any:
+        """The settings of both, as plain values, and the seeds."""
+        return self.run.settings
+
+    @property
+    def shared(self) -> list[str]:
+        """The metrics that both have at some place."""
+        return unique(line.metric for line in self.lines())
+
+    @property
+    def status(self) -> Status:
+        """The weakest status among the metrics that are compared."""
+        return weakest(self.prediction.statuses[name] for name in self.shared)
 
     def lines(self) -> Iterator[Line]:
-        """Every number of every shared metric; an entry of an array is named by its indices."""
-        for name in self.prediction.metrics:
-            pair = self.pair(name)
-            if pair is None:
+        """Every number that was measured and predicted for the same place."""
+        measured = {(entry.metric, entry.place): entry for entry in self.run.entries()}
+        for metric, place, theory, error, _ in self.prediction.entries():
+            entry = measured.get((metric, place))
+            if entry is None:
                 continue
-            mean, sem, theory = pair
-            for index in np.ndindex(theory.shape):
-                label = name + (f"[{', '.join(map(str, index))}]" if index else "")
-                m, s, t = (float(array[index]) for array in (mean, sem, theory))
-                deviation = (m - t) / s if s > 0 else (0.0 if m == t else float("nan"))
-                yield Line(label, m, s, t, deviation)
+            theory = float(theory)
+            gap = entry.mean - theory
+            deviation = gap / entry.sem if entry.sem > 0 else 0.0 if gap == 0 else float("nan")
+            yield Line(metric, place, entry.mean, entry.sem, theory, error, deviation)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``compare --json`` prints."""
+        law = self.prediction.to_json()
         return plain(
             {
-                "learner": self.run.learner,
-                "problem": dict(self.run.problem),
-                "settings": dict(self.run.settings),
-                "comparison": [line._asdict() for line in self.lines()],
+                "learner": self.learner,
+                "problem": dict(self.problem),
+                "settings": dict(self.settings),
+                "comparison": [line.to_json() for line in self.lines()],
                 "simulation": self.run.to_json()["metrics"],
-                "prediction": self.prediction.to_json()["metrics"],
-                "status": self.prediction.status,
-                "references": list(self.prediction.references),
-                "notes": [*self.run.notes, *self.prediction.notes],
+                "prediction": law["metrics"],
+                "statuses": law["statuses"],
+                "errors": law["errors"],
+                "status": self.status,
+                "references": law["references"],
+                "notes": unique([*self.run.notes, *self.prediction.notes]),
             }
         )
+
+    @classmethod
+    def sweep_json(cls, sweep: Sweep[Comparison]) -> dict[str, Any]:
+        """The object that ``compare --json`` prints of a sweep: lists over its points."""
+        runs = sweep.map(lambda point: point.run).to_json()
+        law = sweep.map(lambda point: point.prediction).to_json()
+        return plain(
+            {
+                **described(sweep),
+                "comparison": [line.to_json() for line in swept_lines(sweep)],
+                "simulation": runs["metrics"],
+                "prediction": law["metrics"],
+                "statuses": law["statuses"],
+                "errors": law["errors"],
+                "status": swept_status(sweep),
+                "references": law["references"],
+                "notes": unique([*runs["notes"], *law["notes"]]),
+            }
+        )
+
+
+def swept_lines(sweep: Sweep[Comparison]) -> Iterator[Line]:
+    """The lines of every point, each with the swept value first in its place."""
+    for value, point in zip(sweep.values, sweep, strict=True):
+        for line in point.lines():
+            yield line._replace(place=((sweep.axis, value), *line.place))
+
+
+def swept_status(sweep: Sweep[Comparison]) -> Status:
+    """The weakest status among the metrics that are compared at any point."""
+    statuses = swept_statuses(sweep.map(lambda point: point.prediction))
+    return weakest(statuses[name] for name in unique(n for point in sweep for n in point.shared))

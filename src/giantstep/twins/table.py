@@ -8,14 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from giantstep.errors import GiantstepError
+from giantstep.twins import metrics
+from giantstep.twins.metrics import Metric
 
 
 @dataclass(frozen=True)
 class Twin:
     """A learner and its theory. Code is named as ``module:attribute`` and imported when used.
 
-    ``optimisable`` are the settings for which ``predict`` finds the best value. ``package`` is
-    where the modules live; a learner of one's own names its own package.
+    ``metrics`` lists exactly what simulation and theory return, over all settings. ``optimisable``
+    are the settings for which ``predict`` finds the best value. ``has_target`` is False where the
+    settings say what is to be learned. ``package`` is where the modules live; a learner of one's
+    own names its own package, and may name its metrics by texts.
     """
 
     name: str
@@ -23,13 +27,21 @@ class Twin:
     settings: str
     simulate: str
     predict: str
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     theory: str
     references: tuple[str, ...]
     example: str
     optimisable: tuple[str, ...] = ()
     has_target: bool = True
     package: str = "giantstep"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", tuple(Metric.of(given) for given in self.metrics))
+
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of each metric, after the seed."""
+        return {metric.name: metric.axes for metric in self.metrics}
 
     def module(self, role: str) -> str:
         """The full name of the module behind ``settings``, ``simulate`` or ``predict``."""
@@ -48,9 +60,7 @@ TWINS = (
         settings="settings.giant_step:GiantStep",
         simulate="twins.giant_step:simulate",
         predict="theory.giant_step.prediction:predict",
-        metrics=(
-            *("overlap", "overlap_spectrum", "angle", "baseline", "test_error", "train_error"),
-        ),
+        metrics=metrics.GIANT_STEP,
         theory="subspaces learned at every step; overlaps; the risk after one step",
         references=("Dandi et al. 2023, arXiv:2305.18270", "Cui et al. 2024, arXiv:2402.04980"),
         example="--target 'h1 + h1*h2' --dim 1000 --samples 8d --steps 3 --step-size 2",
@@ -62,7 +72,7 @@ TWINS = (
         settings="settings.spiked_random_features:SpikedRandomFeatures",
         simulate="learners.ridge.spiked_random_features:simulate",
         predict="theory.spiked_features.prediction:predict",
-        metrics=("test_error", "test_error_noisy", "train_error"),
+        metrics=metrics.SPIKED_RANDOM_FEATURES,
         theory="the exact risk, with corrections of order 1/d; bounds on the best risk",
         references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
         example="--target 'sin(h1)' --activation tanh --spike 1.2 --alignment 0.85 "
@@ -74,7 +84,7 @@ TWINS = (
         settings="settings.random_features:RandomFeatures",
         simulate="learners.ridge.random_features:simulate",
         predict="theory.ridge.random_features:predict",
-        metrics=("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom"),
+        metrics=metrics.RANDOM_FEATURES,
         theory="proportional and polynomial regimes; square, logistic and hinge loss; finite d",
         references=(
             "Mei, Montanari 2019, arXiv:1908.05355",
@@ -90,7 +100,7 @@ TWINS = (
         settings="settings.kernel:KernelRidge",
         simulate="learners.ridge.kernel:simulate",
         predict="theory.ridge.kernel:predict",
-        metrics=("test_error", "test_error_noisy", "train_error", "degrees_of_freedom"),
+        metrics=metrics.KERNEL,
         theory="proportional and polynomial regimes; spiked inputs; finite d",
         references=(
             "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
@@ -105,10 +115,7 @@ TWINS = (
         settings="settings.amp:Amp",
         simulate="learners.message_passing.amp:simulate",
         predict="theory.message_passing.state_evolution:predict",
-        metrics=(
-            *("overlap", "overlap_singular_values", "test_error"),
-            *("iterations", "converged", "fallback", "free_entropy", "mutual_information"),
-        ),
+        metrics=metrics.AMP,
         theory="state evolution, free entropy, and with --phases the transitions in n/d",
         references=(
             "Troiani et al. 2024, arXiv:2405.15480",
@@ -123,7 +130,7 @@ TWINS = (
         settings="settings.spectral:Spectral",
         simulate="learners.message_passing.spectral:simulate",
         predict="theory.message_passing.spectral:predict",
-        metrics=("overlap", "eigenvalue", "edge"),
+        metrics=metrics.SPECTRAL,
         theory="outlier, edge of the bulk and overlap; with --phases the transition in n/d",
         references=(
             "Lu, Li 2020, arXiv:1702.06435",
@@ -138,7 +145,7 @@ TWINS = (
         settings="settings.power_law:PowerLaw",
         simulate="learners.ridge.power_law:simulate",
         predict="theory.ridge.power_law:predict",
-        metrics=("test_error", "bias", "variance", "train_error"),
+        metrics=metrics.POWER_LAW,
         theory="deterministic equivalent; the map of exponents",
         references=("Defilippis et al. 2024, arXiv:2405.15699",),
         example="--capacity 1.5 --source 0.4 --samples 200 --width 100 --ridge 0.01 --noise 0.01",

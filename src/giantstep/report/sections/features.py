@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from giantstep.report.experiment import Experiment
 from giantstep.report.mathematics import words
 from giantstep.report.parts import Context, Picture, Section, counted
 from giantstep.report.symmetries import is_odd
-from giantstep.results import Prediction, Run
+from giantstep.results import Prediction, Run, unique
+from giantstep.sweep import Sweep
 from giantstep.twins.explanation import Explanation
 
 #: The theory of one step integrates over all directions; with more it takes minutes.
@@ -31,7 +33,7 @@ def build(context: Context) -> Section:
     if found.information_exponent != 1:
         raise NoTheory(_nothing_learned(found))
     experiments = _experiments(context)
-    theories: dict[str, Prediction] = {}
+    theories: dict[str, Sweep[Prediction]] = {}
     notes: list[str] = []
     for name, experiment in experiments.items():
         if found.target.rank > MOST_DIRECTIONS and name == "one giant step":
@@ -41,15 +43,19 @@ def build(context: Context) -> Section:
             )
             continue
         try:
-            theories[name] = experiment.predict()
+            theories[name] = experiment.predict_along()
         except GiantstepError as error:
             notes.append(f"No theory line for {name}: {error}.")
     runs = {
-        name: experiment.simulate(_part(context, number, len(experiments)))
+        name: experiment.simulate_along(_part(context, number, len(experiments)))
         for number, (name, experiment) in enumerate(experiments.items())
     }
-    notes += [f"{name}: {note}" for name, law in theories.items() for note in law.notes]
-    references = dict.fromkeys(ref for law in theories.values() for ref in law.references)
+    notes += [
+        f"{name}: {note}"
+        for name, laws in theories.items()
+        for note in unique(note for law in laws for note in law.notes)
+    ]
+    references = unique(ref for laws in theories.values() for law in laws for ref in law.references)
     return Section(
         key="features",
         title="Random features against one giant step",
@@ -115,8 +121,8 @@ def _experiments(context: Context) -> dict[str, Experiment]:
 def _picture(
     context: Context,
     experiments: Mapping[str, Experiment],
-    theories: Mapping[str, Prediction],
-    runs: Mapping[str, Run],
+    theories: Mapping[str, Sweep[Prediction]],
+    runs: Mapping[str, Sweep[Run]],
 ) -> Picture:
     found = context.explanation
     floor = _linear_floor(found)
@@ -124,10 +130,12 @@ def _picture(
     with canvas(height=3.4) as (figure, panel):
         for colour, (name, experiment) in zip(COLOURS, experiments.items(), strict=False):
             ratios = experiment.positions()
-            mean, sem = _last(runs[name].mean("test_error")), _last(runs[name].sem("test_error"))
+            mean = runs[name].stack(lambda run: _last(run.mean("test_error")))
+            sem = runs[name].stack(lambda run: _last(run.sem("test_error")))
             panel.errorbar(ratios, mean, np.nan_to_num(sem), fmt="o", color=colour, label=name)
             if name in theories:
-                panel.plot(ratios, _last(theories[name].metrics["test_error"]), color=colour)
+                errors = theories[name].stack(lambda law: _last(law.metrics["test_error"]))
+                panel.plot(ratios, errors, color=colour)
             ends.append(f"{name} {mean[-1]:.3g}")
         floor_style = {"color": GREY, "linestyle": "--", "linewidth": 0.9}
         panel.axhline(floor, label="floor of linear methods", **floor_style)
@@ -140,7 +148,7 @@ def _picture(
         figure.legend(loc="outside upper center", ncols=3)
         alt = f"Test error against samples: at the largest n, {' and '.join(ends)}."
         drawn = svg(figure, "features", alt)
-    statuses = " and ".join(dict.fromkeys(law.status for law in theories.values()))
+    statuses = " and ".join(unique(law.status for laws in theories.values() for law in laws))
     lines = f"Lines: theory at the same d ({statuses}). " if theories else ""
     caption = (
         f"Test error of the fitted readout. {lines}Dots: mean of "
@@ -164,7 +172,6 @@ def _linear_floor(found: Explanation) -> float:
     return max(regimes[1, 1, 0].floor.value, 0.0)
 
 
-def _last(values: np.ndarray) -> np.ndarray:
+def _last(value: Any) -> float:
     """The end of the path, where a metric has one entry a step."""
-    array = np.asarray(values, dtype=float)
-    return array if array.ndim == 1 else array[:, -1]
+    return float(np.ravel(value)[-1])

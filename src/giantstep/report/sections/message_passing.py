@@ -66,9 +66,9 @@ def _curve(
     """The points in growing alpha, as many as the patience of a reader allows."""
     begin = time.monotonic()
     laws: list[Prediction] = []
-    for number, point in enumerate(experiment.points):
+    for number, point in enumerate(experiment.sweep):
         laws.append(predict(point, context.problem))
-        context.advance((number + 1) / len(experiment.points))
+        context.advance((number + 1) / len(experiment.sweep))
         if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
             break
     overlaps = np.array([np.atleast_1d(law.metrics["overlap"]) for law in laws])

@@ -1,0 +1,64 @@
+"""Where in a metric an entry stands: after which step, along which direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from giantstep.sweep import swept_words
+
+#: Axes in their order with the coordinate of an entry, such as (("step", 1), ("direction", "h2")).
+Place = tuple[tuple[str, Any], ...]
+
+#: Axes of metrics. Steps count from 0, the state before the first; everything else from 1.
+STEP, DIRECTION = "step", "direction"
+COUNTED = ("component", "block", "transition", "entry")
+
+
+def entries(
+    shape: Sequence[int], axes: Sequence[str], settings: Mapping[str, Any]
+) -> Iterator[tuple[tuple[int, ...], Place]]:
+    """Each index into an array of that shape with its place.
+
+    An array with fewer axes than its metric speaks of the last step alone, or of the first
+    direction alone; what has no name is counted as an entry.
+
+    >>> [place for _, place in entries((2, 1), ("step", "direction"), {})]
+    [(('step', 0), ('direction', 'h1')), (('step', 1), ('direction', 'h1'))]
+    >>> list(entries((), ("step",), {"steps": 3}))
+    [((), (('step', 3),))]
+    """
+    missing = max(len(axes) - len(shape), 0)
+    fixed = [(axis, _only(axis, settings)) for axis in axes[:missing]]
+    known = (*axes[missing:], *["entry"] * len(shape))
+    for index in np.ndindex(*shape):
+        own = [(axis, _coordinate(axis, i)) for axis, i in zip(known, index, strict=False)]
+        yield index, tuple(pair for pair in (*fixed, *own) if pair[1] is not None)
+
+
+def words(place: Place) -> str:
+    """A place as text.
+
+    >>> words((("samples", "2d"), ("step", 1), ("direction", "h1")))
+    'samples = 2d, step 1, h1'
+    """
+    return ", ".join(_words(axis, coordinate) for axis, coordinate in place)
+
+
+def _words(axis: str, coordinate: Any) -> str:
+    if axis == DIRECTION:
+        return str(coordinate)
+    return f"{axis} {coordinate}" if axis in (STEP, *COUNTED) else swept_words(axis, coordinate)
+
+
+def _coordinate(axis: str, index: int) -> Any:
+    if axis == DIRECTION:
+        return f"h{index + 1}"
+    return index if axis == STEP else index + 1
+
+
+def _only(axis: str, settings: Mapping[str, Any]) -> Any:
+    """The coordinate of an axis that an array leaves out; None where the axis says nothing."""
+    return settings.get("steps") if axis == STEP else "h1" if axis == DIRECTION else None

@@ -1,0 +1,105 @@
+"""The metrics of each learner: their axes, and whether simulation, theory or both give them.
+
+Tables, frames, pictures and the documentation read it here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number, or an array with named axes, that a simulation measures or a theory predicts.
+
+    ``when`` says for which settings it is there; without it, for all.
+    """
+
+    name: str
+    axes: tuple[str, ...] = ()
+    simulated: bool = True
+    predicted: bool = True
+    when: str = ""
+
+    @classmethod
+    def of(cls, given: Metric | str | Mapping[str, Any]) -> Metric:
+        """A metric from its name alone, or from its plain values."""
+        if isinstance(given, Metric):
+            return given
+        if isinstance(given, str):
+            return cls(given)
+        return cls(**{**given, "axes": tuple(given.get("axes", ()))})
+
+
+def both(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
+    """Metrics that are simulated and predicted."""
+    return tuple(Metric(name, axes, when=when) for name in names)
+
+
+def simulated(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
+    """Metrics of the simulation alone."""
+    return tuple(Metric(name, axes, predicted=False, when=when) for name in names)
+
+
+def predicted(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
+    """Metrics of the theory alone."""
+    return tuple(Metric(name, axes, simulated=False, when=when) for name in names)
+
+
+STEP, STEP_AND_DIRECTION = ("step",), ("step", "direction")
+RISK = ("test_error", "test_error_noisy", "train_error")
+BASELINES = ("bound_upper", "bound_lower", "linear_floor", "random_features_error")
+
+GIANT_STEP = (
+    *both("overlap", axes=STEP_AND_DIRECTION),
+    *both(*RISK, axes=STEP, when="with a ridge"),
+    *simulated("overlap_spectrum", axes=("step", "component")),
+    *simulated("baseline", axes=STEP_AND_DIRECTION),
+    *simulated("angle", axes=STEP),
+    *simulated("gcv_error", axes=STEP, when="with a ridge"),
+    *simulated("loo_error", axes=STEP, when="with a ridge and features that fit into memory"),
+    *predicted("spike_strength", "bulk_variance", axes=("block",), when="with a ridge"),
+    *predicted("alignment", *BASELINES, when="with a ridge"),
+    *predicted("step_size", "ridge", when="with --optimise"),
+    *predicted("gain_over_random_features", "gain_over_linear", when="with --optimise"),
+)
+SPIKED_RANDOM_FEATURES = (*both(*RISK), *predicted(*BASELINES))
+RANDOM_FEATURES = (
+    *both("test_error", "norm"),
+    *both("test_error_noisy", "train_error", "degrees_of_freedom", when="with the square loss"),
+    *both("train_loss", "overlap_q", when="with another loss"),
+    *both("overlap_m", axes=("direction",), when="with another loss"),
+    *both("overlap_v", "intercept", when="with another loss"),
+    *predicted("ridge", when="with --optimise"),
+)
+KERNEL = (
+    *both(*RISK, "norm", "degrees_of_freedom"),
+    *predicted("ridge", when="with --optimise"),
+)
+AMP = (
+    *both("overlap", axes=("direction",), when="without --phases"),
+    *both("overlap_singular_values", axes=("component",), when="with several directions"),
+    *both("test_error", "converged", when="without --phases"),
+    *simulated("iterations", "fallback"),
+    *predicted("free_entropy", "mutual_information", when="without --phases"),
+    *predicted("transitions", axes=("transition",), when="with --phases"),
+    *predicted(
+        *("overlap_before", "overlap_after"),
+        axes=("transition", "direction"),
+        when="with --phases",
+    ),
+)
+SPECTRAL = (
+    *both("overlap", "eigenvalue", axes=("direction",), when="without --phases"),
+    *predicted("edge", axes=("direction",), when="with one matrix a direction"),
+    *predicted("transitions", axes=("direction",), when="with --phases"),
+)
+POWER_LAW = (
+    *both("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom"),
+    *predicted("ridge", when="with --optimise"),
+    *predicted("gamma", "gamma_bias", "gamma_variance", when="with --exponents"),
+    *predicted("optimal_gamma", "optimal_ridge_exponent", when="with --exponents"),
+    *predicted("fewest_width_exponent", when="with --exponents"),
+)

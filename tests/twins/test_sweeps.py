@@ -1,0 +1,100 @@
+"""A sweep through the verbs, the command line and the picture."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.settings.amp import Amp
+from giantstep.settings.giant_step import GiantStep
+from giantstep.twins.verbs import compare, predict, simulate
+
+
+def answer(*words: str) -> dict[str, Any]:
+    result = CliRunner().invoke(app, [*words, "--json"])
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def shown(*words: str) -> str:
+    result = CliRunner(env={"COLUMNS": "140"}).invoke(app, list(words))
+    assert result.exit_code == 0, result.stderr
+    return result.stdout
+
+
+def test_every_point_is_a_result_of_its_own() -> None:
+    points = [GiantStep(dim=60, width=4, step_size=s) for s in (1, 2, 3)]
+    runs, laws = simulate(points, "h1", seeds=4), predict(points, "h1")
+    assert (runs.axis, runs.values) == (laws.axis, laws.values) == ("step_size", (1, 2, 3))
+    alone = simulate(points[1], "h1", seeds=4)
+    np.testing.assert_array_equal(runs.points[1].metrics["overlap"], alone.metrics["overlap"])
+    assert laws.stack(lambda law: law.metrics["overlap"]).shape == (3, 2, 1)
+    both = compare(points, "h1", seeds=4)
+    assert [len(list(point.lines())) for point in both] == [2, 2, 2]
+
+
+def test_shapes_and_status_may_change_along_a_sweep(tmp_path: Path) -> None:
+    words = ("giant-step", "--target", "h1", "--steps", "1:2:2", "--dim", "40", "--width", "4")
+    law = answer("predict", *words)
+    assert law["sweep"] == {"axis": "steps", "values": [1, 2]}
+    assert [len(overlap) for overlap in law["metrics"]["overlap"]] == [2, 3]
+    assert law["settings"]["steps"] == [1, 2]
+    points = predict([GiantStep(steps=t, dim=40, width=4) for t in (1, 2)], "h1")
+    order = ("theorem", "replica", "heuristic", "conjecture")
+    assert law["statuses"]["overlap"] == max(
+        (point.statuses["overlap"] for point in points), key=order.index
+    )
+    assert set(law["references"]) == {paper for point in points for paper in point.references}
+    picture = tmp_path / "steps.png"
+    both = answer("compare", *words, "--seeds", "2", "--out", str(picture))
+    assert picture.stat().st_size > 10_000
+    assert [line["place"] for line in both["comparison"]][:2] == [
+        {"steps": 1, "step": 0, "direction": "h1"},
+        {"steps": 1, "step": 1, "direction": "h1"},
+    ]
+    assert len(both["comparison"]) == 2 + 3
+
+
+def test_tables_name_steps_and_directions() -> None:
+    words = ("--target", "h1 + h1*h2", "--step-size", "2", "--samples", "2d,4d")
+    table = shown("predict", "giant-step", *words)
+    assert "samples = 2d, step 1, h1" in table
+    assert "[" not in table
+    one = shown("predict", "giant-step", *words[:4])
+    assert "step 1, h2" in one
+    assert "samples" not in one
+
+
+def test_a_problem_can_be_swept() -> None:
+    found = answer("predict", "kernel", "--target", "h1", "--noise", "0:1:3")
+    assert found["problem"]["noise"] == [0, 0.5, 1]
+    errors = found["metrics"]["test_error"]
+    assert errors == sorted(errors)
+    kernel = ("simulate", "kernel", "--target", "h1", "--dim", "10", "--seeds", "1")
+    spikes = answer(*kernel, "--inputs", "spiked:1:4:2")
+    assert spikes["sweep"] == {"axis": "inputs", "values": ["spiked:1", "spiked:4"]}
+
+
+@pytest.mark.parametrize(
+    "points", [[GiantStep(), Amp()], [GiantStep(), GiantStep()], [], [1, 2], "sphere"]
+)
+def test_what_is_no_sweep_gets_one_line(points: Any) -> None:
+    with pytest.raises(GiantstepError) as caught:
+        predict(points, "h1")
+    assert "\n" not in str(caught.value)
+
+
+def test_two_ranges_are_refused() -> None:
+    words = ["predict", "kernel", "--target", "h1", "--noise", "0:1:3", "--ridge", "1:2:2"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert result.stderr == (
+        "giantstep: noise and ridge are both ranges: sweep one setting at a time\n"
+    )
