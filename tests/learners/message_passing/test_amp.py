@@ -10,7 +10,7 @@ import pytest
 from giantstep.channels import channel_for, posteriors
 from giantstep.errors import SettingsError, TargetError
 from giantstep.inputs import Sphere, Spiked
-from giantstep.learners import message_data
+from giantstep.learners.message_passing import data as message_data
 from giantstep.learners.message_passing.amp import simulate
 from giantstep.learners.message_passing.data import Labels, draw_data
 from giantstep.learners.message_passing.iteration import (

@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.channels import channel_for
 from giantstep.errors import SettingsError
-from giantstep.learners import spectral
+from giantstep.learners.message_passing import spectral
 from giantstep.learners.message_passing.data import Labels, draw_data
 from giantstep.learners.message_passing.spectral import linearised_estimate, simulate
 from giantstep.problem import Problem

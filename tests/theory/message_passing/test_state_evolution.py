@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import brentq
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
 from giantstep.errors import GiantstepError, NoTheory, SettingsError, TargetError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
 from giantstep.targets import Target, catalogue
-from giantstep.theory import state_evolution as module
+from giantstep.theory.message_passing import state_evolution as module
+from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.state_evolution import overlap_curve, predict, state_evolution
 
 PARITY = "sign(h1*h2)"

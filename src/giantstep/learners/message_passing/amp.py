@@ -14,10 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import Channel, channel_for, label_means
-from giantstep.channels.matching import overlap_metrics
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.learners.message_passing.iteration import State, pass_messages
+from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
@@ -137,11 +137,8 @@ def _spectral_directions(
     channel: Channel, data: Data, rng: np.random.Generator
 ) -> Float[np.ndarray, "d r"]:
     """The spectral estimate, rotated back to the target's own directions."""
-    from giantstep.learners.message_passing.spectral import (
-        block_estimates,
-        blocks_basis,
-        linearised_estimate,
-    )
+    from giantstep.channels.preprocessing import blocks_basis
+    from giantstep.learners.message_passing.spectral import block_estimates, linearised_estimate
 
     settings = Spectral()
     basis = blocks_basis(channel, settings)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.channels import Channel, channel_for
-from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
+from giantstep.channels.preprocessing import blocks_basis, given_weights, optimal_weights
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.numerics.seeds import generator
@@ -67,20 +67,6 @@ def _measured(
     values, vectors = block_estimates(channel, settings, data, basis, rng)
     along = np.einsum("dk,dk->k", vectors, data.truth @ basis.T)
     return {"overlap": along**2 / len(vectors), "eigenvalue": values}
-
-
-def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
-    """The rotation in which each direction has a matrix of its own; None: linearised."""
-    if settings.method == "linearised":
-        return None
-    basis = separating_basis(channel)
-    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
-        raise SettingsError(
-            f"method = 'blocks': no rotation separates the directions of "
-            f"{channel.structure.target.text!r}; use method linearised with the optimal "
-            f"preprocessing"
-        )
-    return basis
 
 
 def block_estimates(

@@ -11,12 +11,12 @@ from jaxtyping import Float
 
 from giantstep.channels import channel_for
 from giantstep.channels.affine import Affine
-from giantstep.channels.population import Population, population_of
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.symmetry import invariant_basis
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.amp import Amp
+from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.curve import Curve, curve_of
 from giantstep.theory.message_passing.free_entropy import free_entropy_at
 from giantstep.theory.message_passing.state_evolution import (

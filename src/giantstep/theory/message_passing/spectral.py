@@ -8,14 +8,14 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
-from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.channels.preprocessing import blocks_basis, given_weights, optimal_weights
+from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spectral import Spectral
+from giantstep.theory.message_passing.averages.population import population_of
 
 REFERENCES = (
     "Lu, Li 2020, arXiv:1702.06435",
@@ -158,7 +158,7 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
     """
     from scipy.optimize import bisect
 
-    if _blocks_basis(problem, settings) is None:
+    if blocks_basis(channel_for(problem), settings) is None:
         kappa, _ = linearised_outlier(problem, 1.0)
         return np.full(problem.target.rank, 1 / kappa if kappa > 1e-6 else np.inf)
     found = []
@@ -186,7 +186,7 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     0.457
     """
     check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
-    separable = _blocks_basis(problem, settings) is not None
+    separable = blocks_basis(channel_for(problem), settings) is not None
     notes = channel_for(problem).notes
     if settings.phases:
         metrics: dict[str, Any] = {"transitions": spectral_transition(problem, settings)}
@@ -213,19 +213,6 @@ def _squeezed(values: Any) -> Any:
     return float(values[0]) if len(values) == 1 else np.array(values)
 
 
-def _blocks_basis(problem: Problem, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
-    """The basis that separates the directions, unless the linearised method is wanted or needed."""
-    if settings.method == "linearised":
-        return None
-    basis = separating_basis(channel_for(problem))
-    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
-        raise SettingsError(
-            f"method = 'blocks': no rotation separates the directions of {problem.target.text!r}; "
-            f"use method linearised with the optimal preprocessing"
-        )
-    return basis
-
-
 class _Block(NamedTuple):
     """The law of y, T(y) and E[h^2|y] for one direction."""
 
@@ -240,7 +227,7 @@ class _Block(NamedTuple):
 def _blocks(problem: Problem, settings: Spectral) -> list[_Block]:
     """One block for every direction of the separating basis."""
     law = population_of(channel_for(problem)).label_law
-    basis = _blocks_basis(problem, settings)
+    basis = blocks_basis(channel_for(problem), settings)
     found = []
     for row in basis if basis is not None else ():
         curvature = np.einsum("i,nij,j->n", row, law.curvatures, row)
