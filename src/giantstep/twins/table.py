@@ -106,7 +106,7 @@ TWINS = (
         simulate="learners.message_passing.amp:simulate",
         predict="theory.message_passing.state_evolution:predict",
         metrics=(
-            *("overlap", "overlap_singular_values", "test_error"),
+            *("overlap_squared", "overlap_squared_singular_values", "test_error"),
             *("iterations", "converged", "fallback", "free_entropy", "mutual_information"),
         ),
         theory="state evolution, free entropy, and with --phases the transitions in n/d",
@@ -123,7 +123,7 @@ TWINS = (
         settings="settings.spectral:Spectral",
         simulate="learners.message_passing.spectral:simulate",
         predict="theory.message_passing.spectral:predict",
-        metrics=("overlap", "eigenvalue", "edge"),
+        metrics=("overlap_squared", "eigenvalue", "edge"),
         theory="outlier, edge of the bulk and overlap; with --phases the transition in n/d",
         references=(
             "Lu, Li 2020, arXiv:1702.06435",

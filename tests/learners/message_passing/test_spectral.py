@@ -22,7 +22,7 @@ def test_lanczos_finds_what_the_dense_solver_does(monkeypatch: pytest.MonkeyPatc
     dense = simulate(PARITY, settings, seeds=2)
     monkeypatch.setattr(spectral, "DENSE", 10)
     lanczos = simulate(PARITY, settings, seeds=2)
-    for name in ("overlap", "eigenvalue"):
+    for name in ("overlap_squared", "eigenvalue"):
         np.testing.assert_allclose(dense.metrics[name], lanczos.metrics[name], rtol=1e-6)
 
 
@@ -55,10 +55,10 @@ def test_a_seed_does_not_depend_on_how_many_run() -> None:
 
 def test_a_given_preprocessing_and_the_linearised_method() -> None:
     given = simulate(EVEN, Spectral(dim=100, samples="6d", preprocessing="tanh(y)"), seeds=4)
-    assert given.mean("overlap") > 0.2
+    assert given.mean("overlap_squared") > 0.2
     linear = simulate(PARITY, Spectral(dim=80, samples="8d", method="linearised"), seeds=2)
-    assert linear.metrics["overlap"].shape == (2, 2)
-    assert linear.mean("overlap")[0] > 0.4
+    assert linear.metrics["overlap_squared"].shape == (2, 2)
+    assert linear.mean("overlap_squared")[0] > 0.4
 
 
 @pytest.mark.parametrize(

@@ -49,10 +49,10 @@ def simulate(
 ) -> Run:
     """Run message passing to its fixed point, once for each seed, several seeds side by side.
 
-    Metrics: ``overlap`` (squared cosine for one direction; otherwise the entries of
-    W_hat^T W* / d after the best signed permutation), ``overlap_singular_values`` for several,
-    ``test_error`` of the posterior mean on fresh samples, ``iterations``, ``converged``, and
-    ``fallback``, 1 where the guarded form of A had to step in.
+    Metrics: ``overlap_squared`` (squared cosine for one direction; otherwise the entries of
+    M = W_hat^T W* / d after the best signed permutation), for several directions also
+    ``overlap_squared_singular_values``, ``test_error`` of the posterior mean on fresh samples,
+    ``iterations``, ``converged``, and ``fallback``, 1 where the guarded form of A had to step in.
     """
     started = time.perf_counter()
     dim = settings.dim
@@ -107,7 +107,7 @@ def _metrics(
     metrics = overlap_metrics(overlap)
     if channel.rank == 1:
         size = float(norms[0, 0])
-        metrics["overlap"] = float(overlap[0, 0] ** 2) / size if size > _NOTHING else 0.0
+        metrics["overlap_squared"] = float(overlap[0, 0] ** 2) / size if size > _NOTHING else 0.0
     return metrics | {
         "test_error": _test_error(problem, channel, overlap, norms, found.state.covariance, rng),
         "iterations": found.iterations,

@@ -63,10 +63,10 @@ def _measured(
         value, estimate = linearised_estimate(channel, data, rng)
         q, _ = np.linalg.qr(estimate)
         cosines = np.linalg.svd(q.T @ data.truth, compute_uv=False) ** 2 / len(q)
-        return {"overlap": cosines, "eigenvalue": value}
+        return {"overlap_squared": cosines, "eigenvalue": value}
     values, vectors = block_estimates(channel, settings, data, basis, rng)
     along = np.einsum("dk,dk->k", vectors, data.truth @ basis.T)
-    return {"overlap": along**2 / len(vectors), "eigenvalue": values}
+    return {"overlap_squared": along**2 / len(vectors), "eigenvalue": values}
 
 
 def block_estimates(

@@ -112,8 +112,8 @@ def predict_phases(problem: Problem, settings: Amp) -> Prediction:
     found = phases(problem)
     metrics = {
         "transitions": np.array([transition.alpha for transition in found]),
-        "overlap_before": np.array([transition.before for transition in found]),
-        "overlap_after": np.array([transition.after for transition in found]),
+        "overlap_squared_before": np.array([transition.before for transition in found]),
+        "overlap_squared_after": np.array([transition.after for transition in found]),
     }
     notes = (*channel_for(problem).notes, *(str(transition) for transition in found))
     return Prediction(

@@ -29,7 +29,7 @@ class Outlier(NamedTuple):
 
     eigenvalue: float
     edge: float
-    overlap: float
+    overlap_squared: float
 
 
 def spectral_outlier(
@@ -56,7 +56,7 @@ def spectral_outlier(
 
     >>> half = np.array([0.5, 0.5])  # labels sign(h1 h2), seen along (h1 + h2)/sqrt(2)
     >>> c = np.array([1, -1]) * 2 / np.pi
-    >>> round(spectral_outlier(half, c / (1 + c), 1 + c, 4.0).overlap, 6)
+    >>> round(spectral_outlier(half, c / (1 + c), 1 + c, 4.0).overlap_squared, 6)
     0.429204
     """
     from scipy.optimize import brentq
@@ -165,7 +165,7 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
     for block in _blocks(problem, settings):
 
         def side(log_alpha: float, block: _Block = block) -> float:
-            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap > 0 else -1.0
+            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap_squared > 0 else -1.0
 
         low, high = np.log(1e-4), np.log(1e6)
         found.append(np.exp(bisect(side, low, high, xtol=1e-12)) if side(high) > 0 else np.inf)
@@ -182,7 +182,7 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     References: Lu, Li 2020 (1702.06435); Defilippis et al. 2025 (2502.02545).
 
     >>> law = predict(Problem.of("abs(h1)"), Spectral(samples="1.5d"))
-    >>> round(float(law.metrics["overlap"]), 3)
+    >>> round(float(law.metrics["overlap_squared"]), 3)
     0.457
     """
     check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
@@ -193,11 +193,11 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     elif separable:
         alpha = ratio_to_dim(settings, "samples")
         outliers = [block.outlier(alpha) for block in _blocks(problem, settings)]
-        names = ("eigenvalue", "edge", "overlap")
+        names = ("eigenvalue", "edge", "overlap_squared")
         metrics = {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
     else:
         eigenvalue, overlap = linearised_outlier(problem, ratio_to_dim(settings, "samples"))
-        metrics = {"eigenvalue": eigenvalue, "overlap": _squeezed(overlap)}
+        metrics = {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
     status: Status = "theorem" if separable else "heuristic"
     return Prediction(
         settings.learner,

@@ -139,7 +139,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     References: Troiani et al. 2024 (2405.15480); Aubin et al. 2018 (1806.05451).
 
     >>> law = predict(Problem.of("h1", noise=0.25), Amp(samples="1d"))
-    >>> round(float(law.metrics["overlap"]), 6)
+    >>> round(float(law.metrics["overlap_squared"]), 6)
     0.609612
     """
     from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information
