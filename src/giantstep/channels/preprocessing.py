@@ -17,6 +17,10 @@ from giantstep.settings.spectral import Spectral
 
 #: Labels that a basis must separate to be believed.
 _DRAWN = 128
+#: Outliers whose ratio is above this are taken for equal.
+_EQUAL = 0.8
+#: A direction with less than this share of the outliers' length is not shown by them.
+EMPTY = 0.05
 
 
 def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
@@ -76,6 +80,26 @@ def _curvatures(likelihood: Likelihood, labels: Any, omega: Any, cov: Any) -> An
 def optimal_weights(curvature: Float[np.ndarray, " n"], clip: float) -> Float[np.ndarray, " n"]:
     """T = 1 - 1/E[h^2|y] = G/(1 + G), cut off below at -clip."""
     return np.maximum(1 - 1 / np.maximum(1 + curvature, 1 / (1 + clip)), -clip)
+
+
+def outlier_groups(sizes: Float[np.ndarray, " k"], beyond: float = 1.0) -> list[int]:
+    """How many of the largest eigenvalues of linearised message passing form the groups to use.
+
+    ``sizes`` are alpha times the eigenvalues of M -> E[G M G]; the bulk has radius sqrt(largest),
+    and outliers exceed ``beyond`` times that. Symmetry makes some equal, which samples split: those
+    within a fifth of a group's largest belong to it. Counts are cumulative.
+
+    >>> outlier_groups(np.array([-3.2, 0.1, 3.1, 3.2]))
+    [2]
+    >>> outlier_groups(np.array([2.2, 4.0]))
+    [1, 2]
+    """
+    falling = np.sort(sizes)[::-1]
+    outside = falling[falling > beyond * np.sqrt(max(falling[0], 1.0))]
+    counts = [0]
+    while counts[-1] < len(outside):
+        counts.append(int(np.sum(outside >= _EQUAL * outside[counts[-1]])))
+    return counts[1:]
 
 
 def given_weights(preprocessing: str, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:

@@ -111,6 +111,18 @@ def test_linearised_message_passing() -> None:
     assert predict(PARITY, Spectral(method="linearised")).status == "heuristic"
 
 
+def test_linearised_overlaps_do_not_depend_on_the_basis() -> None:
+    turned = Problem.of("sign(h1 + h2)*sign(h1 - h2)")
+    for given in (PARITY, turned):
+        np.testing.assert_allclose(linearised_outlier(given, 8.0)[1], 0.691575, rtol=1e-5)
+    # Four values tell both events apart: each direction has an outlier of its own size.
+    both = linearised_outlier(Problem.of("3*sign(abs(h1) - 1) + sign(abs(h2) - 0.4)"), 9.0)
+    alone = [linearised_outlier(Problem.of(f"sign(abs(h1) - {at})"), 9.0) for at in (1.0, 0.4)]
+    assert both[0] == pytest.approx(alone[0][0], rel=1e-6)
+    np.testing.assert_allclose(both[1], sorted((o[0] for _, o in alone), reverse=True), rtol=1e-5)
+    assert alone[1][0] < 0.5 * alone[0][0]
+
+
 def test_what_has_no_theory_says_so() -> None:
     with pytest.raises(NoTheory, match="trivial"):
         linearised_outlier(Problem.of("sign(h1)"), 2.0)

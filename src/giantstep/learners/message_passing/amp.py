@@ -143,8 +143,8 @@ def _spectral_directions(
     settings = Spectral()
     basis = blocks_basis(channel, settings)
     if basis is None:
-        _, estimate = linearised_estimate(channel, data, rng)
-        return np.linalg.qr(estimate)[0]
+        _, span = linearised_estimate(channel, data, rng)
+        return np.pad(span, ((0, 0), (0, channel.rank - span.shape[1])))
     return block_estimates(channel, settings, data, basis, rng)[1] @ basis
 
 

@@ -8,7 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.preprocessing import blocks_basis, given_weights, optimal_weights
+from giantstep.channels.preprocessing import (
+    EMPTY,
+    blocks_basis,
+    given_weights,
+    optimal_weights,
+    outlier_groups,
+)
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
@@ -93,18 +99,26 @@ def spectral_outlier(
     return Outlier(psi(star), edge, float(slope / (slope - phi_slope)))
 
 
-def linearised_outlier(problem: Problem, alpha: float) -> tuple[float, Float[np.ndarray, " r"]]:
+def linearised_outlier(
+    problem: Problem, samples_ratio: float
+) -> tuple[float, Float[np.ndarray, " r"]]:
     r"""Eigenvalue and squared cosines of message passing linearised around zero.
 
-    The map M -> E[G M G], G = E[hh^T|y] - I, has the largest eigenvalue 1/alpha_c, eigen-matrix m.
-    The outlier of L = (X X^T/d - diag) G is kappa = alpha/alpha_c, and with
+    The map F: M -> E[G M G], G = E[hh^T|y] - I, on r x r matrices has eigenvalues kappa_k/alpha
+    and eigen-matrices m_k, the largest being 1/alpha_c. Those with kappa_k > sqrt(kappa_1) are
+    outliers of L = (X X^T/d - diag) G; the estimate of each is W_k = X^T G v_k, with
 
-    .. math:: \kappa^2 q = \kappa^2 m m^\top + \alpha E[G q G] + \alpha E[G m G m^\top G]
+    .. math::
+        W_k^\top W^*/d = m_k, \qquad
+        \kappa_k \kappa_l q_{kl} = \kappa_k \kappa_l m_k m_l^\top + \alpha E[G q_{kl} G]
+        + \alpha E[G m_k G m_l^\top G], \quad q_{kl} = W_k^\top W_l/d.
 
-    the squared cosines are the eigenvalues of q^{-1/2} m m^T q^{-1/2}; 0 for kappa < 1. For
-    r = 1 this is (kappa - 1)/(kappa + alpha_c E[G^3]).
+    The squared cosines are those between the true directions and the span of the W_k of the largest
+    outliers, cut to the r directions that hold most of them, with smaller outliers where these
+    leave directions empty; 0 for kappa_1 < 1. For r = 1 this is (kappa - 1)/(kappa + alpha_c
+    E[G^3]).
 
-    Symbols: n/d ``alpha``.
+    Symbols: alpha = n/d ``samples_ratio``.
 
     Assumes: isotropic Gaussian inputs, E[h|y] = 0, G with a finite third moment.
     Status: heuristic (state evolution of the linearised algorithm).
@@ -117,27 +131,47 @@ def linearised_outlier(problem: Problem, alpha: float) -> tuple[float, Float[np.
     law = population_of(channel_for(problem)).label_law
     if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
         raise NoTheory("linearised message passing needs E[h|y] = 0: this target is trivial")
-    rank = law.curvatures.shape[1]
-    g = law.curvatures
-
-    def sandwich(matrix: np.ndarray) -> np.ndarray:
-        return np.einsum("n,nij,jk,nkl->il", law.weights, g, matrix, g, optimize=True)
-
-    units = np.eye(rank * rank).reshape(-1, rank, rank)
-    table = np.array([sandwich(unit).ravel() for unit in units]).T
+    alpha, g = samples_ratio, law.curvatures
+    rank = g.shape[1]
+    table = np.einsum("n,nij,nkl->ikjl", law.weights, g, g, optimize=True).reshape(rank**2, -1)
     values, vectors = np.linalg.eigh((table + table.T) / 2)
-    kappa = alpha * values[-1]
-    if kappa <= 1:
-        return float(kappa), np.zeros(rank)
-    same = vectors[:, values > values[-1] * (1 - 1e-9)]
-    mode = (same @ same.T @ np.eye(rank).ravel()).reshape(rank, rank)
-    cube = np.einsum("n,nij,jk,nkl,lm,nmo->io", law.weights, g, mode, g, mode.T, g, optimize=True)
-    source = kappa**2 * mode @ mode.T + alpha * cube
-    size = np.eye(rank * rank) * kappa**2 - alpha * table
-    q = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
-    root = np.linalg.inv(np.linalg.cholesky((q + q.T) / 2))
-    cosines = np.linalg.eigvalsh(root @ mode @ mode.T @ root.T)[::-1]
-    return float(kappa), np.clip(cosines, 0.0, 1.0)
+    kappas = alpha * values[::-1]
+    if kappas[0] <= 1:
+        return float(kappas[0]), np.zeros(rank)
+    groups = outlier_groups(kappas, 1 + 1e-9)
+    count = groups[-1]
+    modes = vectors.T[::-1][:count].reshape(count, rank, rank)
+    pulled = np.einsum("nij,kjl->nkil", g, modes)
+    cubes = np.einsum("n,nkip,npq,nljq->klij", law.weights, pulled, g, pulled, optimize=True)
+    norms = np.empty((count, count, rank, rank))
+    for k, j in np.ndindex(count, count):
+        product = kappas[k] * kappas[j]
+        source = product * modes[k] @ modes[j].T + alpha * cubes[k, j]
+        size = product * np.eye(rank**2) - alpha * table
+        norms[k, j] = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
+    return float(kappas[0]), _span_cosines(modes, norms, groups)
+
+
+def _span_cosines(
+    modes: Float[np.ndarray, "k r r"], norms: Float[np.ndarray, "k k r r"], groups: list[int]
+) -> Float[np.ndarray, " r"]:
+    """Squared cosines of the true directions with the span of the W_k, group after group."""
+    count, rank, _ = modes.shape
+    products = norms.transpose(0, 2, 1, 3).reshape(count * rank, -1)
+    span = np.zeros((count * rank, 0))
+    for number in groups:
+        # Whitening makes the W_k orthonormal, as matrices: which basis of them is given drops out.
+        sizes, turns = np.linalg.eigh(np.einsum("klii->kl", norms[:number, :number]))
+        white = np.kron((turns / np.sqrt(sizes)) @ turns.T, np.eye(rank))
+        new = np.pad(white, ((0, (count - number) * rank), (0, 0)))
+        new = new - span @ (span.T @ products @ new)
+        weights, turns = np.linalg.eigh(new.T @ products @ new)
+        kept = np.flatnonzero(weights > EMPTY**2)[::-1][: rank - span.shape[1]]
+        span = np.concatenate([span, new @ turns[:, kept] / np.sqrt(weights[kept])], axis=1)
+    cosines = np.linalg.svd(span.T @ modes.reshape(-1, rank), compute_uv=False)
+    found = np.zeros(rank)
+    found[: len(cosines)] = np.clip(cosines**2, 0.0, 1.0)
+    return found
 
 
 def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarray, " r"]:
