@@ -43,12 +43,12 @@ def check(problem: Problem, settings: Amp, seeds: int, power: float = 0.05) -> N
     small = simulate(problem, settings.replace(dim=settings.dim // 2), seeds=seeds)
     theory = predict(problem, settings).metrics
     assert large.mean("converged") >= 0.95
-    for name in ("overlap", "test_error"):
+    for name in ("overlap_squared", "test_error"):
         mean, error = mean_and_error(large, name)
         finite_size = abs(mean_and_error(small, name)[0] - mean)
         expected = float(np.mean(theory[name]))
         assert abs(mean - expected) <= ERRORS * error + finite_size + 1e-5, name
-        if name == "overlap":
+        if name == "overlap_squared":
             assert ERRORS * error <= power * expected
 
 
@@ -68,22 +68,22 @@ def test_the_staircase_before_its_first_jump() -> None:
     # Close to a transition seeds scatter widely: only an error of 60 % is caught here.
     problem, settings = Problem.of(STAIRCASE), Amp(dim=200, samples="1d", iterations=200)
     run = simulate(problem, settings.replace(form="hessian"), seeds=12)
-    theory = predict(problem, settings).metrics["overlap"]
-    error = run.sem("overlap")[0]
+    theory = predict(problem, settings).metrics["overlap_squared"]
+    error = run.sem("overlap_squared")[0]
     assert ERRORS * error <= 0.6 * theory[0]
-    assert abs(run.mean("overlap")[0] - theory[0]) <= ERRORS * error
+    assert abs(run.mean("overlap_squared")[0] - theory[0]) <= ERRORS * error
     np.testing.assert_allclose(theory[1:], 0, atol=1e-6)
-    assert np.all(run.mean("overlap")[1:] < 0.05)
+    assert np.all(run.mean("overlap_squared")[1:] < 0.05)
 
 
 @pytest.mark.slow
 def test_the_staircase_between_its_stairs() -> None:
     problem, settings = Problem.of(STAIRCASE), Amp(dim=150, samples="2d")
     run = simulate(problem, settings, seeds=4)
-    theory = predict(problem, settings).metrics["overlap"]
+    theory = predict(problem, settings).metrics["overlap_squared"]
     np.testing.assert_allclose(theory, [1, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(run.metrics["overlap"][:, 0], 1, atol=1e-3)
-    assert run.metrics["overlap"][:, 1:].mean() < 0.1
+    np.testing.assert_allclose(run.metrics["overlap_squared"][:, 0], 1, atol=1e-3)
+    assert run.metrics["overlap_squared"][:, 1:].mean() < 0.1
 
 
 @pytest.mark.slow

@@ -26,14 +26,14 @@ def test_overlap_and_eigenvalue(target: str, options: dict[str, str], seeds: int
     theory = predict(problem, settings).metrics
     large = simulate(problem, settings, seeds=seeds)
     small = simulate(problem, settings.replace(dim=120), seeds=seeds)
-    for name in ("overlap", "eigenvalue"):
+    for name in ("overlap_squared", "eigenvalue"):
         (mean, error), (other, _) = (
             (values.mean(), values.std(ddof=1) / np.sqrt(len(values)))
             for values in (r.metrics[name].reshape(seeds, -1).mean(axis=1) for r in (large, small))
         )
         expected = float(np.mean(theory[name]))
         assert abs(mean - expected) <= ERRORS * error + abs(mean - other), name
-        if name == "overlap":
+        if name == "overlap_squared":
             assert ERRORS * error <= 0.05 * expected
 
 
@@ -44,7 +44,7 @@ def test_overlap_and_eigenvalue(target: str, options: dict[str, str], seeds: int
 def test_the_transition_lies_between(target: str, below: str, above: str) -> None:
     problem = Problem.of(target)
     overlaps = [
-        simulate(problem, Spectral(dim=300, samples=samples), seeds=4).metrics["overlap"]
+        simulate(problem, Spectral(dim=300, samples=samples), seeds=4).metrics["overlap_squared"]
         for samples in (below, above)
     ]
     assert overlaps[0].mean() < 0.1

@@ -28,17 +28,17 @@ def test_compare_lays_amp_over_state_evolution(tmp_path: Path) -> None:
     words = ("--target", "sign(h1)", "--dim", "100", "--samples", "2d", "--start", "random")
     found = answer("compare", "amp", *words, "--seeds", "3", "--out", str(tmp_path / "amp.png"))
     lines = {line["metric"]: line for line in found["comparison"]}
-    assert lines["overlap"]["place"] == {"direction": "h1"}
-    assert {"overlap", "test_error", "converged"} <= lines.keys()
-    assert lines["overlap"]["prediction"] == pytest.approx(0.728298, abs=1e-5)
-    assert abs(lines["overlap"]["mean"] - 0.728) < 0.2
+    assert lines["overlap_squared"]["place"] == {"direction": "h1"}
+    assert {"overlap_squared", "test_error", "converged"} <= lines.keys()
+    assert lines["overlap_squared"]["prediction"] == pytest.approx(0.728298, abs=1e-5)
+    assert abs(lines["overlap_squared"]["mean"] - 0.728) < 0.2
     assert {"iterations", "fallback"} <= found["simulation"].keys()
     assert found["status"] == "theorem"
 
 
 def test_a_curve_over_samples() -> None:
     found = answer("predict", "amp", "--target", "sign(h1*h2)", "--samples", "1d:6d:6")
-    overlaps = [point[0] for point in found["metrics"]["overlap"]]
+    overlaps = [point[0] for point in found["metrics"]["overlap_squared"]]
     assert overlaps[:2] == [0, 0]
     assert overlaps[2:] == sorted(overlaps[2:])
     assert overlaps[3] == pytest.approx(0.643841, abs=1e-4)
@@ -59,7 +59,7 @@ def test_spectral_compares(tmp_path: Path) -> None:
     words = ("--target", "abs(h1)", "--dim", "100", "--samples", "2d:4d:2", "--seeds", "3")
     found = answer("compare", "spectral", *words, "--out", str(tmp_path / "spectral.png"))
     places = {(line["metric"], line["place"]["samples"]) for line in found["comparison"]}
-    assert places >= {("overlap", "2d"), ("eigenvalue", "4d")}
+    assert places >= {("overlap_squared", "2d"), ("eigenvalue", "4d")}
 
 
 @pytest.mark.parametrize(

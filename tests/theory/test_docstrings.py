@@ -13,10 +13,14 @@ import giantstep.theory
 
 REQUIRED = ("Assumes:", "Status:", "References:", ">>>")
 STATUSES = ("theorem", "replica", "heuristic", "conjecture")
+#: Nodes and sums, not formulas: a plain line each will do.
+PLUMBING = ("giantstep.theory.message_passing.averages.",)
 
 
 def public_functions() -> Iterator[tuple[str, object]]:
     for module_info in pkgutil.walk_packages(giantstep.theory.__path__, "giantstep.theory."):
+        if module_info.name.startswith(PLUMBING):
+            continue
         module = importlib.import_module(module_info.name)
         for name, value in vars(module).items():
             own = getattr(value, "__module__", None) == module.__name__

@@ -99,11 +99,11 @@ def _values(target: Target, v: np.ndarray) -> np.ndarray:
 @functools.lru_cache(maxsize=256)
 def structure_of(target: Target) -> Structure:
     """Find the fields of a target; raises TargetError for a constant."""
-    positions, planes, aligned = _kinks(target)
-    span = _active_span(
-        target,
-        [*np.eye(len(positions))[[bool(p) for p in positions]], *(normal for normal, _ in planes)],
-    )
+    positions, planes, curved = _kinks(target)
+    aligned = not curved
+    axes = np.eye(len(positions))
+    touched = [bool(at) or i in curved for i, at in enumerate(positions)]
+    span = _active_span(target, [*axes[touched], *(normal for normal, _ in planes)])
     if not len(span):
         raise TargetError(f"target = {target.text!r} is constant: it has nothing to learn")
     chosen = _kink_axes(positions, planes)
@@ -144,12 +144,12 @@ def _kink_arguments(target: Target) -> Iterator[Node]:
             yield Sum((one, Product((Number(Fraction(-1)), other))))
 
 
-def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], bool]:
-    """Kinks on single variables, kinks on planes (normal, position), and whether that is all."""
+def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], set[int]]:
+    """Kinks on single variables, kinks on planes (normal, position), variables of curved kinks."""
     names = [f"h{i + 1}" for i in range(target.rank)] + [f"z{i + 1}" for i in range(target.noises)]
     positions = [set(at) for at in target.kinks] + [set() for _ in range(target.noises)]
     planes: list[tuple[np.ndarray, float]] = []
-    aligned = True
+    curved: set[int] = set()
     for argument in _kink_arguments(target):
         used = sorted(variables(argument), key=names.index)
         if not used:
@@ -169,10 +169,10 @@ def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, flo
         probes = _probes(len(names))
         size = np.linalg.norm(normal)
         if not np.allclose(value(probes), offset + probes @ normal, rtol=0, atol=_EXACT * size):
-            aligned = False
+            curved |= {names.index(name) for name in used}
             continue
         planes.append((normal / size, -offset / size))
-    return positions, planes, aligned
+    return positions, planes, curved
 
 
 def _sign_changes(value: Function, axis: int, names: list[str]) -> set[float]:

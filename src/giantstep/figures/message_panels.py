@@ -31,7 +31,7 @@ def message_curve(
 ) -> pandas.DataFrame:
     """State evolution up to ``last``, through the thresholds, and runs at the dots.
 
-    Directions have their own columns ``overlap_1``, ``overlap_2``, ...
+    Directions have their own columns ``overlap_squared_1``, ``overlap_squared_2``, ...
     """
     import numpy as np
 
@@ -48,7 +48,9 @@ def message_curve(
             verbs=["simulate"],
         )
     )
-    runs = runs[[c for c in runs if str(c).startswith(("overlap[", "test_error", "converged"))]]
+    runs = runs[
+        [c for c in runs if str(c).startswith(("overlap_squared[", "test_error", "converged"))]
+    ]
     runs = runs.rename(columns={c: _named(str(c)) for c in runs}).assign(alpha=list(sizes.dots))
     return theory.merge(runs, on="alpha", how="left")
 
@@ -65,14 +67,15 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     for alpha in alphas:
         found = state_evolution(Problem.of(target), alpha, near=found)
         overlaps = {
-            f"overlap_{i + 1}.theory": float(m) for i, m in enumerate(found.overlap.diagonal())
+            f"overlap_squared_{i + 1}.theory": float(m)
+            for i, m in enumerate(found.overlap.diagonal())
         }
         lines.append({"alpha": alpha, **overlaps, "test_error.theory": found.test_error})
     return pandas.DataFrame(lines)
 
 
 def _named(column: str) -> str:
-    """``overlap[0].sem`` as ``overlap_1.sem``."""
+    """``overlap_squared[0].sem`` as ``overlap_squared_1.sem``."""
     metric, bracket, rest = column.partition("[")
     if not bracket:
         return column

@@ -79,8 +79,8 @@ KERNEL = (
     *predicted("ridge", when="with --optimise"),
 )
 AMP = (
-    *both("overlap", axes=("direction",), when="without --phases"),
-    *both("overlap_singular_values", axes=("component",), when="with several directions"),
+    *both("overlap_squared", axes=("direction",), when="without --phases"),
+    *both("overlap_squared_singular_values", axes=("component",), when="with several directions"),
     *both("test_error", "converged", when="without --phases"),
     *simulated("iterations", "fallback"),
     *predicted("free_entropy", "mutual_information", when="without --phases"),
@@ -92,7 +92,7 @@ AMP = (
     ),
 )
 SPECTRAL = (
-    *both("overlap", "eigenvalue", axes=("direction",), when="without --phases"),
+    *both("overlap_squared", "eigenvalue", axes=("direction",), when="without --phases"),
     *predicted("edge", axes=("direction",), when="with one matrix a direction"),
     *predicted("transitions", axes=("direction",), when="with --phases"),
 )

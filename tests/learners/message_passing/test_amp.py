@@ -10,7 +10,7 @@ import pytest
 from giantstep.channels import channel_for, posteriors
 from giantstep.errors import SettingsError, TargetError
 from giantstep.inputs import Sphere, Spiked
-from giantstep.learners import message_data
+from giantstep.learners.message_passing import data as message_data
 from giantstep.learners.message_passing.amp import simulate
 from giantstep.learners.message_passing.data import Labels, draw_data
 from giantstep.learners.message_passing.iteration import (
@@ -93,7 +93,7 @@ def test_a_seed_does_not_depend_on_how_many_run() -> None:
     for name in few.metrics:
         np.testing.assert_array_equal(few.metrics[name], many.metrics[name][:2])
         np.testing.assert_array_equal(shifted.metrics[name], many.metrics[name][1:3])
-    assert len(np.unique(many.metrics["overlap"])) == 5
+    assert len(np.unique(many.metrics["overlap_squared"])) == 5
 
 
 def test_every_start_of_a_trivial_target_ends_at_the_same_place() -> None:
@@ -113,7 +113,7 @@ def test_starts_of_an_even_target(start: str) -> None:
     assert np.all(run.metrics["converged"] == 1)
     # Nothing tells h from -h: an estimate of exactly zero stays there.
     reached = 0.0 if start == "zero" else 1.0
-    np.testing.assert_allclose(run.metrics["overlap"], reached, atol=1e-6)
+    np.testing.assert_allclose(run.metrics["overlap_squared"], reached, atol=1e-6)
 
 
 def test_a_random_start_has_to_rest_twice() -> None:
@@ -147,10 +147,10 @@ def test_the_guarded_form_steps_in_and_says_so() -> None:
 
 def test_several_directions_are_matched_whatever_their_order() -> None:
     run = simulate(Problem.of("sign(h1*h2)"), Amp(dim=100, samples="8d"), seeds=2)
-    assert run.metrics["overlap"].shape == (2, 2)
-    assert np.all(run.metrics["overlap"] > 0.8)
-    values = run.metrics["overlap_singular_values"]
-    assert np.all(values[:, 0] >= run.metrics["overlap"].max(axis=1) - 1e-9)
+    assert run.metrics["overlap_squared"].shape == (2, 2)
+    assert np.all(run.metrics["overlap_squared"] > 0.8)
+    values = run.metrics["overlap_squared_singular_values"]
+    assert np.all(values[:, 0] >= run.metrics["overlap_squared"].max(axis=1) - 1e-9)
 
 
 def test_float32_ends_where_float64_does() -> None:
@@ -167,7 +167,7 @@ def test_float32_ends_where_float64_does() -> None:
 def test_test_error_is_that_of_fresh_samples() -> None:
     # With linear labels the posterior mean is omega, and E(h - omega)^2 = 1 - 2m + q.
     run = simulate(LINEAR, Amp(dim=100, samples="2d"), seeds=3)
-    assert np.all(np.abs(run.metrics["test_error"] + run.metrics["overlap"] - 1) < 0.05)
+    assert np.all(np.abs(run.metrics["test_error"] + run.metrics["overlap_squared"] - 1) < 0.05)
 
 
 def test_inputs_on_the_sphere_are_on_it() -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
 from giantstep.problem import Problem
+from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.free_entropy import (
     free_entropy,
     free_entropy_at,

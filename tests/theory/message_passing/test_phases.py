@@ -115,7 +115,7 @@ def test_grand_staircase_has_two_stairs_and_a_jump_between() -> None:
 def test_prediction_and_text() -> None:
     law = predict_phases(Problem.of("|h1|"), Amp(phases=True))
     np.testing.assert_allclose(law.metrics["transitions"][:2], [0.5, 1.0], atol=1e-5)
-    assert law.metrics["overlap_before"].shape == (3, 1)
+    assert law.metrics["overlap_squared_before"].shape == (3, 1)
     assert [note.split(": ")[1].split(";")[0] for note in law.notes] == [
         "the overlap leaves zero",
         "the data contain more than message passing finds",

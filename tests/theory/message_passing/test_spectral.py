@@ -26,13 +26,13 @@ PARITY = Problem.of("sign(h1*h2)")
 def test_overlaps_for_absolute_values(alpha: float, expected: float) -> None:
     # Unclipped but for what no number of samples can see.
     found = predict(EVEN, Spectral(samples=f"{alpha}d", clip=1e5)).metrics
-    assert found["overlap"] == pytest.approx(expected, abs=3e-4)
+    assert found["overlap_squared"] == pytest.approx(expected, abs=3e-4)
     assert found["eigenvalue"] == pytest.approx(1 / alpha, rel=2e-3)
 
 
 def test_clipping_costs_little() -> None:
     found = predict(EVEN, Spectral(samples="3d", clip=50)).metrics
-    assert found["overlap"] == pytest.approx(0.8443, abs=2e-4)
+    assert found["overlap_squared"] == pytest.approx(0.8443, abs=2e-4)
     assert predict(EVEN, Spectral(samples="1d")).metrics["eigenvalue"] == pytest.approx(
         1.0019, abs=2e-4
     )
@@ -43,7 +43,7 @@ def test_clipping_costs_little() -> None:
 )
 def test_overlaps_for_the_parity_of_two(alpha: float, expected: float) -> None:
     found = predict(PARITY, Spectral(samples=f"{alpha}d")).metrics
-    np.testing.assert_allclose(found["overlap"], expected, atol=5e-5)
+    np.testing.assert_allclose(found["overlap_squared"], expected, atol=5e-5)
     np.testing.assert_allclose(found["eigenvalue"], 1 / alpha, rtol=1e-9)
     assert np.all(found["edge"] < found["eigenvalue"])
 
@@ -66,7 +66,7 @@ def test_transitions(target: str, noise: float, expected: float) -> None:
 def test_nothing_leaves_the_bulk_below_the_transition() -> None:
     for alpha, out in ((2.4, False), (2.6, True)):
         found = predict(PARITY, Spectral(samples=f"{alpha}d")).metrics
-        assert np.all((found["overlap"] > 0) == out)
+        assert np.all((found["overlap_squared"] > 0) == out)
         assert np.all((found["eigenvalue"] > found["edge"] + 1e-9) == out)
 
 
@@ -76,8 +76,8 @@ def test_a_poorer_preprocessing_needs_more_samples() -> None:
         for text in ("optimal", "tanh(y)")
     )
     assert best < poorer < np.inf
-    kept = predict(EVEN, Spectral(preprocessing="tanh(y)", samples="6d")).metrics["overlap"]
-    assert 0 < kept < predict(EVEN, Spectral(samples="6d")).metrics["overlap"]
+    kept = predict(EVEN, Spectral(preprocessing="tanh(y)", samples="6d")).metrics["overlap_squared"]
+    assert 0 < kept < predict(EVEN, Spectral(samples="6d")).metrics["overlap_squared"]
 
 
 def test_the_outlier_solves_its_equations() -> None:
@@ -109,6 +109,18 @@ def test_linearised_message_passing() -> None:
     assert overlap[0] == pytest.approx(3 / (4 + 0.5 * 8), rel=1e-4)
     assert linearised_outlier(PARITY, 2.0)[1].tolist() == [0, 0]
     assert predict(PARITY, Spectral(method="linearised")).status == "heuristic"
+
+
+def test_linearised_overlaps_do_not_depend_on_the_basis() -> None:
+    turned = Problem.of("sign(h1 + h2)*sign(h1 - h2)")
+    for given in (PARITY, turned):
+        np.testing.assert_allclose(linearised_outlier(given, 8.0)[1], 0.691575, rtol=1e-5)
+    # Four values tell both events apart: each direction has an outlier of its own size.
+    both = linearised_outlier(Problem.of("3*sign(abs(h1) - 1) + sign(abs(h2) - 0.4)"), 9.0)
+    alone = [linearised_outlier(Problem.of(f"sign(abs(h1) - {at})"), 9.0) for at in (1.0, 0.4)]
+    assert both[0] == pytest.approx(alone[0][0], rel=1e-6)
+    np.testing.assert_allclose(both[1], sorted((o[0] for _, o in alone), reverse=True), rtol=1e-5)
+    assert alone[1][0] < 0.5 * alone[0][0]
 
 
 def test_what_has_no_theory_says_so() -> None:

@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import brentq
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
 from giantstep.errors import GiantstepError, NoTheory, SettingsError, TargetError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
 from giantstep.targets import Target, catalogue
-from giantstep.theory import state_evolution as module
+from giantstep.theory.message_passing import state_evolution as module
+from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.state_evolution import overlap_curve, predict, state_evolution
 
 PARITY = "sign(h1*h2)"
@@ -163,7 +163,7 @@ def test_test_error_of_closed_forms() -> None:
 
 def test_prediction_has_all_metrics() -> None:
     law = predict(Problem.of(PARITY), Amp(samples="4d"))
-    np.testing.assert_allclose(law.metrics["overlap"], [0.643841] * 2, atol=1e-4)
+    np.testing.assert_allclose(law.metrics["overlap_squared"], [0.643841] * 2, atol=1e-4)
     assert law.metrics["converged"] == 1.0
     assert set(law.metrics) >= {"test_error", "free_entropy", "mutual_information"}
     assert law.status == "theorem"
@@ -176,7 +176,7 @@ def test_non_convergence_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state_evolution(problem, 1.0).converged
     assert np.isnan(overlap_curve(problem, np.array([1.0]))).all()
     law = predict(problem, Amp(samples="1d"))
-    assert np.isnan(law.metrics["overlap"]).all()
+    assert np.isnan(law.metrics["overlap_squared"]).all()
     assert np.isnan(law.metrics["test_error"])
     assert law.metrics["converged"] == 0.0
     assert "did not converge" in law.notes[-1]

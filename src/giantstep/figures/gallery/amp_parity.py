@@ -29,11 +29,11 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 def draw(table: pandas.DataFrame) -> Picture:
     """Overlap on the left, test error on the right, the transition dotted in both."""
     figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
-    lay_over(left, table, "alpha", "overlap_1", COLOURS[0], "$h_1$")
-    lay_over(left, table, "alpha", "overlap_2", COLOURS[2], "$h_2$", linestyle="--")
+    lay_over(left, table, "alpha", "overlap_squared_1", COLOURS[0], "$h_1$")
+    lay_over(left, table, "alpha", "overlap_squared_2", COLOURS[2], "$h_2$", linestyle="--")
     lay_over(right, table, "alpha", "test_error", COLOURS[1])
     threshold = table.threshold.iloc[0]
-    mark(left, [threshold], "overlap", GREY)
+    mark(left, [threshold], "overlap squared", GREY)
     mark(right, [threshold], "test error", GREY)
     for panel in (left, right):
         panel.set_ylim(-0.03, 1.08)
@@ -53,16 +53,17 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Where the overlap leaves zero, and whether the dots are on the line."""
     import numpy as np
 
-    line = table.dropna(subset="overlap_1.theory")
+    line = table.dropna(subset="overlap_squared_1.theory")
     below, above = (line[line.alpha < 2.46], line[line.alpha > 2.6])
     far = table[(table.alpha - table.threshold).abs() > 1]
     return {
         "the transition is at pi^2/4": abs(table.threshold.iloc[0] - np.pi**2 / 4) < 1e-4,
-        "the overlap is zero below it and grows above it": below["overlap_1.theory"].max() < 1e-6
-        and above["overlap_1.theory"].is_monotonic_increasing
-        and above["overlap_1.theory"].min() > 0.02,
+        "the overlap is zero below it and grows above it": below["overlap_squared_1.theory"].max()
+        < 1e-6
+        and above["overlap_squared_1.theory"].is_monotonic_increasing
+        and above["overlap_squared_1.theory"].min() > 0.02,
         "message passing is on the line, away from the transition": on_the_line(
-            far, "overlap_1", errors=4, allowance=0.04
+            far, "overlap_squared_1", errors=4, allowance=0.04
         )
         and on_the_line(far, "test_error", errors=4, allowance=0.04),
     }

@@ -40,7 +40,14 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
             )
             threshold = linear_threshold(Problem.of(target))
             parts.append(table.assign(target=target, alpha=ratios, threshold=threshold))
-    kept = ["target", "alpha", "overlap", "overlap.sem", "overlap.theory", "threshold"]
+    kept = [
+        "target",
+        "alpha",
+        "overlap_squared",
+        "overlap_squared.sem",
+        "overlap_squared.theory",
+        "threshold",
+    ]
     return pandas.concat(parts, ignore_index=True)[kept]
 
 
@@ -49,7 +56,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     figure, panel = new_figure(5.4, 3.9)
     for (target, label), colour in zip(TARGETS.items(), COLOURS, strict=False):
         part = table[table.target == target]
-        lay_over(panel, part, "alpha", "overlap", colour, label)
+        lay_over(panel, part, "alpha", "overlap_squared", colour, label)
         panel.axvline(part.threshold.iloc[0], color=colour, linestyle=":", linewidth=1)
     panel.set_xlabel(r"samples per dimension $\alpha = n/d$")
     panel.set_ylabel("squared cosine with the direction")
@@ -60,16 +67,17 @@ def draw(table: pandas.DataFrame) -> Picture:
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Nothing below the transition, and dots on the line away from it."""
-    dots = table.dropna(subset="overlap")
-    line = table[table.overlap.isna()]
+    dots = table.dropna(subset="overlap_squared")
+    line = table[table.overlap_squared.isna()]
     below, above = line[line.alpha < line.threshold], line[line.alpha > 1.05 * line.threshold]
     away = dots[(dots.alpha / dots.threshold - 1).abs() > 0.3]
     return {
         "theory: no overlap below the transition of message passing, some above": bool(
-            (below["overlap.theory"] == 0).all() and (above["overlap.theory"] > 0).all()
+            (below["overlap_squared.theory"] == 0).all()
+            and (above["overlap_squared.theory"] > 0).all()
         ),
         "away from it, dots lie within 4 standard errors and 0.06 of the line": on_the_line(
-            away, "overlap", errors=4, allowance=0.06
+            away, "overlap_squared", errors=4, allowance=0.06
         ),
     }
 

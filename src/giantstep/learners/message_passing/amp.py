@@ -14,10 +14,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import Channel, channel_for, label_means
-from giantstep.channels.matching import overlap_metrics
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.learners.message_passing.iteration import State, pass_messages
+from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
@@ -49,10 +49,10 @@ def simulate(
 ) -> Run:
     """Run message passing to its fixed point, once for each seed, several seeds side by side.
 
-    Metrics: ``overlap`` (squared cosine for one direction; otherwise the entries of
-    W_hat^T W* / d after the best signed permutation), ``overlap_singular_values`` for several,
-    ``test_error`` of the posterior mean on fresh samples, ``iterations``, ``converged``, and
-    ``fallback``, 1 where the guarded form of A had to step in.
+    Metrics: ``overlap_squared`` (squared cosine for one direction; otherwise the entries of
+    M = W_hat^T W* / d after the best signed permutation), for several directions also
+    ``overlap_squared_singular_values``, ``test_error`` of the posterior mean on fresh samples,
+    ``iterations``, ``converged``, and ``fallback``, 1 where the guarded form of A had to step in.
     """
     started = time.perf_counter()
     dim = settings.dim
@@ -107,7 +107,7 @@ def _metrics(
     metrics = overlap_metrics(overlap)
     if channel.rank == 1:
         size = float(norms[0, 0])
-        metrics["overlap"] = float(overlap[0, 0] ** 2) / size if size > _NOTHING else 0.0
+        metrics["overlap_squared"] = float(overlap[0, 0] ** 2) / size if size > _NOTHING else 0.0
     return metrics | {
         "test_error": _test_error(problem, channel, overlap, norms, found.state.covariance, rng),
         "iterations": found.iterations,
@@ -137,17 +137,14 @@ def _spectral_directions(
     channel: Channel, data: Data, rng: np.random.Generator
 ) -> Float[np.ndarray, "d r"]:
     """The spectral estimate, rotated back to the target's own directions."""
-    from giantstep.learners.message_passing.spectral import (
-        block_estimates,
-        blocks_basis,
-        linearised_estimate,
-    )
+    from giantstep.channels.preprocessing import blocks_basis
+    from giantstep.learners.message_passing.spectral import block_estimates, linearised_estimate
 
     settings = Spectral()
     basis = blocks_basis(channel, settings)
     if basis is None:
-        _, estimate = linearised_estimate(channel, data, rng)
-        return np.linalg.qr(estimate)[0]
+        _, span = linearised_estimate(channel, data, rng)
+        return np.pad(span, ((0, 0), (0, channel.rank - span.shape[1])))
     return block_estimates(channel, settings, data, basis, rng)[1] @ basis
 
 

@@ -10,7 +10,13 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.channels import Channel, channel_for
-from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
+from giantstep.channels.preprocessing import (
+    EMPTY,
+    blocks_basis,
+    given_weights,
+    optimal_weights,
+    outlier_groups,
+)
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.numerics.seeds import generator
@@ -20,6 +26,8 @@ from giantstep.settings.spectral import Spectral
 
 #: Up to this dimension the matrix is formed and solved densely.
 DENSE = 1500
+#: How far beyond the radius of the bulk, relatively, an outlier of the linearised method must be.
+_BEYOND = 1.1
 
 
 def simulate(
@@ -60,27 +68,14 @@ def _measured(
 ) -> dict[str, Any]:
     basis = blocks_basis(channel, settings)
     if basis is None:
-        value, estimate = linearised_estimate(channel, data, rng)
-        q, _ = np.linalg.qr(estimate)
-        cosines = np.linalg.svd(q.T @ data.truth, compute_uv=False) ** 2 / len(q)
-        return {"overlap": cosines, "eigenvalue": value}
+        value, span = linearised_estimate(channel, data, rng)
+        cosines = np.zeros(channel.rank)
+        found = np.linalg.svd(span.T @ data.truth, compute_uv=False) ** 2 / len(span)
+        cosines[: len(found)] = found
+        return {"overlap_squared": cosines, "eigenvalue": value}
     values, vectors = block_estimates(channel, settings, data, basis, rng)
     along = np.einsum("dk,dk->k", vectors, data.truth @ basis.T)
-    return {"overlap": along**2 / len(vectors), "eigenvalue": values}
-
-
-def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
-    """The rotation in which each direction has a matrix of its own; None: linearised."""
-    if settings.method == "linearised":
-        return None
-    basis = separating_basis(channel)
-    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
-        raise SettingsError(
-            f"method = 'blocks': no rotation separates the directions of "
-            f"{channel.structure.target.text!r}; use method linearised with the optimal "
-            f"preprocessing"
-        )
-    return basis
+    return {"overlap_squared": along**2 / len(vectors), "eigenvalue": values}
 
 
 def block_estimates(
@@ -133,8 +128,15 @@ def _top(
 
 def linearised_estimate(
     channel: Channel, data: Data, rng: np.random.Generator
-) -> tuple[float, Float[np.ndarray, "d r"]]:
-    """Top eigenvalue of L = (X X^T/d - diag) G(y), matrix-free, and its estimate X^T G v."""
+) -> tuple[float, Float[np.ndarray, "d k"]]:
+    """Top eigenvalue of L = (X X^T/d - diag) G(y), and an orthonormal basis of what it estimates.
+
+    An outlier's eigenvector v estimates the directions by the r columns of X^T G v. Symmetric
+    targets have several outliers of one size, and their eigenvectors are then any basis of what
+    belongs to them together: the estimate is the span of them all, cut to the r directions that
+    hold most of it. It does not depend on that basis. Where the first group leaves directions
+    empty the next one is asked; what no outlier shows is left out.
+    """
     from scipy.sparse.linalg import LinearOperator, eigs
 
     x, rank = data.inputs, channel.rank
@@ -147,6 +149,35 @@ def linearised_estimate(
         return (x @ (x.T @ u) / dim - own[:, None] * u).ravel()
 
     operator = LinearOperator((n * rank, n * rank), matvec=apply, dtype=float)
-    values, vectors = eigs(operator, k=1, which="LR", v0=rng.normal(size=n * rank))
-    v = np.real(vectors[:, 0]).reshape(n, rank)
-    return float(np.real(values[0])), x.T @ np.einsum("nij,nj->ni", curvatures, v)
+    start = rng.normal(size=n * rank)
+    largest, span = -np.inf, np.zeros((dim, 0))
+    for count in outlier_groups(_sandwich(curvatures, n / dim), _BEYOND) or [1]:
+        values, vectors = eigs(operator, k=min(count, n * rank - 2), which="LR", v0=start)
+        largest = max(largest, float(values.real.max()))
+        vectors = vectors[:, values.real >= min(largest, np.sqrt(max(largest, 1.0)))]
+        # A pair that fluctuations made complex spans the same two directions by its two parts.
+        parts = np.concatenate([vectors.real, vectors.imag], axis=1)
+        basis = _strongest(parts, count).T.reshape(-1, n, rank)
+        columns = [x.T @ np.einsum("nij,nj->ni", curvatures, v) for v in basis]
+        together = _strongest(np.stack(columns, axis=-1).reshape(dim * rank, -1), count)
+        together = together.reshape(dim, -1)
+        new = _strongest(together - span @ (span.T @ together), rank - span.shape[1])
+        span = np.concatenate([span, new], axis=1)
+        if span.shape[1] == rank:
+            break
+    return largest, span
+
+
+def _sandwich(
+    curvatures: Float[np.ndarray, "n r r"], samples_ratio: float
+) -> Float[np.ndarray, " k"]:
+    """The eigenvalues of M -> alpha E[G M G]: where those of L are to be expected."""
+    n, rank, _ = curvatures.shape
+    table = np.einsum("nij,nkl->ikjl", curvatures, curvatures, optimize=True) / n
+    return samples_ratio * np.linalg.eigvalsh(table.reshape(rank**2, rank**2))
+
+
+def _strongest(columns: Float[np.ndarray, "m k"], most: int) -> Float[np.ndarray, "m j"]:
+    """An orthonormal basis of columns of order one, of the ``most`` directions that hold most."""
+    left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
+    return left[:, : min(most, int(np.sum(sizes > EMPTY)))]

@@ -71,7 +71,7 @@ def _curve(
         context.advance((number + 1) / len(experiment.sweep))
         if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
             break
-    overlaps = np.array([np.atleast_1d(law.metrics["overlap"]) for law in laws])
+    overlaps = np.array([np.atleast_1d(law.metrics["overlap_squared"]) for law in laws])
     return experiment.positions()[: len(laws)], overlaps, laws
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels.channel import Channel
-from giantstep.channels.population import Population, population_of
+from giantstep.theory.message_passing.averages.population import Population, population_of
 
 #: Overlaps closer than this to 0 or 1 are taken for 0 or 1.
 EDGE = 1e-7

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
 from giantstep.problem import Problem
+from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.curve import EDGE
 
 

@@ -11,12 +11,12 @@ from jaxtyping import Float
 
 from giantstep.channels import channel_for
 from giantstep.channels.affine import Affine
-from giantstep.channels.population import Population, population_of
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.symmetry import invariant_basis
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.amp import Amp
+from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.curve import Curve, curve_of
 from giantstep.theory.message_passing.free_entropy import free_entropy_at
 from giantstep.theory.message_passing.state_evolution import (
@@ -112,8 +112,8 @@ def predict_phases(problem: Problem, settings: Amp) -> Prediction:
     found = phases(problem)
     metrics = {
         "transitions": np.array([transition.alpha for transition in found]),
-        "overlap_before": np.array([transition.before for transition in found]),
-        "overlap_after": np.array([transition.after for transition in found]),
+        "overlap_squared_before": np.array([transition.before for transition in found]),
+        "overlap_squared_after": np.array([transition.after for transition in found]),
     }
     notes = (*channel_for(problem).notes, *(str(transition) for transition in found))
     return Prediction(

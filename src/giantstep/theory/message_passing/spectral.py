@@ -8,14 +8,20 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.population import population_of
-from giantstep.channels.preprocessing import given_weights, optimal_weights, separating_basis
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.channels.preprocessing import (
+    EMPTY,
+    blocks_basis,
+    given_weights,
+    optimal_weights,
+    outlier_groups,
+)
+from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spectral import Spectral
+from giantstep.theory.message_passing.averages.population import population_of
 
 REFERENCES = (
     "Lu, Li 2020, arXiv:1702.06435",
@@ -29,7 +35,7 @@ class Outlier(NamedTuple):
 
     eigenvalue: float
     edge: float
-    overlap: float
+    overlap_squared: float
 
 
 def spectral_outlier(
@@ -56,7 +62,7 @@ def spectral_outlier(
 
     >>> half = np.array([0.5, 0.5])  # labels sign(h1 h2), seen along (h1 + h2)/sqrt(2)
     >>> c = np.array([1, -1]) * 2 / np.pi
-    >>> round(spectral_outlier(half, c / (1 + c), 1 + c, 4.0).overlap, 6)
+    >>> round(spectral_outlier(half, c / (1 + c), 1 + c, 4.0).overlap_squared, 6)
     0.429204
     """
     from scipy.optimize import brentq
@@ -93,18 +99,26 @@ def spectral_outlier(
     return Outlier(psi(star), edge, float(slope / (slope - phi_slope)))
 
 
-def linearised_outlier(problem: Problem, alpha: float) -> tuple[float, Float[np.ndarray, " r"]]:
+def linearised_outlier(
+    problem: Problem, samples_ratio: float
+) -> tuple[float, Float[np.ndarray, " r"]]:
     r"""Eigenvalue and squared cosines of message passing linearised around zero.
 
-    The map M -> E[G M G], G = E[hh^T|y] - I, has the largest eigenvalue 1/alpha_c, eigen-matrix m.
-    The outlier of L = (X X^T/d - diag) G is kappa = alpha/alpha_c, and with
+    The map F: M -> E[G M G], G = E[hh^T|y] - I, on r x r matrices has eigenvalues kappa_k/alpha
+    and eigen-matrices m_k, the largest being 1/alpha_c. Those with kappa_k > sqrt(kappa_1) are
+    outliers of L = (X X^T/d - diag) G; the estimate of each is W_k = X^T G v_k, with
 
-    .. math:: \kappa^2 q = \kappa^2 m m^\top + \alpha E[G q G] + \alpha E[G m G m^\top G]
+    .. math::
+        W_k^\top W^*/d = m_k, \qquad
+        \kappa_k \kappa_l q_{kl} = \kappa_k \kappa_l m_k m_l^\top + \alpha E[G q_{kl} G]
+        + \alpha E[G m_k G m_l^\top G], \quad q_{kl} = W_k^\top W_l/d.
 
-    the squared cosines are the eigenvalues of q^{-1/2} m m^T q^{-1/2}; 0 for kappa < 1. For
-    r = 1 this is (kappa - 1)/(kappa + alpha_c E[G^3]).
+    The squared cosines are those between the true directions and the span of the W_k of the largest
+    outliers, cut to the r directions that hold most of them, with smaller outliers where these
+    leave directions empty; 0 for kappa_1 < 1. For r = 1 this is (kappa - 1)/(kappa + alpha_c
+    E[G^3]).
 
-    Symbols: n/d ``alpha``.
+    Symbols: alpha = n/d ``samples_ratio``.
 
     Assumes: isotropic Gaussian inputs, E[h|y] = 0, G with a finite third moment.
     Status: heuristic (state evolution of the linearised algorithm).
@@ -117,27 +131,47 @@ def linearised_outlier(problem: Problem, alpha: float) -> tuple[float, Float[np.
     law = population_of(channel_for(problem)).label_law
     if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
         raise NoTheory("linearised message passing needs E[h|y] = 0: this target is trivial")
-    rank = law.curvatures.shape[1]
-    g = law.curvatures
-
-    def sandwich(matrix: np.ndarray) -> np.ndarray:
-        return np.einsum("n,nij,jk,nkl->il", law.weights, g, matrix, g, optimize=True)
-
-    units = np.eye(rank * rank).reshape(-1, rank, rank)
-    table = np.array([sandwich(unit).ravel() for unit in units]).T
+    alpha, g = samples_ratio, law.curvatures
+    rank = g.shape[1]
+    table = np.einsum("n,nij,nkl->ikjl", law.weights, g, g, optimize=True).reshape(rank**2, -1)
     values, vectors = np.linalg.eigh((table + table.T) / 2)
-    kappa = alpha * values[-1]
-    if kappa <= 1:
-        return float(kappa), np.zeros(rank)
-    same = vectors[:, values > values[-1] * (1 - 1e-9)]
-    mode = (same @ same.T @ np.eye(rank).ravel()).reshape(rank, rank)
-    cube = np.einsum("n,nij,jk,nkl,lm,nmo->io", law.weights, g, mode, g, mode.T, g, optimize=True)
-    source = kappa**2 * mode @ mode.T + alpha * cube
-    size = np.eye(rank * rank) * kappa**2 - alpha * table
-    q = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
-    root = np.linalg.inv(np.linalg.cholesky((q + q.T) / 2))
-    cosines = np.linalg.eigvalsh(root @ mode @ mode.T @ root.T)[::-1]
-    return float(kappa), np.clip(cosines, 0.0, 1.0)
+    kappas = alpha * values[::-1]
+    if kappas[0] <= 1:
+        return float(kappas[0]), np.zeros(rank)
+    groups = outlier_groups(kappas, 1 + 1e-9)
+    count = groups[-1]
+    modes = vectors.T[::-1][:count].reshape(count, rank, rank)
+    pulled = np.einsum("nij,kjl->nkil", g, modes)
+    cubes = np.einsum("n,nkip,npq,nljq->klij", law.weights, pulled, g, pulled, optimize=True)
+    norms = np.empty((count, count, rank, rank))
+    for k, j in np.ndindex(count, count):
+        product = kappas[k] * kappas[j]
+        source = product * modes[k] @ modes[j].T + alpha * cubes[k, j]
+        size = product * np.eye(rank**2) - alpha * table
+        norms[k, j] = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
+    return float(kappas[0]), _span_cosines(modes, norms, groups)
+
+
+def _span_cosines(
+    modes: Float[np.ndarray, "k r r"], norms: Float[np.ndarray, "k k r r"], groups: list[int]
+) -> Float[np.ndarray, " r"]:
+    """Squared cosines of the true directions with the span of the W_k, group after group."""
+    count, rank, _ = modes.shape
+    products = norms.transpose(0, 2, 1, 3).reshape(count * rank, -1)
+    span = np.zeros((count * rank, 0))
+    for number in groups:
+        # Whitening makes the W_k orthonormal, as matrices: which basis of them is given drops out.
+        sizes, turns = np.linalg.eigh(np.einsum("klii->kl", norms[:number, :number]))
+        white = np.kron((turns / np.sqrt(sizes)) @ turns.T, np.eye(rank))
+        new = np.pad(white, ((0, (count - number) * rank), (0, 0)))
+        new = new - span @ (span.T @ products @ new)
+        weights, turns = np.linalg.eigh(new.T @ products @ new)
+        kept = np.flatnonzero(weights > EMPTY**2)[::-1][: rank - span.shape[1]]
+        span = np.concatenate([span, new @ turns[:, kept] / np.sqrt(weights[kept])], axis=1)
+    cosines = np.linalg.svd(span.T @ modes.reshape(-1, rank), compute_uv=False)
+    found = np.zeros(rank)
+    found[: len(cosines)] = np.clip(cosines**2, 0.0, 1.0)
+    return found
 
 
 def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarray, " r"]:
@@ -158,14 +192,14 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
     """
     from scipy.optimize import bisect
 
-    if _blocks_basis(problem, settings) is None:
+    if blocks_basis(channel_for(problem), settings) is None:
         kappa, _ = linearised_outlier(problem, 1.0)
         return np.full(problem.target.rank, 1 / kappa if kappa > 1e-6 else np.inf)
     found = []
     for block in _blocks(problem, settings):
 
         def side(log_alpha: float, block: _Block = block) -> float:
-            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap > 0 else -1.0
+            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap_squared > 0 else -1.0
 
         low, high = np.log(1e-4), np.log(1e6)
         found.append(np.exp(bisect(side, low, high, xtol=1e-12)) if side(high) > 0 else np.inf)
@@ -182,22 +216,22 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     References: Lu, Li 2020 (1702.06435); Defilippis et al. 2025 (2502.02545).
 
     >>> law = predict(Problem.of("abs(h1)"), Spectral(samples="1.5d"))
-    >>> round(float(law.metrics["overlap"]), 3)
+    >>> round(float(law.metrics["overlap_squared"]), 3)
     0.457
     """
     check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
-    separable = _blocks_basis(problem, settings) is not None
+    separable = blocks_basis(channel_for(problem), settings) is not None
     notes = channel_for(problem).notes
     if settings.phases:
         metrics: dict[str, Any] = {"transitions": spectral_transition(problem, settings)}
     elif separable:
         alpha = ratio_to_dim(settings, "samples")
         outliers = [block.outlier(alpha) for block in _blocks(problem, settings)]
-        names = ("eigenvalue", "edge", "overlap")
+        names = ("eigenvalue", "edge", "overlap_squared")
         metrics = {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
     else:
         eigenvalue, overlap = linearised_outlier(problem, ratio_to_dim(settings, "samples"))
-        metrics = {"eigenvalue": eigenvalue, "overlap": _squeezed(overlap)}
+        metrics = {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
     status: Status = "theorem" if separable else "heuristic"
     return Prediction(
         settings.learner,
@@ -211,19 +245,6 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
 
 def _squeezed(values: Any) -> Any:
     return float(values[0]) if len(values) == 1 else np.array(values)
-
-
-def _blocks_basis(problem: Problem, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
-    """The basis that separates the directions, unless the linearised method is wanted or needed."""
-    if settings.method == "linearised":
-        return None
-    basis = separating_basis(channel_for(problem))
-    if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
-        raise SettingsError(
-            f"method = 'blocks': no rotation separates the directions of {problem.target.text!r}; "
-            f"use method linearised with the optimal preprocessing"
-        )
-    return basis
 
 
 class _Block(NamedTuple):
@@ -240,7 +261,7 @@ class _Block(NamedTuple):
 def _blocks(problem: Problem, settings: Spectral) -> list[_Block]:
     """One block for every direction of the separating basis."""
     law = population_of(channel_for(problem)).label_law
-    basis = _blocks_basis(problem, settings)
+    basis = blocks_basis(channel_for(problem), settings)
     found = []
     for row in basis if basis is not None else ():
         curvature = np.einsum("i,nij,j->n", row, law.curvatures, row)

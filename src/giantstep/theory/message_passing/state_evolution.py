@@ -9,16 +9,16 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.matching import overlap_metrics
-from giantstep.channels.population import Population, population_of
 from giantstep.channels.symmetry import invariant_basis
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Gaussian, Sphere, check_covered
+from giantstep.measures.matching import overlap_metrics
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.amp import Amp
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import moments
+from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.curve import EDGE, curve_of
 
 REFERENCES = (
@@ -139,7 +139,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     References: Troiani et al. 2024 (2405.15480); Aubin et al. 2018 (1806.05451).
 
     >>> law = predict(Problem.of("h1", noise=0.25), Amp(samples="1d"))
-    >>> round(float(law.metrics["overlap"]), 6)
+    >>> round(float(law.metrics["overlap_squared"]), 6)
     0.609612
     """
     from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information

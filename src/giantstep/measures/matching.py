@@ -1,4 +1,4 @@
-"""Overlap matrices as metrics: estimated directions matched with true ones."""
+"""Overlap matrices M of message passing as metrics: estimated directions matched with true ones."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ def matched(overlap: Float[np.ndarray, "r r"]) -> Float[np.ndarray, " r"]:
 
 
 def overlap_metrics(overlap: Float[np.ndarray, "r r"]) -> dict[str, Any]:
-    """`overlap` (a number for r = 1, else matched) and, for r > 1, `overlap_singular_values`."""
+    """`overlap_squared`, one entry of M for each direction; for r > 1 also its singular values.
+
+    For one direction M is the square of a cosine, and `overlap_squared` a number.
+    """
     if overlap.shape == (1, 1):
-        return {"overlap": float(overlap[0, 0])}
+        return {"overlap_squared": float(overlap[0, 0])}
     return {
-        "overlap": matched(overlap),
-        "overlap_singular_values": np.linalg.svd(overlap, compute_uv=False),
+        "overlap_squared": matched(overlap),
+        "overlap_squared_singular_values": np.linalg.svd(overlap, compute_uv=False),
     }

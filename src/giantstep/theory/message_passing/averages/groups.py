@@ -13,7 +13,11 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from giantstep.channels.channel import Channel, blockwise
-from giantstep.channels.ensembles import (
+from giantstep.channels.nodes import even_rule, gaussian_nodes
+from giantstep.channels.preimages import Preimages
+from giantstep.channels.symmetry import keeps_fields_apart
+from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
+from giantstep.theory.message_passing.averages.ensembles import (
     Averages,
     Law,
     Matrix,
@@ -21,11 +25,7 @@ from giantstep.channels.ensembles import (
     cholesky,
     first_field_nodes,
 )
-from giantstep.channels.layered import layered_nodes
-from giantstep.channels.nodes import even_rule, gaussian_nodes
-from giantstep.channels.preimages import Preimages
-from giantstep.channels.symmetry import keeps_fields_apart
-from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
+from giantstep.theory.message_passing.averages.layered import layered_nodes
 
 #: Nodes between neighbouring turning points, and for omega on the first field.
 _FIRST_NODES = 32

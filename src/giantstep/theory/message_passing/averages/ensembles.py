@@ -18,13 +18,13 @@ from jaxtyping import Array, Float, Int
 from giantstep.channels.cells import Cells
 from giantstep.channels.channel import Channel, blockwise
 from giantstep.channels.discrete import Discrete
-from giantstep.channels.layered import layered_nodes
 from giantstep.channels.nodes import even_rule, gaussian_nodes
 from giantstep.channels.posterior import Posterior, mixture
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.roots import REACH
 from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.theory.message_passing.averages.layered import layered_nodes
 
 #: Nodes for omega on each field, for labels of finitely many values on 1, 2 or 3 fields.
 _CELL_NODES = {1: 160, 2: 40, 3: 18}

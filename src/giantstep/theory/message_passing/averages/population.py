@@ -15,7 +15,10 @@ from jaxtyping import Array, Float
 from giantstep.channels.affine import Affine
 from giantstep.channels.channel import Channel, Core
 from giantstep.channels.discrete import Discrete
-from giantstep.channels.ensembles import (
+from giantstep.channels.preimages import Preimages
+from giantstep.channels.quadrature import Quadrature
+from giantstep.numerics.float64 import in_float64
+from giantstep.theory.message_passing.averages.ensembles import (
     Averages,
     affine_ensemble,
     cell_ensemble,
@@ -23,10 +26,7 @@ from giantstep.channels.ensembles import (
     preimage_ensemble,
     sampled_ensemble,
 )
-from giantstep.channels.groups import group_ensemble
-from giantstep.channels.preimages import Preimages
-from giantstep.channels.quadrature import Quadrature
-from giantstep.numerics.float64 import in_float64
+from giantstep.theory.message_passing.averages.groups import group_ensemble
 
 #: Nodes on each integrated field, by their number, that averages are worth.
 _MOST_NODES = {1: 2048, 2: 112, 3: 24}
