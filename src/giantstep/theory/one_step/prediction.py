@@ -30,6 +30,7 @@ from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.spiked_features.channel_equivalent import Risk
 from giantstep.theory.spiked_features.conditional_features import LIMIT
 from giantstep.theory.spiked_features.finite_size import (
+    RESOLVED,
     VERSION_NOTES,
     Blocks,
     Version,
@@ -44,8 +45,6 @@ REFERENCES = (
     "Cui et al. 2024, arXiv:2402.04980",
     "Dandi et al. 2024, arXiv:2410.18938",
 )
-#: Versions that follow a real step in that its neurons' lengths depend on their directions.
-TILTED = ("C", "D")
 #: A relative change of the risk that is worth a note.
 NOTEWORTHY = 0.005
 #: Second Hermite coefficients below this leave the rows isotropic across the learned direction.
@@ -57,9 +56,9 @@ class Sizes(NamedTuple):
 
     step_size: Any
     ridge: Any
-    samples: Any
-    readout_samples: Any
-    width: Any
+    samples_ratio: Any
+    readout_samples_ratio: Any
+    width_ratio: Any
 
 
 class OneStep(NamedTuple):
@@ -83,18 +82,18 @@ class OneStep(NamedTuple):
     def blocks(self, sizes: Sizes) -> Blocks:
         """Spikes and bulk variances of the neurons after the step."""
         steps = sizes.step_size * self.readout
-        spikes = spike_strength(self.signal, sizes.samples, steps)
-        bulks = bulk_variance(self.signal, sizes.samples, steps)
+        spikes = spike_strength(self.signal, sizes.samples_ratio, steps)
+        bulks = bulk_variance(self.signal, sizes.samples_ratio, steps)
         if self.normalise:
             lengths = (spikes**2 + bulks) ** 0.5
             return Blocks(spikes / lengths, bulks / lengths**2, self.fractions)
         spread = 1 / bulks if self.gaussian_rows else None
-        tilt = length_tilt(self.signal, sizes.samples, steps) if self.tilted else None
+        tilt = length_tilt(self.signal, sizes.samples_ratio, steps) if self.tilted else None
         return Blocks(spikes, bulks, self.fractions, spread, tilt)
 
     def alignment(self, sizes: Sizes) -> Any:
         """Cosine of the learned direction with the target's mean gradient."""
-        return alignment(self.signal, sizes.samples)
+        return alignment(self.signal, sizes.samples_ratio)
 
     def prepared(
         self, sigma: Activation, problem: Problem, sizes: Sizes, version: Version | None = None
@@ -117,8 +116,8 @@ class OneStep(NamedTuple):
         return spiked_risk(
             prepared,
             self.blocks(sizes),
-            samples=sizes.readout_samples,
-            width=sizes.width,
+            samples_ratio=sizes.readout_samples_ratio,
+            width_ratio=sizes.width_ratio,
             ridge=sizes.ridge,
             noise=self.noise,
             alignment=self.alignment(sizes) if traced else None,
@@ -164,12 +163,12 @@ def one_step(
     sizes = Sizes(
         step_size=float(settings.step_size.at(dim)),
         ridge=float(settings.ridge or 0.0),
-        samples=ratio_to_dim(settings, "samples"),
-        readout_samples=ratio_to_dim(settings, "readout_samples"),
-        width=ratio_to_dim(settings, "width"),
+        samples_ratio=ratio_to_dim(settings, "samples"),
+        readout_samples_ratio=ratio_to_dim(settings, "readout_samples"),
+        width_ratio=ratio_to_dim(settings, "width"),
     )
     if version is None:
-        finite = best_version(sizes.readout_samples, sizes.width, sizes.ridge)
+        finite = best_version(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
         version = "limit" if settings.dim is None else finite
     step = OneStep(
         StepSignal.of(problem, sigma, start_output),
@@ -180,7 +179,7 @@ def one_step(
         version,
         settings.normalise,
         settings.start == "gaussian" and not settings.normalise,
-        version in TILTED,
+        version in RESOLVED,
     )
     return step, sizes
 
@@ -331,8 +330,8 @@ def _baselines(problem: Problem, sigma: Activation, sizes: Sizes) -> dict[str, f
     """The risk of the same fit without the step, and the energy beyond degree one."""
     features = small_step_risk(
         LinearFeatures.of(problem, sigma),
-        samples=sizes.readout_samples,
-        width=sizes.width,
+        samples_ratio=sizes.readout_samples_ratio,
+        width_ratio=sizes.width_ratio,
         ridge=sizes.ridge,
     )
     return {
@@ -351,11 +350,11 @@ def _small_step_prediction(problem: Problem, settings: GiantStep) -> Prediction:
     cosine = float(step.alignment(sizes))
     risk = small_step_risk(
         features,
-        samples=sizes.readout_samples,
-        width=sizes.width,
+        samples_ratio=sizes.readout_samples_ratio,
+        width_ratio=sizes.width_ratio,
         ridge=sizes.ridge,
         alignment=cosine,
-        strength=float(np.sqrt(sizes.width * (step.fractions @ spikes**2))),
+        strength=float(np.sqrt(sizes.width_ratio * (step.fractions @ spikes**2))),
     )
     baselines = _baselines(problem, sigma, sizes)
     metrics = {
