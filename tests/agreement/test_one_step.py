@@ -20,10 +20,10 @@ from giantstep.learners.ridge.spiked_random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.prediction import one_step
 from giantstep.theory.one_step.prediction import predict as predict_step
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_features.finite_size import Blocks
 from giantstep.theory.spiked_features.prediction import predict
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk

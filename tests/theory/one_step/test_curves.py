@@ -12,7 +12,8 @@ from giantstep.errors import SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.curves import _curve, best_sizes, risk_curve, risk_gradient
-from giantstep.theory.one_step.prediction import Sizes, one_step, predict
+from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.one_step.stepped_network import Sizes, one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 TANH = GiantStep(

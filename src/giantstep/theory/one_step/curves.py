@@ -17,8 +17,8 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.spiked_features.risk import Prepared
 
 #: Where the best step size and ridge are looked for.

@@ -17,7 +17,7 @@ from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.alignment import gradient_norm
 from giantstep.theory.one_step.feature_spectrum import SpikedGram, feature_spectrum
 from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
-from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
+from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
     bulk_edges,
@@ -61,8 +61,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     with the target's mean gradient (gamma^2 times ``right``). ``details``: ``strength`` theta,
     ``alignment`` gamma, ``critical_step_size`` at which the outlier appears.
 
-    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, a step
-    size in d^-1/2 (small steps) or above (the outlier is then infinite).
+    Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension, a
+    step size in d^-1/2 (small steps) or above (the outlier is then infinite).
     Status: theorem for small steps; heuristic (isotropic rows) for larger ones.
     References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
         arXiv:1103.2221.
@@ -123,8 +123,8 @@ def predict_feature_spectrum(
     ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with
     equal readout.
 
-    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, outliers
-    of order d are infinite and are reported as such.
+    Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension,
+    outliers of order d are infinite and are reported as such.
     Status: heuristic, verified by simulation.
     References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938.
 
