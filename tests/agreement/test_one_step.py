@@ -20,10 +20,10 @@ from giantstep.learners.ridge.spiked_random_features import simulate
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.prediction import one_step
 from giantstep.theory.one_step.prediction import predict as predict_step
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_features.finite_size import Blocks
 from giantstep.theory.spiked_features.prediction import predict
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
@@ -47,7 +47,7 @@ def test_the_model_sits_on_its_finite_size_theory(name: str, dim: int) -> None:
     settings, draws = row.settings(dim), DRAWS[name][dim // 200]
     run = simulate(row.problem(), settings, seeds=draws)
     theory = predict(row.problem(), settings)
-    assert f"version {'D' if name == 'C3' else 'C'}" in theory.notes[0]
+    assert f"version {'cumulants' if name == 'C3' else 'second-chaos'}" in theory.notes[0]
     expected = theory.metrics["test_error"]
     error = run.sem("test_error") / expected
     assert error < SHARPEST
@@ -59,12 +59,12 @@ def test_the_model_sits_on_its_finite_size_theory(name: str, dim: int) -> None:
 
 @pytest.mark.slow
 def test_simulation_tells_the_versions_apart() -> None:
-    """C4 at d = 100: 1 % above spikes of finite strength alone, on version C."""
+    """C4 at d = 100: 1 % above spikes of finite strength alone, on version second-chaos."""
     row = ROWS["C4"]
     problem, settings = row.problem(), row.settings(100)
     run = simulate(problem, settings, seeds=500)
     mean, error = run.mean("test_error"), run.sem("test_error")
-    plain = predict(problem, settings, version="dim").metrics["test_error"]
+    plain = predict(problem, settings, version="spike-strength").metrics["test_error"]
     full = predict(problem, settings).metrics["test_error"]
     assert mean - plain > 5 * error
     assert abs(mean - full) < REST * full + ERRORS * error
@@ -99,9 +99,21 @@ def test_gaussian_rows_fit_one_more_function() -> None:
         np.ones(1),
     )
     prepared = Prepared.of(
-        sigma, problem.target, alignment=0.9, spikes=0.7 * one, bulks=one, version="C", dim=dim
+        sigma,
+        problem.target,
+        alignment=0.9,
+        spikes=0.7 * one,
+        bulks=one,
+        version="second-chaos",
+        dim=dim,
     )
-    sizes = {"samples": 3.0, "width": 1.5, "ridge": 0.1, "dim": dim, "version": "C"}
+    sizes = {
+        "samples_ratio": 3.0,
+        "width_ratio": 1.5,
+        "ridge": 0.1,
+        "dim": dim,
+        "version": "second-chaos",
+    }
     sphere, gaussian = (
         float(spiked_risk(prepared, Blocks(0.7 * one, one, one, spread), **sizes).test)
         for spread in (None, one)
@@ -156,12 +168,12 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
             alignment=abs(float(layer.learned[0])),
             spikes=spikes,
             bulks=nominal.bulks,
-            version="C",
+            version="second-chaos",
             dim=dim,
         )
         theory = spiked_risk(
-            prepared, nominal._replace(spikes=spikes), samples=2.0, width=1.0, ridge=ridge,
-            dim=float(dim), version="C",
+            prepared, nominal._replace(spikes=spikes), samples_ratio=2.0,
+            width_ratio=1.0, ridge=ridge, dim=float(dim), version="second-chaos",
         )  # fmt: skip
         inputs = np.random.default_rng([seed, 9]).standard_normal((2 * dim, dim))
         ratios.append(_fitted_risk(problem, "tanh", layer.weights, inputs, ridge)[0] / theory.test)

@@ -86,7 +86,7 @@ AMP = (
     *predicted("free_entropy", "mutual_information", when="without --phases"),
     *predicted("transitions", axes=("transition",), when="with --phases"),
     *predicted(
-        *("overlap_before", "overlap_after"),
+        *("overlap_squared_before", "overlap_squared_after"),
         axes=("transition", "direction"),
         when="with --phases",
     ),

@@ -12,7 +12,8 @@ from giantstep.errors import SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.curves import _curve, best_sizes, risk_curve, risk_gradient
-from giantstep.theory.one_step.prediction import Sizes, one_step, predict
+from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.one_step.stepped_network import Sizes, one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 TANH = GiantStep(
@@ -60,9 +61,11 @@ def test_gradient_against_central_differences(target: str, changes: dict[str, ob
 def test_a_curve_is_compiled_once_and_fast() -> None:
     values = np.linspace(0.2, 3.0, 100)
     compiled = _curve._cache_size()
-    curve = risk_curve(SINE, TANH, "readout_samples", values)
+    curve = risk_curve(SINE, TANH, "readout_samples_ratio", values)
     begun = time.process_time()
-    again = risk_curve(SINE, TANH.replace(ridge=0.2, step_size=2.9), "readout_samples", values)
+    again = risk_curve(
+        SINE, TANH.replace(ridge=0.2, step_size=2.9), "readout_samples_ratio", values
+    )
     seconds = time.process_time() - begun
     assert _curve._cache_size() == compiled + 1
     assert seconds < 1.0

@@ -20,7 +20,7 @@ from giantstep.theory.spiked_features.finite_size import Blocks
 def gram(spikes: list[float], samples: float = 2.0, width: float = 1.0) -> SpikedGram:
     ones = np.ones(len(spikes))
     blocks = Blocks(np.array(spikes), ones, ones / len(spikes))
-    return SpikedGram.of(activation("tanh"), blocks, samples=samples, width=width)
+    return SpikedGram.of(activation("tanh"), blocks, samples_ratio=samples, width_ratio=width)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,9 @@ def test_spikes_of_a_gaussian_readout(exponent: float, outliers: list[float]) ->
     spikes = step * readout * 0.5 * np.sqrt(1 + 2 / 2)
     bulks = 1 + (step * readout) ** 2 * 2 / 2 * 0.25
     sigma = activation("relu(z) - 1/sqrt(2*pi)")
-    found = SpikedGram.of(sigma, Blocks(spikes, bulks, fractions), samples=2.0, width=1.0)
+    found = SpikedGram.of(
+        sigma, Blocks(spikes, bulks, fractions), samples_ratio=2.0, width_ratio=1.0
+    )
     values = [outlier.value for outlier in feature_outliers(found, 500.0, 3.55)]
     assert values == pytest.approx(outliers, rel=2.5e-3)
 
@@ -65,7 +67,9 @@ def test_spikes_of_a_gaussian_readout(exponent: float, outliers: list[float]) ->
 def test_marchenko_pastur(samples: float) -> None:
     """Features that are pure noise of variance 2 at p = d."""
     one = np.ones(1)
-    flat = SpikedGram.of(activation("He2"), Blocks(0 * one, one, one), samples=samples, width=1.0)
+    flat = SpikedGram.of(
+        activation("He2"), Blocks(0 * one, one, one), samples_ratio=samples, width_ratio=1.0
+    )
     low, high = feature_bulk_edges(flat)
     assert high == pytest.approx(2 * (1 + np.sqrt(samples)) ** 2, rel=1e-6)
     assert low == pytest.approx(2 * (1 - np.sqrt(samples)) ** 2, rel=1e-6)

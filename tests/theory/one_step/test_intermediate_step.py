@@ -21,7 +21,7 @@ from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, s
 RELU = activation("relu(z) - 1/sqrt(2*pi)")
 FIRST = Problem.of("h1", noise=1.0)
 SECOND = Problem.of("h1 + He2(h1)/sqrt(2)")
-SIZES = {"samples": 1.5, "width": 1.0, "ridge": 0.015}
+SIZES = {"samples_ratio": 1.5, "width_ratio": 1.0, "ridge": 0.015}
 
 
 @pytest.mark.parametrize(
@@ -99,5 +99,5 @@ def test_bridge(problem: Problem, risks: tuple[float, ...]) -> None:
             ridge=0.015,
             dim=400,
         )
-        found = predict(problem, settings, version="dim").metrics["test_error"]
+        found = predict(problem, settings, version="spike-strength").metrics["test_error"]
         assert found == pytest.approx(risk, rel=4e-4)

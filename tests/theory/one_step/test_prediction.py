@@ -54,7 +54,7 @@ def test_published_risks_of_tanh_and_sine(samples: str, risk: float) -> None:
 def test_reference_risks_of_real_steps(changes: dict[str, object], risk: float) -> None:
     settings = TANH.replace(samples="2d", readout_samples="2d", dim=300).replace(**changes)
     problem = SINE if settings.activation == "tanh" else Problem.of("h1 + He2(h1)/sqrt(2)")
-    found = predict(problem, settings, version="dim").metrics["test_error"]
+    found = predict(problem, settings, version="spike-strength").metrics["test_error"]
     assert found == pytest.approx(risk, rel=1e-4)
 
 
@@ -72,7 +72,7 @@ def test_small_steps_have_the_closed_form() -> None:
     closed = predict(SINE, TANH.replace(step_size="2*d^-0.5", readout="sign"))
     assert closed.status == "theorem"
     far = TANH.replace(step_size="2*d^-0.5", readout="sign", dim=10**7)
-    assert predict(SINE, far, version="dim").metrics["test_error"] == pytest.approx(
+    assert predict(SINE, far, version="spike-strength").metrics["test_error"] == pytest.approx(
         closed.metrics["test_error"], rel=1e-5
     )
     assert closed.metrics["test_error"] > closed.metrics["linear_floor"]
@@ -127,7 +127,7 @@ def test_notes_say_what_matters() -> None:
     even = predict(Problem.of("He2(h1)"), TANH)
     assert any("no linear part" in note for note in even.notes)
     assert even.metrics["alignment"] == 0.0
-    assert "version C" in predict(SINE, TANH.replace(dim=200)).notes[0]
+    assert "version second-chaos" in predict(SINE, TANH.replace(dim=200)).notes[0]
 
 
 def test_several_directions_against_independent_noise() -> None:

@@ -27,12 +27,19 @@ def test_isotropic_rows_have_the_exact_risk(sigma: str, target: str) -> None:
     prepared = Prepared.of(
         *(activation(sigma), problem.target),
         **{"alignment": alignment, "spikes": spike * one, "bulks": one},
-        version="dim",
+        version="spike-strength",
         dim=float(dim),
     )
     blocks = Blocks(spike * one, one, one)
     exact = spiked_risk(
-        prepared, blocks, samples=2.0, width=1.0, ridge=0.2, noise=0.1, dim=dim, version="dim"
+        prepared,
+        blocks,
+        samples_ratio=2.0,
+        width_ratio=1.0,
+        ridge=0.2,
+        noise=0.1,
+        dim=dim,
+        version="spike-strength",
     )
     risks = []
     for seed in range(4):

@@ -19,7 +19,7 @@ from giantstep.theory.ridge.proportional import proportional_risk
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")
 FEATURES = LinearFeatures.of(CENTRED, activation("tanh"))
-SIZES = {"samples": 2.0, "width": 1.0, "ridge": 0.1}
+SIZES = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 0.1}
 
 
 def test_reference_scalars() -> None:
@@ -63,7 +63,7 @@ def test_without_spike_it_is_random_features(
 ) -> None:
     sigma, problem = activation(pair[0]), Problem.of(pair[1], noise=noise)
     features = LinearFeatures.of(problem, sigma)
-    mine = small_step_risk(features, samples=samples, width=width, ridge=ridge)
+    mine = small_step_risk(features, samples_ratio=samples, width_ratio=width, ridge=ridge)
     energy = features.linear**2
     with float64():
         other = random_features(

@@ -99,7 +99,7 @@ def test_energy_is_kept_at_finite_dimension() -> None:
     """E over kappa and the length of x of the power is E[g^2], whatever the dimension."""
     from giantstep.theory.spiked_features.finite_size import Grid
 
-    grid = Grid.of("C", 60.0, (0.0,))
+    grid = Grid.of("second-chaos", 60.0, (0.0,))
     latents = Latents.of(Target("relu(h1)"), np.ones(1))
     found, _ = conditional_label_moments(latents, 0.8, grid.kappa, grid.radius, 60.0)
     assert grid.weights @ found.power == pytest.approx(0.5, rel=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import jax
 import numpy as np
@@ -21,7 +22,7 @@ from giantstep.theory.spiked_features.prediction import predict
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
 from giantstep.theory.spiked_features.risk_bounds import risk_bounds
 
-SIZES = {"samples": 2.0, "width": 1.5, "ridge": 0.1}
+SIZES = {"samples_ratio": 2.0, "width_ratio": 1.5, "ridge": 0.1}
 
 
 def errors(
@@ -65,7 +66,7 @@ def test_reference_values(name: str) -> None:
     # The references are rounded to five decimals.
     assert limit["test_error"] == pytest.approx(row.test, rel=1e-4, abs=6e-6)
     assert limit["train_error"] == pytest.approx(row.train, rel=1e-4, abs=6e-6)
-    finite = predict(row.problem(), row.settings(400), version="dim").metrics
+    finite = predict(row.problem(), row.settings(400), version="spike-strength").metrics
     assert finite["test_error"] == pytest.approx(row.test_at_400, rel=1e-4, abs=6e-6)
 
 
@@ -100,7 +101,7 @@ def test_infinite_ridge_gives_the_upper_bound(sigma: str) -> None:
         **{"alignment": 0.9, "spikes": blocks.spikes, "bulks": blocks.bulks},
     )
     bounds = risk_bounds(prepared, blocks)
-    risk = spiked_risk(prepared, blocks, samples=2.0, width=1.0, ridge=1e7)
+    risk = spiked_risk(prepared, blocks, samples_ratio=2.0, width_ratio=1.0, ridge=1e7)
     assert risk.test == pytest.approx(bounds.upper, rel=1e-6)
 
 
@@ -112,11 +113,11 @@ def test_many_samples_and_neurons_give_the_lower_bound() -> None:
             **{"alignment": alignment, "spikes": blocks.spikes, "bulks": blocks.bulks},
         )
         bounds = risk_bounds(prepared, blocks)
-        risk = spiked_risk(prepared, blocks, samples=1e8, width=1e5, ridge=1e-3)
+        risk = spiked_risk(prepared, blocks, samples_ratio=1e8, width_ratio=1e5, ridge=1e-3)
         assert risk.test == pytest.approx(bounds.lower, rel=2e-3)
 
 
-@pytest.mark.parametrize("version", ["limit", "dim", "A", "C", "D"])
+@pytest.mark.parametrize("version", get_args(Version))
 def test_one_block_equals_two_equal_blocks(version: Version) -> None:
     dim = 1e12 if version == "limit" else 150.0
     one = errors("tanh", "sin(h1)", [1.2], bulks=[1.1], version=version, dim=dim)
@@ -135,7 +136,7 @@ def test_one_block_equals_two_equal_blocks(version: Version) -> None:
 def test_symmetries_and_bounds(
     spike: float, bulk: float, alignment: float, samples: float, width: float, ridge: float
 ) -> None:
-    sizes = {"samples": samples, "width": width, "ridge": ridge, "alignment": alignment}
+    sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": ridge, "alignment": alignment}
     plus = errors("tanh", "sin(h1)", [spike], bulks=[bulk], noise=0.1, **sizes)
     minus = errors("tanh", "sin(h1)", [-spike], bulks=[bulk], noise=0.1, **sizes)
     blocks = {"bulks": [bulk, 1.0], "noise": 0.1, **sizes}
@@ -176,9 +177,9 @@ def test_nonlinear_functions_of_other_directions_are_noise() -> None:
 
 def test_a_product_with_the_learned_direction_is_partly_fitted() -> None:
     """h1*h2 is slope times kappa across: between free noise and full knowledge."""
-    product = errors("erf2", "h1 + h1*h2", [1.5], samples=50.0, width=20.0)[0]
-    noise = errors("erf2", "h1", [1.5], samples=50.0, width=20.0, noise=1.0)[0]
-    even = errors("erf2", "h1 + abs(h1)*h2", [1.5], samples=50.0, width=20.0)[0]
+    product = errors("erf2", "h1 + h1*h2", [1.5], samples_ratio=50.0, width_ratio=20.0)[0]
+    noise = errors("erf2", "h1", [1.5], samples_ratio=50.0, width_ratio=20.0, noise=1.0)[0]
+    even = errors("erf2", "h1 + abs(h1)*h2", [1.5], samples_ratio=50.0, width_ratio=20.0)[0]
     # u(kappa) is even for an odd sigma, so kappa*h2 has no partner but |kappa|*h2 has one.
     assert 0.97 * noise < product < noise
     assert even < 0.6 * noise
@@ -192,8 +193,10 @@ def test_label_noise_alone() -> None:
 
 def test_near_the_interpolation_peak() -> None:
     test, train = errors(
-        "tanh", "sin(h1)", [0.9], alignment=0.7, samples=1.0, width=1.0, ridge=1e-6
+        "tanh", "sin(h1)", [0.9], alignment=0.7, samples_ratio=1.0, width_ratio=1.0, ridge=1e-6
     )
-    calm, _ = errors("tanh", "sin(h1)", [0.9], alignment=0.7, samples=1.0, width=1.0, ridge=0.1)
+    calm, _ = errors(
+        "tanh", "sin(h1)", [0.9], alignment=0.7, samples_ratio=1.0, width_ratio=1.0, ridge=0.1
+    )
     assert test > 50 * calm
     assert 0 < train < 1e-3

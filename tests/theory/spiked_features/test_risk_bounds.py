@@ -46,7 +46,9 @@ def test_best_risk_over_the_ridge_lies_between(samples: float, best: float) -> N
     bounds = risk_bounds(prepared, blocks)
     ridges = samples * np.geomspace(1e-4, 1e2, 61)
     risks = [
-        float(spiked_risk(prepared, blocks, samples=samples, width=1.0, ridge=ridge).test)
+        float(
+            spiked_risk(prepared, blocks, samples_ratio=samples, width_ratio=1.0, ridge=ridge).test
+        )
         for ridge in ridges
     ]
     assert min(risks) == pytest.approx(best, rel=1e-4)

@@ -45,12 +45,12 @@ class StepSignal(NamedTuple):
         )
 
 
-def gradient_norm(signal: StepSignal, samples: Any) -> Any:
+def gradient_norm(signal: StepSignal, samples_ratio: Any) -> Any:
     r"""Length of the mean gradient :math:`b = X^T y/n_0` that one step adds to every neuron.
 
     .. math:: |b|^2 = |E[g h]|^2 + \frac{d}{n_0} E[y^2]
 
-    Symbols: n_0/d ``samples``; the moments ``signal``.
+    Symbols: n_0/d ``samples_ratio``; the moments ``signal``.
 
     Assumes: isotropic Gaussian inputs, n_0 proportional to d.
     Status: theorem.
@@ -60,15 +60,15 @@ def gradient_norm(signal: StepSignal, samples: Any) -> Any:
     >>> round(gradient_norm(signal, 2.0), 6)
     0.707107
     """
-    return (signal.linear**2 + signal.power / samples) ** 0.5
+    return (signal.linear**2 + signal.power / samples_ratio) ** 0.5
 
 
-def alignment(signal: StepSignal, samples: Any) -> Any:
+def alignment(signal: StepSignal, samples_ratio: Any) -> Any:
     r"""Cosine of the learned direction :math:`b/|b|` with the target's mean gradient.
 
     .. math:: \gamma = |E[g h]| / |b|
 
-    Symbols: n_0/d ``samples``; the moments ``signal``.
+    Symbols: n_0/d ``samples_ratio``; the moments ``signal``.
 
     Assumes: isotropic Gaussian inputs, n_0 proportional to d.
     Status: theorem.
@@ -78,15 +78,15 @@ def alignment(signal: StepSignal, samples: Any) -> Any:
     >>> round(alignment(signal, 2.0) ** 2, 6)
     0.5
     """
-    return signal.linear / gradient_norm(signal, samples)
+    return signal.linear / gradient_norm(signal, samples_ratio)
 
 
-def spike_strength(signal: StepSignal, samples: Any, steps: Any) -> Any:
+def spike_strength(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
     r"""Projection of each updated neuron on the learned direction.
 
     .. math:: s_j = \eta\, a_j\, \mu_1\, |b|
 
-    Symbols: eta a_j ``steps``; n_0/d ``samples``; mu_1 and the moments in b ``signal``.
+    Symbols: eta a_j ``steps``; n_0/d ``samples_ratio``; mu_1 and the moments in b ``signal``.
 
     Assumes: step size of order one, rows that start on the sphere; fluctuations of order
     d^-1/2 are part of the bulk.
@@ -97,10 +97,10 @@ def spike_strength(signal: StepSignal, samples: Any, steps: Any) -> Any:
     >>> round(spike_strength(signal, 2.0, 3.0), 6)
     1.272792
     """
-    return steps * signal.mu_1 * gradient_norm(signal, samples)
+    return steps * signal.mu_1 * gradient_norm(signal, samples_ratio)
 
 
-def bulk_variance(signal: StepSignal, samples: Any, steps: Any) -> Any:
+def bulk_variance(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
     r"""Squared length of each updated neuron across the learned direction.
 
     .. math::
@@ -108,7 +108,7 @@ def bulk_variance(signal: StepSignal, samples: Any, steps: Any) -> Any:
             + \eta^2 a_j^2 \Big(\frac{d}{n_0} E[y^2]\,\mathrm{Var}\,\sigma'(z)
             + \mu_2^2 E[y]^2\Big)
 
-    Symbols: eta a_j ``steps``; n_0/d ``samples``; the moments ``signal``.
+    Symbols: eta a_j ``steps``; n_0/d ``samples_ratio``; the moments ``signal``.
 
     Assumes: step size of order one, rows that start on the sphere.
     Status: theorem.
@@ -119,10 +119,10 @@ def bulk_variance(signal: StepSignal, samples: Any, steps: Any) -> Any:
     1.225
     """
     drift = steps * signal.mu_2 * signal.mean
-    return (1 + drift) ** 2 + steps**2 * signal.power / samples * signal.slope_variance
+    return (1 + drift) ** 2 + steps**2 * signal.power / samples_ratio * signal.slope_variance
 
 
-def length_tilt(signal: StepSignal, samples: Any, steps: Any) -> Any:
+def length_tilt(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
     r"""How the length of a neuron's bulk grows with its component along the learned direction.
 
     .. math:: |\tilde w_j| \propto 1 + \epsilon_j\langle\hat w_j, v\rangle, \qquad
@@ -132,7 +132,7 @@ def length_tilt(signal: StepSignal, samples: Any, steps: Any) -> Any:
     it. It moves the features' mean as much as :math:`\langle\hat w_j, v\rangle` itself does, so it
     counts even as d grows; the isotropic theory leaves it out.
 
-    Symbols: eta a ``steps``, n_0/d ``samples``, |b| :func:`gradient_norm`, c
+    Symbols: eta a ``steps``, n_0/d ``samples_ratio``, |b| :func:`gradient_norm`, c
     :func:`bulk_variance`.
 
     Assumes: isotropic Gaussian inputs, rows of unit length before the step.
@@ -143,5 +143,5 @@ def length_tilt(signal: StepSignal, samples: Any, steps: Any) -> Any:
     >>> round(length_tilt(signal, 20.0, 3.0), 4)
     -0.6618
     """
-    stretch = steps * signal.mu_3 * gradient_norm(signal, samples)
-    return stretch / bulk_variance(signal, samples, steps) ** 1.5
+    stretch = steps * signal.mu_3 * gradient_norm(signal, samples_ratio)
+    return stretch / bulk_variance(signal, samples_ratio, steps) ** 1.5

@@ -17,8 +17,8 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.spiked_features.risk import Prepared
 
 #: Where the best step size and ridge are looked for.
@@ -59,7 +59,7 @@ def risk_curve(
 
     .. math:: t \mapsto R(\text{name} = t)
 
-    Symbols: ``name`` is step_size, ridge, readout_samples or width; sizes are multiples of d.
+    Symbols: ``name`` is step_size, ridge, readout_samples_ratio or width_ratio.
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
     Status: replica.
@@ -68,12 +68,14 @@ def risk_curve(
     >>> settings = GiantStep(
     ...     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
     ...     readout_samples="1.6d", ridge=0.1)
-    >>> curve = risk_curve(Problem.of("sin(h1)"), settings, "readout_samples", [0.2, 1.6, 3.0])
+    >>> problem = Problem.of("sin(h1)")
+    >>> curve = risk_curve(problem, settings, "readout_samples_ratio", [0.2, 1.6, 3.0])
     >>> curve.test_error.round(6).tolist()
     [0.048483, 0.037311, 0.032518]
     """
-    if name not in ("step_size", "ridge", "readout_samples", "width"):
-        raise SettingsError(f"name = {name!r}: use step_size, ridge, readout_samples or width")
+    names = ("step_size", "ridge", "readout_samples_ratio", "width_ratio")
+    if name not in names:
+        raise SettingsError(f"name = {name!r}: use {', '.join(names[:-1])} or {names[-1]}")
     points = np.asarray(values, dtype=np.float64)
     step, sizes = one_step(problem, settings)
     widest = sizes._replace(step_size=points) if name == "step_size" else sizes
@@ -102,7 +104,7 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
     ...     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
     ...     readout_samples="1.6d", ridge=0.1)
     >>> risk, slopes = risk_gradient(Problem.of("sin(h1)"), settings)
-    >>> round(risk, 6), round(slopes.readout_samples, 5)
+    >>> round(risk, 6), round(slopes.readout_samples_ratio, 5)
     (0.037311, -0.00561)
     """
     step, sizes = one_step(problem, settings)
@@ -182,8 +184,8 @@ def _best_random_features(problem: Problem, settings: GiantStep, sizes: Sizes) -
     def risk(logarithm: float) -> float:
         return small_step_risk(
             features,
-            samples=sizes.readout_samples,
-            width=sizes.width,
+            samples_ratio=sizes.readout_samples_ratio,
+            width_ratio=sizes.width_ratio,
             ridge=math.exp(logarithm),
         ).test
 

@@ -28,7 +28,8 @@ DESCENT = (1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)
 class SpikedGram(NamedTuple):
     """Moments of the features on a grid of the learned projection, and the size ratios.
 
-    ``mean``, ``slope``, ``noise``: m, u and e^2 of each block; ``widths``: p/d of each block.
+    ``mean``, ``slope``, ``noise``: m, u and e^2 of each block; ``samples``: n/d; ``widths``: p/d of
+    each block.
     """
 
     kappa: Float[np.ndarray, " points"]
@@ -40,7 +41,9 @@ class SpikedGram(NamedTuple):
     widths: Float[np.ndarray, " blocks"]
 
     @classmethod
-    def of(cls, sigma: Activation, blocks: Blocks, *, samples: float, width: float) -> SpikedGram:
+    def of(
+        cls, sigma: Activation, blocks: Blocks, *, samples_ratio: float, width_ratio: float
+    ) -> SpikedGram:
         """The Gram matrix of an activation's features with these spikes."""
         steep, bulks = float(np.max(np.abs(blocks.spikes))), blocks.bulks
         steepness = float(np.max(np.abs(blocks.spikes) / np.sqrt(bulks)))
@@ -52,8 +55,8 @@ class SpikedGram(NamedTuple):
         scale = np.sqrt(bulks)[:, None] * np.ones_like(grid.kappa)[None, :]
         mean, slope, _, power = conditional_feature_moments(table, shift, scale, LIMIT)
         rest = power - mean**2 - slope**2
-        widths = width * blocks.fractions
-        return cls(grid.kappa, grid.weights, mean, slope, rest, float(samples), widths)
+        widths = width_ratio * blocks.fractions
+        return cls(grid.kappa, grid.weights, mean, slope, rest, float(samples_ratio), widths)
 
     @property
     def scale(self) -> float:
@@ -103,7 +106,8 @@ def feature_stieltjes(
 
     >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> np.round(feature_stieltjes(gram, np.array([0.3 + 0.1j])), 5).tolist()
     [(-1.42154+2.44091j)]
     """
@@ -132,7 +136,8 @@ def feature_spectrum(gram: SpikedGram, dim: float, points: int = POINTS) -> Feat
 
     >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> spectrum = feature_spectrum(gram, dim=600.0)
     >>> [round(outlier.value, 2) for outlier in spectrum.outliers]
     [584.02]
@@ -165,7 +170,7 @@ def feature_bulk_edges(gram: SpikedGram) -> tuple[float, float]:
     >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
     >>> flat = SpikedGram.of(
-    ...     activation("He2"), Blocks(0 * one, one, one), samples=2.0, width=1.0)
+    ...     activation("He2"), Blocks(0 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> [round(edge / 2, 4) for edge in feature_bulk_edges(flat)]  # Marchenko-Pastur
     [0.1716, 5.8284]
     """
@@ -193,7 +198,8 @@ def feature_outliers(gram: SpikedGram, dim: float, edge: float) -> tuple[Outlier
 
     >>> from giantstep.activations.activation import activation
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples=2.0, width=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> [round(outlier.value, 2) for outlier in feature_outliers(gram, 600.0, 2.1)]
     [584.02]
     """

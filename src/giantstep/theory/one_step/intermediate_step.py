@@ -85,8 +85,8 @@ def limiting_gains(
     *,
     alignment: float,
     degrees: Sequence[int],
-    samples: float,
-    width: float,
+    samples_ratio: float,
+    width_ratio: float,
     ridge: float,
 ) -> Gains:
     r"""Fall of test risk and train objective against random features, spikes infinitely strong.
@@ -101,7 +101,8 @@ def limiting_gains(
         \Delta_{tr} = \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}}{1+V} .
 
     Symbols: gamma ``alignment``; x, V, v_1, v_2, K_0 as in
-    :func:`~giantstep.theory.one_step.small_step.linear_order` at alpha ``samples``, beta ``width``.
+    :func:`~giantstep.theory.one_step.small_step.linear_order` at alpha
+    ``samples_ratio``, beta ``width_ratio``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
     Status: theorem for l = 1 and 2; convergence is slow, as n^(2e - 1/2) at l = 2.
@@ -110,12 +111,15 @@ def limiting_gains(
     >>> from giantstep.activations.activation import activation
     >>> gains = limiting_gains(
     ...     Problem.of("h1", noise=1.0), activation("relu(z) - 1/sqrt(2*pi)"),
-    ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples=1.5, width=1.0, ridge=0.015)
+    ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples_ratio=1.5, width_ratio=1.0,
+    ...     ridge=0.015)
     >>> round(gains.test, 4), round(gains.train, 4)
     (0.4183, 0.0841)
     """
     features = LinearFeatures.of(problem, sigma)
-    order = linear_order(features, samples=samples, width=width, ridge=ridge)
+    order = linear_order(
+        features, samples_ratio=samples_ratio, width_ratio=width_ratio, ridge=ridge
+    )
     linear = (alignment * features.linear) ** 2
     extra = _fitted_energy(problem, sigma, alignment, degrees) - linear
     shrink = 1 / (1 + order.x)

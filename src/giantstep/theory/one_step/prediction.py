@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.activations.activation import Activation, activation
-from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, check_covered
-from giantstep.numerics.arrays import Numbers
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import tail_energy
 from giantstep.theory.learnability.learned_direction import learned_direction
-from giantstep.theory.one_step.alignment import (
-    StepSignal,
-    alignment,
-    bulk_variance,
-    length_tilt,
-    spike_strength,
-)
-from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
-from giantstep.theory.spiked_features.channel_equivalent import Risk
-from giantstep.theory.spiked_features.conditional_features import LIMIT
-from giantstep.theory.spiked_features.finite_size import (
-    VERSION_NOTES,
-    Blocks,
-    Version,
-    best_version,
-)
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
+from giantstep.theory.spiked_features.finite_size import VERSION_NOTES, Version
+from giantstep.theory.spiked_features.risk import Prepared
 from giantstep.theory.spiked_features.risk_bounds import risk_bounds
 
 REFERENCES = (
@@ -44,145 +25,10 @@ REFERENCES = (
     "Cui et al. 2024, arXiv:2402.04980",
     "Dandi et al. 2024, arXiv:2410.18938",
 )
-#: Versions that follow a real step in that its neurons' lengths depend on their directions.
-TILTED = ("C", "D")
 #: A relative change of the risk that is worth a note.
 NOTEWORTHY = 0.005
 #: Second Hermite coefficients below this leave the rows isotropic across the learned direction.
 NEGLIGIBLE = 1e-8
-
-
-class Sizes(NamedTuple):
-    """What a step is made of, sizes as multiples of d: the numbers that can be varied."""
-
-    step_size: Any
-    ridge: Any
-    samples: Any
-    readout_samples: Any
-    width: Any
-
-
-class OneStep(NamedTuple):
-    """A problem before its sizes are chosen: signal of the step, readout, rows, dimension.
-
-    ``readout`` values and ``fractions`` of neurons; ``normalise``: rows go back to the sphere;
-    ``gaussian_rows``: they started as Gaussian vectors; ``tilted``: their lengths follow their
-    directions, as those of a real step do. ``version``: how finite d is treated.
-    """
-
-    signal: StepSignal
-    readout: Float[Numbers, " blocks"]
-    fractions: Float[Numbers, " blocks"]
-    noise: float
-    dim: float
-    version: Version
-    normalise: bool
-    gaussian_rows: bool
-    tilted: bool = False
-
-    def blocks(self, sizes: Sizes) -> Blocks:
-        """Spikes and bulk variances of the neurons after the step."""
-        steps = sizes.step_size * self.readout
-        spikes = spike_strength(self.signal, sizes.samples, steps)
-        bulks = bulk_variance(self.signal, sizes.samples, steps)
-        if self.normalise:
-            lengths = (spikes**2 + bulks) ** 0.5
-            return Blocks(spikes / lengths, bulks / lengths**2, self.fractions)
-        spread = 1 / bulks if self.gaussian_rows else None
-        tilt = length_tilt(self.signal, sizes.samples, steps) if self.tilted else None
-        return Blocks(spikes, bulks, self.fractions, spread, tilt)
-
-    def alignment(self, sizes: Sizes) -> Any:
-        """Cosine of the learned direction with the target's mean gradient."""
-        return alignment(self.signal, sizes.samples)
-
-    def prepared(
-        self, sigma: Activation, problem: Problem, sizes: Sizes, version: Version | None = None
-    ) -> Prepared:
-        """Tables that hold at these sizes; arrays of step sizes or widths span a range."""
-        steps = np.atleast_1d(np.asarray(sizes.step_size, dtype=float))
-        found = [self.blocks(sizes._replace(step_size=step)) for step in steps]
-        return Prepared.of(
-            sigma,
-            problem.target,
-            alignment=float(self.alignment(sizes)),
-            spikes=np.concatenate([blocks.spikes for blocks in found]),
-            bulks=np.concatenate([blocks.bulks for blocks in found]),
-            version=version or self.version,
-            dim=self.dim,
-        )
-
-    def risk(self, prepared: Prepared, sizes: Sizes, traced: bool = False) -> Risk:
-        """Test and train error, noise included; ``traced`` to follow changes of the alignment."""
-        return spiked_risk(
-            prepared,
-            self.blocks(sizes),
-            samples=sizes.readout_samples,
-            width=sizes.width,
-            ridge=sizes.ridge,
-            noise=self.noise,
-            alignment=self.alignment(sizes) if traced else None,
-            dim=self.dim,
-            version=self.version,
-        )
-
-
-def one_step(
-    problem: Problem, settings: GiantStep, version: Version | None = None
-) -> tuple[OneStep, Sizes]:
-    r"""The theory's view of the settings: signal and readout, and sizes in units of d.
-
-    .. math:: w_j^1 = w_j + \eta a_j\frac1{n_0}\sum_i (y_i - f(x_i))\sigma'(\langle w_j,
-        x_i\rangle)x_i
-
-    A network whose neurons have mean output starts from the constant
-    :math:`f = \mu_0 E a`, which is subtracted from the labels of the step (square loss).
-
-    Symbols: eta ``settings.step_size``, n_0 ``settings.samples``.
-
-    Assumes: one step on Gaussian inputs, no biases, independent rows, a fit on fresh samples.
-    Status: theorem (bookkeeping).
-    References: Cui et al. 2024, arXiv:2402.04980.
-
-    >>> settings = GiantStep(
-    ...     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
-    ...     readout_samples="0.9d", ridge=0.1)
-    >>> step, sizes = one_step(Problem.of("sin(h1)"), settings)
-    >>> blocks = step.blocks(sizes)
-    >>> round(float(blocks.spikes[0]), 6), round(float(blocks.bulks[0]), 6)
-    (1.134056, 1.018973)
-    """
-    _check_covered(problem, settings)
-    sigma = activation(settings.activation)
-    support = settings.readout_support()
-    values, fractions = gaussian_readout_blocks() if support is None else support
-    readout, fractions = np.array(values, dtype=float), np.array(fractions, dtype=float)
-    start_output = 0.0
-    if settings.loss == "square":
-        start_output = float(sigma.hermite(0)[0] * (fractions @ readout))
-    dim = LIMIT if settings.dim is None else float(settings.dim)
-    sizes = Sizes(
-        step_size=float(settings.step_size.at(dim)),
-        ridge=float(settings.ridge or 0.0),
-        samples=ratio_to_dim(settings, "samples"),
-        readout_samples=ratio_to_dim(settings, "readout_samples"),
-        width=ratio_to_dim(settings, "width"),
-    )
-    if version is None:
-        finite = best_version(sizes.readout_samples, sizes.width, sizes.ridge)
-        version = "limit" if settings.dim is None else finite
-    step = OneStep(
-        StepSignal.of(problem, sigma, start_output),
-        readout,
-        fractions / fractions.sum(),
-        problem.noise,
-        dim,
-        version,
-        settings.normalise,
-        settings.start == "gaussian" and not settings.normalise,
-        version in TILTED,
-    )
-    return step, sizes
 
 
 def predict(problem: Problem, settings: GiantStep, *, version: Version | None = None) -> Prediction:
@@ -249,42 +95,6 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     )
 
 
-def _check_covered(problem: Problem, settings: GiantStep) -> None:
-    """Raise NoTheory, saying what would be covered, where the exact risk is not known."""
-    power = settings.step_size.power
-    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
-    refusals = {
-        f"steps = {settings.steps}: the exact risk is known after one step": settings.steps != 1,
-        "ridge and readout_samples: give both, the exact risk is that of a fitted readout": (
-            settings.ridge is None or settings.readout_samples is None
-        ),
-        "readout_samples = same: the exact risk needs fresh samples, such as 2d": (
-            settings.readout_samples == "same"
-        ),
-        f"biases = {settings.biases}: the exact risk is known without biases": (
-            settings.biases != "none"
-        ),
-        "detrend: the exact risk is known without it": settings.detrend,
-        "readout = symmetric-sign starts from pairs of equal rows, for which the exact risk is "
-        "not known: use ones, sign, normal, or value:probability,...": (
-            settings.readout == "symmetric-sign"
-        ),
-        f"step_size = {settings.step_size}: without a dimension the exact risk is known for a "
-        "plain number or a multiple of d^-0.5; give --dim for steps between": (
-            settings.dim is None and power not in (0, -0.5)
-        ),
-        f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (
-            settings.dim is not None and settings.dim < 10
-        ),
-    }
-    for reason, applies in refusals.items():
-        if applies:
-            raise NoTheory(reason)
-    dim = settings.dim or 1
-    if settings.ridge == 0 and settings.readout_samples.at(dim) <= settings.width.at(dim):
-        raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")
-
-
 def _notes(problem: Problem, settings: GiantStep, version: Version) -> list[str]:
     """What the reader of a prediction must know."""
     sigma, target = activation(settings.activation), problem.target
@@ -329,8 +139,8 @@ def _baselines(problem: Problem, sigma: Activation, sizes: Sizes) -> dict[str, f
     """The risk of the same fit without the step, and the energy beyond degree one."""
     features = small_step_risk(
         LinearFeatures.of(problem, sigma),
-        samples=sizes.readout_samples,
-        width=sizes.width,
+        samples_ratio=sizes.readout_samples_ratio,
+        width_ratio=sizes.width_ratio,
         ridge=sizes.ridge,
     )
     return {
@@ -349,11 +159,11 @@ def _small_step_prediction(problem: Problem, settings: GiantStep) -> Prediction:
     cosine = float(step.alignment(sizes))
     risk = small_step_risk(
         features,
-        samples=sizes.readout_samples,
-        width=sizes.width,
+        samples_ratio=sizes.readout_samples_ratio,
+        width_ratio=sizes.width_ratio,
         ridge=sizes.ridge,
         alignment=cosine,
-        strength=float(np.sqrt(sizes.width * (step.fractions @ spikes**2))),
+        strength=float(np.sqrt(sizes.width_ratio * (step.fractions @ spikes**2))),
     )
     baselines = _baselines(problem, sigma, sizes)
     metrics = {

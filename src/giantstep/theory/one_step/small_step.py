@@ -55,7 +55,9 @@ class SmallStepRisk(NamedTuple):
     objective: float
 
 
-def linear_order(features: LinearFeatures, *, samples: float, width: float, ridge: float) -> Order:
+def linear_order(
+    features: LinearFeatures, *, samples_ratio: float, width_ratio: float, ridge: float
+) -> Order:
     r"""First- and second-order scalars of ridge regression on linear Gaussian-equivalent features.
 
     .. math::
@@ -70,25 +72,27 @@ def linear_order(features: LinearFeatures, *, samples: float, width: float, ridg
     :math:`v_2 = \mu_1^2Q_1 + \mu_*^2Q_2` for :math:`S = (0, 1)`,
     :math:`K_0 = \alpha\mu_1\mu_1^*/(1+V)`.
 
-    Symbols: alpha ``samples``, beta ``width``, lambda-bar ``ridge * width``; mu ``features``.
+    Symbols: alpha ``samples_ratio``, beta ``width_ratio``, lambda-bar ``ridge * width_ratio``;
+    mu ``features``.
 
     Assumes: n, p, d large and proportional.
     Status: theorem.
     References: Mei, Montanari 2019, arXiv:1908.05355; Ba et al. 2022, arXiv:2205.01445.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> order = linear_order(features, samples=2.0, width=1.0, ridge=0.1)
+    >>> order = linear_order(features, samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
     >>> round(order.chi, 4), round(order.V, 4)
     (3.0184, 0.5363)
     """
     m1, ms = features.mu_1**2, features.mu_star_squared
-    sizes = (m1, ms, samples, width, ridge * width)
-    start = np.array([width / (1 + ridge * width), 0.0])
+    alpha, beta, penalty = samples_ratio, width_ratio, ridge * width_ratio
+    sizes = (m1, ms, alpha, beta, penalty)
+    start = np.array([beta / (1 + penalty), 0.0])
     state, _, converged = iterate(
         lambda state: _first_order(state, *sizes), start, tolerance=1e-14, max_iterations=200_000
     )
     chi, V = (float(value) for value in state) if converged else (math.nan, math.nan)
-    C, D = samples * m1 / (1 + V), samples * ms / (1 + V) + ridge * width
+    C, D = alpha * m1 / (1 + V), alpha * ms / (1 + V) + penalty
     G = 1 / (1 + chi * C)
     H = C * G
     J = D + H - chi * H**2
@@ -96,25 +100,25 @@ def linear_order(features: LinearFeatures, *, samples: float, width: float, ridg
     to_own, to_one = -chi * (ms + G**2 * m1) / J, -chi / J
     own = m1 * G**2 * (chi**2 * m1 - to_own) - ms * to_own
     one = -m1 * G**2 * to_one - ms * to_one
-    K0 = samples * features.mu_1 * features.linear / (1 + V)
-    return Order(chi, V, chi * C, samples * own / (1 + V) ** 2, one, K0)
+    K0 = alpha * features.mu_1 * features.linear / (1 + V)
+    return Order(chi, V, chi * C, alpha * own / (1 + V) ** 2, one, K0)
 
 
 def _first_order(
-    state: np.ndarray, m1: float, ms: float, samples: float, width: float, penalty: float
+    state: np.ndarray, m1: float, ms: float, alpha: float, beta: float, penalty: float
 ) -> np.ndarray:
     """One iteration of (chi, V)."""
     chi, V = state
-    C, D = samples * m1 / (1 + V), samples * ms / (1 + V) + penalty
-    chi = width / (D + C / (1 + chi * C))
+    C, D = alpha * m1 / (1 + V), alpha * ms / (1 + V) + penalty
+    chi = beta / (D + C / (1 + chi * C))
     return np.array([chi, m1 * chi / (1 + chi * C) + ms * chi])
 
 
 def small_step_risk(
     features: LinearFeatures,
     *,
-    samples: float,
-    width: float,
+    samples_ratio: float,
+    width_ratio: float,
     ridge: float,
     alignment: float = 0.0,
     strength: float = 0.0,
@@ -141,13 +145,15 @@ def small_step_risk(
     References: Ba et al. 2022, arXiv:2205.01445; Moniri et al. 2023, arXiv:2310.07891.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> risk = small_step_risk(features, samples=2.0, width=1.0, ridge=0.1)
+    >>> risk = small_step_risk(features, samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
     >>> round(risk.test, 4), round(risk.objective, 4)
     (0.2257, 0.1258)
     """
-    order = linear_order(features, samples=samples, width=width, ridge=ridge)
+    order = linear_order(
+        features, samples_ratio=samples_ratio, width_ratio=width_ratio, ridge=ridge
+    )
     rho_t = 1 / (1 + order.x)
-    gain = 1 + strength**2 / width
+    gain = 1 + strength**2 / width_ratio
     rho_v = 1 / (1 + order.x * gain)
     gained = 0.0 if math.isinf(gain) else gain * rho_v**2
     across, energy = 1 - alignment**2, features.linear**2

@@ -17,7 +17,7 @@ from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.alignment import gradient_norm
 from giantstep.theory.one_step.feature_spectrum import SpikedGram, feature_spectrum
 from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
-from giantstep.theory.one_step.prediction import OneStep, Sizes, one_step
+from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
     bulk_edges,
@@ -61,8 +61,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     with the target's mean gradient (gamma^2 times ``right``). ``details``: ``strength`` theta,
     ``alignment`` gamma, ``critical_step_size`` at which the outlier appears.
 
-    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, a step
-    size in d^-1/2 (small steps) or above (the outlier is then infinite).
+    Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension, a
+    step size in d^-1/2 (small steps) or above (the outlier is then infinite).
     Status: theorem for small steps; heuristic (isotropic rows) for larger ones.
     References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
         arXiv:1103.2221.
@@ -80,7 +80,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     step, sizes = _step(problem, unit)
     blocks = step.blocks(sizes)
     # Per unit of d: theta^2 = p E[s^2] is finite for a step of order d^-1/2.
-    load = sizes.width * float(step.fractions @ blocks.spikes**2)
+    load = sizes.width_ratio * float(step.fractions @ blocks.spikes**2)
     if settings.dim is not None:
         load *= step.dim
     strength = math.sqrt(load) if small or settings.dim is not None else math.inf
@@ -88,20 +88,20 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
         strength = _with_residual(step, sizes, activation(settings.activation))
     bulks = np.ones_like(blocks.bulks) if small else blocks.bulks
     rows = RowLaw(bulks, step.fractions, step.readout**2)
-    outlier = weight_outlier(strength, sizes.width, rows)
+    outlier = weight_outlier(strength, sizes.width_ratio, rows)
     cosine = float(step.alignment(sizes))
-    x, density = singular_value_density(sizes.width, rows)
+    x, density = singular_value_density(sizes.width_ratio, rows)
     spread = math.sqrt(float(step.fractions @ step.readout**2))
-    gradient = gradient_norm(step.signal, sizes.samples)
-    critical = critical_step(gradient, step.signal.mu_1, sizes.width, spread)
-    scale = math.sqrt(sizes.width * (1.0 if settings.dim is None else step.dim))
+    gradient = gradient_norm(step.signal, sizes.samples_ratio)
+    critical = critical_step(gradient, step.signal.mu_1, sizes.width_ratio, spread)
+    scale = math.sqrt(sizes.width_ratio * (1.0 if settings.dim is None else step.dim))
     unit_name = "critical_step_size_times_sqrt_d" if settings.dim is None else "critical_step_size"
     found = outlier.separated
     return SpectrumPrediction(
-        bulk_edges=bulk_edges(sizes.width, rows),
+        bulk_edges=bulk_edges(sizes.width_ratio, rows),
         x=x,
         density=density,
-        mass_at_zero=max(0.0, 1 - 1 / sizes.width),
+        mass_at_zero=max(0.0, 1 - 1 / sizes.width_ratio),
         outliers=(outlier.value,) if found else (),
         overlaps={
             "left": (outlier.left,) if found else (),
@@ -123,8 +123,8 @@ def predict_feature_spectrum(
     ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with
     equal readout.
 
-    Assumes: as :func:`giantstep.theory.one_step.prediction.one_step`; without a dimension, outliers
-    of order d are infinite and are reported as such.
+    Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension,
+    outliers of order d are infinite and are reported as such.
     Status: heuristic, verified by simulation.
     References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938.
 
@@ -142,8 +142,9 @@ def predict_feature_spectrum(
         if settings.readout == "normal":
             readout, fractions = gaussian_readout_blocks(GAUSSIAN_BLOCKS)
             step = step._replace(readout=readout, fractions=fractions)
-        blocks, samples, width = step.blocks(sizes), sizes.readout_samples, sizes.width
-    gram = SpikedGram.of(activation(settings.activation), blocks, samples=samples, width=width)
+        blocks, samples, width = step.blocks(sizes), sizes.readout_samples_ratio, sizes.width_ratio
+    sigma = activation(settings.activation)
+    gram = SpikedGram.of(sigma, blocks, samples_ratio=samples, width_ratio=width)
     dim = LIMIT if settings.dim is None else float(settings.dim)
     spectrum = feature_spectrum(gram, dim)
     limit = 1e-3 * LIMIT if settings.dim is None else math.inf
@@ -168,7 +169,7 @@ def predict_feature_spectrum(
 def _with_residual(step: OneStep, sizes: Sizes, sigma: Activation) -> float:
     """The strength when the output at the start, of order p^-1/2, is subtracted from the labels."""
     size = math.sqrt(float(step.fractions @ step.readout**2))
-    width = sizes.width * step.dim
+    width = sizes.width_ratio * step.dim
     signal = step.signal
     return residual_strength(
         step=sizes.step_size * size * math.sqrt(width),
@@ -176,7 +177,7 @@ def _with_residual(step: OneStep, sizes: Sizes, sigma: Activation) -> float:
         second_moment=sigma.second_moment - float(sigma.hermite(0)[0]) ** 2,
         linear=signal.linear,
         power=signal.power,
-        samples=sizes.samples,
+        samples_ratio=sizes.samples_ratio,
         output=size / math.sqrt(width),
     )
 

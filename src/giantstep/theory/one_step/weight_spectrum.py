@@ -44,7 +44,7 @@ class WeightOutlier(NamedTuple):
 SPHERE = RowLaw(np.ones(1), np.ones(1), np.ones(1))
 
 
-def bulk_edges(ratio: float, rows: RowLaw = SPHERE) -> tuple[float, float]:
+def bulk_edges(width_ratio: float, rows: RowLaw = SPHERE) -> tuple[float, float]:
     r"""Smallest and largest singular value of the bulk, zeros left out.
 
     With :math:`m(z) = \frac1d\mathrm{tr}(W^TW - z)^{-1}` and rows of variance :math:`c_a/d`,
@@ -53,7 +53,7 @@ def bulk_edges(ratio: float, rows: RowLaw = SPHERE) -> tuple[float, float]:
 
     edges are where :math:`dz/dm = 0`. For c = 1 they are :math:`|1\pm\sqrt\psi|`.
 
-    Symbols: psi ``ratio`` = p/d; c, pi ``rows``.
+    Symbols: psi ``width_ratio`` = p/d; c, pi ``rows``.
 
     Assumes: independent isotropic rows; one interval (variances that differ by less than a
     factor of about four).
@@ -64,14 +64,14 @@ def bulk_edges(ratio: float, rows: RowLaw = SPHERE) -> tuple[float, float]:
     [0.224745, 2.224745]
     """
     low, high = float(np.min(rows.bulks)), float(np.max(rows.bulks))
-    upper = _critical(ratio, rows, -1 / high, 0.0, sign=1.0)
-    if abs(ratio - 1) < 1e-9:
+    upper = _critical(width_ratio, rows, -1 / high, 0.0, sign=1.0)
+    if abs(width_ratio - 1) < 1e-9:
         return 0.0, math.sqrt(upper)
-    branch = (0.0, 1e6 / low) if ratio > 1 else (-1e6 / low, -1 / low)
-    return math.sqrt(max(_critical(ratio, rows, *branch, sign=-1.0), 0.0)), math.sqrt(upper)
+    branch = (0.0, 1e6 / low) if width_ratio > 1 else (-1e6 / low, -1 / low)
+    return math.sqrt(max(_critical(width_ratio, rows, *branch, sign=-1.0), 0.0)), math.sqrt(upper)
 
 
-def weight_outlier(strength: float, ratio: float, rows: RowLaw = SPHERE) -> WeightOutlier:
+def weight_outlier(strength: float, width_ratio: float, rows: RowLaw = SPHERE) -> WeightOutlier:
     r"""The outlier of :math:`W = \tilde W + \theta\,u v^T`, and its vectors' cosines with u and v.
 
     The outlier :math:`z = s_1^2` is where, with :math:`\omega` the loads of u on the blocks,
@@ -85,8 +85,8 @@ def weight_outlier(strength: float, ratio: float, rows: RowLaw = SPHERE) -> Weig
     :math:`\langle u_1,u\rangle^2 = 1 - \frac{\psi(1+\theta^2)}{\theta^2(\theta^2+\psi)}`,
     :math:`\langle v_1,v\rangle^2 = 1 - \frac{\psi+\theta^2}{\theta^2(\theta^2+1)}`.
 
-    Symbols: theta ``strength`` (the norm of the spikes, sqrt(sum_j s_j^2)), psi ``ratio`` = p/d,
-    c ``rows``.
+    Symbols: theta ``strength`` (the norm of the spikes, sqrt(sum_j s_j^2)), psi ``width_ratio``
+    = p/d, c ``rows``.
 
     Assumes: a bulk of independent isotropic rows, independent of the spike.
     Status: theorem.
@@ -97,7 +97,7 @@ def weight_outlier(strength: float, ratio: float, rows: RowLaw = SPHERE) -> Weig
     >>> round(outlier.value, 3), round(outlier.left, 3), round(outlier.right, 3)
     (2.438, 0.547, 0.616)
     """
-    _, edge = bulk_edges(ratio, rows)
+    _, edge = bulk_edges(width_ratio, rows)
     if math.isinf(strength):
         return WeightOutlier(math.inf, 1.0, 1.0, True)
     if strength <= 0:
@@ -109,20 +109,20 @@ def weight_outlier(strength: float, ratio: float, rows: RowLaw = SPHERE) -> Weig
         return float(-(strength**2) * m * np.sum(loads / (1 + c * m)) - 1)
 
     m = _root(excess, -1 / float(np.max(loaded)), 0.0)
-    z = _spectral_parameter(m, ratio, rows)
-    opening = 1 / m**2 - ratio * float(np.sum(rows.fractions * (c / (1 + c * m)) ** 2))
+    z = _spectral_parameter(m, width_ratio, rows)
+    opening = 1 / m**2 - width_ratio * float(np.sum(rows.fractions * (c / (1 + c * m)) ** 2))
     if opening <= 0 or m < -1 / float(np.max(c)):
         return WeightOutlier(edge, 0.0, 0.0, False)
     slope = -(strength**2) * float(np.sum(loads / (1 + c * m) ** 2)) / opening
     return WeightOutlier(math.sqrt(z), 1 / (z * m * strength**2 * slope), m / slope, True)
 
 
-def critical_step(gradient: float, mu_1: float, ratio: float, readout: float = 1.0) -> float:
+def critical_step(gradient: float, mu_1: float, width_ratio: float, readout: float = 1.0) -> float:
     r"""The step size, times sqrt(p), at which the outlier leaves the bulk.
 
     .. math:: \sqrt p\,\hat\eta_c = \frac{\psi^{1/4}}{\mu_1|b|\,\sqrt{E a^2}}
 
-    Symbols: :math:`|b|` ``gradient``, psi ``ratio`` = p/d, sqrt(E a^2) ``readout``.
+    Symbols: :math:`|b|` ``gradient``, psi ``width_ratio`` = p/d, sqrt(E a^2) ``readout``.
 
     Assumes: small steps, so that the bulk does not move.
     Status: theorem.
@@ -131,7 +131,7 @@ def critical_step(gradient: float, mu_1: float, ratio: float, readout: float = 1
     >>> round(critical_step(0.707107, 0.605706, 1.5), 4)
     2.5839
     """
-    return ratio**0.25 / (abs(mu_1) * gradient * readout)
+    return width_ratio**0.25 / (abs(mu_1) * gradient * readout)
 
 
 def residual_strength(
@@ -140,7 +140,7 @@ def residual_strength(
     second_moment: float,
     linear: float,
     power: float,
-    samples: float,
+    samples_ratio: float,
     output: float = 1.0,
 ) -> float:
     r"""Strength theta of the spike when the step follows y - f and not y alone.
@@ -152,8 +152,8 @@ def residual_strength(
             + \eta^2\mu_1^2\Big[\mu_1^{*2} + \frac{d}{n_0}(E[y^2] + \omega^2 E[\sigma^2])\Big].
 
     Symbols: eta ``step`` times sqrt(p), E[sigma^2] ``second_moment``, mu_1^* ``linear``, E[y^2]
-    ``power``, n_0/d ``samples``, omega ``output``: 1 for networks whose output at the start is of
-    order one, p^-1/2 for ours, where the correction vanishes slowly.
+    ``power``, n_0/d ``samples_ratio``, omega ``output``: 1 for networks whose output at the start
+    is of order one, p^-1/2 for ours, where the correction vanishes slowly.
 
     Assumes: small steps; the row of W along a is the only one that changes.
     Status: heuristic, checked by simulation to one per cent.
@@ -163,12 +163,12 @@ def residual_strength(
     4.311
     """
     kept = (1 - output * step * mu_1**2) ** 2
-    noise = (power + output**2 * second_moment) / samples
+    noise = (power + output**2 * second_moment) / samples_ratio
     return math.sqrt(max(kept + (step * mu_1) ** 2 * (linear**2 + noise) - 1, 0.0))
 
 
 def singular_value_density(
-    ratio: float, rows: RowLaw = SPHERE, points: int = POINTS
+    width_ratio: float, rows: RowLaw = SPHERE, points: int = POINTS
 ) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
     r"""Singular values of the bulk and their density, of mass min(1, 1/psi) among p rows.
 
@@ -176,7 +176,7 @@ def singular_value_density(
 
     with m as in :func:`bulk_edges`; the density integrates to min(p, d)/p.
 
-    Symbols: psi ``ratio`` = p/d, c ``rows``.
+    Symbols: psi ``width_ratio`` = p/d, c ``rows``.
 
     Assumes: as :func:`bulk_edges`.
     Status: theorem.
@@ -186,28 +186,30 @@ def singular_value_density(
     >>> round(float(np.trapezoid(density, s)), 3)
     0.5
     """
-    low, high = bulk_edges(ratio, rows)
+    low, high = bulk_edges(width_ratio, rows)
     # Nodes gather at the edges, where the density is a square root.
     s = (low + high) / 2 - (high - low) / 2 * np.cos(np.pi * (np.arange(points) + 0.5) / points)
     bulks, places = np.unique(rows.bulks, return_inverse=True)
     merged = RowLaw(bulks, np.bincount(places, rows.fractions), np.ones_like(bulks))
-    transform = np.array([_upper_root(x**2, ratio, merged) for x in s])
-    return s, 2 * s * transform.imag / (ratio * np.pi)
+    transform = np.array([_upper_root(x**2, width_ratio, merged) for x in s])
+    return s, 2 * s * transform.imag / (width_ratio * np.pi)
 
 
-def _spectral_parameter(m: float, ratio: float, rows: RowLaw) -> float:
+def _spectral_parameter(m: float, width_ratio: float, rows: RowLaw) -> float:
     c = rows.bulks
-    return float(-1 / m + ratio * np.sum(rows.fractions * c / (1 + c * m)))
+    return float(-1 / m + width_ratio * np.sum(rows.fractions * c / (1 + c * m)))
 
 
-def _critical(ratio: float, rows: RowLaw, low: float, high: float, sign: float) -> float:
+def _critical(width_ratio: float, rows: RowLaw, low: float, high: float, sign: float) -> float:
     """The extreme value of z(m) between two poles: its minimum (sign 1) or maximum (sign -1)."""
     c = rows.bulks
 
     def slope(m: float) -> float:
-        return sign * float(1 / m**2 - ratio * np.sum(rows.fractions * (c / (1 + c * m)) ** 2))
+        return sign * float(
+            1 / m**2 - width_ratio * np.sum(rows.fractions * (c / (1 + c * m)) ** 2)
+        )
 
-    return _spectral_parameter(_root(slope, low, high), ratio, rows)
+    return _spectral_parameter(_root(slope, low, high), width_ratio, rows)
 
 
 def _root(function: object, low: float, high: float) -> float:
@@ -219,12 +221,12 @@ def _root(function: object, low: float, high: float) -> float:
     return float(brentq(function, left, right, xtol=1e-15 * width, rtol=8.9e-16, maxiter=500))
 
 
-def _upper_root(z: float, ratio: float, rows: RowLaw) -> complex:
+def _upper_root(z: float, width_ratio: float, rows: RowLaw) -> complex:
     """m(z + i0): the root of the self-consistency polynomial in the upper half plane."""
     one, m = Polynomial([1.0]), Polynomial([0.0, 1.0])
     factors = [Polynomial([1.0, c]) for c in rows.bulks]
     others = [math.prod(factors[:i] + factors[i + 1 :], start=one) for i in range(len(factors))]
     pulls = rows.fractions * rows.bulks
     pull = sum((other * pulls[i] for i, other in enumerate(others)), start=0 * one)
-    roots = (math.prod(factors, start=one) * Polynomial([1.0, z]) - m * ratio * pull).roots()
+    roots = (math.prod(factors, start=one) * Polynomial([1.0, z]) - m * width_ratio * pull).roots()
     return complex(roots[np.argmax(roots.imag)])

@@ -18,15 +18,21 @@ from giantstep.theory.spiked_features.conditional_features import (
 )
 from giantstep.theory.spiked_features.conditional_labels import LabelMoments
 
-#: How finite d is treated.
-Version = Literal["limit", "dim", "A", "C", "D"]
+#: How finite d is treated: each version includes what those before it include, and what its name
+#: says.
+Version = Literal["limit", "spike-strength", "fitting-cost", "second-chaos", "cumulants"]
 VERSION_NOTES: dict[str, str] = {
     "limit": "the limit of large d",
-    "dim": "spikes of finite strength (dim)",
-    "A": "finite-size version A: spikes of finite strength, and the cost of fitting them",
-    "C": "finite-size version C: cost of the spikes, second chaos, length of x; order 1/d",
-    "D": "finite-size version D: C and the cumulants of single neurons, for n <= p, small ridge",
+    "spike-strength": "finite-size version spike-strength: spikes of finite strength",
+    "fitting-cost": "finite-size version fitting-cost: spikes of finite strength, and the cost of "
+    "fitting them",
+    "second-chaos": "finite-size version second-chaos: cost of the spikes, second chaos, length of "
+    "x; order 1/d",
+    "cumulants": "finite-size version cumulants: as second-chaos, and the cumulants of single "
+    "neurons, for n <= p and a small ridge",
 }
+#: Versions that resolve the second chaos and the length of the input.
+RESOLVED: tuple[Version, ...] = ("second-chaos", "cumulants")
 
 #: Nodes for the length of the input.
 RADII = 7
@@ -53,7 +59,7 @@ class Grid(NamedTuple):
         """The grid of a version; ``kinks`` and ``steepness`` say how it must resolve kappa."""
         length = PANEL_LENGTH / max(1.0, steepness / 2)
         kappa, weights = split_gaussian(kinks, panel_length=length)
-        if version not in ("C", "D"):
+        if version not in RESOLVED:
             return cls(kappa, np.ones_like(kappa), weights, LIMIT)
         radius, masses = _lengths(dim - 1.0)
         return cls(
@@ -79,21 +85,24 @@ class Blocks(NamedTuple):
     length_tilt: Float[Numbers, " blocks"] | None = None
 
 
-def best_version(samples: float, width: float, ridge: float) -> Version:
-    r"""The finite-size version that follows simulations best: ``D`` near interpolation, else ``C``.
+def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Version:
+    r"""The finite-size version that follows simulations best.
+
+    The cumulants of single neurons count near interpolation, where
 
     .. math:: n \le p \quad\text{and}\quad \lambda = \text{ridge}\cdot p/n \le 0.05 .
 
-    Symbols: n ``samples``, p ``width``, in any common unit.
+    Symbols: n/d ``samples_ratio``, p/d ``width_ratio``.
 
     Assumes: d of at least about 50.
     Status: heuristic.
     References: measured on the settings of the tests.
 
-    >>> best_version(samples=1.0, width=1.5, ridge=0.0066), best_version(2.0, 1.0, 0.1)
-    ('D', 'C')
+    >>> best_version(1.0, 1.5, ridge=0.0066), best_version(2.0, 1.0, ridge=0.1)
+    ('cumulants', 'second-chaos')
     """
-    return "D" if samples <= width and ridge * width / samples <= 0.05 else "C"
+    interpolating = samples_ratio <= width_ratio and ridge * width_ratio / samples_ratio <= 0.05
+    return "cumulants" if interpolating else "second-chaos"
 
 
 def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Layout:
@@ -110,7 +119,7 @@ def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Lay
     """
     families = (0, 1, 1) if blocks.norm_spread is None else (0, 1, 1, 1)
     directions = (0,) * len(labels.slope) + (1,)
-    if version in ("C", "D"):
+    if version in RESOLVED:
         families, directions = (*families, 2), directions + (2,) * len(labels.curve)
     return Layout(len(blocks.spikes), families, directions)
 
@@ -122,7 +131,7 @@ def spiked_equivalent(
     blocks: Blocks,
     *,
     noise: Any,
-    widths: Float[Numbers, " blocks"],
+    width_ratios: Float[Numbers, " blocks"],
     dim: Any,
     version: Version,
 ) -> Equivalent:
@@ -143,11 +152,12 @@ def spiked_equivalent(
     grow with their component along v as :math:`1 + \epsilon\langle\hat w, v\rangle` have
     :math:`\kappa u/r + \sqrt2\,\epsilon\,t` there instead of :math:`\kappa u/r`.
 
-    Which of them count depends on ``version``: ``limit`` (d infinite), ``dim`` (spikes of finite
-    strength, fitted free of cost), ``A`` (at their cost: leverage and variance of order 1/d),
-    ``C`` (A, the second chaos, and fluctuations of r), ``D`` (C and fourth cumulants of neurons).
+    Which of them count depends on ``version``: ``limit`` (d infinite), ``spike-strength`` (spikes
+    of finite strength, fitted free of cost), ``fitting-cost`` (at their cost: leverage and
+    variance of order 1/d), ``second-chaos`` (also the second chaos, and fluctuations of r),
+    ``cumulants`` (also fourth cumulants of single neurons).
 
-    Symbols: sigma ``table``; s, c ``blocks``; d ``dim``; p/d of each block ``widths``;
+    Symbols: sigma ``table``; s, c ``blocks``; d ``dim``; p/d of each block ``width_ratios``;
     Delta ``noise``.
 
     Assumes: rows isotropic around the spike, norms constant in a block unless ``norm_spread``
@@ -162,7 +172,7 @@ def spiked_equivalent(
     >>> labels, _ = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
     >>> model = spiked_equivalent(
     ...     Table.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
-    ...     noise=0.0, widths=one, dim=LIMIT, version="limit")
+    ...     noise=0.0, width_ratios=one, dim=LIMIT, version="limit")
     >>> round(float(model.power @ model.weights), 6)
     0.432332
     """
@@ -171,8 +181,8 @@ def spiked_equivalent(
     scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
     mean, slope, curve, power = conditional_feature_moments(table, shift, scale, grid.dim)
     rest = power - mean**2 - slope**2
-    cost = 0.0 if version in ("limit", "dim") else 1 / dim
-    wide = version in ("C", "D")
+    cost = 0.0 if version in ("limit", "spike-strength") else 1 / dim
+    wide = version in RESOLVED
     if wide:
         rest = rest - curve**2
         # A row of unit length has 1 - <w, v>^2 left for the directions across v.
@@ -192,8 +202,8 @@ def spiked_equivalent(
         shares.append(crowd)
         directions.append(labels.curve)
     cumulants = None
-    if version == "D":
-        neurons = (widths * dim)[:, None]
+    if version == "cumulants":
+        neurons = (width_ratios * dim)[:, None]
         found = single_site_cumulants(table, shift, scale, grid.dim)
         cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
     return Equivalent(

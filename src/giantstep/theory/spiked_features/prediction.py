@@ -58,7 +58,7 @@ def predict(
         finite = best_version(samples, width, settings.ridge)
         version = "limit" if settings.dim is None else finite
     blocks = Blocks(spikes, bulks, fractions)
-    sizes = {"samples": samples, "width": width, "ridge": settings.ridge}
+    sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": settings.ridge}
     extent = {"alignment": settings.alignment, "spikes": spikes, "bulks": bulks}
     prepared = Prepared.of(sigma, target, **extent, version=version, dim=dim)
     risk = spiked_risk(prepared, blocks, **sizes, noise=problem.noise, dim=dim, version=version)

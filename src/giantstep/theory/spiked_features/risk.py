@@ -83,8 +83,8 @@ def spiked_risk(
     prepared: Prepared,
     blocks: Blocks,
     *,
-    samples: Any,
-    width: Any,
+    samples_ratio: Any,
+    width_ratio: Any,
     ridge: Any,
     noise: Any = 0.0,
     alignment: Any = None,
@@ -103,8 +103,8 @@ def spiked_risk(
     orthogonal to v:
     :func:`~giantstep.theory.spiked_features.channel_equivalent.channel_risk` does the rest.
 
-    Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples``; p/d ``width``;
-    ``ridge`` multiplies :math:`|a|^2` in
+    Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples_ratio``;
+    p/d ``width_ratio``; ``ridge`` multiplies :math:`|a|^2` in
     :math:`\sum_i (y_i - a\cdot\phi(x_i)/\sqrt p)^2 + \text{ridge}|a|^2`; Delta ``noise``;
     gamma ``alignment`` (where it differs infinitesimally from the prepared one).
 
@@ -116,7 +116,8 @@ def spiked_risk(
     >>> one = np.ones(1)
     >>> prepared = Prepared.of(
     ...     activation("tanh"), Target("sin(h1)"), alignment=0.7, spikes=0.9 * one, bulks=one)
-    >>> risk = spiked_risk(prepared, Blocks(0.9 * one, one, one), samples=2.0, width=1.0, ridge=0.1)
+    >>> risk = spiked_risk(
+    ...     prepared, Blocks(0.9 * one, one, one), samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
     >>> round(float(risk.test), 5), round(float(risk.train), 5)
     (0.15299, 0.06643)
     """
@@ -125,16 +126,16 @@ def spiked_risk(
         change = alignment - prepared.alignment
         pairs = zip(labels, prepared.drift, strict=True)
         labels = LabelMoments(*(value + change * slope for value, slope in pairs))
-    widths = width * blocks.fractions
+    width_ratios = width_ratio * blocks.fractions
     model = spiked_equivalent(
         prepared.table,
         prepared.grid,
         labels,
         blocks,
         noise=noise,
-        widths=widths,
+        width_ratios=width_ratios,
         dim=dim,
         version=version,
     )
     layout = spiked_layout(blocks, labels, version)
-    return channel_risk(model, Ratios(samples, widths, ridge * width), layout)
+    return channel_risk(model, Ratios(samples_ratio, width_ratios, ridge * width_ratio), layout)
