@@ -66,7 +66,7 @@ def test_bisection_without_a_bracket_has_not_converged(level: float) -> None:
 def test_the_numpy_twin_says_so_too() -> None:
     with np.errstate(over="ignore", invalid="ignore"):
         assert not iterate(lambda x: x * np.nan, np.ones(2))[2]
-        assert not iterate(lambda x: x**3, np.full(2, 2.0), memory=3)[2]
+        assert not iterate(lambda x: x**3, np.full(2, 2.0))[2]
 
 
 def test_the_flag_outside_is_left_alone() -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.problem import NoTarget
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.optimal_ridge import optimal_ridge
 from giantstep.theory.ridge.power_law import predict
@@ -30,4 +30,4 @@ def test_risks_that_did_not_converge_are_left_out() -> None:
 def test_a_root_out_of_range_is_refused() -> None:
     case = PowerLaw(capacity=1.5, source=0.4, samples=200, modes=20, ridge=1e-120)
     with pytest.raises(NoTheory, match="beyond what float64 can hold"):
-        predict(Problem.of("h1"), case)
+        predict(NoTarget(), case)
