@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from giantstep.numerics.arrays import iterate
 from giantstep.numerics.fixed_point import bisect, fixed_point, implicit_fixed_point
 from giantstep.numerics.float64 import float64, in_float64
 
@@ -47,10 +50,23 @@ def test_gradients_are_those_of_the_implicit_function() -> None:
 
 def test_bisection_runs_under_vmap() -> None:
     with float64():
-        roots = jax.vmap(lambda t: bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, t))(
+        found = jax.vmap(lambda t: bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, t))(
             jnp.linspace(-0.9, 0.9, 7)
         )
-    np.testing.assert_allclose(np.tanh(roots), np.linspace(-0.9, 0.9, 7), atol=1e-14)
+    assert found.converged.all()
+    np.testing.assert_allclose(np.tanh(found.value), np.linspace(-0.9, 0.9, 7), atol=1e-14)
+
+
+@pytest.mark.parametrize("level", [1.5, -1.5, math.nan])
+def test_bisection_without_a_bracket_has_not_converged(level: float) -> None:
+    with float64():
+        assert not bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, level).converged
+
+
+def test_the_numpy_twin_says_so_too() -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert not iterate(lambda x: x * np.nan, np.ones(2))[2]
+        assert not iterate(lambda x: x**3, np.full(2, 2.0))[2]
 
 
 def test_the_flag_outside_is_left_alone() -> None:

@@ -85,15 +85,16 @@ def bisect(
     high: Any,
     theta: Any,
     steps: int = 64,
-) -> jax.Array:
-    """The root of a scalar ``f(x, theta)`` increasing in x, differentiable in theta.
+) -> FixedPoint:
+    """The root of a scalar ``f(x, theta)`` increasing in x, its value differentiable in theta.
 
-    Bisection never fails on a monotone function; the Newton step at the end sharpens the root to
-    full precision and carries the implicit gradient.
+    ``converged`` is False, and the value no root, unless f(low) <= 0 <= f(high): then bisection
+    cannot fail on a monotone function. The Newton step at the end sharpens the root to full
+    precision and carries the implicit gradient.
 
     >>> from giantstep.numerics.float64 import float64
     >>> with float64():
-    ...     slope = jax.grad(lambda t: bisect(lambda x, t: x**3 - t, 0.0, 10.0, t))(8.0)
+    ...     slope = jax.grad(lambda t: bisect(lambda x, t: x**3 - t, 0.0, 10.0, t).value)(8.0)
     >>> round(float(slope), 12) == round(1 / 12, 12)
     True
     """
@@ -110,4 +111,8 @@ def bisect(
     left, right = lax.fori_loop(0, steps, halve, bracket)
     root = lax.stop_gradient((left + right) / 2)
     slope = lax.stop_gradient(jax.grad(f)(root, frozen))
-    return root - f(root, theta) / slope
+    value = root - f(root, theta) / slope
+    ends = f(bracket[0], frozen), f(bracket[1], frozen)
+    # NaN compares False: what cannot be evaluated is no bracket.
+    converged = (ends[0] <= 0) & (ends[1] >= 0) & jnp.isfinite(lax.stop_gradient(value))
+    return FixedPoint(value, jnp.abs(f(root, frozen)), jnp.asarray(steps), converged)

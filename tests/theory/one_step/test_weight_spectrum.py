@@ -77,6 +77,22 @@ def test_marchenko_pastur(ratio: float) -> None:
     assert np.trapezoid(density * s**2, s) == pytest.approx(1.0, abs=2e-3)
 
 
+@pytest.mark.parametrize("ratio", [1e-6, 1 - 1e-6, 1 + 1e-7, 1e8])
+def test_edges_of_extreme_shapes(ratio: float) -> None:
+    low, high = bulk_edges(ratio)
+    assert high == pytest.approx(1 + np.sqrt(ratio), rel=1e-9)
+    assert low == pytest.approx(abs(1 - np.sqrt(ratio)), rel=1e-6, abs=1e-12)
+    rows = RowLaw(np.array([1.0, 1.5]), np.array([0.5, 0.5]), np.ones(2))
+    assert low <= bulk_edges(ratio, rows)[0] <= np.sqrt(1.5) * low
+
+
+@pytest.mark.parametrize("strength", [1e-300, 1e-8, 1e-3])
+def test_a_spike_of_no_strength_leaves_no_outlier(strength: float) -> None:
+    outlier = weight_outlier(strength, 1.5)
+    assert not outlier.separated
+    assert outlier.value == pytest.approx(1 + np.sqrt(1.5), rel=1e-9)
+
+
 def test_equal_blocks_are_one_block() -> None:
     halves = RowLaw(np.full(2, 1.3), np.array([0.4, 0.6]), np.array([1.0, 2.0]))
     whole = RowLaw(np.full(1, 1.3), np.ones(1), np.ones(1))

@@ -15,8 +15,9 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.alignment import gradient_norm
-from giantstep.theory.one_step.feature_spectrum import SpikedGram, feature_spectrum
+from giantstep.theory.one_step.feature_spectrum import feature_spectrum
 from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.spiked_gram import SpikedGram
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
@@ -147,9 +148,17 @@ def predict_feature_spectrum(
     gram = SpikedGram.of(sigma, blocks, samples_ratio=samples, width_ratio=width)
     dim = LIMIT if settings.dim is None else float(settings.dim)
     spectrum = feature_spectrum(gram, dim)
+    if not spectrum.edges.converged:
+        raise NoTheory(
+            f"activation = {settings.activation}, width = {settings.width}: the edges of the bulk "
+            "were not found; other sizes, or a smaller step or spike, may be covered"
+        )
+    notes = ["eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)"]
+    if not spectrum.complete:
+        notes.append("parts of the density, or an outlier, were not found")
     limit = 1e-3 * LIMIT if settings.dim is None else math.inf
     return SpectrumPrediction(
-        bulk_edges=spectrum.edges,
+        bulk_edges=(spectrum.edges.low, spectrum.edges.high),
         x=spectrum.eigenvalues,
         density=spectrum.density,
         mass_at_zero=spectrum.mass_at_zero,
@@ -158,7 +167,7 @@ def predict_feature_spectrum(
         ),
         overlaps={"blocks": tuple(outlier.overlap for outlier in spectrum.outliers)},
         details={},
-        notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)",),
+        notes=tuple(notes),
         references=(
             "Moniri et al. 2023, arXiv:2310.07891",
             "Dandi et al. 2024, arXiv:2410.18938",

@@ -9,8 +9,13 @@ import numpy as np
 from jaxtyping import Float
 from numpy.polynomial import Polynomial
 
+from giantstep.errors import NoTheory
+from giantstep.numerics.bracketed_root import bracketed_root
+
 #: Singular values at which the density is tabulated.
 POINTS = 200
+#: Roots m are found to rounding, however close to 0 they are.
+TINY = 1e-300
 
 
 class RowLaw(NamedTuple):
@@ -64,11 +69,15 @@ def bulk_edges(width_ratio: float, rows: RowLaw = SPHERE) -> tuple[float, float]
     [0.224745, 2.224745]
     """
     low, high = float(np.min(rows.bulks)), float(np.max(rows.bulks))
-    upper = _critical(width_ratio, rows, -1 / high, 0.0, sign=1.0)
+    upper = _critical(width_ratio, rows, *_between_poles(-1 / high, 0.0))
     if abs(width_ratio - 1) < 1e-9:
         return 0.0, math.sqrt(upper)
-    branch = (0.0, 1e6 / low) if width_ratio > 1 else (-1e6 / low, -1 / low)
-    return math.sqrt(max(_critical(width_ratio, rows, *branch, sign=-1.0), 0.0)), math.sqrt(upper)
+    # For one variance c the slope vanishes at m = 1/(c (sqrt(psi) - 1)), a falling function of c.
+    ends = (1 / (c * (math.sqrt(width_ratio) - 1)) for c in (low, high))
+    far, near = (m * shift for m, shift in zip(ends, (1 + 1e-6, 1 - 1e-6), strict=True))
+    if width_ratio < 1:
+        near = min(near, -(1 + 1e-13) / low)
+    return math.sqrt(max(_critical(width_ratio, rows, near, far), 0.0)), math.sqrt(upper)
 
 
 def weight_outlier(strength: float, width_ratio: float, rows: RowLaw = SPHERE) -> WeightOutlier:
@@ -108,7 +117,11 @@ def weight_outlier(strength: float, width_ratio: float, rows: RowLaw = SPHERE) -
     def excess(m: float) -> float:
         return float(-(strength**2) * m * np.sum(loads / (1 + c * m)) - 1)
 
-    m = _root(excess, -1 / float(np.max(loaded)), 0.0)
+    root = bracketed_root(excess, *_between_poles(-1 / float(np.max(loaded)), 0.0), absolute=TINY)
+    if not root.converged:
+        # The root is next to the pole, where z(m) has long turned round: far below the threshold.
+        return WeightOutlier(edge, 0.0, 0.0, False)
+    m = root.value
     z = _spectral_parameter(m, width_ratio, rows)
     opening = 1 / m**2 - width_ratio * float(np.sum(rows.fractions * (c / (1 + c * m)) ** 2))
     if opening <= 0 or m < -1 / float(np.max(c)):
@@ -200,25 +213,25 @@ def _spectral_parameter(m: float, width_ratio: float, rows: RowLaw) -> float:
     return float(-1 / m + width_ratio * np.sum(rows.fractions * c / (1 + c * m)))
 
 
-def _critical(width_ratio: float, rows: RowLaw, low: float, high: float, sign: float) -> float:
-    """The extreme value of z(m) between two poles: its minimum (sign 1) or maximum (sign -1)."""
+def _critical(width_ratio: float, rows: RowLaw, low: float, high: float) -> float:
+    """The value of z(m) where its slope vanishes between two ends."""
     c = rows.bulks
 
     def slope(m: float) -> float:
-        return sign * float(
-            1 / m**2 - width_ratio * np.sum(rows.fractions * (c / (1 + c * m)) ** 2)
+        return float(1 / m**2 - width_ratio * np.sum(rows.fractions * (c / (1 + c * m)) ** 2))
+
+    root = bracketed_root(slope, low, high, absolute=TINY)
+    if not root.converged:
+        raise NoTheory(
+            f"width / d = {width_ratio:.4g}: the edges of the weights' spectrum were not found"
         )
+    return _spectral_parameter(root.value, width_ratio, rows)
 
-    return _spectral_parameter(_root(slope, low, high), width_ratio, rows)
 
-
-def _root(function: object, low: float, high: float) -> float:
-    """The root of a function that changes sign once inside an interval whose ends are poles."""
-    from scipy.optimize import brentq
-
-    width = high - low
-    left, right = low + 1e-13 * width, high - 1e-13 * width
-    return float(brentq(function, left, right, xtol=1e-15 * width, rtol=8.9e-16, maxiter=500))
+def _between_poles(low: float, high: float) -> tuple[float, float]:
+    """The interval less its ends, where a function is infinite."""
+    inset = 1e-13 * (high - low)
+    return low + inset, high - inset
 
 
 def _upper_root(z: float, width_ratio: float, rows: RowLaw) -> complex:

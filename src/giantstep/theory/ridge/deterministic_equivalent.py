@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, ScalarLike
+from jaxtyping import Array, Bool, Float, ScalarLike
 
 from giantstep.numerics.fixed_point import bisect
 
-#: The root lies in [exp(-250), exp(250)] for every spectrum and size that float64 can hold.
+#: Logarithms between which the root is looked for; sizes for which it lies outside are reported.
 LOG_RANGE = 250.0
 #: More samples than this for each feature are as good as infinitely many in float64.
 PLENTY = 1e16
@@ -31,7 +31,10 @@ class Spectrum(NamedTuple):
 
 
 class RidgeRisk(NamedTuple):
-    """What ridge regression reaches; sizes count samples, ``upsilon`` is the noise's inflation."""
+    """What ridge regression reaches; sizes count samples, ``upsilon`` is the noise's inflation.
+
+    Only where ``converged`` are these numbers solutions.
+    """
 
     test_error: Float[Array, ""]
     bias: Float[Array, ""]
@@ -43,6 +46,7 @@ class RidgeRisk(NamedTuple):
     upsilon: Float[Array, ""]
     nu1: Float[Array, ""]
     nu2: Float[Array, ""]
+    converged: Bool[Array, ""]
 
 
 def ridge_risk(
@@ -93,7 +97,8 @@ def ridge_risk(
     n = jnp.minimum(jnp.asarray(samples, float), lax.stop_gradient(PLENTY / narrowness))
     surplus = 1 - n * narrowness
     equation = (n, narrowness, lam, e, multiplicity, jnp.asarray(tail_trace, float))
-    nu = jnp.exp(bisect(_spare_rank, -LOG_RANGE, LOG_RANGE, equation))
+    found = bisect(_spare_rank, -LOG_RANGE, LOG_RANGE, equation)
+    nu = jnp.exp(found.value)
 
     # lambda/nu1 and p nu1/nu2 differ by n - p; `free` is the smaller, 1 - dof/min(n, p) scaled.
     free = _free_rank(n, narrowness, lam, nu)
@@ -123,6 +128,7 @@ def ridge_risk(
         upsilon=1 - stability,
         nu1=rho * nu,
         nu2=nu,
+        converged=found.converged,
     )
 
 

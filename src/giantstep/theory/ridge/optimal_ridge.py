@@ -6,6 +6,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from giantstep.errors import NoTheory
+from giantstep.numerics.bracketed_root import bracketed_root
+
 #: Ridges between which the best one is looked for, and the points of the first look.
 RANGE = (1e-8, 1e6)
 FIRST_LOOK = 57
@@ -30,7 +33,8 @@ def optimal_ridge(
     .. math:: \lambda^* = \arg\min_{\lambda} R(\lambda), \qquad
         \frac{dR}{d\lambda}(\lambda^*) = 0 .
 
-    A coarse look over log-spaced ridges finds the valley, then the zero of the slope is bracketed.
+    A coarse look over log-spaced ridges finds the valley, then the zero of the slope is bracketed;
+    where the slope has the same sign on both sides of the valley, the risk itself is minimised.
     When the risk is least at an end of the range, that end is returned with ``interior`` False.
 
     Symbols: ``risk`` and ``slope`` map a ridge to R and to dR/d lambda; the derivative comes from
@@ -44,12 +48,12 @@ def optimal_ridge(
     >>> round(best.ridge, 9), best.interior
     (2.0, True)
     """
-    from scipy.optimize import brentq
-
     step = (high / low) ** (1 / (FIRST_LOOK - 1))
     ridges = [low * step**i for i in range(FIRST_LOOK)]
     risks = [risk(ridge) for ridge in ridges]
     known = [i for i, value in enumerate(risks) if math.isfinite(value)]
+    if not known:
+        raise NoTheory(f"ridge: no finite risk between {low:g} and {high:g}; try other sizes")
     best = min(known, key=lambda i: risks[i])
     if best in (0, FIRST_LOOK - 1):
         return BestRidge(ridges[best], risks[best], False)
@@ -58,7 +62,16 @@ def optimal_ridge(
         return math.exp(logarithm) * slope(math.exp(logarithm))
 
     ends = math.log(ridges[best - 1]), math.log(ridges[best + 1])
-    if not steepness(ends[0]) < 0 < steepness(ends[1]):
-        return BestRidge(ridges[best], risks[best], False)
-    ridge = math.exp(brentq(steepness, *ends, xtol=1e-12, rtol=1e-12))
+    root = bracketed_root(steepness, *ends, relative=1e-12)
+    ridge = math.exp(root.value if root.converged else _lowest(risk, *ends))
     return BestRidge(ridge, risk(ridge), True)
+
+
+def _lowest(risk: Callable[[float], float], low: float, high: float) -> float:
+    """The logarithm of the ridge at which the risk is least, without its slope."""
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(
+        lambda logarithm: risk(math.exp(logarithm)), bounds=(low, high), method="bounded"
+    )
+    return float(found.x)

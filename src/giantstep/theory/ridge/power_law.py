@@ -20,7 +20,12 @@ from giantstep.theory.ridge.scaling_laws import (
     power_law_spectrum,
     scaling_exponents,
 )
-from giantstep.theory.ridge.spectral_case import _peak_note, _remark, _wants_ridge
+from giantstep.theory.ridge.spectral_case import (
+    _check_converged,
+    _peak_note,
+    _remark,
+    _wants_ridge,
+)
 
 REFERENCES = ("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",)
 METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")
@@ -52,6 +57,7 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     _check_rank(settings, samples, width, ridge)
     with float64():
         risk = jax.device_get(_risk(*_numbers(settings, ridge, problem.noise), _modes(settings)))
+    _check_converged(risk, samples, width, ridge)
     metrics = {name: float(getattr(risk, name)) for name in METRICS}
     if chosen:
         metrics["ridge"] = ridge
@@ -114,7 +120,8 @@ def _best_ridge(problem: NoTarget, settings: PowerLaw) -> BestRidge:
     def risk(ridge: float) -> float:
         with float64():
             numbers = _numbers(settings, ridge, problem.noise)
-            return float(_risk(*numbers, _modes(settings)).test_error)
+            found = _risk(*numbers, _modes(settings))
+            return float(found.test_error) if found.converged else math.nan
 
     def slope(ridge: float) -> float:
         with float64():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,10 +10,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from giantstep.errors import SettingsError
+from giantstep.errors import NoTheory, SettingsError
 from giantstep.numerics.float64 import float64
 from giantstep.results import Status
-from giantstep.theory.ridge.deterministic_equivalent import Spectrum, ridge_risk
+from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 
 _risk = jax.jit(ridge_risk)
@@ -45,7 +46,9 @@ class SpectralCase:
         self._check_well_posed(ridge)
         with float64():
             risk = jax.device_get(_risk(self.samples, self.width, ridge, self.spectrum, noise))
-        found = {name: float(value) for name, value in risk._asdict().items()}
+        _check_converged(risk, self.samples, self.width, ridge)
+        numbers = {name: value for name, value in risk._asdict().items() if name != "converged"}
+        found = {name: float(value) for name, value in numbers.items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
 
     def gradient(self, ridge: float, noise: float) -> dict[str, float]:
@@ -60,7 +63,7 @@ class SpectralCase:
         def risk(ridge: float) -> float:
             with float64():
                 found = _risk(self.samples, self.width, ridge, self.spectrum, noise)
-                return float(found.test_error)
+                return float(found.test_error) if found.converged else math.nan
 
         return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
 
@@ -75,6 +78,16 @@ class SpectralCase:
                 f"ridge = 0 with {self.cause}: its features span fewer dimensions than there are "
                 "samples, so the fit is singular; give a ridge above 0"
             )
+
+
+def _check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
+    """Refuse sizes whose equivalent ridge was not found."""
+    if not risk.converged:
+        raise NoTheory(
+            f"samples = {samples:.4g}, width = {width:.4g}, ridge = {ridge:.4g}: the equivalent "
+            "ridge nu is beyond what float64 can hold; sizes and ridges of 1e-100 to 1e100 are "
+            "covered"
+        )
 
 
 def _wants_ridge(optimise: Sequence[str]) -> bool:

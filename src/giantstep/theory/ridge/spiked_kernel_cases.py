@@ -74,7 +74,8 @@ class SpikedCase:
 
         def risk(ridge: float) -> float:
             with float64():
-                return float(self._risk(ridge, noise).test_error)
+                found = self._risk(ridge, noise)
+                return float(found.test_error) if found.converged else math.nan
 
         return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
 
