@@ -32,8 +32,9 @@ from giantstep.targets.tree import (
 MAX_EXPANSION = 100
 #: ... and stay multiplied out if they can be written with this many terms.
 MAX_TERMS = 40
-#: Coefficients longer than this are rounded to float64: in arithmetic, and when written.
-MAX_BITS, MAX_WRITTEN_BITS = 400, 110
+#: Coefficients longer than this are rounded to float64: in arithmetic, and when written. Rounded
+#: ones may take 445 bits (17 digits at 1e-100) and are then multiplied by Hermite weights exactly.
+MAX_BITS, MAX_WRITTEN_BITS = 512, 110
 #: Functions whose products and powers simplify, see :mod:`giantstep.targets.arithmetic`.
 LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
 
@@ -113,11 +114,17 @@ def is_constant(polynomial: Polynomial) -> bool:
 
 def checked(value: Fraction) -> Fraction:
     """The coefficient, rounded if it is very long, refused if it is out of range."""
-    if _bits(value) > MAX_BITS // 2:
-        numerator, denominator = abs(value.numerator), value.denominator
-        if numerator > MAX_NUMBER * denominator or numerator * MAX_NUMBER < denominator:
+    if _bits(value) > MAX_BITS // 2:  # A number out of range takes at least 332.
+        # Whole numbers throughout: a long numerator or denominator is beyond float64.
+        numerator, denominator, most = abs(value.numerator), value.denominator, int(MAX_NUMBER)
+        if numerator > most * denominator or numerator * most < denominator:
             raise Unusable(f"a constant in it is not between {1 / MAX_NUMBER:g} and {MAX_NUMBER:g}")
     return value if _bits(value) <= MAX_BITS else _rounded(value)
+
+
+def written(value: Fraction) -> Fraction:
+    """The number as it is written: rounded to float64 if it is long."""
+    return value if _bits(value) <= MAX_WRITTEN_BITS else _rounded(value)
 
 
 def _bits(value: Fraction) -> int:
@@ -243,8 +250,7 @@ def to_tree(polynomial: Polynomial) -> Node:
 
 
 def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
-    if _bits(coefficient) > MAX_WRITTEN_BITS:
-        coefficient = _rounded(coefficient)
+    coefficient = written(coefficient)
     factors: list[Node] = []
     for base, exponent in monomial:
         under_root = whole_under_root(base.node)
