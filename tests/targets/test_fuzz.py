@@ -170,10 +170,26 @@ def test_long_numbers_to_high_powers(data):
         "h1 + 0.87739701560296978755105**50",
         "h1 + 0.87739701560296978755105**(-50)",
         f"h1*sqrt(0.{'7' * 118})*sqrt(0.{'3' * 118})",
+        f"h1 + He8(h1)/({'18' * 45} + 1/3)",
+        "h1 + He3(0.3139527979518353517491917305757396131395**49*He2(h1))",
+        f"h1 + 1.{'15' * 40}**(1/3)",
     ],
 )
 def test_long_numbers_are_read(text):
     assert checked(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h1 + (sqrt(2)**(-99/2))**49.5",
+        "h1 + (tanh(2)**(-49))**(101/3)",
+        "h1 + sqrt(gelu(1.3e33) + 1.7e-76)",
+        "h1 + 1e99*1e49",
+    ],
+)
+def test_numbers_out_of_range_are_refused(text):
+    assert checked(text) is None
 
 
 @fuzz(1500)

@@ -52,6 +52,9 @@ def run(
     ] = None,
     store: StorePath = STORE,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed cells again.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Import and run a learner that is not giantstep's.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compute the cells that the store does not have yet.
@@ -67,7 +70,7 @@ def run(
 
     Ctrl-C finishes what is running; the same command goes on from there.
     """
-    chosen = _read(study, store)
+    chosen = _read(study, store, trust)
     use_compilation_cache()
     from giantstep.studies.progress import study_bar
 
@@ -163,18 +166,18 @@ def plot(
         note(f"wrote {path}")
 
 
-def _read(given: str, store: Path) -> Study:
+def _read(given: str, store: Path, trust: bool) -> Study:
     """The study in that file, or of that name in the store."""
     from giantstep.studies.study import Study
 
     if given.endswith(".toml") or Path(given).is_file():
-        return Study.read(given)
+        return Study.read(given, trust=trust)
     if not store.is_file():
         raise GiantstepError(
             f"study = {given!r} is no file, and there is no store {str(store)!r}: "
             f"give a TOML file, or --store"
         )
-    return _results(given, store).study()
+    return _results(given, store).study(trust=trust)
 
 
 def _results(name: str, store: Path) -> Results:

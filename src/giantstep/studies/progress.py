@@ -23,7 +23,7 @@ def study_bar(name: str) -> Iterator[Watcher | None]:
     from rich.progress import TimeRemainingColumn as TimeLeftColumn
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[failed]} failed"),

@@ -43,9 +43,9 @@ class Results:
         with Store(self.store, read_only=True) as store:
             return store.studies()[self.name]
 
-    def study(self) -> Study:
-        """The study itself."""
-        return Study.from_json(self.definition())
+    def study(self, *, trust: bool = False) -> Study:
+        """The study itself; a learner that is not one of giantstep's needs ``trust``."""
+        return Study.from_json(self.definition(), trust=trust)
 
     def counts(self) -> Counts:
         """How many cells are done, failed and left."""

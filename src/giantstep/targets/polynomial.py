@@ -32,9 +32,11 @@ from giantstep.targets.tree import (
 MAX_EXPANSION = 100
 #: ... and stay multiplied out if they can be written with this many terms.
 MAX_TERMS = 40
-#: Coefficients longer than this are rounded to float64: in arithmetic, and when written. Rounded
-#: ones may take 445 bits (17 digits at 1e-100) and are then multiplied by Hermite weights exactly.
-MAX_BITS, MAX_WRITTEN_BITS = 512, 110
+#: Coefficients longer than this are rounded to float64: in arithmetic, and when written. In
+#: arithmetic, sums of float64 numbers from 1e-100 to 1e100 stay exact, so that what cancels does.
+MAX_BITS, MAX_WRITTEN_BITS = 1200, 110
+#: A number beyond MAX_NUMBER, or below one over it, is longer than this.
+_BITS_WITHIN_RANGE = 300
 #: Functions whose products and powers simplify, see :mod:`giantstep.targets.arithmetic`.
 LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
 
@@ -114,7 +116,7 @@ def is_constant(polynomial: Polynomial) -> bool:
 
 def checked(value: Fraction) -> Fraction:
     """The coefficient, rounded if it is very long, refused if it is out of range."""
-    if _bits(value) > MAX_BITS // 2:  # A number out of range takes at least 332.
+    if _bits(value) > _BITS_WITHIN_RANGE:
         # Whole numbers throughout: a long numerator or denominator is beyond float64.
         numerator, denominator, most = abs(value.numerator), value.denominator, int(MAX_NUMBER)
         if numerator > most * denominator or numerator * most < denominator:
