@@ -88,7 +88,7 @@ def run(
     except KeyboardInterrupt:
         with suppress(GiantstepError):
             note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store))}")
-        note(f"go on with: {_command(study, store, engine, scheduler)}")
+        note(f"go on with: {_command(study, store, engine, scheduler, trust)}")
         raise typer.Exit(INTERRUPTED) from None
     counts = results.counts()
     if json:
@@ -97,7 +97,7 @@ def run(
         note(f"{chosen.name}: {_state(results)}, kept in {store}")
     if counts.failed:
         note("see why: " + shlex.join(["giantstep", "study", "show", chosen.name, *_at(store)]))
-        note(f"try again: {_command(study, store, engine, scheduler)} --retry")
+        note(f"try again: {_command(study, store, engine, scheduler, trust)} --retry")
         raise typer.Exit(FAILED_CELLS)
 
 
@@ -203,10 +203,11 @@ def _at(store: Path) -> list[str]:
     return [] if store == STORE else ["--store", str(store)]
 
 
-def _command(given: str, store: Path, engine: str, scheduler: str | None) -> str:
+def _command(given: str, store: Path, engine: str, scheduler: str | None, trust: bool) -> str:
     """The command that goes on with a study."""
     where = [] if engine == "local" else ["--engine", engine]
     where += [] if scheduler is None else ["--scheduler", scheduler]
+    where += ["--trust"] if trust else []
     return shlex.join(["giantstep", "study", "run", given, *where, *_at(store)])
 
 

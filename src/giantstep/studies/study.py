@@ -22,7 +22,7 @@ from giantstep.sizes import Size
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
 from giantstep.studies.code_version import code_version
 from giantstep.studies.fields import check_plain, study_name, study_verbs, table, whole_number
-from giantstep.studies.own_learners import learner_row, settings_class
+from giantstep.studies.own_learners import is_ours, learner_row, settings_class
 from giantstep.targets import Target
 from giantstep.twins.table import TWINS
 
@@ -122,8 +122,8 @@ class Study:
     def to_json(self) -> dict[str, Any]:
         """The study as plain values; a learner of the house by its name alone."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        ours = self.learner in TWINS
-        fields["learner"] = self.learner.name if ours else dataclasses.asdict(self.learner)
+        own = not is_ours(self.learner)
+        fields["learner"] = dataclasses.asdict(self.learner) if own else self.learner.name
         return json.loads(json.dumps(fields))
 
     @property
