@@ -32,6 +32,7 @@ from giantstep.targets.polynomial import (
     constant,
     generator,
     is_constant,
+    is_written_whole,
     leading,
     monomial_of,
     rational,
@@ -269,7 +270,7 @@ def number_power(base: Fraction, q: Fraction) -> Polynomial:
         return constant(number)
     if fraction == _HALF:
         outside, squarefree = _split_square(base)
-        if written(Fraction(squarefree)) != squarefree:
+        if not is_written_whole(squarefree):
             outside, squarefree = _split_square(written(base))
         base, number = Fraction(squarefree), checked(number * outside)
     if base == 1:

@@ -126,7 +126,12 @@ def checked(value: Fraction) -> Fraction:
 
 def written(value: Fraction) -> Fraction:
     """The number as it is written: rounded to float64 if it is long."""
-    return value if _bits(value) <= MAX_WRITTEN_BITS else _rounded(value)
+    return value if is_written_whole(value) else _rounded(value)
+
+
+def is_written_whole(value: Fraction | int) -> bool:
+    """Whether a number is short enough to be written with all of its digits."""
+    return value.numerator.bit_length() + value.denominator.bit_length() <= MAX_WRITTEN_BITS
 
 
 def _bits(value: Fraction) -> int:
