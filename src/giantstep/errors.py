@@ -4,6 +4,8 @@ from __future__ import annotations
 
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
+#: Longer messages of other programs are cut where ours quote them.
+MOST_QUOTED = 300
 
 
 class GiantstepError(ValueError):
@@ -39,4 +41,10 @@ def shown(value: object) -> str:
 
 def in_one_line(error: BaseException) -> str:
     """What kind of error it is and what it says, for a message that quotes it."""
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    return f"{type(error).__name__}: {one_line(str(error))}"
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without characters that no terminal shows, and not too long."""
+    text = " ".join(text.split())[:MOST_QUOTED]
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from giantstep.studies.records import Counts
     from giantstep.studies.run import Watcher
-    from giantstep.studies.store import Counts
 
 
 @contextmanager

@@ -266,17 +266,17 @@ def number_power(base: Fraction, q: Fraction) -> Polynomial:
     n = math.floor(q)
     base = checked(base)
     number, fraction = whole_power(base, n), q - n
-    if fraction == 0 or base == 1:
+    if fraction == 0:
         return constant(number)
     if fraction == _HALF:
         outside, squarefree = _split_square(base)
         if not is_written_whole(squarefree):
             outside, squarefree = _split_square(written(base))
         base, number = Fraction(squarefree), checked(number * outside)
-    if base == 1:
-        return constant(number)
     # What stays under the root is written out, and must be the same when read again.
     base = written(base)
+    if base == 1:
+        return constant(number)
     return scaled(generator(Power(Number(base), fraction), constant(base)), number)
 
 

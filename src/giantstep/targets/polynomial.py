@@ -247,6 +247,9 @@ def _degree(monomial: Monomial) -> int:
 def to_tree(polynomial: Polynomial) -> Node:
     """The tree of a polynomial, in its shorter basis and in reading order."""
     terms, hermite = shortest(polynomial)
+    if not hermite and not all(map(is_written_whole, terms.values())):
+        # Rounded, z1**2 - 0.99999999999999999999 is He2(z1), and must be written as such.
+        terms, hermite = shortest({m: written(c) for m, c in terms.items()})
     if not terms:
         return Number(Fraction(0))
     in_order = ordered(terms)
