@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 # One thread for each test process: two processes share two cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -13,8 +16,16 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 
-from jaxtyping import install_import_hook
+from jaxtyping import config, install_import_hook
 
 sys.path.insert(0, str(Path(__file__).parent))
 ROOMS = ("numerics", "targets", "activations", "measures", "channels", "learners", "theory")
 install_import_hook([f"giantstep.{room}" for room in ROOMS], "shape_checks.check")
+
+
+@pytest.fixture(scope="module")
+def unchecked_types() -> Iterator[None]:
+    """Without the checks, reading an expression is twenty times faster."""
+    config.update("jaxtyping_disable", True)
+    yield
+    config.update("jaxtyping_disable", False)

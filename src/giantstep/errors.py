@@ -1,5 +1,12 @@
 """The errors a user can cause. Each message is one line: what was given, what would work."""
 
+from __future__ import annotations
+
+#: A longer value is cut where a message shows it.
+MOST_SHOWN = 60
+#: Longer messages of other programs are cut where ours quote them.
+MOST_QUOTED = 300
+
 
 class GiantstepError(ValueError):
     """Something in the input cannot be used; the message says what and how to mend it."""
@@ -15,3 +22,29 @@ class SettingsError(GiantstepError):
 
 class NoTheory(GiantstepError):
     """There is no prediction for these settings. The message says what is covered."""
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: on one line, and never too long.
+
+    >>> shown("two\nlines"), shown(10**80)[:20]
+    ("'two\\nlines'", '10000000000000000000')
+    """
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write whole numbers of more than 4300 digits.
+        return f"({type(value).__name__}: too many digits to show)"
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+
+
+def in_one_line(error: BaseException) -> str:
+    """What kind of error it is and what it says, for a message that quotes it."""
+    return f"{type(error).__name__}: {one_line(str(error))}"
+
+
+def one_line(text: str) -> str:
+    """The text on one line, without characters that no terminal shows, and not too long."""
+    text = " ".join(text.split())[:MOST_QUOTED]
+    return "".join(character if character.isprintable() else "?" for character in text)

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, shown
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIZE = re.compile(
@@ -34,7 +34,8 @@ class Size:
         if isinstance(given, bool):
             raise SettingsError(f"{name} = {given!r} is not a size: {remedy}")
         if isinstance(given, int | float):
-            size = cls(float(given))
+            # A whole number may be beyond float64.
+            size = cls(float(given) if abs(given) < 2**1023 else math.inf)
         else:
             match = _SIZE.match(str(given).strip())
             if not match or not str(given).strip() or len(str(given)) > 100:
@@ -42,7 +43,7 @@ class Size:
             power = float(match["power"]) if match["power"] else float(bool(match["dim"]))
             size = cls(float(match["coefficient"] or 1.0), power)
         if not (math.isfinite(size.coefficient) and size.coefficient > 0):
-            raise SettingsError(f"{name} = {given!r} is not positive and finite: {remedy}")
+            raise SettingsError(f"{name} = {shown(given)} is not positive and finite: {remedy}")
         if abs(size.power) > 100:
             raise SettingsError(f"{name} = {given!r} has a power beyond 100: {remedy}")
         return size

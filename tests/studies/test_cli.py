@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -111,3 +112,22 @@ def test_the_bar_is_drawn_only_where_somebody_looks(
     assert "8/10" in drawn.err
     assert "2 failed" in drawn.err
     assert "finishing what is running" in drawn.err
+
+
+def test_a_store_is_checked_and_brought_up_to_date(call: Any, tmp_path: Path) -> None:
+    assert "there is no store" in call("check", code=2).stderr
+    call("run", "small.toml", "--engine", "inline", code=1)
+    assert "small: 15 of 24 cells done, 9 failed" in call("check").stdout
+    connection = sqlite3.connect(tmp_path / "giantstep-studies.sqlite")
+    connection.execute("UPDATE numbers SET npy = x'00' WHERE rowid < 3")
+    connection.commit()
+    assert "1 damaged in the store, which the next run mends" in call("check", code=1).stdout
+    assert json.loads(call("show", "--json").stdout)["studies"][0]["damaged"] == 1
+    assert "14 of 24 cells done" in call("show", "small").stdout
+    call("run", "small.toml", "--engine", "inline", code=1)
+    assert "15 of 24 cells done" in call("check").stdout
+    connection.execute("UPDATE members SET position = 99 WHERE position = 0")
+    connection.commit()
+    connection.close()
+    assert "list of the cells of study 'small' is damaged" in call("check", code=1).stdout
+    assert "damaged" in json.loads(call("show", "--json").stdout)["unreadable"]["small"]

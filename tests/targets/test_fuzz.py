@@ -1,4 +1,4 @@
-"""21,000 strings: only TargetError comes out, and what is accepted has one canonical text."""
+"""21,600 strings: only TargetError comes out, and what is accepted has one canonical text."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ class Choices:
 
 LEAVES = ["h1", "h2", "h3", "h", "z1", "1", "2", "0.5", "3", "1/3", "pi", "sqrt(2)", "0", "7.25"]
 EXPONENTS = ["2", "3", "0.5", "-1", "-0.3", "(1/3)", "5", "-2", "1.5", "20", "0", "-h1"]
+HIGH_EXPONENTS = ["50", "-50", "49", "(-49)", "49.5", "(-99/2)", "(101/3)", "0.5", "(1/3)", "-1"]
+LENGTHS = [17, 23, 40, 61, 90, 118]
 CALLS = [*(f for f in FUNCTIONS if f not in ("min", "max")), "sqrt", "He2", "He3", "He8", "He20"]
 ODDITIES = "h12z()*+-/^|<>=.,e He9\n\t_'\"[]{}\\;:@#$%&~`!?\0\u00e9\u03c0\u2212\U0001f600"
 
@@ -67,6 +69,31 @@ def expression(choices: Choices, depth: int) -> str:
     if kind == 12:
         return f"-{a}"
     return f"{choices.one_of(CALLS)}({a})"
+
+
+def long_number(choices: Choices) -> str:
+    """A decimal with many digits, anywhere between 1e-100 and 1e100."""
+    length = LENGTHS[choices.below(len(LENGTHS))]
+    # Digits from a generator of their own: a number takes three bytes, whatever its length.
+    seed = choices.below(256)
+    digits = "".join(str((seed * (i + 3) ** 3 + i) // 7 % 10) for i in range(length))
+    forms = [f"0.{digits}", f"1.{digits}", f"0.000{digits}", digits, f"{digits[:9]}.{digits[9:]}"]
+    forms += [f"1.{digits[:60]}e-{choices.below(99)}", f"1.{digits[:60]}e{choices.below(99)}"]
+    return forms[choices.below(len(forms))]
+
+
+def expression_of_long_numbers(choices: Choices, depth: int) -> str:
+    """A string of the grammar in which numbers are long and powers high."""
+    kind = choices.below(9) if depth else 0
+    if kind < 2:
+        return long_number(choices) if choices.below(3) else choices.one_of(LEAVES)
+    a = expression_of_long_numbers(choices, depth - 1)
+    if kind < 5:
+        return f"({a})**{choices.one_of(HIGH_EXPONENTS)}"
+    if kind == 5:
+        return f"{choices.one_of(CALLS)}({a})"
+    b = expression_of_long_numbers(choices, depth - 1)
+    return [f"{a} + {b}", f"({a})*({b})", f"({a})/({b})"][kind - 6]
 
 
 def mutated(choices: Choices, text: str) -> str:
@@ -129,6 +156,44 @@ def test_unicode(text):
 @given(binary)
 def test_accepted_targets_round_trip(data):
     checked(expression(Choices(data), 3))
+
+
+@fuzz(600)
+@given(binary)
+def test_long_numbers_to_high_powers(data):
+    checked("h1 + " + expression_of_long_numbers(Choices(data), 3))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h1 + 0.87739701560296978755105**50",
+        "h1 + 0.87739701560296978755105**(-50)",
+        f"h1*sqrt(0.{'7' * 118})*sqrt(0.{'3' * 118})",
+        f"h1 + He8(h1)/({'18' * 45} + 1/3)",
+        "h1 + sqrt(He8(0.21482425073771852/0.0009773857806054077398374668506753543542283))",
+        "h1 + He3(0.3139527979518353517491917305757396131395**49*He2(h1))",
+        f"h1 + 1.{'15' * 40}**(1/3)",
+        "h1 + (3**(-49) + 1)**(1/3)",
+        "h1 + log(1 + 1e-20)",
+        "h1 + (z1 + 1.23e-11)**2 - 1",
+    ],
+)
+def test_long_numbers_are_read(text):
+    assert checked(text) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "h1 + (sqrt(2)**(-99/2))**49.5",
+        "h1 + (tanh(2)**(-49))**(101/3)",
+        "h1 + sqrt(gelu(1.3e33) + 1.7e-76)",
+        "h1 + 1e99*1e49",
+    ],
+)
+def test_numbers_out_of_range_are_refused(text):
+    assert checked(text) is None
 
 
 @fuzz(1500)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,10 +14,12 @@ from giantstep.errors import GiantstepError
 from giantstep.studies import DEFAULT_STORE
 
 if TYPE_CHECKING:
+    from giantstep.studies.records import Survey
     from giantstep.studies.results import Results
+    from giantstep.studies.store import Store
     from giantstep.studies.study import Study
 
-FAILED_CELLS = 1
+FAILED_CELLS = DAMAGED_CELLS = 1
 FORMATS = ("csv", "parquet", "json")
 
 StorePath = Annotated[Path, typer.Option(help="The SQLite file that keeps the cells.")]
@@ -36,6 +38,7 @@ def register(app: typer.Typer) -> None:
     group.command("show", epilog="Example: giantstep study show phase")(show)
     group.command("export", epilog="Example: giantstep study export phase --to parquet")(export)
     group.command("plot", epilog="Example: giantstep study plot phase --x samples")(plot)
+    group.command("check", epilog="Example: giantstep study check --store old.sqlite")(check)
     app.add_typer(group, name="study")
 
 
@@ -52,6 +55,9 @@ def run(
     ] = None,
     store: StorePath = STORE,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed cells again.")] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Import and run a learner that is not giantstep's.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compute the cells that the store does not have yet.
@@ -67,7 +73,7 @@ def run(
 
     Ctrl-C finishes what is running; the same command goes on from there.
     """
-    chosen = _read(study, store)
+    chosen = _read(study, store, trust)
     use_compilation_cache()
     from giantstep.studies.progress import study_bar
 
@@ -84,17 +90,18 @@ def run(
             )
     except KeyboardInterrupt:
         with suppress(GiantstepError):
-            note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store))}")
-        note(f"go on with: {_command(study, store, engine, scheduler)}")
+            note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store).survey())}")
+        note(f"go on with: {_command(study, store, engine, scheduler, trust)}")
         raise typer.Exit(INTERRUPTED) from None
-    counts = results.counts()
+    survey = results.survey()
+    counts = survey.counts
     if json:
         print_json({"study": chosen.name, "store": str(store), "counts": counts._asdict()})
     else:
-        note(f"{chosen.name}: {_state(results)}, kept in {store}")
+        note(f"{chosen.name}: {_state(survey)}, kept in {store}")
     if counts.failed:
         note("see why: " + shlex.join(["giantstep", "study", "show", chosen.name, *_at(store)]))
-        note(f"try again: {_command(study, store, engine, scheduler)} --retry")
+        note(f"try again: {_command(study, store, engine, scheduler, trust)} --retry")
         raise typer.Exit(FAILED_CELLS)
 
 
@@ -114,7 +121,7 @@ def show(
         return
     from giantstep.cli.study_tables import errors, means
 
-    typer.echo(f"{study}: {_state(results)}")
+    typer.echo(f"{study}: {_state(results.survey())}")
     typer.echo(means(results))
     for line in errors(results):
         typer.echo(line)
@@ -163,18 +170,32 @@ def plot(
         note(f"wrote {path}")
 
 
-def _read(given: str, store: Path) -> Study:
+@reported
+def check(store: StorePath = STORE, json: Json = False) -> None:
+    """Check every row of a store; a store of an older giantstep is brought up to date."""
+    from giantstep.studies.store import Store
+
+    if not store.is_file():
+        raise GiantstepError(f"there is no store {str(store)!r}: give --store")
+    with Store(store) as opened:
+        surveys, faults = _surveys(opened)
+    _show_surveys(surveys, faults, json)
+    if faults or any(survey.damaged for survey in surveys.values()):
+        raise typer.Exit(DAMAGED_CELLS)
+
+
+def _read(given: str, store: Path, trust: bool) -> Study:
     """The study in that file, or of that name in the store."""
     from giantstep.studies.study import Study
 
     if given.endswith(".toml") or Path(given).is_file():
-        return Study.read(given)
+        return Study.read(given, trust=trust)
     if not store.is_file():
         raise GiantstepError(
             f"study = {given!r} is no file, and there is no store {str(store)!r}: "
             f"give a TOML file, or --store"
         )
-    return _results(given, store).study()
+    return _results(given, store).study(trust=trust)
 
 
 def _results(name: str, store: Path) -> Results:
@@ -183,16 +204,18 @@ def _results(name: str, store: Path) -> Results:
     return Results(store, name)
 
 
-def _state(results: Results) -> str:
-    counts = results.counts()
+def _state(survey: Survey) -> str:
+    counts = survey.counts
     ended = counts.done + counts.no_theory
     parts = [f"{ended} of {counts.cells} cells done"]
     if counts.no_theory:
         parts.append(f"{counts.no_theory} of them without a theory")
     if counts.failed:
         parts.append(f"{counts.failed} failed")
-    if counts.left:
-        parts.append(f"{counts.left} left")
+    if survey.damaged:
+        parts.append(f"{len(survey.damaged)} damaged in the store, which the next run mends")
+    if counts.left > len(survey.damaged):
+        parts.append(f"{counts.left - len(survey.damaged)} left")
     return ", ".join(parts)
 
 
@@ -200,10 +223,11 @@ def _at(store: Path) -> list[str]:
     return [] if store == STORE else ["--store", str(store)]
 
 
-def _command(given: str, store: Path, engine: str, scheduler: str | None) -> str:
+def _command(given: str, store: Path, engine: str, scheduler: str | None, trust: bool) -> str:
     """The command that goes on with a study."""
     where = [] if engine == "local" else ["--engine", engine]
     where += [] if scheduler is None else ["--scheduler", scheduler]
+    where += ["--trust"] if trust else []
     return shlex.join(["giantstep", "study", "run", given, *where, *_at(store)])
 
 
@@ -211,12 +235,35 @@ def _list(store: Path, json: bool) -> None:
     from giantstep.studies.store import Store
 
     with Store(store, read_only=True) as opened:
-        known: dict[str, Any] = opened.studies()
-        counts = {name: opened.counts(name) for name in known}
+        surveys, faults = _surveys(opened)
+    _show_surveys(surveys, faults, json)
+
+
+def _surveys(opened: Store) -> tuple[dict[str, Survey], dict[str, str]]:
+    """What the store has of each study; and for those that cannot be read, why."""
+    from giantstep.studies.database import StoreError
+
+    surveys: dict[str, Survey] = {}
+    faults = dict.fromkeys(
+        opened.damaged_studies(), "its definition is damaged: run its file again"
+    )
+    for name in opened.studies():
+        try:
+            surveys[name] = opened.survey(name)
+        except StoreError as error:
+            faults[name] = str(error)
+    return surveys, faults
+
+
+def _show_surveys(surveys: dict[str, Survey], faults: dict[str, str], json: bool) -> None:
     if json:
-        print_json(
-            {"studies": [{"name": name, "counts": counts[name]._asdict()} for name in known]}
-        )
+        studies = [
+            {"name": name, "counts": survey.counts._asdict(), "damaged": len(survey.damaged)}
+            for name, survey in surveys.items()
+        ]
+        print_json({"studies": studies, "unreadable": faults})
         return
-    for name in known:
-        typer.echo(f"{name}: {_state(_results(name, store))}")
+    for name, survey in surveys.items():
+        typer.echo(f"{name}: {_state(survey)}")
+    for name, fault in faults.items():
+        typer.echo(f"{name}: {fault}")

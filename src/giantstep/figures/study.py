@@ -40,18 +40,20 @@ def draw_study(
         figure, panel = new_figure()
         positions = Positions(x, list(dict.fromkeys(table[x])))
         for colour, (values, curve) in zip(_colours(len(curves)), curves, strict=True):
-            label = ", ".join(map(str, values))
+            label = _literal(", ".join(map(str, values)))
             at = np.array([positions.of[value] for value in curve[x]])
             _draw_curve(panel, at, curve, metric, colour, label)
-        panel.set_xlabel(positions.label)
+        panel.set_xlabel(_literal(positions.label))
         if positions.ticks is not None:
-            panel.set_xticks(list(positions.of.values()), positions.ticks)
+            panel.set_xticks(
+                list(positions.of.values()), [_literal(tick) for tick in positions.ticks]
+            )
         elif positions.is_logarithmic:
             panel.set_xscale("log")
-        panel.set_ylabel(_words(metric))
+        panel.set_ylabel(_literal(_words(metric)))
         if others:
             panel.legend(loc="best", title=", ".join(map(_words, others)))
-        panel.set_title(f"{results.name}: dots simulation, lines theory")
+        panel.set_title(f"{_literal(results.name)}: dots simulation, lines theory")
         return save(figure, path)
 
 
@@ -108,3 +110,8 @@ def _colours(count: int) -> list[Any]:
 
 def _words(name: str) -> str:
     return name.replace("_", " ")
+
+
+def _literal(text: str) -> str:
+    """The text as it is: a dollar sign in it begins no mathematics, and it stays on one line."""
+    return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, shown
 from giantstep.sizes import Size
 
 
@@ -77,14 +77,16 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         return value if value in rule["words"] else Size.parse(value, name)
     if kind is bool:
         if not isinstance(value, bool):
-            raise SettingsError(f"{name} = {value!r} is neither true nor false")
+            raise SettingsError(f"{name} = {shown(value)} is neither true nor false")
         return value
     if kind in (int, float):
         return _number(name, value, rule)
     if callable(value) and not isinstance(value, str):
         return value
     if rule["choices"] is not None and value not in rule["choices"]:
-        raise SettingsError(f"{name} = {value!r} is unknown: use {' or '.join(rule['choices'])}")
+        raise SettingsError(
+            f"{name} = {shown(value)} is unknown: use {' or '.join(rule['choices'])}"
+        )
     return str(value)
 
 
@@ -92,15 +94,19 @@ def _number(name: str, value: Any, rule: Any) -> int | float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise SettingsError(f"{name} = {value!r} is not a number") from None
+        raise SettingsError(f"{name} = {shown(value)} is not a number") from None
     if isinstance(value, bool):
-        raise SettingsError(f"{name} = {value!r} is not a number")
+        raise SettingsError(f"{name} = {shown(value)} is not a number")
     if math.isnan(number):
-        raise SettingsError(f"{name} = {value!r} is not a number")
+        raise SettingsError(f"{name} = {shown(value)} is not a number")
     if rule["kind"] is int and not number.is_integer():
-        raise SettingsError(f"{name} = {value!r} is not a whole number")
+        raise SettingsError(f"{name} = {shown(value)} is not a whole number")
     if rule["low"] is not None and number < rule["low"]:
-        raise SettingsError(f"{name} = {value!r} is too small: it must be at least {rule['low']}")
+        raise SettingsError(
+            f"{name} = {shown(value)} is too small: it must be at least {rule['low']}"
+        )
     if rule["above"] is not None and number <= rule["above"]:
-        raise SettingsError(f"{name} = {value!r} is too small: it must be above {rule['above']}")
+        raise SettingsError(
+            f"{name} = {shown(value)} is too small: it must be above {rule['above']}"
+        )
     return rule["kind"](number)

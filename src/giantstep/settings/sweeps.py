@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, shown
 from giantstep.inputs import Inputs, read_inputs
 from giantstep.results import plain
 from giantstep.settings.options import Settings
@@ -24,7 +24,8 @@ PROBLEM_KINDS: dict[str, Any] = {"target": str, "noise": float, "inputs": Inputs
 
 def kinds_of(settings_class: type[Settings]) -> dict[str, Any]:
     """What each field of a settings class holds: Size, int, float, bool or str."""
-    return {f.name: f.metadata["kind"] for f in dataclasses.fields(settings_class) if f.metadata}
+    fields = dataclasses.fields(settings_class)
+    return {f.name: f.metadata["kind"] for f in fields if "kind" in f.metadata}
 
 
 def is_sweep(given: Any, kind: Any) -> bool:
@@ -60,7 +61,7 @@ def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
         values: Iterable[Any] = _written(name, given, kind)
     elif isinstance(given, str) or not isinstance(given, Sequence):
         raise SettingsError(
-            f"axis {name} = {given!r}: give a list of values, or a range such as 1:10:19, "
+            f"axis {name} = {shown(given)}: give a list of values, or a range such as 1:10:19, "
             f"1e-4:10:50log or 0.1d:4d:40"
         )
     else:
@@ -84,14 +85,14 @@ def sweep_values(text: str, name: str) -> list[Size]:
     first, last = (_end(match[end], name) for end in ("first", "last"))
     count = int(match["count"]) if len(match["count"]) < 9 else MOST_POINTS + 1
     if not 1 <= count <= MOST_POINTS:
-        raise SettingsError(f"{name} = {text!r}: a range has 1 to {MOST_POINTS} values")
+        raise SettingsError(f"{name} = {shown(text)}: a range has 1 to {MOST_POINTS} values")
     low, high = first.coefficient, last.coefficient
     power = last.power if low == 0 else first.power
     if high != 0 and power != last.power:
-        raise SettingsError(f"{name} = {text!r}: both ends need the same power of d")
+        raise SettingsError(f"{name} = {shown(text)}: both ends need the same power of d")
     fractions = [i / max(count - 1, 1) for i in range(count)]
     if match["log"] and min(low, high) == 0:
-        raise SettingsError(f"{name} = {text!r}: a logarithmic range cannot begin or end at 0")
+        raise SettingsError(f"{name} = {shown(text)}: a logarithmic range cannot begin or end at 0")
     if match["log"]:
         numbers = [float(f"{low * (high / low) ** f:.12g}") for f in fractions]
     else:
@@ -148,6 +149,8 @@ def coordinate(value: Any) -> Any:
         number = float(value)
     except ValueError:
         return value
+    if not math.isfinite(number):
+        return value
     return int(number) if number.is_integer() and abs(number) < 2**53 else number
 
 
@@ -160,7 +163,7 @@ def _written(name: str, text: str, kind: Any) -> Iterable[Any]:
         return [part.strip() for part in text.split(",")]
     sizes = sweep_values(text, name)
     if kind is not Size and any(size.power != 0 for size in sizes):
-        raise SettingsError(f"{name} = {text!r} cannot depend on d: give plain numbers")
+        raise SettingsError(f"{name} = {shown(text)} cannot depend on d: give plain numbers")
     return [_plain(size, kind) for size in sizes]
 
 

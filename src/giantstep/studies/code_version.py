@@ -15,6 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import giantstep
+from giantstep.errors import GiantstepError, in_one_line
 from giantstep.twins.table import Twin
 
 
@@ -23,7 +24,12 @@ def code_version(twin: Twin, verb: str) -> str:
     """Digest of the sources behind a learner's ``simulate`` or ``predict``."""
     roots = (twin.module("settings"), twin.module(verb))
     packages = {"giantstep", twin.package.split(".")[0]}
-    sources = _closure(roots, packages)
+    try:
+        sources = _closure(roots, packages)
+    except (OSError, SyntaxError, ValueError, ImportError) as error:
+        raise GiantstepError(
+            f"learner {twin.name!r}: the source of its {verb} cannot be read ({in_one_line(error)})"
+        ) from error
     if not sources:
         return f"giantstep {giantstep.__version__}"
     digest = hashlib.sha256()

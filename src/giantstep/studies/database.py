@@ -7,12 +7,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from giantstep.errors import GiantstepError
+from giantstep.errors import GiantstepError, one_line
+from giantstep.studies.migration import add_digests
 
-LAYOUT = 1
+#: Layout 2 added the digests of rows and the claims of runners.
+LAYOUT = 2
 #: Marks the file as ours, so that no other database is ever written to.
 _MARK = 0x67737470
 _PATIENCE_SECONDS = 60.0
+
+CLAIMS = """CREATE TABLE claims (
+    block TEXT PRIMARY KEY,
+    runner TEXT NOT NULL,
+    until REAL NOT NULL
+) WITHOUT ROWID"""
 
 _TABLES = (
     """CREATE TABLE cells (
@@ -27,20 +35,24 @@ _TABLES = (
         error TEXT,
         seconds REAL,
         about TEXT NOT NULL,
-        finished TEXT NOT NULL
+        finished TEXT NOT NULL,
+        digest BLOB NOT NULL
     ) WITHOUT ROWID""",
     """CREATE TABLE numbers (
         key TEXT NOT NULL REFERENCES cells,
         name TEXT NOT NULL,
         role TEXT NOT NULL,
         number REAL,
+        digest BLOB NOT NULL,
         npy BLOB NOT NULL,
         UNIQUE (key, role, name)
     )""",
     """CREATE TABLE studies (
         name TEXT PRIMARY KEY,
         definition TEXT NOT NULL,
-        planned TEXT NOT NULL
+        planned TEXT NOT NULL,
+        cells INTEGER NOT NULL,
+        digest BLOB NOT NULL
     ) WITHOUT ROWID""",
     """CREATE TABLE members (
         study TEXT NOT NULL REFERENCES studies,
@@ -49,8 +61,10 @@ _TABLES = (
         verb TEXT NOT NULL,
         seed INTEGER,
         coordinates TEXT NOT NULL,
+        digest BLOB NOT NULL,
         PRIMARY KEY (study, position)
     ) WITHOUT ROWID""",
+    CLAIMS,
 )
 
 
@@ -59,17 +73,25 @@ class StoreError(GiantstepError):
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """A connection to the file, which is made if there is none."""
+    """A connection to the file, which is made if there is none, and checked if there is one."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot make the folder {str(path.parent)!r}: {error.strerror}") from None
-    connection = sqlite3.connect(path, timeout=_PATIENCE_SECONDS, isolation_level=None)
+    connection = _connected(str(path))
     try:
         if _is_empty(connection):
             connection.execute("PRAGMA journal_mode = WAL")
             with transaction(connection):
                 _make_tables(connection)
+        else:
+            _check_structure(connection, path)
+        if layout_of(connection, path) == 1:
+            with transaction(connection):
+                # Another process may have done it while this one waited for its turn.
+                if layout_of(connection, path) == 1:
+                    add_digests(connection, CLAIMS)
+                    connection.execute(f"PRAGMA user_version = {LAYOUT}")
         _check_layout(connection, path)
         # The log survives a killed process as it is; a power cut may cost the last rows, no more.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -84,7 +106,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store {str(path)!r}: give --store, or run a study first")
     address = path.resolve().as_uri() + "?mode=ro"
-    connection = sqlite3.connect(address, uri=True, timeout=_PATIENCE_SECONDS, isolation_level=None)
+    connection = _connected(address, uri=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.OperationalError:
@@ -93,12 +115,29 @@ def open_to_read(path: Path) -> sqlite3.Connection:
         if log.exists() and log.stat().st_size:
             raise
         # The log's index cannot be made where nobody may write; without a log nobody needs it.
-        connection = sqlite3.connect(address + "&immutable=1", uri=True, isolation_level=None)
+        connection = _connected(address + "&immutable=1", uri=True)
+    except BaseException:
+        connection.close()
+        raise
     try:
         _check_layout(connection, path)
     except BaseException:
         connection.close()
         raise
+    return connection
+
+
+def _connected(address: str, *, uri: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=uri,
+        timeout=_PATIENCE_SECONDS,
+        isolation_level=None,
+        # Whoever shares a connection between threads has a lock for it.
+        check_same_thread=False,
+    )
+    # A damaged text is no error here: its digest tells.
+    connection.text_factory = lambda content: content.decode("utf-8", "replace")
     return connection
 
 
@@ -121,9 +160,12 @@ def explained(act: str, path: Path) -> Iterator[None]:
     """Turn the database's errors into one line that says what to do."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError) as error:
+        # A damaged length asks for more memory than there is; a damaged name is no text.
+        said = isinstance(error, sqlite3.Error)
+        cause = one_line(str(error)) if said else "the file is damaged"
         raise StoreError(
-            f"cannot {act} the store {str(path)!r}: {error}: {_remedy(str(error))}"
+            f"cannot {act} the store {str(path)!r}: {cause}: {_remedy(cause)}"
         ) from None
 
 
@@ -140,11 +182,29 @@ def _make_tables(connection: sqlite3.Connection) -> None:
             connection.execute(table)
 
 
-def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
+def _check_structure(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse to write into a file whose pages do not hang together."""
+    faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    if faults != ["ok"]:
+        fault = one_line(faults[0]) if faults else "no answer"
+        raise StoreError(f"the store {str(path)!r} is damaged ({fault}): {_ANOTHER}")
+
+
+def layout_of(connection: sqlite3.Connection, path: Path) -> int:
+    """The version of the tables; other databases are refused."""
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
-    layout = connection.execute("PRAGMA user_version").fetchone()[0]
     if mark != _MARK:
         raise StoreError(f"{str(path)!r} is not a store of giantstep: give another --store")
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
+    layout = layout_of(connection, path)
+    if layout == 1:
+        raise StoreError(
+            f"the store {str(path)!r} is of an older giantstep and has no digests of its rows: "
+            f"bring it up to date with giantstep study check --store {path}"
+        )
     if layout != LAYOUT:
         raise StoreError(
             f"the store {str(path)!r} has layout {layout}, this giantstep reads {LAYOUT}: "
@@ -152,11 +212,19 @@ def _check_layout(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
+_ANOTHER = "move it away and run the study again, or give another --store"
+
+
 def _remedy(error: str) -> str:
     if "full" in error:
         return "free some space and run the same command again; every finished row is kept"
     if "readonly" in error or "unable to open" in error:
         return "give a --store in a folder you may write to"
-    if "not a database" in error or "malformed" in error:
+    if "not a database" in error:
         return "give another --store"
+    if "locked" in error or "busy" in error:
+        return "another program holds it; run the same command again when that has ended"
+    damage = ("malformed", "damaged", "no such", "too big", "corrupt", "constraint", "duplicate")
+    if any(word in error for word in damage):
+        return f"it is damaged; {_ANOTHER}"
     return "every finished row is kept; run the same command again when this is mended"

@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.studies.cells import PREDICT
 from giantstep.studies.outcomes import ARRAY, METRIC
-from giantstep.studies.store import Row
+from giantstep.studies.records import EVERY_ROLE, Row
 
 if TYPE_CHECKING:
     import xarray
@@ -32,10 +32,11 @@ def gathered(results: Results) -> xarray.Dataset:
     import xarray
 
     definition = results.definition()
-    coordinates = _coordinates(results.rows(), list(definition["axes"]))
+    rows = list(results.rows(EVERY_ROLE))
+    coordinates = _coordinates(rows, list(definition["axes"]))
     variables: dict[str, Any] = {}
     for role in (METRIC, ARRAY):
-        measured, predicted = _cells(results.rows(role), coordinates)
+        measured, predicted = _cells(rows, role, coordinates)
         for name in dict.fromkeys([*measured, *predicted]):
             both = [*measured.get(name, []), *predicted.get(name, [])]
             shape = _common_shape([cell.array for cell in both])
@@ -63,7 +64,7 @@ def _coordinates(rows: Iterable[Row], axes: list[str]) -> dict[str, list[Any]]:
 
 
 def _cells(
-    rows: Iterable[Row], coordinates: Mapping[str, list[Any]]
+    rows: Iterable[Row], role: str, coordinates: Mapping[str, list[Any]]
 ) -> tuple[dict[str, list[Cell]], dict[str, list[Cell]]]:
     """The cells of each simulated variable, and those of each predicted one."""
     index = {name: {v: i for i, v in enumerate(vs)} for name, vs in coordinates.items()}
@@ -73,7 +74,7 @@ def _cells(
         place = tuple(index[name][value] for name, value in row.coordinates.items())
         if row.seed is not None:
             place += (index["seed"][row.seed],)
-        for value in row.values:
+        for value in (value for value in row.values if value.role == role):
             variables = predicted if row.verb == PREDICT else measured
             variables.setdefault(value.name, []).append(Cell(place, value.array()))
     return measured, predicted

@@ -41,7 +41,9 @@ class Value:
     def number(self) -> float | None:
         """A real scalar as plain SQL can hold it; None for anything else."""
         array = self.array()
-        return float(array) if array.ndim == 0 and array.dtype.kind in "fiub" else None
+        if array.ndim or array.dtype.kind not in "fiub" or np.isnan(array):
+            return None
+        return float(array)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from giantstep.studies.records import Counts
     from giantstep.studies.run import Watcher
-    from giantstep.studies.store import Counts
 
 
 @contextmanager
@@ -23,7 +23,7 @@ def study_bar(name: str) -> Iterator[Watcher | None]:
     from rich.progress import TimeRemainingColumn as TimeLeftColumn
 
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[failed]} failed"),

@@ -13,8 +13,10 @@ import numpy as np
 from giantstep.errors import GiantstepError
 from giantstep.results import plain
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS
+from giantstep.studies.database import StoreError
 from giantstep.studies.outcomes import ARRAY, DONE, METRIC
-from giantstep.studies.store import Counts, Row, Store
+from giantstep.studies.records import EVERY_ROLE, Counts, Row, Survey
+from giantstep.studies.store import Store
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
@@ -31,7 +33,12 @@ class Results:
 
     def __post_init__(self) -> None:
         with Store(self.store, read_only=True) as store:
-            known = store.studies()
+            known, damaged = store.studies(), store.damaged_studies()
+        if self.name in damaged:
+            raise StoreError(
+                f"the definition of study {self.name!r} is damaged in the store "
+                f"{str(self.store)!r}: run it again from its file; every whole row is kept"
+            )
         if self.name not in known:
             names = ", ".join(known) or "none"
             raise GiantstepError(
@@ -43,14 +50,18 @@ class Results:
         with Store(self.store, read_only=True) as store:
             return store.studies()[self.name]
 
-    def study(self) -> Study:
-        """The study itself."""
-        return Study.from_json(self.definition())
+    def study(self, *, trust: bool = False) -> Study:
+        """The study itself; a learner that is not one of giantstep's needs ``trust``."""
+        return Study.from_json(self.definition(), trust=trust)
+
+    def survey(self) -> Survey:
+        """The state of every cell, damaged ones among them, and the versions behind them."""
+        with Store(self.store, read_only=True) as store:
+            return store.survey(self.name)
 
     def counts(self) -> Counts:
         """How many cells are done, failed and left."""
-        with Store(self.store, read_only=True) as store:
-            return store.counts(self.name)
+        return self.survey().counts
 
     def rows(self, role: str = METRIC) -> Iterator[Row]:
         """The cells one by one."""
@@ -93,10 +104,8 @@ class Results:
 
     def to_json(self) -> dict[str, Any]:
         """The study, how far it is, and its cells with their arrays whole."""
-        arrays = {row.key: row.values for row in self.rows(ARRAY)}
         cells = []
-        for row in self.rows():
-            values = (*row.values, *arrays[row.key])
+        for row in self.rows(EVERY_ROLE):
             cells.append(
                 {
                     "key": row.key,
@@ -106,8 +115,8 @@ class Results:
                     "status": row.status,
                     "seconds": row.seconds,
                     "error": row.error,
-                    "metrics": {v.name: v.array() for v in values if v.role == METRIC},
-                    "arrays": {v.name: v.array() for v in values if v.role == ARRAY},
+                    "metrics": {v.name: v.array() for v in row.values if v.role == METRIC},
+                    "arrays": {v.name: v.array() for v in row.values if v.role == ARRAY},
                     **row.about,
                 }
             )

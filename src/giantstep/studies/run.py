@@ -19,8 +19,9 @@ from giantstep.studies.dask_engine import DaskEngine
 from giantstep.studies.inline import InlineEngine
 from giantstep.studies.local import LocalEngine
 from giantstep.studies.outcomes import DONE, FAILED, NO_THEORY, Outcome
+from giantstep.studies.records import Counts
 from giantstep.studies.results import Results
-from giantstep.studies.store import Counts, Store
+from giantstep.studies.store import Store
 from giantstep.studies.study import Study
 
 Result = tuple[Block, Outcome]
@@ -65,11 +66,10 @@ def run(
     blocks = study.blocks()
     with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
         opened.plan(study.name, study.to_json(), blocks)
-        finished = opened.finished(study.name, failed_too=not retry)
+        found = opened.mend(study.name)
+        finished = found.finished(failed_too=not retry)
         missing = [block for block in blocks if not finished.issuperset(block.keys)]
-        tally = opened.counts(study.name)
-        if retry:
-            tally = tally._replace(failed=0)
+        tally = found.counts._replace(failed=0) if retry else found.counts
         _compute(missing, opened, machinery, Tally(tally, watch))
         return Results(opened.path, study.name)
 

@@ -1,50 +1,33 @@
 """The store: one SQLite file that keeps every finished cell, and survives being killed.
 
-The coordinator alone writes, each group of results in one transaction of the write-ahead log, so
-that a row is there whole or not at all and others may read at any time. A finished cell is never
-written again.
+Coordinators alone write, each group of results in one transaction of the write-ahead log, so that
+a row is there whole or not at all and others may read at any time. A finished cell is never written
+again. Every row has its digest beside it (see :mod:`giantstep.studies.records`).
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from giantstep.studies.cells import Block
 from giantstep.studies.database import explained, open_to_read, open_to_write, transaction
-from giantstep.studies.outcomes import DONE, FAILED, METRIC, NO_THEORY, Outcome, Value
-
-
-class Counts(NamedTuple):
-    """How many cells of a study are in which state."""
-
-    cells: int
-    done: int
-    no_theory: int
-    failed: int
-
-    @property
-    def left(self) -> int:
-        """Cells not computed yet."""
-        return self.cells - self.done - self.no_theory - self.failed
-
-
-class Row(NamedTuple):
-    """A cell of a study as the store has it; ``status`` is None while it is not computed."""
-
-    key: str
-    verb: str
-    seed: int | None
-    coordinates: dict[str, Any]
-    status: str | None
-    seconds: float | None
-    error: str | None
-    about: dict[str, Any]
-    values: tuple[Value, ...]
+from giantstep.studies.digests import digest_of
+from giantstep.studies.outcomes import FAILED, METRIC, Outcome
+from giantstep.studies.records import (
+    EVERY_ROLE,
+    Counts,
+    Row,
+    Survey,
+    read_definitions,
+    read_rows,
+    surveyed,
+)
 
 
 class Store:
@@ -72,20 +55,24 @@ class Store:
 
     def plan(self, name: str, definition: dict[str, Any], blocks: Sequence[Block]) -> None:
         """Keep a study's definition and the list of its cells, in place of an earlier list."""
-        members = (
+        members = [
             (key, block.verb, seed, json.dumps(block.coordinates))
             for block in blocks
             for key, seed in zip(block.keys, block.seed_labels, strict=True)
-        )
+        ]
+        rows = ((name, position, *member) for position, member in enumerate(members))
+        study = (name, json.dumps(definition), _now(), len(members))
         with explained("write", self.path), transaction(self._connection):
             self._connection.execute(
-                "INSERT OR REPLACE INTO studies VALUES (?, ?, ?)",
-                (name, json.dumps(definition), _now()),
+                "INSERT OR REPLACE INTO studies (name, definition, planned, cells, digest) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (*study, digest_of(*study)),
             )
             self._connection.execute("DELETE FROM members WHERE study = ?", (name,))
             self._connection.executemany(
-                "INSERT INTO members VALUES (?, ?, ?, ?, ?, ?)",
-                ((name, position, *member) for position, member in enumerate(members)),
+                "INSERT INTO members (study, position, key, verb, seed, coordinates, digest) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                ((*row, digest_of(*row)) for row in rows),
             )
 
     def write(self, results: Iterable[tuple[Block, Outcome]]) -> None:
@@ -96,77 +83,76 @@ class Store:
 
     def _write_block(self, block: Block, outcome: Outcome) -> None:
         problem, settings = json.dumps(block.problem), json.dumps(block.settings)
-        end = (outcome.status, outcome.error, outcome.seconds, json.dumps(outcome.about), _now())
+        error = outcome.error and outcome.error.encode("utf-8", "replace").decode()
+        # SQL has no NaN.
+        seconds = None if math.isnan(outcome.seconds) else outcome.seconds
+        end = (outcome.status, error, seconds, json.dumps(outcome.about), _now())
         for i, (key, seed) in enumerate(zip(block.keys, block.seed_labels, strict=True)):
+            values = outcome.values[i] if outcome.values else ()
+            numbers = [(key, v.name, v.role, v.number(), v.npy) for v in values]
+            digests = [digest_of(*number) for number in numbers]
             what = (key, block.twin.name, block.verb, problem, settings, seed, block.code)
             written = self._connection.execute(
-                "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET status = excluded.status, error = excluded.error, "
-                "seconds = excluded.seconds, about = excluded.about, finished = excluded.finished "
-                "WHERE cells.status = ?",
-                (*what, *end, FAILED),
+                _WRITE_CELL, (*what, *end, digest_of(*what, *end, *digests), FAILED)
             ).rowcount
-            if written and outcome.values:
+            if written and numbers:
                 self._connection.executemany(
-                    "INSERT INTO numbers VALUES (?, ?, ?, ?, ?)",
-                    ((key, v.name, v.role, v.number(), v.npy) for v in outcome.values[i]),
+                    "INSERT OR REPLACE INTO numbers (key, name, role, number, npy, digest) "
+                    "VALUES (?, ?, ?, ?, ?, ?)",
+                    ((*number, digest) for number, digest in zip(numbers, digests, strict=True)),
                 )
+
+    def mend(self, name: str) -> Survey:
+        """Take the damaged cells of a study out, so that they can be computed again."""
+        survey = self.survey(name)
+        if not survey.damaged:
+            return survey
+        with explained("mend", self.path), transaction(self._connection):
+            # Rows are found by an index, which may be all that is damaged.
+            self._connection.execute("REINDEX")
+            survey = self.survey(name)
+            for key in survey.damaged:
+                self._connection.execute("DELETE FROM numbers WHERE key = ?", (key,))
+                self._connection.execute("DELETE FROM cells WHERE key = ?", (key,))
+        return survey
+
+    def studies(self) -> dict[str, dict[str, Any]]:
+        """The definitions of the studies in the store, by name; damaged ones are left out."""
+        with explained("read", self.path):
+            found = read_definitions(self._connection)
+        return {name: known for name, known in sorted(found.items()) if known is not None}
+
+    def damaged_studies(self) -> list[str]:
+        """Names of the studies whose definition is damaged."""
+        with explained("read", self.path):
+            found = read_definitions(self._connection)
+        return sorted(name for name in found if found[name] is None)
+
+    def survey(self, name: str) -> Survey:
+        """What the store has of a study, with every byte checked."""
+        return surveyed(self.rows(name, role=EVERY_ROLE))
 
     def finished(self, name: str, *, failed_too: bool = True) -> set[str]:
         """Keys of the study's cells that need no computing."""
-        query = (
-            "SELECT key FROM members JOIN cells USING (key) WHERE study = ? AND (status != ? OR ?)"
-        )
-        with explained("read", self.path):
-            return {key for (key,) in self._connection.execute(query, (name, FAILED, failed_too))}
-
-    def studies(self) -> dict[str, dict[str, Any]]:
-        """The definitions of the studies in the store, by name."""
-        with explained("read", self.path):
-            rows = self._connection.execute("SELECT name, definition FROM studies ORDER BY name")
-            return {name: json.loads(definition) for name, definition in rows}
+        return self.survey(name).finished(failed_too=failed_too)
 
     def counts(self, name: str) -> Counts:
         """How far a study is."""
-        query = (
-            "SELECT count(*), coalesce(sum(status = ?), 0), coalesce(sum(status = ?), 0), "
-            "coalesce(sum(status = ?), 0) FROM members LEFT JOIN cells USING (key) WHERE study = ?"
-        )
-        with explained("read", self.path):
-            found = self._connection.execute(query, (DONE, NO_THEORY, FAILED, name))
-            return Counts(*found.fetchone())
+        return self.survey(name).counts
 
     def rows(self, name: str, *, role: str = METRIC) -> Iterator[Row]:
         """The cells of a study in its order, with their values of one role."""
-        query = (
-            "SELECT m.key, m.verb, m.seed, m.coordinates, c.status, c.seconds, c.error, c.about, "
-            "n.name, n.npy FROM members m LEFT JOIN cells c USING (key) "
-            "LEFT JOIN numbers n ON n.key = m.key AND n.role = ? "
-            "WHERE m.study = ? ORDER BY m.position, n.rowid"
-        )
         with explained("read", self.path):
-            row: Row | None = None
-            for (
-                key,
-                verb,
-                seed,
-                place,
-                status,
-                seconds,
-                error,
-                about,
-                value,
-                npy,
-            ) in self._connection.execute(query, (role, name)):
-                if row is None or row.key != key:
-                    if row is not None:
-                        yield row
-                    where, said = json.loads(place), json.loads(about or "{}")
-                    row = Row(key, verb, seed, where, status, seconds, error, said, ())
-                if value is not None:
-                    row = row._replace(values=(*row.values, Value(value, role, npy)))
-            if row is not None:
-                yield row
+            yield from read_rows(self._connection, name, role)
+
+
+_WRITE_CELL = (
+    "INSERT INTO cells (key, learner, verb, problem, settings, seed, code, status, error, seconds, "
+    "about, finished, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (key) DO UPDATE SET status = excluded.status, error = excluded.error, "
+    "seconds = excluded.seconds, about = excluded.about, finished = excluded.finished, "
+    "digest = excluded.digest WHERE cells.status = ?"
+)
 
 
 def _now() -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, shown
 from giantstep.inputs import Inputs
 from giantstep.problem import FIELDS, NoTarget, Problem, read_problem
 from giantstep.settings.options import Settings
@@ -21,8 +21,10 @@ from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, coordinate, ki
 from giantstep.sizes import Size
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
 from giantstep.studies.code_version import code_version
+from giantstep.studies.fields import check_plain, study_name, study_verbs, table, whole_number
+from giantstep.studies.own_learners import is_ours, learner_row, settings_class
 from giantstep.targets import Target
-from giantstep.twins.table import TWINS, Twin, twin
+from giantstep.twins.table import TWINS
 
 if TYPE_CHECKING:
     from giantstep.studies.results import Results
@@ -64,66 +66,64 @@ class Study:
     together: int = SEEDS_TOGETHER
 
     def __post_init__(self) -> None:
-        self._check_name_and_counts()
-        self._set("learner", _row(self.learner))
+        self._set("name", study_name(self.name))
+        for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
+            self._set(name, whole_number(name, getattr(self, name), low))
+        self._set("verbs", study_verbs(self.verbs))
+        self._set("learner", learner_row(self.learner))
         self._set("problem", _problem_fields(self.problem))
         self._set("settings", _setting_fields(self.settings))
         kinds = self._kinds()
-        for name in self.axes:
+        given = table("axes", self.axes, "axes = {samples = '1d:8d:8'}")
+        for name in given:
             if name not in kinds:
                 known = ", ".join(kinds)
                 raise SettingsError(
-                    f"axis {name} is no setting of {self.learner.name}: use {known}"
+                    f"axis {shown(name)} is no setting of {self.learner.name}: use {known}"
                 )
-        axes = {name: axis_values(name, given, kinds[name]) for name, given in self.axes.items()}
-        self._set("axes", axes)
+        self._set("axes", {name: axis_values(name, v, kinds[name]) for name, v in given.items()})
         if self.size > MOST_CELLS:
             raise SettingsError(f"study {self.name!r} has {self.size} cells, over {MOST_CELLS}")
-
-    def _check_name_and_counts(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip() or "/" in self.name:
-            raise SettingsError(f"name = {self.name!r}: give the study a name without slashes")
-        for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**62:
-                raise SettingsError(f"{name} = {value!r}: give a whole number of at least {low}")
-        verbs = (self.verbs,) if isinstance(self.verbs, str) else tuple(self.verbs)
-        if not verbs or not set(verbs) <= set(VERBS):
-            raise SettingsError(f"verbs = {self.verbs!r}: use some of {', '.join(VERBS)}")
-        self._set("verbs", tuple(verb for verb in VERBS if verb in verbs))
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
 
     @classmethod
-    def read(cls, path: str | Path) -> Study:
-        """A study from a TOML file; without ``name`` it takes the file's."""
+    def read(cls, path: str | Path, *, trust: bool = False) -> Study:
+        """A study from a TOML file; without ``name`` it takes the file's.
+
+        A learner that is not one of giantstep's would be imported and run: that needs ``trust``.
+        """
         path = Path(path)
         try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise SettingsError(f"cannot read the study {str(path)!r}: {error.strerror}") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            text = path.read_bytes()
+        except (OSError, ValueError) as error:
+            cause = getattr(error, "strerror", None) or error
+            raise SettingsError(f"cannot read the study {str(path)!r}: {cause}") from None
+        try:
+            given = tomllib.loads(text.decode())
+        except (ValueError, RecursionError) as error:
             raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
-        return cls.from_json({"name": path.stem, **given})
+        return cls.from_json({"name": path.stem, **given}, trust=trust)
 
     @classmethod
-    def from_json(cls, given: Mapping[str, Any]) -> Study:
-        """A study from plain values, as :meth:`to_json` gives them."""
+    def from_json(cls, given: Mapping[str, Any], *, trust: bool = False) -> Study:
+        """A study from plain values, as :meth:`to_json` gives them; see :meth:`read`."""
+        check_plain(table("the study", given, "{learner = 'giant-step', ...}"))
         known = [f.name for f in dataclasses.fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
-            raise SettingsError(f"a study has no field {unknown[0]!r}: use {', '.join(known)}")
+            raise SettingsError(f"a study has no field {shown(unknown[0])}: use {', '.join(known)}")
         if "learner" not in given:
             names = ", ".join(row.name for row in TWINS)
             raise SettingsError(f"the study names no learner: use one of {names}")
-        return cls(**given)
+        return cls(**{"name": "", **given, "learner": learner_row(given["learner"], trust=trust)})
 
     def to_json(self) -> dict[str, Any]:
         """The study as plain values; a learner of the house by its name alone."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        ours = self.learner in TWINS
-        fields["learner"] = self.learner.name if ours else dataclasses.asdict(self.learner)
+        own = not is_ours(self.learner)
+        fields["learner"] = dataclasses.asdict(self.learner) if own else self.learner.name
         return json.loads(json.dumps(fields))
 
     @property
@@ -149,9 +149,8 @@ class Study:
         return run(self, **how)
 
     def _kinds(self) -> dict[str, Any]:
-        settings_class: Any = self.learner.load("settings")
         problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
-        return {**kinds_of(settings_class), **problem}
+        return {**kinds_of(settings_class(self.learner)), **problem}
 
     def _blocks(self) -> Iterator[Block]:
         seeds: dict[str, list[tuple[int, ...]]] = {
@@ -180,35 +179,29 @@ class Study:
         """The settings of one point as plain values, from which a worker builds them again."""
         own = {name: value for name, value in chosen.items() if name not in FIELDS}
         given = {**self.settings, **own}
-        settings_class = self.learner.load("settings")
-        unknown = sorted(set(given) - {f.name for f in dataclasses.fields(settings_class)})
+        own_class = settings_class(self.learner)
+        unknown = sorted(set(given) - {f.name for f in dataclasses.fields(own_class)})
         if unknown:
-            known = ", ".join(f.name for f in dataclasses.fields(settings_class))
-            raise SettingsError(f"{self.learner.name} has no setting {unknown[0]!r}: use {known}")
-        point = settings_class(**given).to_json()
+            known = ", ".join(f.name for f in dataclasses.fields(own_class))
+            raise SettingsError(
+                f"{self.learner.name} has no setting {shown(unknown[0])}: use {known}"
+            )
+        point = own_class(**given).to_json()
         for name, value in point.items():
             if not _is_plain(value):
                 raise SettingsError(
-                    f"{name} = {value!r} cannot be kept in a store: give a number or a text, "
+                    f"{name} = {shown(value)} cannot be kept in a store: give a number or a text, "
                     f"such as activation = 'relu(z-1)'"
                 )
         return json.loads(json.dumps(point))
 
 
-def _row(learner: str | Twin | Mapping[str, Any]) -> Twin:
-    if isinstance(learner, Twin):
-        return learner
-    if isinstance(learner, Mapping):
-        texts: Any = {n: tuple(v) if isinstance(v, list) else v for n, v in learner.items()}
-        try:
-            return Twin(**texts)
-        except TypeError as error:
-            raise SettingsError(f"learner: {error}; give the name of a learner") from None
-    return twin(learner)
-
-
 def _problem_fields(given: Problem | NoTarget | Target | str | Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
+        if not isinstance(given, Problem | NoTarget | Target | str):
+            raise SettingsError(
+                f"problem = {shown(given)}: give a target, or a table such as {{target = 'h1'}}"
+            )
         return (given if isinstance(given, NoTarget) else Problem.of(given)).to_json()
     return {name: _plain_value(value) for name, value in given.items()}
 
@@ -216,7 +209,8 @@ def _problem_fields(given: Problem | NoTarget | Target | str | Mapping[str, Any]
 def _setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, Settings):
         return given.to_json()
-    return {name: _plain_value(value) for name, value in given.items()}
+    fields = table("settings", given, "settings = {dim = 500}")
+    return {name: _plain_value(value) for name, value in fields.items()}
 
 
 def _plain_value(value: Any) -> Any:

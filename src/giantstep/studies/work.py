@@ -57,6 +57,8 @@ def _check_code(block: Block) -> None:
 
 def _values(result: Run | Prediction, block: Block, index: int) -> tuple[Value, ...]:
     """The values of one cell: a prediction's as they are, of a run the entry of one seed."""
+    if not result.metrics:
+        raise ValueError(f"{block.twin.name} gave no metric: a cell without numbers says nothing")
     if isinstance(result, Prediction):
         return tuple(Value.of(name, METRIC, value) for name, value in result.metrics.items())
     named = [(METRIC, *item) for item in result.metrics.items()]

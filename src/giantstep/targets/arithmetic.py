@@ -32,6 +32,7 @@ from giantstep.targets.polynomial import (
     constant,
     generator,
     is_constant,
+    is_written_whole,
     leading,
     monomial_of,
     rational,
@@ -39,6 +40,7 @@ from giantstep.targets.polynomial import (
     shortest,
     to_tree,
     within_hermite,
+    written,
 )
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import Call, Hermite, Number, Power
@@ -262,12 +264,17 @@ def _join_roots(exponents: Exponents) -> Fraction:
 def number_power(base: Fraction, q: Fraction) -> Polynomial:
     """A positive rational number to a rational power: r**n * r**f with 0 <= f < 1."""
     n = math.floor(q)
+    base = checked(base)
     number, fraction = whole_power(base, n), q - n
-    if fraction == 0 or base == 1:
+    if fraction == 0:
         return constant(number)
     if fraction == _HALF:
         outside, squarefree = _split_square(base)
+        if not is_written_whole(squarefree):
+            outside, squarefree = _split_square(written(base))
         base, number = Fraction(squarefree), checked(number * outside)
+    # What stays under the root is written out, and must be the same when read again.
+    base = written(base)
     if base == 1:
         return constant(number)
     return scaled(generator(Power(Number(base), fraction), constant(base)), number)
@@ -327,7 +334,12 @@ def _root(base: Polynomial, q: Fraction) -> Polynomial:
 
 
 def _root_generator(base: Polynomial, q: Fraction) -> Polynomial:
+    if abs(q) > MAX_EXPONENT:
+        raise Unusable(f"an exponent in it is beyond {MAX_EXPONENT}")
     root = Generator(Power(to_tree(base), abs(q)), (base,))
+    if root.constant:
+        for part in (base, alone(root)):
+            value_of(part)
     return {((root, 1 if q > 0 else -1),): Fraction(1)}
 
 

@@ -35,6 +35,7 @@ from giantstep.targets.polynomial import (
     rational,
     scaled,
     to_tree,
+    written,
 )
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import (
@@ -153,6 +154,10 @@ def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
 
 
 def _constant_call(function: str, x: Polynomial) -> Polynomial:
+    number = rational(x)
+    if number is not None and not FUNCTIONS[function].kink:
+        # log(1 + 1e-20) is written log(1), which is 0.
+        x = constant(written(number))
     value, parity = value_of(x), FUNCTIONS[function].parity
     match function:
         case "sign":

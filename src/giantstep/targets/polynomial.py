@@ -32,8 +32,11 @@ from giantstep.targets.tree import (
 MAX_EXPANSION = 100
 #: ... and stay multiplied out if they can be written with this many terms.
 MAX_TERMS = 40
-#: Coefficients longer than this are rounded to float64: in arithmetic, and when written.
-MAX_BITS, MAX_WRITTEN_BITS = 400, 110
+#: Coefficients longer than this are rounded to float64: in arithmetic, and when written. In
+#: arithmetic, sums of float64 numbers from 1e-100 to 1e100 stay exact, so that what cancels does.
+MAX_BITS, MAX_WRITTEN_BITS = 1200, 110
+#: A number beyond MAX_NUMBER, or below one over it, is longer than this.
+_BITS_WITHIN_RANGE = 300
 #: Functions whose products and powers simplify, see :mod:`giantstep.targets.arithmetic`.
 LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
 
@@ -113,11 +116,22 @@ def is_constant(polynomial: Polynomial) -> bool:
 
 def checked(value: Fraction) -> Fraction:
     """The coefficient, rounded if it is very long, refused if it is out of range."""
-    if _bits(value) > MAX_BITS // 2:
-        numerator, denominator = abs(value.numerator), value.denominator
-        if numerator > MAX_NUMBER * denominator or numerator * MAX_NUMBER < denominator:
+    if _bits(value) > _BITS_WITHIN_RANGE:
+        # Whole numbers throughout: a long numerator or denominator is beyond float64.
+        numerator, denominator, most = abs(value.numerator), value.denominator, int(MAX_NUMBER)
+        if numerator > most * denominator or numerator * most < denominator:
             raise Unusable(f"a constant in it is not between {1 / MAX_NUMBER:g} and {MAX_NUMBER:g}")
     return value if _bits(value) <= MAX_BITS else _rounded(value)
+
+
+def written(value: Fraction) -> Fraction:
+    """The number as it is written: rounded to float64 if it is long."""
+    return value if is_written_whole(value) else _rounded(value)
+
+
+def is_written_whole(value: Fraction | int) -> bool:
+    """Whether a number is short enough to be written with all of its digits."""
+    return value.numerator.bit_length() + value.denominator.bit_length() <= MAX_WRITTEN_BITS
 
 
 def _bits(value: Fraction) -> int:
@@ -233,6 +247,9 @@ def _degree(monomial: Monomial) -> int:
 def to_tree(polynomial: Polynomial) -> Node:
     """The tree of a polynomial, in its shorter basis and in reading order."""
     terms, hermite = shortest(polynomial)
+    if not hermite and not all(map(is_written_whole, terms.values())):
+        # Rounded, z1**2 - 0.99999999999999999999 is He2(z1), and must be written as such.
+        terms, hermite = shortest({m: written(c) for m, c in terms.items()})
     if not terms:
         return Number(Fraction(0))
     in_order = ordered(terms)
@@ -243,8 +260,7 @@ def to_tree(polynomial: Polynomial) -> Node:
 
 
 def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
-    if _bits(coefficient) > MAX_WRITTEN_BITS:
-        coefficient = _rounded(coefficient)
+    coefficient = written(coefficient)
     factors: list[Node] = []
     for base, exponent in monomial:
         under_root = whole_under_root(base.node)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from giantstep.errors import GiantstepError
+from giantstep.errors import GiantstepError, in_one_line, shown
 from giantstep.twins import metrics
 from giantstep.twins.metrics import Metric
 
@@ -50,7 +50,15 @@ class Twin:
     def load(self, role: str) -> Callable[..., Any]:
         """The object behind ``settings``, ``simulate`` or ``predict``."""
         attribute = getattr(self, role).split(":")[1]
-        return getattr(importlib.import_module(self.module(role)), attribute)
+        try:
+            return getattr(importlib.import_module(self.module(role)), attribute)
+        except (Exception, SystemExit) as error:
+            if self.package == "giantstep":
+                raise
+            raise GiantstepError(
+                f"learner {self.name!r}: its {role}, {attribute} in {self.module(role)}, cannot be "
+                f"imported ({in_one_line(error)}): mend it, or put its folder into PYTHONPATH"
+            ) from error
 
 
 TWINS = (
@@ -161,4 +169,4 @@ def twin(name: str) -> Twin:
         if row.name == name:
             return row
     known = ", ".join(row.name for row in TWINS)
-    raise GiantstepError(f"learner = {name!r} is unknown: use one of {known}")
+    raise GiantstepError(f"learner = {shown(name)} is unknown: use one of {known}")
