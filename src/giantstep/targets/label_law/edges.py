@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from jaxtyping import Float
 
 #: A critical or constant value on this share of the lines is a singular point of the law of y.
 SHARED = 0.02
 MAX_SINGULAR = 8
-#: Edges crowd geometrically towards singular points and into the tails.
+GOLDEN = (math.sqrt(5) - 1) / 2
+#: With this variance of steps the sum of p_b Var_b over cells b is smallest for a function that is
+#: linear in Phi^-1(rank).
+SPREAD = 3.0
+#: Edges crowd geometrically towards singular points.
 GRADES = 0.5 ** np.arange(2, 26)
 
 
@@ -20,26 +26,26 @@ def label_edges(
 ) -> Float[np.ndarray, " edges"]:
     """Edges of about ``cells`` cells of y = g, given g at positions along lines with weights.
 
-    With density p, edges spaced like p^(-1/3) make the sum of p_b Var_b smallest for a slowly
-    varying function of y. Atoms get a cell of their own; values at which g turns or breaks off on
-    many lines get an edge, and smaller and smaller cells around it.
+    What a label tells depends on its rank only, not on the scale it is written in, so cells are
+    chosen by rank: they are as likely as equal steps of a Gaussian of variance ``SPREAD`` are
+    under a standard one, few and likely in the middle, many and rare in the tails. Atoms get a
+    cell of their own; values at which g turns or breaks off on many lines get an edge, and smaller
+    and smaller cells around it.
     """
-    from scipy.special import ndtr
+    from scipy.special import ndtr, ndtri
 
     mass = (weights[:, None] * np.diff(ndtr(at), axis=1)).ravel()
-    middle = ((values[:, 1:] + values[:, :-1]) / 2).ravel()
-    order = np.argsort(middle)
-    labels, share = middle[order], np.cumsum(mass[order])
+    # Another place in the cells of each line: on lines that are alike, labels are not to coincide.
+    place = (np.arange(len(values)) * GOLDEN % 1)[:, None]
+    labels = (values[:, :-1] + place * np.diff(values, axis=1)).ravel()
+    order = np.argsort(labels)
+    labels, share = labels[order], np.cumsum(mass[order])
     share /= share[-1]
-    tails = GRADES[:20] / cells
-    quantiles = np.sort(np.concatenate([np.arange(1, 4 * cells) / (4 * cells), tails, 1 - tails]))
-    fine = np.unique(np.interp(quantiles, share, labels))
+    ranks = ndtr(math.sqrt(SPREAD) * ndtri(np.arange(1, cells) / cells))
+    edges = np.unique(np.interp(ranks, share, labels))
     singular, atoms = _singular_values(at, values, weights), _atoms(at, values, weights)
-    if len(fine) < 2:
-        return _around(atoms if len(atoms) else fine)
-    weight = np.maximum(np.diff(np.interp(fine, labels, share)), 0) ** (1 / 3)
-    travelled = np.concatenate([[0.0], np.cumsum(weight * np.diff(fine) ** (2 / 3))])
-    edges = np.interp(np.linspace(0, travelled[-1], cells + 1), travelled, fine)
+    if len(edges) < 2:
+        return _around(atoms if len(atoms) else edges)
     inside = singular[(singular > edges[0]) & (singular < edges[-1])]
     scale = np.quantile(edges, 0.75) - np.quantile(edges, 0.25)
     graded = (inside[:, None] + scale * np.concatenate([-GRADES, [0.0], GRADES])).ravel()

@@ -14,6 +14,7 @@ from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
 from giantstep.targets.expansion import expansion
 from giantstep.targets.expression import Target
 from giantstep.targets.integration import Block, block_of, integrable, integrate
+from giantstep.targets.label_law.core import label_core
 from giantstep.targets.label_law.moments import LabelMoments
 from giantstep.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
 from giantstep.targets.label_law.preimages import NODES, preimage_moments
@@ -52,7 +53,7 @@ class Resolution:
 BROAD = Resolution((800, 1000, 4000), (200, 150, 120), (100, 80, 64), 2, SAMPLED_DEGREE)
 #: Few moments on many cells, for thresholds: a first look, and a closer one.
 FINE = Resolution((500, 400, 1500), (500, 500, 200), (400, 300, 200), 6, 2)
-FINER = Resolution((1200, 2000, 8000), (500, 300, 200), (400, 250, 200), 6, 2)
+FINER = Resolution((1200, 2000, 8000), (500, 300, 200), (400, 300, 200), 6, 2)
 
 
 @functools.lru_cache(maxsize=64)
@@ -74,6 +75,8 @@ def label_moments(
     >>> label_moments(Target("He4(h1)")).method
     'preimages'
     """
+    if noise == 0:
+        target = label_core(target)
     exact = _exact_moments(target, float(noise), degree)
     if exact is not None:
         return exact

@@ -10,26 +10,18 @@ noiseless label identifies the point).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.grids import Function, line_crossings
-from giantstep.numerics.hermite import (
-    MultiIndex,
-    hermite_primitives,
-    hermite_values,
-    multi_indices,
-)
+from giantstep.numerics.grids import Function
+from giantstep.numerics.hermite import MultiIndex, hermite_values, multi_indices
 from giantstep.targets.label_law.edges import label_edges
+from giantstep.targets.label_law.fibres import base_nodes, fibres_of
 from giantstep.targets.label_law.moments import LabelMoments
 
-#: Lines and nodes beyond this many standard deviations weigh less than 2e-17.
-REACH = 8.5
-#: Half the distance between the two nodes at either side of a kink.
-NUDGE = 1e-11
 #: Strata are equally likely under this variance, so that the tails of the Gaussian are covered.
 STRATA_VARIANCE = 3.0
 #: Crossings treated at a time.
@@ -93,10 +85,10 @@ def sliced_moments(
     """
     rng = np.random.default_rng(seed)
     problem = problem.sliced_along(_best_axis(problem, rng))
-    grid = _base_nodes(problem.kinks[-1], nodes)
+    grid = base_nodes(problem.kinks[-1], nodes)
     sample, weights = _stratified_lines(rng, min(lines, 400), problem.kinks[:-1])
-    fibres = _fibres(problem, sample, grid)
-    edges = label_edges(*fibres, weights, cells)
+    pilot = fibres_of(problem.function, problem.surfaces, sample, grid)
+    edges = label_edges(pilot.at, pilot.values, weights, cells)
     indices = multi_indices(problem.latent, degree)
     found = np.stack([_replica(problem, grid, edges, indices, lines, rng) for _ in range(replicas)])
     mass = found[:, :, 0].mean(axis=0)
@@ -116,16 +108,6 @@ def _best_axis(problem: Slicing, rng: np.random.Generator) -> int:
         steps = np.sort(np.abs(np.diff(problem.function(points), axis=1)), axis=1)[:, :-4]
         scores.append(np.mean(np.log1p(steps.sum(axis=1) / spread)))
     return int(np.argmax(scores))
-
-
-def _base_nodes(kinks: Sequence[float], count: int) -> np.ndarray:
-    """Evenly spaced nodes, with a pair of nodes at the two sides of every kink."""
-    corners = [-REACH, *(k for k in kinks if -REACH < k < REACH), REACH]
-    parts = []
-    for left, right in itertools.pairwise(corners):
-        share = max(int(np.ceil(count * (right - left) / (2 * REACH))), 3)
-        parts.append(np.linspace(left + NUDGE, right - NUDGE, share + 1))
-    return np.concatenate(parts)
 
 
 def _stratified_lines(
@@ -158,25 +140,6 @@ def _stratified_lines(
     return ndtri(np.clip(uniform, 1e-17, 1 - 1e-16)), weights
 
 
-def _fibres(
-    problem: Slicing, lines: np.ndarray, grid: np.ndarray
-) -> tuple[Float[np.ndarray, "lines nodes"], Float[np.ndarray, "lines nodes"]]:
-    """Positions along each line and the function there."""
-    at = np.broadcast_to(grid, (len(lines), len(grid)))
-    if problem.surfaces:
-        labels = [_positive(surface) for surface in problem.surfaces]
-        cuts = np.minimum(line_crossings(labels, lines, problem.surfaces), REACH)
-        at = np.sort(np.concatenate([at, cuts - NUDGE, cuts + NUDGE], axis=1), axis=1)
-    points = np.empty((*at.shape, problem.axes))
-    points[..., :-1] = lines[:, None, :]
-    points[..., -1] = at
-    return at, np.broadcast_to(problem.function(points), at.shape)
-
-
-def _positive(surface: Function) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda points: surface(points) > 0
-
-
 def _replica(
     problem: Slicing,
     grid: np.ndarray,
@@ -191,8 +154,8 @@ def _replica(
     basis = hermite_values(lines, degree)
     total = np.zeros((len(edges) + 1, len(indices)))
     for part in _chunks(len(lines), len(edges)):
-        at, values = _fibres(problem, lines[part], grid)
-        below = _moments_below(at, values, edges, inner_degree)
+        fibres = fibres_of(problem.function, problem.surfaces, lines[part], grid)
+        below = fibres.moments_below(edges, inner_degree)
         for column, index in enumerate(indices):
             factor, power = weights[part], 0
             for place, axis in enumerate(problem.order):
@@ -210,54 +173,3 @@ def _chunks(lines: int, edges: int) -> Iterator[slice]:
     size = max(CHUNK // (4 * edges), 1)
     for start in range(0, lines, size):
         yield slice(start, start + size)
-
-
-def _moments_below(
-    at: np.ndarray, values: np.ndarray, edges: np.ndarray, degree: int
-) -> Float[np.ndarray, "k lines edges_and_infinity"]:
-    """E[He_k(h) 1{g <= e}] on each line, for every edge e and for e = infinity.
-
-    The set {g <= e} ends where g rises through e and starts where it falls through e.
-    """
-    lines, count = len(values), len(edges)
-    rank = np.searchsorted(edges, values)
-    first = np.minimum(rank[:, :-1], rank[:, 1:])
-    crossed = np.abs(np.diff(rank, axis=1))
-    line, cell = np.nonzero(crossed)
-    times = crossed[line, cell]
-    which = np.repeat(np.arange(len(line)), times)
-    within = np.arange(len(which)) - np.repeat(np.cumsum(times) - times, times)
-    edge = first[line, cell][which] + within
-
-    left, step = values[:, :-1][line, cell], np.diff(values, axis=1)[line, cell]
-    bend = _bend(at, values)[line, cell]
-    linear = (edges[edge] - left[which]) / step[which]
-    fraction = linear + bend[which] * linear * (1 - linear)
-    start, length = at[:, :-1][line, cell], np.diff(at, axis=1)[line, cell]
-    ends = hermite_primitives(start[which] + fraction * length[which], degree)
-    ends *= np.sign(step)[which]
-
-    below = np.zeros((degree + 1, lines, count + 1))
-    place = line[which] * count + edge
-    for k in range(degree + 1):
-        sums = np.bincount(place, weights=ends[k], minlength=lines * count)
-        below[k, :, :count] = sums.reshape(lines, count)
-    below[0, :, :count] += values[:, -1:] <= edges
-    below[0, :, count] = 1.0
-    return below
-
-
-def _bend(at: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Second-order correction of a crossing's position within its cell: h^2 g'' / (2 dg).
-
-    Cells at the two sides of a kink have the slope of their own side only.
-    """
-    length, step = np.diff(at, axis=1), np.diff(values, axis=1)
-    smooth = length > 3 * NUDGE
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = np.where(smooth, step / length, np.nan)
-        curvature = 2 * np.diff(slope, axis=1) / (length[:, 1:] + length[:, :-1])
-        padded = np.pad(curvature, ((0, 0), (1, 1)), constant_values=np.nan)
-        one, two = padded[:, :-1], padded[:, 1:]
-        mean = np.where(np.isnan(one), two, np.where(np.isnan(two), one, (one + two) / 2))
-        return np.clip(np.nan_to_num(length**2 * mean / (2 * step)), -1, 1)
