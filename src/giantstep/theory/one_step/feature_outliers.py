@@ -52,7 +52,8 @@ def feature_outliers(gram: SpikedGram, dim: float, edge: float) -> Outliers:
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.theory.spiked_features.finite_size import Blocks
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> outliers = feature_outliers(gram, 600.0, 2.1)
     >>> [round(outlier.value, 2) for outlier in outliers.found], outliers.complete
     ([584.02], True)

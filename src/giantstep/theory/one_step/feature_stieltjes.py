@@ -49,7 +49,8 @@ def feature_stieltjes(gram: SpikedGram, z: Complex[np.ndarray, " z"]) -> Transfo
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.theory.spiked_features.finite_size import Blocks
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> np.round(feature_stieltjes(gram, np.array([0.3 + 0.1j])).value, 5).tolist()
     [(-1.42154+2.44091j)]
     """
@@ -84,7 +85,8 @@ def spectral_state(
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.theory.spiked_features.finite_size import Blocks
     >>> one = np.ones(1)
-    >>> gram = SpikedGram.of(activation("He2"), Blocks(0 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
+    >>> gram = SpikedGram.of(
+    ...     activation("He2"), Blocks(0 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
     >>> found = spectral_state(gram, np.array([-1.0 + 0j]))  # 2 chi^2 + 3 chi = 1
     >>> found.unknowns[0, 0].real.round(9).item(), found.converged.tolist()
     (0.280776406, [True])
