@@ -41,7 +41,11 @@ def test_the_example_compares(row: Twin, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     answer = json.loads(result.stdout)
     assert picture.stat().st_size > 5_000
-    assert set(answer["simulation"]) & set(answer["prediction"]) & set(row.metrics)
+    assert set(answer["simulation"]) <= {m.name for m in row.metrics if m.simulated}
+    assert set(answer["prediction"]) <= {m.name for m in row.metrics if m.predicted}
+    assert set(answer["statuses"]) == set(answer["prediction"])
+    shared = set(answer["simulation"]) & set(answer["prediction"])
+    assert {line["metric"] for line in answer["comparison"]} == shared
     for line in answer["comparison"]:
         assert line["prediction"] is not None, line
         # Three seeds: only a gross disagreement can be told.

@@ -13,7 +13,7 @@ import numpy as np
 import giantstep
 from giantstep.errors import GiantstepError, NoTheory
 from giantstep.problem import read_problem
-from giantstep.results import Prediction, Run
+from giantstep.results import Prediction, Run, plain
 from giantstep.studies.cells import PREDICT, Block
 from giantstep.studies.code_version import code_version
 from giantstep.studies.outcomes import ARRAY, DONE, FAILED, METRIC, NO_THEORY, Outcome, Value
@@ -76,6 +76,7 @@ def _about(result: Run | Prediction) -> dict[str, Any]:
     about: dict[str, Any] = {"notes": list(result.notes), "versions": _versions()}
     if isinstance(result, Prediction):
         about |= {"theory": result.status, "references": list(result.references)}
+        about |= {"statuses": dict(result.statuses), "errors": plain(result.errors)}
     return about
 
 
