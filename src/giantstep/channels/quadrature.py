@@ -95,21 +95,29 @@ class Quadrature:
         centres = jnp.asarray(self.groups.representatives(), point.dtype)
         return jnp.stack([self.structure.jax(jnp.concatenate([point, c])) for c in centres])
 
-    def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
-        """E[y]."""
+    def label_mixture(
+        self, mean: Float[Array, " m"], cov: Float[Array, "m m"], noise: Float[Array, ""]
+    ) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
+        """The law of y as a mixture of Gaussians: log weights, centres and variances."""
         q = len(self.counts)
         points, logs, pulls, precision = self._nodes(mean, cov)
+        if cov.shape[0] == q:
+            centres = jax.vmap(self.structure.jax)(points)
+            return logs, centres, jnp.full_like(centres, noise)
         rest_cov = cov[q:, q:] - cov[q:, :q] @ precision @ cov[:q, q:]
         rest_means = mean[None, q:] + pulls @ cov[:q, q:]
+        if self.affine:
+            offset, slope = jax.vmap(self._line)(points)
+            return logs, offset + slope * rest_means[:, 0], noise + slope**2 * rest_cov[0, 0]
+        centres = jax.vmap(self._group_values)(points)
+        chances = jax.vmap(lambda w: self.groups.posteriors(w, rest_cov).log_partition)(rest_means)
+        parts = ((logs[:, None] + chances).ravel(), centres.ravel())
+        return *parts, jnp.full_like(parts[1], noise)
 
-        def at_node(point: Array, rest_mean: Array) -> Array:
-            if self.affine:
-                offset, slope = self._line(point)
-                return offset + slope * rest_mean[0]
-            chances = jnp.exp(self.groups.posteriors(rest_mean, rest_cov).log_partition)
-            return chances @ self._group_values(point)
-
-        return jnp.exp(logs) @ jax.vmap(at_node)(points, rest_means)
+    def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
+        """E[y]."""
+        logs, centres, _ = self.label_mixture(mean, cov, jnp.zeros((), mean.dtype))
+        return jnp.exp(logs) @ centres
 
 
 def _log_normal(residual: Array, variance: Array) -> Array:

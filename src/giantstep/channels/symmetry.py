@@ -24,7 +24,7 @@ def invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
     [[[0.707, 0.0], [0.0, 0.707]]]
     """
     r = target.rank
-    group = _symmetries(target) if r <= 4 else [np.eye(r)]
+    group = signed_symmetries(target) if r <= 4 else [np.eye(r)]
     units = []
     for i, j in itertools.combinations_with_replacement(range(r), 2):
         unit = np.zeros((r, r))
@@ -41,7 +41,8 @@ def invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
     return result
 
 
-def _symmetries(target: Target) -> list[np.ndarray]:
+def signed_symmetries(target: Target) -> list[np.ndarray]:
+    """The signed permutations Q with g(Q h) = +-g(h) + constant; see :func:`invariant_basis`."""
     r = target.rank
     random = np.random.default_rng(6)
     h, z = random.normal(size=(_PROBES, r)), random.normal(size=(_PROBES, target.noises))

@@ -1,9 +1,10 @@
-"""Nodes over (omega, y) for every kind of channel, as functions of the covariance of omega.
+"""Nodes over (omega, y) for channels in closed form or of one field, given omega's covariance.
 
 An ensemble is a bundle of arrays with three methods, all in the fields u = omega + N(0, unknown)
 of the channel's core, omega ~ N(0, known): ``averages`` gives E[g_out g_out^T] and E[log Z],
 ``explained`` gives E[E[y | omega]^2], and ``law`` gives the labels when omega = 0. Where
-the second costs no more than the first, ``averages`` gives it too.
+the second costs no more than the first, ``averages`` gives it too. Every ensemble can be made
+``coarse``, with arrays of the same shapes: what changes then tells the error of the other.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ _GRID_NOISES = 8
 _LAW_LABELS = 400
 #: Turning points farther out are met by too few labels to matter.
 _TURNS_WITHIN = 4.0
-#: Quasi-random points for noisy labels of several fields.
-_POINTS = 1024
+#: Share of the nodes that a coarse ensemble keeps.
+COARSE = 2 / 3
 
 Matrix = Float[Array, "m m"]
 Law = tuple[Float[Array, " n"], Posterior, Float[Array, " n"]]
@@ -71,6 +72,7 @@ class CellEnsemble(NamedTuple):
     sources: Int[np.ndarray, " labels"]
     chances: Float[np.ndarray, " labels"]
     values: Float[np.ndarray, " labels"]
+    stretch: Float[np.ndarray, ""]
 
     def _mixed(self, classes: Posterior) -> Posterior:
         return jax.vmap(lambda label: mixture(classes, label))(jnp.asarray(self.labels))
@@ -79,7 +81,7 @@ class CellEnsemble(NamedTuple):
         """Over layered nodes for omega, times classes, times noise."""
         widths = jnp.sqrt(jnp.diagonal(unknown))
         count = _CELL_NODES[known.shape[0]]
-        omega, weights = layered_nodes(known, widths, core.cells.kinks, count)
+        omega, weights = layered_nodes(known, widths, core.cells.kinks, count, self.stretch)
         classes = jax.vmap(core.cells.posteriors, in_axes=(0, None))(omega, unknown)
         found = jax.vmap(self._mixed)(classes)
         chances = jnp.exp(classes.log_partition)
@@ -143,6 +145,7 @@ class GridEnsemble(NamedTuple):
     xi: Float[np.ndarray, " l"]
     chances: Float[np.ndarray, " l"]
     noise: Float[np.ndarray, ""]
+    stretch: Float[np.ndarray, ""]
 
     def _labels(
         self, core: Quadrature, omega: Array, unknown: Matrix, count: int
@@ -158,7 +161,7 @@ class GridEnsemble(NamedTuple):
     def averages(self, core: Quadrature, known: Matrix, unknown: Matrix) -> Averages:
         """Over omega, u and noise."""
         widths = jnp.sqrt(jnp.diagonal(unknown))
-        omegas, masses = layered_nodes(known, widths, (self.turns,), _GRID_OMEGAS)
+        omegas, masses = layered_nodes(known, widths, (self.turns,), _GRID_OMEGAS, self.stretch)
 
         def at_omega(omega: Array) -> tuple[Averages, Array]:
             weights, labels, mean = self._labels(core, omega, unknown, _GRID_LABELS)
@@ -182,14 +185,20 @@ def cholesky(cov: Matrix) -> Matrix:
     return jnp.linalg.cholesky(cov + 1e-14 * jnp.eye(cov.shape[0], dtype=cov.dtype))
 
 
-def cell_ensemble(core: Discrete, noise: float) -> CellEnsemble:
+def stretch_of(coarse: bool) -> Float[np.ndarray, ""]:
+    """The stretch of layered nodes that leaves the share :data:`COARSE` of them in use."""
+    return np.asarray(1 / COARSE if coarse else 1.0)
+
+
+def cell_ensemble(core: Discrete, noise: float, coarse: bool) -> CellEnsemble:
     """The nodes for labels of finitely many values."""
     nodes, logs = even_rule(_NOISE_NODES) if noise > 0 else (np.zeros(1), np.zeros(1))
     sources = np.repeat(np.arange(len(core.values)), len(nodes))
     clean = np.array(core.values)[sources]
     values = clean + np.sqrt(noise) * np.tile(nodes, len(core.values))
     chances = np.tile(np.exp(logs), len(core.values))
-    return CellEnsemble(core.labels(values, noise), sources, chances, values)
+    labels = core.labels(values, noise)
+    return CellEnsemble(labels, sources, chances, values, stretch_of(coarse))
 
 
 def affine_ensemble(channel: Channel) -> PointEnsemble:
@@ -202,35 +211,25 @@ def affine_ensemble(channel: Channel) -> PointEnsemble:
     return PointEnsemble(u, zeta[:, None], mass, channel.labels(values), values)
 
 
-def grid_ensemble(channel: Channel) -> GridEnsemble:
+def grid_ensemble(channel: Channel, coarse: bool) -> GridEnsemble:
     """The nodes for noisy labels of one field."""
     core = Preimages(channel.structure, Cells((), (0,)))
     turns = core.branch(0).low[1:]
     middle = np.abs(turns) < _TURNS_WITHIN
     xi, chances = gauss_hermite(_GRID_NOISES)
-    return GridEnsemble(turns[middle], xi, chances, np.asarray(channel.noise))
+    noise = np.asarray(channel.noise)
+    return GridEnsemble(turns[middle], xi, chances, noise, stretch_of(coarse))
 
 
-def sampled_ensemble(channel: Channel) -> PointEnsemble:
-    """The nodes for noisy labels of several fields: quasi-random in (u, zeta, noise)."""
-    from scipy.special import ndtri
-    from scipy.stats import qmc
-
-    m = channel.structure.fields
-    sobol = qmc.Sobol(2 * m + 1, scramble=True, rng=np.random.default_rng(5))
-    points = ndtri(np.clip(sobol.random(_POINTS), 1e-12, 1 - 1e-12))
-    u = points[:, :m] @ np.linalg.cholesky(channel.structure.prior).T
-    values = channel.structure.numpy(u) + np.sqrt(channel.noise) * points[:, -1]
-    weights = np.full(_POINTS, 1 / _POINTS)
-    return PointEnsemble(u, points[:, m : 2 * m], weights, channel.labels(values), values)
-
-
-def preimage_ensemble(channel: Channel, core: Preimages) -> PointEnsemble:
+def preimage_ensemble(channel: Channel, core: Preimages, coarse: bool) -> PointEnsemble:
     """The nodes for noiseless labels of one field."""
     pieces = len(core.branch(0).low)
     count = max(_PREIMAGE_NODES * 6 // max(pieces, 6), 12)
-    u, _, mass, values, labels = first_field_nodes(channel, core, count)
+    u, _, mass, values, labels = first_field_nodes(channel, core, count, coarse)
     zeta, logs = even_rule(_OMEGA_NODES)
+    if coarse:
+        zeta, logs = zeta / COARSE, -((zeta / COARSE) ** 2) / 2
+        logs = logs - np.log(np.exp(logs).sum())
     repeat = np.repeat(np.arange(len(u)), len(zeta))
     return PointEnsemble(
         u[repeat, None],
@@ -241,8 +240,12 @@ def preimage_ensemble(channel: Channel, core: Preimages) -> PointEnsemble:
     )
 
 
-def first_field_nodes(channel: Channel, core: Preimages, count: int) -> tuple[Any, ...]:
+def first_field_nodes(
+    channel: Channel, core: Preimages, count: int, coarse: bool
+) -> tuple[Any, ...]:
     """Nodes on u_1 between all points where the number of preimages changes, for every group.
+
+    A coarse rule has as many nodes, of which some weigh nothing.
 
     Returns the nodes, the group of each, its weight, its label, and what the channel makes of it.
     """
@@ -253,7 +256,7 @@ def first_field_nodes(channel: Channel, core: Preimages, count: int) -> tuple[An
     for group, branch in enumerate(branches):
         roots = branch.roots(critical)
         cuts = np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]])
-        nodes, mass = _between(np.sort(cuts), count)
+        nodes, mass = _between(np.sort(cuts), count, coarse)
         first.append(nodes)
         weights.append(mass * np.exp(-((nodes / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi)))
         groups.append(np.full(len(nodes), group))
@@ -262,12 +265,16 @@ def first_field_nodes(channel: Channel, core: Preimages, count: int) -> tuple[An
     return u, owners, masses, values, core.labels(values)
 
 
-def _between(cuts: Float[np.ndarray, " k"], count: int) -> tuple[np.ndarray, np.ndarray]:
+def _between(
+    cuts: Float[np.ndarray, " k"], count: int, coarse: bool
+) -> tuple[np.ndarray, np.ndarray]:
     """Nodes between neighbouring cuts that crowd towards both, where slopes vanish."""
     # Roots of a critical value are only known to the square root of the rounding error.
     keep = np.concatenate([[True], np.diff(cuts) > 1e-6])
     low, high = cuts[keep][:-1, None], cuts[keep][1:, None]
-    unit, mass = np.polynomial.legendre.leggauss(count)
+    unit, mass = np.polynomial.legendre.leggauss(round(COARSE * count) if coarse else count)
+    fill = (0, count - len(unit))
+    unit, mass = np.pad(unit, fill), np.pad(mass, fill)
     angle = (unit + 1) * np.pi / 2
     nodes = low + (high - low) * (1 - np.cos(angle)) / 2
     weights = (high - low) * np.sin(angle) * mass * np.pi / 4

@@ -18,12 +18,14 @@ from giantstep.channels.preimages import Preimages
 from giantstep.channels.symmetry import keeps_fields_apart
 from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
 from giantstep.theory.message_passing.averages.ensembles import (
+    COARSE,
     Averages,
     Law,
     Matrix,
     averages_of,
     cholesky,
     first_field_nodes,
+    stretch_of,
 )
 from giantstep.theory.message_passing.averages.layered import layered_nodes
 
@@ -94,12 +96,13 @@ class TwoGroupEnsemble(NamedTuple):
     weights: Float[np.ndarray, " n"]
     labels: Any
     values: Float[np.ndarray, " n"]
+    stretch: Float[np.ndarray, ""]
 
     def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> Averages:
         """Over the chance of the groups, at each of which over u_1 and omega_1."""
         angle, p = _chebyshev()
         table = self._given_chance(core, known[0, 0], unknown[0, 0], jnp.asarray(p))
-        weights, chance, slope = _chances(core, known, unknown)
+        weights, chance, slope = _chances(core, known, unknown, self.stretch)
         own, cross, rest, logs = _interpolated(table, angle, chance)
         fisher = jnp.zeros_like(known).at[0, 0].set(weights @ own)
         # The fields being independent, the cross terms average out; `cross` checks that.
@@ -154,7 +157,7 @@ class TwoGroupEnsemble(NamedTuple):
             return jnp.stack(lines) @ jnp.exp(logs)
 
         by_group = jax.vmap(means)(jnp.sqrt(known[0, 0]) * zeta)
-        weights, chance, _ = _chances(core, known, unknown)
+        weights, chance, _ = _chances(core, known, unknown, self.stretch)
         mean = by_group @ jnp.stack([1 - chance, chance])
         return jnp.exp(masses) @ mean**2 @ weights
 
@@ -178,10 +181,13 @@ def _interpolated(table: Array, angle: np.ndarray, chance: Array) -> Array:
     return coefficients @ jnp.cos(degree[:, None] * at[None, :])
 
 
-def _chances(core: Preimages, known: Matrix, unknown: Matrix) -> tuple[Array, Array, Array]:
+def _chances(
+    core: Preimages, known: Matrix, unknown: Matrix, stretch: Any
+) -> tuple[Array, Array, Array]:
     """Weights of omega on the other fields, the chance of the second group, and its gradient."""
     widths = jnp.sqrt(jnp.diagonal(unknown))[1:]
-    omega, weights = layered_nodes(known[1:, 1:], widths, core.groups.kinks, _OTHER_OMEGAS)
+    rule = (core.groups.kinks, _OTHER_OMEGAS, stretch)
+    omega, weights = layered_nodes(known[1:, 1:], widths, *rule)
     events = jax.vmap(core.groups.posteriors, in_axes=(0, None))(omega, unknown[1:, 1:])
     chance = jnp.exp(events.log_partition[:, 1])
     slope = chance[:, None] * events.gradient[:, 1]
@@ -205,12 +211,18 @@ def _group_chance(core: Preimages, first: Array, group: Array, omega: Array, cov
     return jnp.exp(events.log_partition[group])
 
 
-def group_ensemble(channel: Channel, core: Preimages) -> GroupEnsemble | TwoGroupEnsemble:
+def group_ensemble(
+    channel: Channel, core: Preimages, coarse: bool
+) -> GroupEnsemble | TwoGroupEnsemble:
     """The nodes for a target with groups; the quick form where symmetry allows it."""
-    first, groups, weights, values, labels = first_field_nodes(channel, core, _FIRST_NODES)
+    nodes = first_field_nodes(channel, core, _FIRST_NODES, coarse)
+    first, groups, weights, values, labels = nodes
     structure = channel.structure
     apart = keeps_fields_apart(structure.target, structure.projection)
     if apart and core.groups.count == 2 and structure.prior[0, 1:].any() == 0:
-        return TwoGroupEnsemble(first, groups, weights, labels, values)
-    rule = tensor_rule([gauss_hermite(_GENERAL_NODES)] * structure.fields)
+        return TwoGroupEnsemble(first, groups, weights, labels, values, stretch_of(coarse))
+    count = round(COARSE * _GENERAL_NODES) if coarse else _GENERAL_NODES
+    fill = (0, _GENERAL_NODES - count)
+    zeta, masses = (np.pad(part, fill) for part in gauss_hermite(count))
+    rule = tensor_rule([(zeta, masses)] * structure.fields)
     return GroupEnsemble(first, groups, weights, labels, values, rule.nodes, rule.weights)

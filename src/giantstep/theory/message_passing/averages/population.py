@@ -20,15 +20,16 @@ from giantstep.channels.quadrature import Quadrature
 from giantstep.numerics.float64 import in_float64
 from giantstep.theory.message_passing.averages.ensembles import (
     Averages,
+    Law,
     affine_ensemble,
     cell_ensemble,
     grid_ensemble,
     preimage_ensemble,
-    sampled_ensemble,
 )
 from giantstep.theory.message_passing.averages.groups import group_ensemble
+from giantstep.theory.message_passing.averages.lattice import LatticeEnsemble, lattice_ensemble
 
-#: Nodes on each integrated field, by their number, that averages are worth.
+#: Most nodes on each integrated field in averages, by the number of such fields.
 _MOST_NODES = {1: 2048, 2: 112, 3: 24}
 
 
@@ -52,6 +53,11 @@ class Population:
     ensemble: Any
     core: Core
 
+    @functools.cached_property
+    def coarse(self) -> Population | None:
+        """The same averages by a coarser rule, which tells their error; None if they are exact."""
+        return _population(self.channel, coarse=True) if self.channel.kind != "affine" else None
+
     @property
     def _static(self) -> tuple[Any, ...]:
         prior = tuple(map(tuple, self.channel.structure.prior.tolist()))
@@ -59,34 +65,40 @@ class Population:
 
     def fisher(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k r r"]:
         """E[g_out g_out^T]."""
-        return self._over(lambda *given: _averages(*given).fisher, overlap)
+        return self._over(lambda matrix: self._averages(matrix).fisher, overlap)
 
     def log_partition(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k"]:
         """Psi = E[log Z]."""
-        return self._over(lambda *given: _averages(*given).log_partition, overlap)
+        return self._over(lambda matrix: self._averages(matrix).log_partition, overlap)
 
     def explained(self, overlap: Float[np.ndarray, "*k r r"]) -> Float[np.ndarray, "*k"]:
         """E[E[y | omega]^2]: what the posterior mean explains of E[g^2]."""
         if hasattr(self.ensemble, "explained"):
-            return self._over(_explained, overlap)
-        return self._over(lambda *given: _averages(*given).explained, overlap)
+            given = (self._static, self.ensemble)
+            return self._over(lambda matrix: _explained(*given, matrix), overlap)
+        return self._over(lambda matrix: self._averages(matrix).explained, overlap)
+
+    def _averages(self, overlap: Float[np.ndarray, "r r"]) -> Averages:
+        if isinstance(self.ensemble, LatticeEnsemble):
+            assert isinstance(self.core, Quadrature)
+            return self.ensemble.averages(self.core, overlap)
+        return _averages(self._static, self.ensemble, overlap)
 
     def quadrature_error(self, overlap: Float[np.ndarray, "r r"]) -> float:
-        """How much E[g_out g_out^T] changes, relatively, when half of the nodes are left out."""
-        if not isinstance(self.core, Quadrature):
+        """How much E[g_out g_out^T] changes, relatively, by a coarser rule."""
+        if self.coarse is None:
             return 0.0
-        fewer = tuple(max(2, count // 2) for count in self.core.counts)
-        coarse = dataclasses.replace(self, core=dataclasses.replace(self.core, counts=fewer))
         fine = self.fisher(overlap)
         largest = float(np.abs(fine).max())
-        return float(np.abs(coarse.fisher(overlap) - fine).max()) / largest if largest else 0.0
+        gap = float(np.abs(self.coarse.fisher(overlap) - fine).max())
+        return gap / largest if largest else 0.0
 
     @in_float64
     def _over(self, average: Any, overlap: np.ndarray) -> np.ndarray:
         # One after the other, so that a stack of any length runs the same compiled code.
         overlap = np.asarray(overlap, dtype=np.float64)
         stack = overlap.reshape(-1, *overlap.shape[-2:])
-        found = np.array([average(self._static, self.ensemble, matrix) for matrix in stack])
+        found = np.array([average(matrix) for matrix in stack])
         return found.reshape((*overlap.shape[:-2], *found.shape[1:]))
 
     @functools.cached_property
@@ -96,37 +108,48 @@ class Population:
 
     @in_float64
     def _label_law(self) -> LabelLaw:
-        return LabelLaw(*map(np.asarray, _law(self._static, self.ensemble)))
+        if isinstance(self.ensemble, LatticeEnsemble):
+            assert isinstance(self.core, Quadrature)
+            law = self.ensemble.law(self.core)
+        else:
+            law = _law(self._static, self.ensemble)
+        axes = np.array(self.channel.likelihood.axes)
+        weights, found, values = jax.tree.map(np.asarray, law)
+        mean = found.gradient @ axes
+        second = axes.T[None] @ found.hessian @ axes[None]
+        return LabelLaw(weights, values, mean, second + mean[:, :, None] * mean[:, None, :])
 
 
 def population_of(channel: Channel) -> Population:
     """The averages of a channel; the same object for the same channel."""
-    return _population(channel)
+    return _population(channel, coarse=False)
 
 
 @functools.lru_cache(maxsize=64)
-def _population(channel: Channel) -> Population:
+def _population(channel: Channel, *, coarse: bool) -> Population:
     core = channel.likelihood.core
-    return Population(channel, _ensemble(channel, core), _coarsened(core))
+    return Population(channel, _ensemble(channel, core, coarse), _coarsened(core, coarse))
 
 
-def _ensemble(channel: Channel, core: Core) -> Any:
+def _ensemble(channel: Channel, core: Core, coarse: bool) -> Any:
     if isinstance(core, Discrete):
-        return cell_ensemble(core, channel.noise)
+        return cell_ensemble(core, channel.noise, coarse)
     if isinstance(core, Affine):
         return affine_ensemble(channel)
     one_field = channel.structure.fields == 1
     if isinstance(core, Preimages):
-        return (preimage_ensemble if one_field else group_ensemble)(channel, core)
-    return (grid_ensemble if one_field else sampled_ensemble)(channel)
+        return (preimage_ensemble if one_field else group_ensemble)(channel, core, coarse)
+    return (grid_ensemble if one_field else lattice_ensemble)(channel, coarse)
 
 
-def _coarsened(core: Core) -> Core:
+def _coarsened(core: Core, coarse: bool) -> Core:
     """Averages forgive errors that single labels show: they need fewer nodes."""
     if not isinstance(core, Quadrature):
         return core
     most = _MOST_NODES[len(core.counts)]
-    return dataclasses.replace(core, counts=tuple(min(count, most) for count in core.counts))
+    counts = [min(count, most) for count in core.counts]
+    fewer = [max(2, count // 2) for count in counts] if coarse else counts
+    return dataclasses.replace(core, counts=tuple(fewer))
 
 
 def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
@@ -149,9 +172,5 @@ def _explained(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Floa
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _law(static: Any, ensemble: Any) -> tuple[Array, Array, Array, Array]:
-    axes = jnp.asarray(static[1])
-    weights, found, values = ensemble.law(static[0], jnp.asarray(static[2]))
-    mean = found.gradient @ axes
-    second = axes.T[None] @ found.hessian @ axes[None]
-    return weights, values, mean, second + mean[:, :, None] * mean[:, None, :]
+def _law(static: Any, ensemble: Any) -> Law:
+    return ensemble.law(static[0], jnp.asarray(static[2]))

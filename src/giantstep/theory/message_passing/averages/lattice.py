@@ -1,0 +1,182 @@
+"""Averages for noisy labels of several fields: omega on a lattice, and labels on one for each.
+
+Both rules are trapezoidal: omega in units of its own spread, labels in units of the smallest width
+that their law can have. The integrands are smooth on these scales and vanish at the ends, so that
+the error falls exponentially with the spacing.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from giantstep.channels.channel import Channel
+from giantstep.channels.quadrature import Quadrature
+from giantstep.channels.symmetry import signed_symmetries
+from giantstep.numerics.float64 import in_float64
+from giantstep.theory.message_passing.averages.ensembles import Averages, Law, Matrix, averages_of
+
+#: Spacing of omega in its own standard deviations, and where it ends, by the number of fields.
+_SPACINGS = {2: 0.6, 3: 0.75}
+_REACH = {2: 5.5, 3: 5.0}
+#: How much wider the spacing of the rule is that tells the error.
+_COARSER = 1.3
+#: Labels reach this many widths beyond the outermost clean label of at least this weight.
+_WIDTHS, _WEIGHT = 5.5, 1e-7
+#: Spacing of the labels in widths, and bounds on their number.
+_LABEL_SPACING = 1.0
+_FEWEST_LABELS, _MOST_LABELS = 24, 384
+#: Omegas that are evaluated in one call, so that any number of them runs the same compiled code.
+_BLOCK = 16
+
+
+@dataclass(frozen=True, eq=False)
+class LatticeEnsemble:
+    """Omegas and labels for one channel.
+
+    ``symmetries`` of the target spare most omegas. ``offset`` moves the labels by a share of their
+    spacing, and ``spacing`` is that of omega: another rule that must give the same averages.
+    """
+
+    channel: Channel
+    labels: int
+    symmetries: tuple[np.ndarray, ...]
+    spacing: float
+    offset: float = 0.0
+
+    @in_float64
+    def averages(self, core: Quadrature, overlap: Float[np.ndarray, "r r"]) -> Averages:
+        """E[g_out g_out^T] in the directions h, E[log Z] and E[E[y | omega]^2]."""
+        structure = self.channel.structure
+        axes = structure.projection
+        group = [q for q in self.symmetries if np.allclose(q @ overlap @ q.T, overlap, 0, 1e-12)]
+        if group:
+            points, weights = _lattice(len(overlap), self.spacing, group)
+            omegas = points @ _root(overlap) @ axes.T
+        else:
+            points, weights = _lattice(len(axes), self.spacing, [np.eye(len(axes))])
+            omegas = points @ _root(axes @ overlap @ axes.T)
+        unknown = structure.prior - axes @ overlap @ axes.T
+        fishers, entropies, means = self._at(core, omegas, unknown)
+        fisher = axes.T @ np.einsum("k,kij->ij", weights, fishers) @ axes
+        if group:
+            fisher = sum(q @ fisher @ q.T for q in group) / len(group)
+        # A symmetry may turn the labels round their mean: their distance from it is what it keeps.
+        mean = weights @ means if len(group) < 2 else self._label_mean(core)
+        explained = mean**2 + weights @ (means - mean) ** 2
+        return Averages(*map(jnp.asarray, (fisher, weights @ entropies, explained)))
+
+    def _at(self, core: Quadrature, omegas: np.ndarray, unknown: np.ndarray) -> list[np.ndarray]:
+        """What every omega contributes, in blocks of one size."""
+        fill = -len(omegas) % _BLOCK
+        padded = np.concatenate([omegas, np.repeat(omegas[-1:], fill, axis=0)])
+        rule = (self.labels, self.channel.noise, self.offset)
+        blocks = [
+            _sums(core, *rule, padded[first : first + _BLOCK], unknown)
+            for first in range(0, len(padded), _BLOCK)
+        ]
+        return [np.concatenate(parts)[: len(omegas)] for parts in zip(*blocks, strict=True)]
+
+    def _label_mean(self, core: Quadrature) -> float:
+        prior = self.channel.structure.prior
+        return float(self._at(core, np.zeros((1, len(prior))), prior)[2][0])
+
+    @in_float64
+    def law(self, core: Quadrature) -> Law:
+        """Weights, posteriors and values of the labels when nothing is known."""
+        rule = (self.labels, self.channel.noise, self.offset)
+        return _law(core, *rule, self.channel.structure.prior)
+
+
+def lattice_ensemble(channel: Channel, coarse: bool) -> LatticeEnsemble:
+    """The lattices of a channel; ``coarse`` ones tell the error of the others."""
+    structure, core = channel.structure, channel.likelihood.core
+    assert isinstance(core, Quadrature)
+    square = len(structure.projection) == structure.target.rank and not structure.extra.any()
+    symmetries = tuple(signed_symmetries(structure.target)) if square else ()
+    spacing = _SPACINGS[structure.fields] * (_COARSER if coarse else 1)
+    labels = _label_count(channel, core)
+    return LatticeEnsemble(channel, labels, symmetries, spacing, 0.5 if coarse else 0.0)
+
+
+@in_float64
+def _label_count(channel: Channel, core: Quadrature) -> int:
+    """Labels that resolve the narrowest part of their law over its whole range."""
+    prior = jnp.asarray(channel.structure.prior)
+    zero, noise = jnp.zeros(len(prior)), jnp.asarray(channel.noise)
+    low, high, narrowest = (float(x) for x in _range(core, zero, prior, noise))
+    wanted = int(np.ceil((high - low) / (_LABEL_SPACING * max(narrowest, 1e-12))))
+    return int(np.clip(wanted, _FEWEST_LABELS, _MOST_LABELS))
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _range(core: Quadrature, omega: Array, unknown: Matrix, noise: Array) -> tuple[Array, ...]:
+    """Where the labels begin and end, and the narrowest width of their law."""
+    logs, centres, variances = core.label_mixture(omega, unknown, noise)
+    widths, seen = jnp.sqrt(variances), logs > np.log(_WEIGHT)
+    low = jnp.min(jnp.where(seen, centres - _WIDTHS * widths, jnp.inf))
+    high = jnp.max(jnp.where(seen, centres + _WIDTHS * widths, -jnp.inf))
+    return low, high, jnp.min(jnp.where(seen, widths, jnp.inf))
+
+
+def _root(cov: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
+    """The symmetric square root, which keeps the symmetries of the covariance."""
+    values, vectors = np.linalg.eigh((cov + cov.T) / 2)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def _lattice(
+    fields: int, spacing: float, group: list[np.ndarray]
+) -> tuple[Float[np.ndarray, "k m"], Float[np.ndarray, " k"]]:
+    """One point of every orbit of a group of signed permutations, with the orbit's weight."""
+    reach = _REACH[fields]
+    steps = int(np.ceil(reach / spacing))
+    whole = np.array(list(itertools.product(range(-steps, steps + 1), repeat=fields)))
+    whole = whole[(whole**2).sum(axis=1) * spacing**2 <= reach**2]
+    # The orbit's representative is its largest member, in the order of these codes.
+    code = (2 * steps + 1) ** np.arange(fields)
+    images = np.stack([whole @ np.rint(q).astype(int).T @ code for q in group])
+    _, first, orbit = np.unique(images.max(axis=0), return_index=True, return_inverse=True)
+    weights = np.bincount(orbit, np.exp(-(whole**2).sum(axis=1) * spacing**2 / 2))
+    return spacing * whole[first], weights / weights.sum()
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _sums(
+    core: Quadrature, count: int, noise: float, offset: float, omegas: Array, unknown: Matrix
+) -> tuple[Array, Array, Array]:
+    """E[g g^T], E[log Z] and the mean of the labels, for each omega."""
+
+    def at_omega(omega: Array) -> tuple[Array, Array, Array]:
+        weights, labels = _label_nodes(core, count, noise, offset, omega, unknown)
+        found = jax.vmap(lambda label: core.posterior(label, omega, unknown))(labels)
+        weights = weights * jnp.exp(found.log_partition)
+        sums = averages_of(weights / weights.sum(), found.log_partition, found.gradient)
+        return sums.fisher, sums.log_partition, core.label_mean(omega, unknown)
+
+    return jax.lax.map(at_omega, omegas)
+
+
+def _label_nodes(
+    core: Quadrature, count: int, noise: float, offset: float, omega: Array, unknown: Matrix
+) -> tuple[Float[Array, " n"], Float[Array, "n 2"]]:
+    low, high, _ = _range(core, omega, unknown, jnp.asarray(noise))
+    step = (high - low) / (count - 1)
+    values = low + step * (jnp.arange(count) + offset)
+    noises = jnp.full(count, noise, values.dtype)
+    return jnp.full(count, step), jnp.stack([values, noises], axis=-1)
+
+
+@functools.partial(jax.jit, static_argnums=(0, 1))
+def _law(core: Quadrature, count: int, noise: float, offset: float, prior: Matrix) -> Law:
+    zero = jnp.zeros(prior.shape[0], prior.dtype)
+    weights, labels = _label_nodes(core, count, noise, offset, zero, prior)
+    found = jax.vmap(lambda label: core.posterior(label, zero, prior))(labels)
+    weights = weights * jnp.exp(found.log_partition)
+    return weights / weights.sum(), found, labels[:, 0]
