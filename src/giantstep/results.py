@@ -140,8 +140,9 @@ class Prediction:
     ``statuses`` says of each metric how well it is founded, and ``status`` the weakest of them.
     ``errors`` estimates, for metrics that come from quadrature or sampling, how far off they may
     be: an array of the metric's shape, or one number for all of it. A metric without an entry is
-    exact to the precision of float64 arithmetic. ``problem`` and ``axes`` are filled in by the
-    verbs.
+    exact to the precision of float64 arithmetic. ``subspaces``, for learners that learn directions
+    step by step: after each step those learned, as orthonormal rows; they have a status too.
+    ``problem`` and ``axes`` are filled in by the verbs.
     """
 
     learner: str
@@ -151,12 +152,14 @@ class Prediction:
     references: Sequence[str]
     notes: Sequence[str] = ()
     errors: Mapping[str, Any] = field(default_factory=dict)
+    subspaces: Sequence[np.ndarray] = ()
     problem: Mapping[str, Any] = field(default_factory=dict)
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if set(self.statuses) != set(self.metrics) or not set(self.errors) <= set(self.metrics):
-            raise ValueError(f"{self.learner}: give each of {list(self.metrics)} a status")
+        claims = {*self.metrics, *(["subspaces"] if self.subspaces else [])}
+        if set(self.statuses) != claims or not set(self.errors) <= set(self.metrics):
+            raise ValueError(f"{self.learner}: give each of {sorted(claims)} a status")
 
     @property
     def status(self) -> Status:
@@ -182,6 +185,7 @@ class Prediction:
                 "metrics": dict(self.metrics),
                 "statuses": dict(self.statuses),
                 "errors": dict(self.errors),
+                **({"subspaces": list(self.subspaces)} if self.subspaces else {}),
                 "status": self.status,
                 "references": list(self.references),
                 "notes": list(self.notes),

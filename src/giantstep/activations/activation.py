@@ -26,6 +26,10 @@ NAMED = {
 }
 
 
+#: Distance from a kink at which its two sides are looked at, and the least difference that counts.
+NEAR, NO_JUMP = 1e-6, 1e-7
+
+
 class Activation:
     """A function of one variable, its derivative, and its Gaussian moments.
 
@@ -71,6 +75,29 @@ class Activation:
         with float64():
             return np.asarray(self.derivative(np.asarray(z, dtype=np.float64)))
 
+    def numpy_second_derivative(self, z: np.ndarray) -> np.ndarray:
+        """sigma''(z) in float64, elementwise, between the kinks."""
+        import jax
+
+        with float64():
+            z = np.asarray(z, dtype=np.float64)
+            return np.asarray(jax.jvp(self.derivative, (z,), (np.ones_like(z),))[1])
+
+    @functools.cached_property
+    def slope_jumps(self) -> tuple[tuple[float, float], ...]:
+        """The kinks, and by how much sigma' jumps across each: there sigma'' is a point mass.
+
+        >>> activation("abs").slope_jumps
+        ((0.0, 2.0),)
+        """
+        jumps = [(kink, _jump(self.numpy_derivative, kink)) for kink in self.kinks]
+        return tuple((kink, jump) for kink, jump in jumps if abs(jump) > NO_JUMP)
+
+    @functools.cached_property
+    def is_continuous(self) -> bool:
+        """Whether sigma itself has no jump, unlike `sign`."""
+        return all(abs(_jump(self.numpy, kink)) < NO_JUMP for kink in self.kinks)
+
     @functools.cached_property
     def _rule(self) -> tuple[np.ndarray, np.ndarray]:
         # Panels of half a standard deviation resolve sharp smooth functions such as sin(9 z).
@@ -115,6 +142,12 @@ class Activation:
         """mu_*^2 = E[sigma^2] - mu_0^2 - mu_1^2, what Gaussian equivalence calls noise."""
         mu = self.hermite(1)
         return max(self.second_moment - float(mu @ mu), 0.0)
+
+
+def _jump(function: Callable[[np.ndarray], np.ndarray], kink: float) -> float:
+    """f(kink+) - f(kink-), each side extrapolated linearly from two points near it."""
+    left2, left, right, right2 = function(kink + NEAR * np.array([-2.0, -1.0, 1.0, 2.0]))
+    return float(round(2 * right - right2 - 2 * left + left2, 12))
 
 
 @functools.lru_cache(maxsize=128)

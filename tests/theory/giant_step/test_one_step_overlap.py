@@ -9,7 +9,6 @@ from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.prediction import predict, predicted_subspaces
 
@@ -44,44 +43,6 @@ def test_leap_two_is_an_average_over_the_start() -> None:
 def test_the_limit_knows_its_phase_transition(samples: str, learned: bool) -> None:
     law = predict(Problem.of("h1"), GiantStep(samples=samples, step_size=4))
     assert (law.metrics["overlap"][1, 0] > 0.1) == learned
-
-
-def test_the_recursion_starts_with_the_one_step_law() -> None:
-    problem = Problem.of("h1 + 0.5*He2(h1)*h2 + 0.3*h2", noise=0.2)
-    sigma = activation("gelu")
-    options = {"step_size": 1.5, "loss": "correlation", "readout": np.array([1.0, -0.5])}
-    path = giant_step_overlaps(
-        problem, sigma, steps=1, samples_ratio=3.0, gram=np.eye(2), biases=np.zeros(2), **options
-    )
-    law = one_step_overlap(
-        problem,
-        sigma,
-        step_size=1.5,
-        samples=3e18,
-        dim=1e18,
-        readout=[(1.0, 0.5), (-0.5, 0.5)],
-    )
-    np.testing.assert_allclose(path.cosines[1], law, atol=0.006)
-    assert np.all(path.error < 0.004)
-
-
-def test_permuting_neurons_changes_nothing() -> None:
-    problem, sigma = Problem.of("h1 + h1*h2"), activation("relu")
-    readout = np.array([1.0, -1.0, 0.5, 2.0])
-    paths = [
-        giant_step_overlaps(
-            problem,
-            sigma,
-            steps=2,
-            step_size=1.0,
-            samples_ratio=4.0,
-            readout=readout[order],
-            gram=np.eye(4),
-            biases=np.zeros(4),
-        )
-        for order in ([0, 1, 2, 3], [2, 3, 1, 0])
-    ]
-    np.testing.assert_allclose(paths[0].cosines, paths[1].cosines, atol=0.01)
 
 
 def test_relu_without_bias_cannot_see_an_even_coefficient() -> None:

@@ -1,43 +1,62 @@
-"""Giant steps with fresh batches in the limit d to infinity: a recursion on overlaps alone."""
+"""Giant steps with fresh batches: a recursion on overlaps and Gram matrices alone."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
+from giantstep.errors import NoTheory
+from giantstep.numerics.low_discrepancy import antithetic_points
 from giantstep.problem import Problem
+from giantstep.targets.used_subspace import used_subspace
+from giantstep.theory.giant_step.fresh_fields import FreshFields
+from giantstep.theory.giant_step.fresh_fluctuations import Fluctuation
+from giantstep.theory.giant_step.neuron_kinds import Kinds
 
-#: Gaussian fields sampled for the expectations, all neurons counted.
-FIELDS = 20_000_000
-MOST_SAMPLES = 400_000
+#: Independent sets of points, whose scatter is the error.
+REPLICAS = 8
+#: Fields to sample for each set, over all neurons; a wide network may need more, up to the most.
+FIELDS, MOST_FIELDS = 1 << 18, 1 << 21
+ENOUGH_POINTS, MOST_POINTS = 1 << 12, 1 << 14
+#: An overlap outside the subspaces that can be learned is zero, if it is within so many errors.
+INSIGNIFICANT = 5.0
+#: Squares of cosines below this are rounding errors.
+TINY = 1e-24
 
 
 class OverlapPath(NamedTuple):
-    """rms cosines (steps + 1, r) of the neurons with the directions, and their sampling error."""
+    """Overlaps before the first step and after each, with their sampling errors.
+
+    ``cosines`` are root mean squares over neurons and runs. ``overlap_matrices`` hold the mean of
+    c c^T, c the cosines of a neuron with all directions: a direction u has the rms cosine
+    sqrt(u^T K u).
+    """
 
     cosines: Float[np.ndarray, "steps1 r"]
-    error: Float[np.ndarray, "steps1 r"]
+    errors: Float[np.ndarray, "steps1 r"]
+    overlap_matrices: Float[np.ndarray, "steps1 r r"]
 
 
 def giant_step_overlaps(
     problem: Problem,
     activation: Activation,
+    kinds: Kinds,
     *,
     steps: int,
     step_size: float,
     samples_ratio: float,
-    readout: Float[np.ndarray, " p"],
-    gram: Float[np.ndarray, "p p"],
-    biases: Float[np.ndarray, " p"],
     loss: str = "square",
     normalise: bool = False,
     dim: float = np.inf,
+    subspaces: Sequence[Float[np.ndarray, "_ r"]] | None = None,
     seed: int = 0,
 ) -> OverlapPath:
-    r"""Overlaps of p neurons with the target's directions after every step, as d goes to infinity.
+    r"""Overlaps of p neurons with the target's directions, before the first step and after each.
 
     The weights matter only through :math:`M = W W_*^T` and :math:`Q = W W^T`; with fresh batches
     of :math:`n = \alpha d` samples these concentrate, and one step is
@@ -48,79 +67,145 @@ def giant_step_overlaps(
 
     with :math:`D_j = \eta a_j (y - f)\sigma'(h_j + b_j)` and (h_*, h) centred Gaussian fields of
     covariance [[I, M^T], [M, Q]]. The last term is the noise of a finite batch: it is what a
-    neuron moves outside the space spanned so far.
+    neuron moves outside the space spanned so far. At a finite ``dim`` M fluctuates around that,
+    with a covariance C that starts from Q/d and follows
 
-    Symbols: eta ``step_size``, alpha ``samples_ratio``, a ``readout``, b ``biases``, Q at the
-    start ``gram``. The start has M = 0, so that a target of leap above 1 stays unlearned. With
-    a finite ``dim`` the fluctuations of M, of variance 1/d at the start and E[D_j^2 h_k^2]/n more
-    at each step, are added to the squares: they are what a simulation shows for a direction that
-    is not learned.
+    .. math::
+        C' = (I + J)\,C\,(I + J)^T + \tfrac1n E[D_j D_l h_{*k} h_{*m}],\qquad
+        J_{jk,lm} = E[h_{*k} h_{*m}\,\partial D_j/\partial h_l],
 
-    Assumes: isotropic Gaussian inputs, fresh batches, n proportional to d, fixed width; the
-    expectations are taken over 1e5 to 4e5 sampled fields, and ``error`` is half the difference
-    between two halves of them.
-    Status: theorem.
+    and the squares of the cosines are those of :math:`M M^T + C`.
+
+    Symbols: eta ``step_size``, alpha ``samples_ratio``, a and b in ``kinds``. The start has M = 0,
+    so that a target of leap above 1 stays unlearned. ``subspaces`` are known to contain what is
+    learned after each step: outside them a sampled M that is compatible with zero is zero.
+
+    Assumes: isotropic Gaussian inputs, fresh batches, n proportional to d, fixed width, an
+    activation whose derivative is continuous but for jumps and grows like a power. Given M and Q,
+    sums over a batch are averages of independent terms, so that each step concentrates; C
+    is to first order in the fluctuations, and at finite d the mean of M is itself shifted by
+    O(1/d), which is not known. Expectations over scrambled Sobol points in pairs x, -x;
+    ``errors`` is the standard error over 8 independent sets of them.
+    Status: theorem in the limit, heuristic at a finite ``dim``.
     References: Dandi et al. 2023, arXiv:2305.18270 (staircase); Bolthausen conditioning.
 
     >>> from giantstep.activations.activation import activation
     >>> path = giant_step_overlaps(
-    ...     Problem.of("h1"), activation("relu"), steps=1, step_size=2.0, samples_ratio=4.0,
-    ...     readout=np.array([1.0, -1.0]), gram=np.ones((2, 2)), biases=np.zeros(2))
-    >>> bool(abs(path.cosines[1, 0] - 0.6325) < 0.005)
-    True
+    ...     Problem.of("h1"), activation("relu"), Kinds.twins(1), steps=1, step_size=2.0,
+    ...     samples_ratio=4.0)
+    >>> round(float(path.cosines[1, 0]), 3)
+    0.632
     """
-    arguments = (activation, steps, step_size, samples_ratio, readout, biases, loss, normalise, dim)
-    halves = [
-        _path(problem, gram, np.random.default_rng([seed, half]), *arguments) for half in (0, 1)
+    if np.isfinite(dim) and not activation.is_continuous:
+        raise NoTheory(
+            f"activation = {activation.name!r} jumps: several steps at a finite dimension are "
+            "predicted for continuous activations; drop --dim for the limit"
+        )
+    basis = used_subspace(problem.target)
+    fields = FreshFields(problem, activation, kinds, basis, step_size, loss)
+    paths = [
+        _path(fields, np.random.default_rng([seed, replica]), steps, samples_ratio, dim, normalise)
+        for replica in range(REPLICAS)
     ]
-    return OverlapPath((halves[0] + halves[1]) / 2, np.abs(halves[0] - halves[1]) / 2)
+    return _combined(paths, kinds.shares, basis, dim, subspaces)
+
+
+class _Path(NamedTuple):
+    """Cosines of each kind in the mean, and the covariance of a neuron's cosines."""
+
+    means: Float[np.ndarray, "steps1 kinds used"]
+    covariances: Float[np.ndarray, "steps1 used used"]
 
 
 def _path(
-    problem: Problem,
-    gram: np.ndarray,
-    generator: np.random.Generator,
-    activation: Activation,
+    fields: FreshFields,
+    rng: np.random.Generator,
     steps: int,
-    step_size: float,
     samples_ratio: float,
-    readout: np.ndarray,
-    biases: np.ndarray,
-    loss: str,
-    normalise: bool,
     dim: float,
-) -> np.ndarray:
-    target, rank, width = problem.target, problem.target.rank, len(readout)
-    count = min(MOST_SAMPLES, FIELDS // width) // 2
-    frame = np.concatenate([np.zeros((width, rank)), _square_root(gram)], axis=1)
-    fluctuation = np.full((width, rank), 1 / dim)
-    cosines = [np.full(rank, dim**-0.5)]
-    for _ in range(steps):
-        half = generator.standard_normal((count // 2, frame.shape[1]))
-        # Pairs x, -x remove every odd moment's sampling noise.
-        fields = np.concatenate([half, -half])
-        noise = generator.standard_normal((len(fields), target.noises))
-        y = target.numpy(fields[:, :rank], noise)
-        h = fields @ frame.T + biases
-        output = activation.numpy(h) @ readout / width if loss == "square" else 0.0
-        # A label noise of variance V adds V to E[(y - f)^2], and nothing to the means.
-        slope = step_size * readout * activation.numpy_derivative(h)
-        moves = slope * (y - output)[:, None]
-        mean_move = moves.T @ fields / len(fields)
-        spread = (moves.T @ moves + problem.noise * slope.T @ slope) / len(fields)
-        frame = np.concatenate([frame + mean_move, _square_root(spread / samples_ratio)], axis=1)
-        fluctuation += (moves**2).T @ fields[:, :rank] ** 2 / (len(fields) * samples_ratio * dim)
-        squared_norms = np.sum(frame**2, axis=1, keepdims=True)
+    normalise: bool,
+) -> _Path:
+    """The recursion on one set of points."""
+    kinds = fields.kinds
+    enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
+    count = 1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))
+    layer = fields.start()
+    fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
+    means, covariances = [], []
+    for step in range(steps + 1):
+        if step > 0:
+            sample = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
+            if fluctuation is not None:
+                fluctuation.step(layer, sample, samples_ratio * dim)
+            layer = fields.after_step(layer, sample, samples_ratio)
+        lengths = np.sqrt(fields.squared_norms(layer))
+        each = np.zeros((len(lengths), fields.rank, fields.rank))
+        if fluctuation is not None:
+            each = fluctuation.of_kinds()
+        means.append(layer.overlaps / lengths[:, None])
+        covariances.append(np.einsum("i,ikm->km", kinds.shares / lengths**2, each))
         if normalise:
-            frame, fluctuation = frame / np.sqrt(squared_norms), fluctuation / squared_norms
-            squared_norms = np.ones_like(squared_norms)
-        overlaps, rest = frame[:, :rank], frame[:, rank:]
-        cosines.append(np.sqrt(np.mean((overlaps**2 + fluctuation) / squared_norms, axis=0)))
-        frame = np.concatenate([overlaps, np.asarray(np.linalg.qr(rest.T, mode="r")).T], axis=1)
-    return np.stack(cosines)
+            layer = fields.scaled(layer, lengths)
+            if fluctuation is not None:
+                fluctuation.scale(lengths)
+    return _Path(np.stack(means), np.stack(covariances))
 
 
-def _square_root(matrix: np.ndarray) -> np.ndarray:
-    """A factor L with L L^T = matrix, also where duplicated neurons make it singular."""
-    values, vectors = np.linalg.eigh(matrix)
-    return vectors * np.sqrt(np.clip(values, 0.0, None))
+def _combined(
+    paths: Sequence[_Path],
+    shares: Float[np.ndarray, " kinds"],
+    basis: Float[np.ndarray, "used r"],
+    dim: float,
+    subspaces: Sequence[Float[np.ndarray, "_ r"]] | None,
+) -> OverlapPath:
+    """The mean over replicas, and its error by leaving one of them out at a time."""
+    means = np.stack([path.means for path in paths])
+    covariances = np.stack([path.covariances for path in paths])
+    replicas = np.arange(len(paths))
+    some = [replicas] + [np.delete(replicas, one) for one in replicas]
+    learned = np.stack([_squared_means(means[kept], shares) for kept in some])
+    learned = basis.T @ learned @ basis
+    if subspaces is not None:
+        learned = _within(learned, subspaces)
+    around = basis.T @ np.stack([covariances[kept].mean(axis=0) for kept in some]) @ basis
+    found = learned + around
+    if np.isfinite(dim):
+        # What lies outside the target's directions points anywhere else with equal chances.
+        outside = (1 - np.trace(found, axis1=-2, axis2=-1)) / (dim - len(basis))
+        found = found + outside[..., None, None] * (np.eye(basis.shape[1]) - basis.T @ basis)
+    squares = np.diagonal(found, axis1=-2, axis2=-1)
+    spread = _jackknife(squares)
+    cosines = np.sqrt(np.maximum(squares[0], 0.0))
+    # The error of a root; where the square is compatible with 0, the root of its error.
+    errors = spread / np.maximum(2 * cosines, np.sqrt(np.maximum(spread, TINY)))
+    return OverlapPath(cosines, errors, found[0])
+
+
+def _squared_means(
+    means: Float[np.ndarray, "replicas steps1 kinds used"], shares: Float[np.ndarray, " kinds"]
+) -> Float[np.ndarray, "steps1 used used"]:
+    """Mean over neurons of c c^T from products of different replicas, which have no bias."""
+    count, total = len(means), means.sum(axis=0)
+    products = np.einsum("i,tik,tim->tkm", shares, total, total)
+    products -= np.einsum("i,rtik,rtim->tkm", shares, means, means)
+    return products / (count * (count - 1))
+
+
+def _within(
+    learned: Float[np.ndarray, "versions steps1 r r"],
+    subspaces: Sequence[Float[np.ndarray, "_ r"]],
+) -> np.ndarray:
+    """The part inside the subspaces, at the steps where the rest is compatible with zero."""
+    inside = np.stack(
+        [rows.T @ rows @ learned[:, t] @ rows.T @ rows for t, rows in enumerate(subspaces)], axis=1
+    )
+    rest = np.diagonal(learned - inside, axis1=-2, axis2=-1)
+    negligible = np.all(np.abs(rest[0]) <= INSIGNIFICANT * _jackknife(rest) + TINY, axis=-1)
+    return np.where(negligible[:, None, None], inside, learned)
+
+
+def _jackknife(versions: Float[np.ndarray, "versions ..."]) -> np.ndarray:
+    """Standard error of the first version from the others, each of which leaves one part out."""
+    others = versions[1:]
+    count = len(others)
+    return np.sqrt((count - 1) / count * np.sum((others - others.mean(axis=0)) ** 2, axis=0))

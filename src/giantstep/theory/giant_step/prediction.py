@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
@@ -16,6 +17,7 @@ from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
+from giantstep.theory.giant_step.neuron_kinds import Kinds
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.learnability.staircase import learned_subspaces
@@ -32,11 +34,16 @@ DEGREE = 8
 def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = ()) -> Prediction:
     """Overlaps after every step, and the risk after one step where a ridge is given.
 
-    With ``optimise`` the step size, the ridge or both are first replaced by those of least risk,
-    and reported with what they gain over random features and over linear methods.
+    Metrics: ``overlap``, (steps + 1, r), the root mean square over neurons and runs of the cosine
+    with each direction; with a ridge those of the risk after one step. ``subspaces`` holds for
+    each step what is learned, its directions as rows. With ``optimise`` the step size, the ridge
+    or both are first replaced by those of least risk, and reported with what they gain over
+    random features and over linear methods.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
-    Status: theorem, in the limit d to infinity.
+    Status: theorem for overlaps in the limit of large d at a given width, heuristic where a
+        dimension is given, where the width grows with it, and where values stand for a law of
+        readouts or biases; conjecture for subspaces beyond the first step.
     References: Dandi et al. 2023, arXiv:2305.18270; Cui et al. 2024, arXiv:2402.04980.
 
     >>> law = predict(Problem.of("h1"), GiantStep(samples="4d", step_size=2))
@@ -52,11 +59,15 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
         optimum = {name: value for name, value in best._asdict().items() if name in OPTIMUM}
     sigma = activation(settings.activation)
-    _, hidden = predicted_subspaces(problem, settings)
-    overlap, notes = _overlaps(problem, settings, sigma)
-    notes = [*hidden, *notes]
-    metrics: dict[str, Any] = {"overlap": overlap}
-    statuses: dict[str, Status] = {"overlap": "theorem"}
+    subspaces, hidden = predicted_subspaces(problem, settings)
+    found = _overlaps(problem, settings, sigma)
+    notes = [*hidden, *found.notes]
+    metrics: dict[str, Any] = {"overlap": found.cosines}
+    statuses: dict[str, Status] = {
+        "overlap": found.status,
+        "subspaces": "theorem" if settings.steps <= 1 else "conjecture",
+    }
+    errors = {"overlap": found.errors} if np.any(found.errors) else {}
     references: tuple[str, ...] = REFERENCES
     if settings.ridge is not None:
         from giantstep.theory.one_step.prediction import predict as predict_risk
@@ -65,9 +76,13 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         metrics |= {**risk.metrics, **optimum}
         statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
         notes = [*notes, *risk.notes]
+        errors |= risk.errors
         references = (*references, *risk.references)
     return Prediction(
-        settings.learner, settings.to_json(), metrics, statuses, references, tuple(notes)
+        *(settings.learner, settings.to_json(), metrics, statuses, references),
+        notes=tuple(notes),
+        errors=errors,
+        subspaces=subspaces,
     )
 
 
@@ -107,22 +122,33 @@ def predicted_subspaces(
     return seen, [note]
 
 
-def _overlaps(
-    problem: Problem, settings: GiantStep, sigma: Activation
-) -> tuple[np.ndarray, list[str]]:
+class Overlaps(NamedTuple):
+    """Cosines before the first step and after each, how far off they may be, and their status."""
+
+    cosines: Float[np.ndarray, "steps1 r"]
+    errors: Float[np.ndarray, "steps1 r"]
+    status: Status
+    notes: list[str]
+
+
+def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     rank = problem.target.rank
     if settings.detrend:
         raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
     if settings.steps == 0:
-        return np.full((1, rank), _start_overlap(settings)), []
+        start = np.full((1, rank), _start_overlap(settings))
+        return Overlaps(start, np.zeros((1, rank)), "theorem", [])
     if settings.batches == "reused" and settings.steps > 1:
         return _reused(problem, settings, sigma)
+    first = None
     silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
     # A wide network's output at the start is a constant, up to O(p^-1/2).
-    if settings.steps == 1 and (silent_start or settings.width.power > 0):
+    if silent_start or settings.width.power > 0:
         constant = 0.0 if silent_start else _mean_output(settings, sigma)
-        return _one_step(_shifted(problem, constant), settings, sigma)
-    return _many_steps(problem, settings, sigma)
+        first = _one_step(_shifted(problem, constant), settings, sigma)
+    if settings.steps == 1 and first is not None:
+        return first
+    return _many_steps(problem, settings, sigma, first)
 
 
 def _start_overlap(settings: GiantStep) -> float:
@@ -145,9 +171,7 @@ def _shifted(problem: Problem, constant: float) -> Problem:
     return Problem(Target(f"{problem.target.text} - ({constant!r})"), problem.noise, problem.inputs)
 
 
-def _one_step(
-    problem: Problem, settings: GiantStep, sigma: Activation
-) -> tuple[np.ndarray, list[str]]:
+def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     dim = settings.dim or LIMIT_DIM
     cosine = one_step_overlap(
         problem,
@@ -160,13 +184,16 @@ def _one_step(
     )
     start = np.full(problem.target.rank, _start_overlap(settings))
     where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
-    return np.stack([start, cosine]), [f"overlap: the law of one step, at {where}"]
+    return Overlaps(
+        np.stack([start, cosine]),
+        np.zeros((2, len(start))),
+        "heuristic" if settings.dim else "theorem",
+        [f"overlap: the law of one step, at {where}"],
+    )
 
 
-def _reused(
-    problem: Problem, settings: GiantStep, sigma: Activation
-) -> tuple[np.ndarray, list[str]]:
-    alone = settings.loss == "correlation" or _width(settings) == 1
+def _reused(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
+    alone = settings.loss == "correlation" or settings.width.at(1) == 1
     if settings.steps != 2 or not alone or settings.biases != "none":
         raise NoTheory(
             "reused batches are predicted for 2 steps of one neuron without bias "
@@ -184,73 +211,47 @@ def _reused(
         )
         squared += weight * law.cosines**2
     start = np.full((1, problem.target.rank), _start_overlap(settings))
+    cosines = np.concatenate([start, np.sqrt(squared)])
     note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
-    return np.concatenate([start, np.sqrt(squared)]), [note]
+    return Overlaps(cosines, np.zeros_like(cosines), "theorem", [note])
 
 
 def _many_steps(
-    problem: Problem, settings: GiantStep, sigma: Activation
-) -> tuple[np.ndarray, list[str]]:
+    problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
+) -> Overlaps:
+    """The recursion; its first step is replaced by the law of one step where that is known."""
     if settings.step_size.power != 0:
         raise NoTheory(
             f"step_size = {settings.step_size}: several steps are predicted at fixed step size; "
             "give a plain number, or one step from a symmetric start"
         )
-    width = _width(settings)
-    readout, gram = _start_of_neurons(settings, width)
-    quantiles = np.random.default_rng(0).permutation(_quantiles(width))
-    biases = {"none": np.zeros(width), "normal": _normal(quantiles), "uniform": 2 * quantiles - 1}
-    path = giant_step_overlaps(
+    cosines, errors, _ = giant_step_overlaps(
         problem,
         sigma,
+        Kinds.of(settings),
         steps=settings.steps,
         step_size=settings.step_size.at(1),
         samples_ratio=settings.samples.ratio("samples"),
-        readout=readout,
-        gram=gram,
-        biases=biases[settings.biases],
         loss=settings.loss,
         normalise=settings.normalise,
         dim=settings.dim or np.inf,
+        subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
     )
-    note = (
-        "overlap: the limit of large d at fixed n/d, sampled to within "
-        f"{np.max(path.error):.1g}"
-        + (f", with the fluctuations of d = {settings.dim}" if settings.dim else "")
-    )
-    return path.cosines, [note]
-
-
-def _width(settings: GiantStep) -> int:
-    if settings.width.power == 0:
-        return settings.width.count(1, "width")
-    if settings.dim is None:
-        raise NoTheory(f"width = {settings.width}: give a number of neurons, or --dim")
-    return settings.width.count(settings.dim, "width")
-
-
-def _start_of_neurons(settings: GiantStep, width: int) -> tuple[np.ndarray, np.ndarray]:
-    """Readout entries that represent their law, and the Gram matrix of the rows at the start."""
-    quantiles, gram = _quantiles(width), np.eye(width)
-    if settings.readout == "symmetric-sign":
-        half = width // 2
-        gram[:half, half : 2 * half] = gram[half : 2 * half, :half] = np.eye(half)
-        return np.where(np.arange(width) < half, 1.0, -1.0), gram
-    support = settings.readout_support()
-    if support is None:
-        return _normal(quantiles), gram
-    values, weights = support
-    return np.asarray(values)[np.searchsorted(np.cumsum(weights)[:-1], quantiles)], gram
-
-
-def _quantiles(width: int) -> np.ndarray:
-    return (np.arange(width) + 0.5) / width
-
-
-def _normal(quantiles: np.ndarray) -> np.ndarray:
-    from scipy.special import ndtri
-
-    return ndtri(quantiles)
+    if first is not None:
+        cosines[1], errors[1] = first.cosines[1], first.errors[1]
+    notes = ["overlap: the limit of large d at fixed n/d"]
+    if settings.dim:
+        notes[0] += (
+            f", with the fluctuations of d = {settings.dim} to first order; a shift of the "
+            "overlaps' mean, of relative order 1/d, is not known"
+        )
+    if settings.width.power > 0:
+        notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
+    random_laws = settings.biases != "none" or settings.readout not in ("symmetric-sign", "ones")
+    if random_laws:
+        notes.append("readouts and biases: values of equal probability stand for their laws")
+    exact = not (settings.dim or settings.width.power > 0 or random_laws)
+    return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes)
 
 
 def _readout_law(settings: GiantStep) -> list[tuple[float, float]]:

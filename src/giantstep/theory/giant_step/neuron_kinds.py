@@ -1,0 +1,141 @@
+"""The neurons of a network, sorted into kinds that no expectation tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from giantstep.errors import NoTheory
+from giantstep.settings.giant_step import GiantStep
+
+#: Values that stand for a continuous law of readouts or biases; narrower networks have one each.
+MOST_VALUES = 32
+#: Every neuron is a column of the sampled fields.
+MOST_NEURONS = 8192
+
+
+class Kinds(NamedTuple):
+    """Neurons of kind i have readout a_i and bias b_i, and there are ``copies[i]`` of them.
+
+    Kinds of one family come in groups, one neuron of each kind on the same first row: the two
+    twins of a symmetric start. Rows of different groups are orthogonal, as random rows are in
+    the limit. Groups of one family are exchangeable.
+    """
+
+    readout: Float[np.ndarray, " kinds"]
+    biases: Float[np.ndarray, " kinds"]
+    family: Int[np.ndarray, " kinds"]
+    copies: Int[np.ndarray, " kinds"]
+
+    @classmethod
+    def of(cls, settings: GiantStep) -> Kinds:
+        """The kinds of a network of fixed width.
+
+        A law of readouts or biases is represented by as many values of equal probability as there
+        are independent rows, by 32 at most. Raises :class:`NoTheory` where it is too wide.
+
+        >>> Kinds.of(GiantStep(width=20)).copies.tolist()
+        [10, 10]
+        """
+        width = _width(settings)
+        symmetric = settings.readout == "symmetric-sign"
+        rows = max(width // 2, 1) if symmetric else width
+        readout = np.ones(rows) if symmetric else _readouts(settings, rows)
+        # The order of the biases must not follow that of the readouts.
+        biases = np.random.default_rng(0).permutation(_biases(settings, rows))
+        pairs, copies = np.unique(np.stack([readout, biases]), axis=1, return_counts=True)
+        readout, biases = pairs
+        family = np.arange(len(copies))
+        if symmetric:
+            readout = np.tile([1.0, -1.0], len(copies))
+            biases, family, copies = (np.repeat(x, 2) for x in (biases, family, copies))
+        return cls(readout, biases, family, copies)
+
+    @classmethod
+    def one_of_each(cls, readout: Sequence[float], biases: Sequence[float] | None = None) -> Kinds:
+        """Neurons on orthogonal rows, each of a kind of its own."""
+        a = np.asarray(readout, dtype=float)
+        b = np.zeros(len(a)) if biases is None else np.asarray(biases, dtype=float)
+        return cls(a, b, np.arange(len(a)), np.ones(len(a), dtype=int))
+
+    @classmethod
+    def twins(cls, pairs: int) -> Kinds:
+        """A symmetric start: pairs of neurons on the same row with readouts 1 and -1."""
+        return cls(np.array([1.0, -1.0]), np.zeros(2), np.zeros(2, int), np.full(2, pairs))
+
+    @property
+    def width(self) -> int:
+        """Number of neurons."""
+        return int(self.copies.sum())
+
+    @property
+    def shares(self) -> Float[np.ndarray, " kinds"]:
+        """Fraction of the neurons that are of each kind."""
+        return self.copies / self.width
+
+    @property
+    def of_neuron(self) -> Int[np.ndarray, " neurons"]:
+        """The kind of each neuron: kind by kind, copy by copy."""
+        return np.repeat(np.arange(len(self.copies)), self.copies)
+
+    def families(self) -> list[slice]:
+        """The kinds of each family."""
+        starts = np.flatnonzero(np.diff(self.family, prepend=-1)).tolist()
+        return [slice(*ends) for ends in zip(starts, [*starts[1:], len(self.family)], strict=True)]
+
+
+def _width(settings: GiantStep) -> int:
+    if settings.width.power == 0:
+        width = settings.width.count(1, "width")
+    elif settings.dim is None:
+        raise NoTheory(f"width = {settings.width}: give a number of neurons, or --dim")
+    else:
+        width = settings.width.count(settings.dim, "width")
+    if width > MOST_NEURONS:
+        raise NoTheory(
+            f"width = {width}: several steps are predicted for at most {MOST_NEURONS} neurons"
+        )
+    return width
+
+
+def _readouts(settings: GiantStep, rows: int) -> np.ndarray:
+    support = settings.readout_support()
+    if support is None:
+        return _cells(_normal_values(min(rows, MOST_VALUES)), rows)
+    values, weights = support
+    quantiles = (np.arange(rows) + 0.5) / rows
+    return np.asarray(values)[np.searchsorted(np.cumsum(weights)[:-1], quantiles)]
+
+
+def _biases(settings: GiantStep, rows: int) -> np.ndarray:
+    count = min(rows, MOST_VALUES)
+    values = {
+        "none": np.zeros(count),
+        "normal": _normal_values(count),
+        "uniform": (2 * np.arange(count) + 1) / count - 1,
+    }
+    return _cells(values[settings.biases], rows)
+
+
+def _cells(values: np.ndarray, rows: int) -> np.ndarray:
+    """Each value for its share of the rows."""
+    return values[np.arange(rows) * len(values) // rows]
+
+
+def _normal_values(count: int) -> np.ndarray:
+    """Root mean squares of N(0, 1) on cells of equal probability, so that E[a^2] = 1 is kept.
+
+    >>> float((_normal_values(6) ** 2).mean().round(12))
+    1.0
+    """
+    from scipy.special import ndtri
+
+    edges = ndtri(np.arange(1, count) / count)
+    # E[a^2; a < x] = Phi(x) - x phi(x).
+    below = np.arange(count + 1) / count
+    below[1:-1] -= edges * np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
+    middle = np.arange(count) - (count - 1) / 2
+    return np.where(middle < 0, -1.0, 1.0) * np.sqrt(count * np.diff(below))
