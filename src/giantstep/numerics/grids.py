@@ -50,6 +50,13 @@ class GaussianGrid:
             points[..., axis] = nodes.reshape(*nodes.shape, *[1] * (len(self.axes) - axis - 1))
         return points
 
+    def masses(self) -> Float[np.ndarray, " ..."]:
+        """The weight of each node, of the shape of the grid."""
+        masses = np.ones(())
+        for _, weights in self.axes:
+            masses = masses[..., None] * weights
+        return masses
+
     def contract(
         self, values: Float[np.ndarray, " ..."], degrees: Sequence[int | None]
     ) -> Float[np.ndarray, " ..."]:

@@ -146,12 +146,20 @@ def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, Gaussi
         for order in _HERMITE_ORDERS[axes]:
             yield f"Gauss-Hermite, order {order}", hermite_grid(axes, order)
     for length, order in _PANELS.get(axes, ()):
+        grid = panel_grid(block, length, order, frame)
         if block.aligned and frame is None:
-            grid = aligned_grid(block.kinks, length, order)
             yield f"Gauss-Legendre, {grid.shape[0]} nodes an axis, split at kinks", grid
         else:
-            grid = split_grid(_surfaces_by_axis(block, frame), length, order)
             yield f"Gauss-Legendre, {axes} axes one inside the other, split at kinks", grid
+
+
+def panel_grid(
+    block: Block, length: float, order: int, frame: Float[np.ndarray, "D D"] | None = None
+) -> GaussianGrid:
+    """Gauss-Legendre panels of at most this length, split where the block has kinks."""
+    if block.aligned and frame is None:
+        return aligned_grid(block.kinks, length, order)
+    return split_grid(_surfaces_by_axis(block, frame), length, order)
 
 
 def _surfaces_by_axis(block: Block, frame: np.ndarray | None) -> list[list[Function]]:

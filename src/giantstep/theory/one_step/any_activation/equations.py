@@ -1,0 +1,166 @@
+"""The equations of the readout fit: their fixed point, and the objective that it minimises."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.theory.one_step.any_activation.features import Features
+from giantstep.theory.one_step.any_activation.gradient_labels import GradientLabels
+from giantstep.theory.one_step.any_activation.pencil import averages, probe_overlaps
+from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
+from giantstep.theory.one_step.any_activation.unknowns import State
+from giantstep.theory.spiked_features.conditional_labels import LabelMoments
+
+
+class SteppedNetwork(NamedTuple):
+    """All that the fit of the readout sees of the problem and of the step.
+
+    ``rows`` after the step and ``batch``, the labels that made them; ``features`` and ``labels``
+    as functions of kappa, on points of these ``weights``; ``power`` E[y^2 | kappa], noise
+    included; ``fractions`` of the neurons in each block; ``norm_spread``: d times the relative
+    variance of the first rows' squared norms, 2 for Gaussian rows and 0 on the sphere.
+    """
+
+    rows: SteppedRows
+    batch: GradientLabels
+    features: Features
+    labels: LabelMoments
+    power: Float[np.ndarray, " points"]
+    weights: Float[np.ndarray, " points"]
+    fractions: Float[np.ndarray, " k"]
+    norm_spread: float
+
+
+class Fit(NamedTuple):
+    """The fit of the readout: n/d, p/d, the coefficient of |theta|^2 over d, and d.
+
+    ``probe``: weight of the population's error next to that of the samples. It is zero; the
+    derivative in it is the test error.
+    """
+
+    samples: float
+    width: float
+    penalty: Any
+    dim: float
+    probe: Any = 0.0
+
+
+def first_guess(network: SteppedNetwork, fit: Fit) -> State:
+    """The state of a fit in which each sample counts for a third, before the batch is seen."""
+    found, k = network.features, len(network.fractions)
+    weights = 0.3 * fit.samples * network.weights
+    bound = np.where(network.rows.twins, found.noise @ weights, 0.0) + fit.penalty * np.eye(k)
+    return State(
+        0.5 * _widths(network, fit) * np.linalg.inv(bound),
+        np.zeros((2 * k, 2 * k)),
+        (found.slopes * weights) @ found.slopes.T,
+    )
+
+
+def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
+    r"""One iteration of the unknowns.
+
+    .. math::
+        V &= \sum_{ab} u_au_bN_{ab} + e^2_{ab}\chi_{ab},\qquad
+        \omega(\kappa) = \frac{\alpha}{1+V} + \epsilon,\\
+        C_{ab} &= E[u_au_b\,\omega],\qquad D_{ab} = E[e^2_{ab}\,\omega] + \bar\lambda\delta_{ab},
+        \qquad \chi = \beta(D + H)^{-1},
+
+    with N, H and Sigma of
+    :func:`~giantstep.theory.one_step.any_activation.pencil.averages`. Between blocks that share
+    their first rows D, H and chi are matrices, and beta counts the distinct rows.
+
+    Symbols: alpha, beta, lambda-bar, epsilon ``fit``; u, e ``network.features``.
+
+    Assumes: n, p, d and n_0 proportional.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
+    >>> network = stepped_network(
+    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
+    >>> fit = Fit(samples=3.0, width=0.5, penalty=0.025, dim=1e12)
+    >>> state = first_guess(network, fit)
+    >>> for _ in range(100):
+    ...     state = next_state(state, network, fit)
+    >>> round(float(state.chi[0, 0]), 6)
+    0.413127
+    """
+    found = network.features
+    mean = averages(*state, network.rows, network.batch)
+    weights = _sample_weights(state, mean.bulk, network, fit)
+    bound = found.noise @ weights + fit.penalty * np.eye(len(state.chi)) + mean.held
+    return State(
+        _widths(network, fit) * np.linalg.inv(np.where(network.rows.twins, bound, 0.0)),
+        mean.energy,
+        (found.slopes * weights) @ found.slopes.T,
+    )
+
+
+def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
+    r"""The least value of the fit's objective, over d, at the fixed point.
+
+    .. math:: \frac1d\min_\theta\Big\{\sum_i(y_i-\theta\cdot\phi_i)^2 + d\bar\lambda|\theta|^2
+        \Big\} = E[\omega\,y^2] - R^T(K^{-1} + L)^{-1}R,\qquad
+        L = E[\omega ff^T],\quad R = E[\omega f g]
+
+    The functions f are what single directions in the space of neurons let the network fit: the
+    means m, for which K is :math:`d\chi`; :math:`\kappa u` along v, u along each t_i, tau along
+    c, with the K of :func:`~giantstep.theory.one_step.any_activation.pencil.probe_overlaps`. Their
+    labels g are :math:`E[y|\kappa]`, and :math:`E[z_iy|\kappa]` for t_i. Rows that start with
+    Gaussian norms add :math:`2\chi_{ab}e_ae_b` to K, e the change of s and c with the norm.
+
+    Symbols: omega, chi as in :func:`next_state`; d ``fit.dim``.
+
+    Assumes: as :func:`next_state`.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
+    >>> network = stepped_network(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    >>> fit = Fit(samples=2.0, width=3.0, penalty=1e9, dim=10.0)
+    >>> round(float(objective(first_guess(network, fit), network, fit)), 6)
+    2.0
+    """
+    found, rows, k = network.features, network.rows, len(state.chi)
+    across = len(network.labels.slope)
+    mean = averages(*state, rows, network.batch)
+    weights = _sample_weights(state, mean.bulk, network, fit)
+    single = probe_overlaps(*state, rows, network.batch, across)
+    if network.norm_spread:
+        e = np.concatenate([rows.norm_spikes, np.zeros(across * k), rows.norm_bulks])
+        same = np.tile(state.chi, (2 + across, 2 + across))
+        single = single + network.norm_spread * np.outer(e, e) * same
+    functions = np.concatenate([found.means, found.along, *[found.slopes] * across, found.stretch])
+    label_of = np.repeat([0, 0, *range(1, 1 + across), 0], k)
+    labels = np.concatenate([network.labels.mean[None], network.labels.slope])
+    weighted = functions * weights
+    same_label = label_of[:, None] == label_of[None, :]
+    load = np.where(same_label, weighted @ functions.T, 0.0)
+    source = np.sum(weighted * labels[label_of], axis=1)
+    spread = np.zeros((len(label_of), len(label_of)), single.dtype)
+    spread[:k, :k], spread[k:, k:] = fit.dim * state.chi, single
+    # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
+    fitted = np.linalg.solve(np.eye(len(spread)) + spread @ load, spread @ source)
+    return weights @ network.power - source @ fitted
+
+
+def _widths(network: SteppedNetwork, fit: Fit) -> Any:
+    """p/d of each block on the diagonal, and between the blocks that share its first rows."""
+    return np.where(network.rows.twins, fit.width * network.fractions, 0.0)
+
+
+def _sample_weights(state: State, bulk: Any, network: SteppedNetwork, fit: Fit) -> Any:
+    """omega = alpha/(1+V) + epsilon times the weights of the points."""
+    found = network.features
+    linear = np.sum(found.slopes * (bulk @ found.slopes), axis=0)
+    leverage = linear + np.tensordot(state.chi, found.noise, 2)
+    return network.weights * (fit.samples / (1 + leverage) + fit.probe)
