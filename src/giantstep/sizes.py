@@ -12,6 +12,8 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIZE = re.compile(
     rf"^(?P<coefficient>{_NUMBER})?\s*\*?\s*(?P<dim>d(?:\s*(?:\^|\*\*)\s*(?P<power>-?{_NUMBER}))?)?$"
 )
+#: Sizes beyond these are slips of the keyboard, and overflow in the products that follow.
+LARGEST, HIGHEST_POWER = 1e30, 20
 
 
 @dataclass(frozen=True)
@@ -22,8 +24,8 @@ class Size:
     power: float = 0.0
 
     @classmethod
-    def parse(cls, given: Size | str | float, name: str = "size") -> Size:
-        """Read a size; ``name`` is the argument that an error message blames.
+    def parse(cls, given: Size | str | float, name: str = "size", high: float = LARGEST) -> Size:
+        """Read a size; ``name`` is the argument that an error message blames, ``high`` its bound.
 
         >>> Size.parse("0.5d^2")
         Size(coefficient=0.5, power=2.0)
@@ -34,23 +36,29 @@ class Size:
         if isinstance(given, bool):
             raise SettingsError(f"{name} = {given!r} is not a size: {remedy}")
         if isinstance(given, int | float):
-            # A whole number may be beyond float64.
-            size = cls(float(given) if abs(given) < 2**1023 else math.inf)
+            # A whole number beyond the range of floats is as good as infinite.
+            size = cls(float(given) if abs(given) < 1e300 else math.inf)
         else:
             match = _SIZE.match(str(given).strip())
             if not match or not str(given).strip() or len(str(given)) > 100:
                 raise SettingsError(f"{name} = {str(given)[:60]!r} is not a size: {remedy}")
             power = float(match["power"]) if match["power"] else float(bool(match["dim"]))
             size = cls(float(match["coefficient"] or 1.0), power)
+        written = f"{name} = {shown(given)}"
         if not (math.isfinite(size.coefficient) and size.coefficient > 0):
-            raise SettingsError(f"{name} = {shown(given)} is not positive and finite: {remedy}")
-        if abs(size.power) > 100:
-            raise SettingsError(f"{name} = {given!r} has a power beyond 100: {remedy}")
+            raise SettingsError(f"{written} is not positive and finite: {remedy}")
+        if not 1 / LARGEST <= size.coefficient <= high:
+            raise SettingsError(f"{written} is out of range: give {1 / LARGEST:g} to {high:g}")
+        if abs(size.power) > HIGHEST_POWER:
+            raise SettingsError(f"{written} has a power beyond {HIGHEST_POWER}: {remedy}")
         return size
 
     def at(self, dim: float) -> float:
         """The value at dimension ``dim``."""
-        return self.coefficient * float(dim) ** self.power
+        try:
+            return self.coefficient * float(dim) ** self.power
+        except OverflowError:
+            raise SettingsError(f"{self} is beyond all numbers at d = {dim:.3g}") from None
 
     def count(self, dim: int, name: str = "size") -> int:
         """The value at ``dim`` rounded to a whole number of at least one."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json
+import math
 import shlex
 from pathlib import Path
 
@@ -13,7 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
-from giantstep.errors import GiantstepError, SettingsError
+from giantstep.errors import GiantstepError, NoTheory, SettingsError
+from giantstep.results import Prediction
+from giantstep.settings.amp import Amp
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Settings
 from giantstep.twins.table import TWINS, Twin, twin
@@ -77,3 +80,52 @@ def test_seeds_do_not_depend_on_how_many_run() -> None:
 def test_optimising_what_cannot_be_is_refused() -> None:
     with pytest.raises(SettingsError, match="can optimise"):
         predict(GiantStep(), "h1", optimise=["width"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "giant-step --target h1 --step-size 1e300",
+        "giant-step --target h1 --step-size 1e13",
+        "giant-step --target h1 --dim 1e300",
+        "giant-step --target h1 --samples d^-20",
+        "giant-step --target h1 --steps 2 --width 1e12",
+        "kernel --target h1 --ridge inf",
+        "kernel --target h1 --ridge 1e300",
+        "kernel --target h1 --dim 1e300",
+        "random-features --target h1 --ridge 1e300",
+        "random-features --target h1 --noise 1e300",
+        "spiked-random-features --target h1 --ridge inf",
+        "power-law --width-exponent 1e8",
+        "power-law --samples 1e31",
+    ],
+)
+def test_extreme_numbers_get_one_line(words: str) -> None:
+    result = CliRunner().invoke(app, ["predict", *words.split()])
+    assert result.exit_code == 2, result.stdout
+    assert isinstance(result.exception, SystemExit)
+    assert result.stderr.count("\n") == 1
+    assert len(result.stderr) < 300
+
+
+@pytest.mark.parametrize(
+    ("metrics", "notes", "expected"),
+    [
+        ({"a": 1.0, "b": 2.0}, (), ()),
+        ({"a": math.inf, "b": 2.0}, ("a: infinite, at the peak",), ()),
+        ({"a": [1.0, math.nan], "b": 2.0}, (), ("no finite number here: a",)),
+    ],
+)
+def test_what_is_not_finite_is_said(
+    metrics: dict[str, object],
+    notes: tuple[str, ...],
+    expected: tuple[str, ...],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    law = Prediction("amp", {}, metrics, dict.fromkeys(metrics, "theorem"), (), notes)
+    monkeypatch.setattr(Twin, "load", lambda *_: lambda *_: law)
+    assert predict(Amp(), "h1").notes == (*notes, *expected)
+    nothing = dataclasses.replace(law, metrics=dict.fromkeys(metrics, math.nan))
+    monkeypatch.setattr(Twin, "load", lambda *_: lambda *_: nothing)
+    with pytest.raises(NoTheory, match="no finite number"):
+        predict(Amp(), "h1")

@@ -24,7 +24,7 @@ class GiantStep(Settings):
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
     samples: Any = option("4d", "samples n of each gradient step", kind=Size)
     steps: int = option(1, "number of gradient steps T", kind=int, low=0)
-    step_size: Any = option("1", "step size in our unit, an expression in d", kind=Size)
+    step_size: Any = option("1", "step size in our unit, an expression in d", kind=Size, high=1e12)
     width: Any = option("20", "number of neurons p", kind=Size)
     activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from decimal import Decimal
 from typing import Any, ClassVar
 
@@ -19,7 +18,11 @@ class KernelRidge(Settings):
     learner: ClassVar[str] = "kernel"
 
     dim: int | None = option(
-        None, "dimension d; without it, the limit of large d is predicted", kind=float, low=3
+        None,
+        "dimension d; without it, the limit of large d is predicted",
+        kind=float,
+        low=3,
+        high=1e60,
     )
     samples: Any = option("1d", "samples n", kind=Size)
     ridge: float = option(0.01, "ridge added to the kernel matrix", kind=float, low=0)
@@ -31,7 +34,7 @@ class KernelRidge(Settings):
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""
         if self.dim is not None:
-            if not math.isfinite(self.dim) or self.dim != round(self.dim):
+            if self.dim != round(self.dim):
                 raise SettingsError(f"dim = {self.dim!r} is not a whole number")
             # By way of its digits: 1e24 means 10^24, not the nearest float.
             object.__setattr__(self, "dim", int(Decimal(repr(float(self.dim)))))

@@ -10,6 +10,9 @@ from typing import Any, ClassVar
 from giantstep.errors import SettingsError, shown
 from giantstep.sizes import Size
 
+#: Numbers beyond these are slips of the keyboard, and overflow in the squares that follow.
+LARGEST, MOST = 1e30, 1e18
+
 
 def option(
     default: Any,
@@ -20,16 +23,19 @@ def option(
     words: Sequence[str] = (),
     low: float | None = None,
     above: float | None = None,
+    high: float | None = None,
 ) -> Any:
     """A field with its help text and its range.
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
-    allowed, ``above`` a bound that is itself excluded, ``words`` what may stand for a size. A
-    default of None makes it optional.
+    allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
+    ``words`` what may stand for a size. A default of None makes it optional.
     """
+    if high is None:
+        high = MOST if kind is int else LARGEST
     metadata = {
         **{"help": help, "kind": kind, "choices": choices},
-        **{"words": words, "low": low, "above": above},
+        **{"words": words, "low": low, "above": above, "high": high},
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -74,7 +80,7 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         raise SettingsError(f"{name} is missing: give {flag(name)} ({rule['help']})")
     kind = rule["kind"]
     if kind is Size:
-        return value if value in rule["words"] else Size.parse(value, name)
+        return value if value in rule["words"] else Size.parse(value, name, high=rule["high"])
     if kind is bool:
         if not isinstance(value, bool):
             raise SettingsError(f"{name} = {shown(value)} is neither true nor false")
@@ -91,22 +97,23 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
 
 
 def _number(name: str, value: Any, rule: Any) -> int | float:
+    given = f"{name} = {shown(value)}"
     try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise SettingsError(f"{name} = {shown(value)} is not a number") from None
-    if isinstance(value, bool):
-        raise SettingsError(f"{name} = {shown(value)} is not a number")
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    except OverflowError:
+        number = math.inf
     if math.isnan(number):
-        raise SettingsError(f"{name} = {shown(value)} is not a number")
-    if rule["kind"] is int and not number.is_integer():
-        raise SettingsError(f"{name} = {shown(value)} is not a whole number")
+        raise SettingsError(f"{given} is not a number")
     if rule["low"] is not None and number < rule["low"]:
-        raise SettingsError(
-            f"{name} = {shown(value)} is too small: it must be at least {rule['low']}"
-        )
+        raise SettingsError(f"{given} is too small: it must be at least {rule['low']}")
     if rule["above"] is not None and number <= rule["above"]:
+        raise SettingsError(f"{given} is too small: it must be above {rule['above']}")
+    if abs(number) > rule["high"]:
         raise SettingsError(
-            f"{name} = {shown(value)} is too small: it must be above {rule['above']}"
+            f"{given} is too large: give a finite number of at most {rule['high']:g}"
         )
+    if rule["kind"] is int and not number.is_integer():
+        raise SettingsError(f"{given} is not a whole number")
     return rule["kind"](number)

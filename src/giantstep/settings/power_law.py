@@ -24,14 +24,20 @@ class PowerLaw(Settings):
     samples: Any = option("1000", "samples n, a number", kind=Size)
     width: Any = option(None, "random projections p, a number; none: all features", kind=Size)
     ridge: float = option(0.01, "ridge of the fit", kind=float, low=0)
-    capacity: float = option(1.5, "decay a of the eigenvalues k^-a", kind=float, above=1)
+    capacity: float = option(1.5, "decay a of the eigenvalues k^-a", kind=float, above=1, high=100)
     source: float = option(
-        0.5, "smoothness r of the target, squared coefficients k^-(2ar+1)", kind=float, above=0
+        0.5,
+        "smoothness r of the target, squared coefficients k^-(2ar+1)",
+        kind=float,
+        above=0,
+        high=100,
     )
     modes: int | None = option(None, "number of features; none: all", kind=int, low=1)
     exponents: bool = option(False, "predict the rates instead of the risk", kind=bool)
-    ridge_exponent: float | None = option(None, "ell: the ridge is n^(1-ell)", kind=float, above=0)
-    width_exponent: float | None = option(None, "q: the width is n^q", kind=float, above=0)
+    ridge_exponent: float | None = option(
+        None, "ell: the ridge is n^(1-ell)", kind=float, above=0, high=20
+    )
+    width_exponent: float | None = option(None, "q: the width is n^q", kind=float, above=0, high=20)
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

@@ -34,8 +34,6 @@ class SpikedRandomFeatures(Settings):
         """Spikes and bulks that can be read and go together; see :class:`Settings`."""
         if self.alignment > 1:
             raise SettingsError(f"alignment = {self.alignment!r} is a cosine: give at most 1")
-        if math.isinf(self.ridge):
-            raise SettingsError("ridge = inf: give a finite number")
         self.blocks()
 
     def blocks(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:

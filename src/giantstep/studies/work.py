@@ -17,6 +17,8 @@ from giantstep.results import Prediction, Run, plain
 from giantstep.studies.cells import PREDICT, Block
 from giantstep.studies.code_version import code_version
 from giantstep.studies.outcomes import ARRAY, DONE, FAILED, METRIC, NO_THEORY, Outcome, Value
+from giantstep.twins.questions import Question
+from giantstep.twins.verbs import prediction_of, run_of
 
 
 def compute(block: Block) -> Outcome:
@@ -35,13 +37,13 @@ def compute(block: Block) -> Outcome:
 def _compute(block: Block) -> Outcome:
     _check_code(block)
     problem = read_problem(block.problem, has_target=block.twin.has_target)
-    settings = block.twin.load("settings")(**block.settings)
-    act = block.twin.load(block.verb)
+    question = Question(block.twin.load("settings")(**block.settings), problem)
+    block.twin.load(block.verb)
     begin = time.perf_counter()
     if block.verb == PREDICT:
-        result: Run | Prediction = act(problem, settings)
+        result: Run | Prediction = prediction_of(block.twin, question)
     else:
-        result = act(problem, settings, seeds=len(block.seeds), seed=block.seeds[0])
+        result = run_of(block.twin, question, len(block.seeds), block.seeds[0])
     seconds = (time.perf_counter() - begin) / len(block.keys)
     values = tuple(_values(result, block, i) for i in range(len(block.keys)))
     return Outcome(block.keys, DONE, None, seconds, values, _about(result))

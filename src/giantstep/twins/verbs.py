@@ -11,7 +11,9 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, overload
 
-from giantstep.errors import SettingsError
+import numpy as np
+
+from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import GivenInputs
 from giantstep.results import Prediction, Run
 from giantstep.sweep import Sweep
@@ -178,10 +180,36 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
         known = ", ".join(row.optimisable) or "nothing"
         raise SettingsError(f"optimise = {unknown[0]!r}: {row.name} can optimise {known}")
     how: dict[str, Any] = {"optimise": tuple(optimise)} if optimise else {}
-    law = row.load("predict")(problem, settings, **how)
+    try:
+        law: Prediction = row.load("predict")(problem, settings, **how)
+    except (ArithmeticError, MemoryError) as failure:
+        kind = "memory" if isinstance(failure, MemoryError) else "range of numbers"
+        raise NoTheory(
+            f"{row.name}: the equations leave the {kind} of this machine at these settings: "
+            "take sizes that are less extreme"
+        ) from failure
     return dataclasses.replace(
-        law, problem=problem.to_json(), settings=settings.to_json(), axes=row.axes
+        law,
+        problem=problem.to_json(),
+        settings=settings.to_json(),
+        axes=row.axes,
+        notes=(*law.notes, *_about_what_is_not_finite(law)),
     )
+
+
+def _about_what_is_not_finite(law: Prediction) -> list[str]:
+    """A note that names the metrics that are no numbers; an error where no metric is one.
+
+    A theory explains by itself, in a note that names the metric, what it means to be infinite.
+    """
+    broken = [name for name, value in law.metrics.items() if not np.all(np.isfinite(value))]
+    if len(broken) == len(law.metrics):
+        reasons = "; ".join(law.notes) or "the equations overflow or do not converge"
+        raise NoTheory(
+            f"{' and '.join(broken[:2])}: no finite number at these settings ({reasons})"
+        )
+    silent = [name for name in broken if not any(note.startswith(name) for note in law.notes)]
+    return [f"no finite number here: {', '.join(silent)}"] if silent else []
 
 
 def _part(progress: Progress | None, index: int, total: int) -> Progress | None:
