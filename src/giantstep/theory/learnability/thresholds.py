@@ -24,6 +24,8 @@ from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
 
 #: Relative error with which a first look at sampled labels is left at that.
 GOOD_ENOUGH = 2e-4
+#: Relative error of exact sums: roots and slopes are found to about ten digits.
+ROUNDING = 1e-10
 #: Eigenvalues this close to the largest (relatively) belong to the same threshold.
 EXACT_TIE, SAMPLED_TIE = 1e-6, 0.02
 
@@ -131,10 +133,14 @@ def _first_stair(
 
 def _exact(moments: LabelMoments, directions: np.ndarray) -> Estimate:
     value, _ = _top(moments, directions)
-    error = 0.0
+    error = ROUNDING * value
     if moments.coarse is not None:
-        error = abs(1 / value - 1 / _top(moments.coarse, directions)[0])
-    return Estimate(1 / value, max(error, 1e-14), moments.method)
+        error += abs(value - _top(moments.coarse, directions)[0])
+    # The value is a sum of m^2/p over cells, where m and p are known up to moments.error.
+    (second,) = _second_moments(moments.moments, moments.indices)
+    size = np.linalg.norm(second, axis=(1, 2)) / moments.mass
+    error += moments.error * float(np.sum(2 * math.sqrt(2) * size + size**2))
+    return Estimate(1 / value, error / value**2, moments.method)
 
 
 def _sampled(moments: LabelMoments, directions: np.ndarray) -> Estimate:
