@@ -129,9 +129,9 @@ def test_state_evolution_of_the_first_direction() -> None:
     ],
 )
 def test_unknown_thresholds_say_why(text: str, noise: float, reason: str) -> None:
-    alpha, why = later_threshold(Target(text), np.eye(2)[:1], np.eye(2)[1:], noise)
-    assert alpha is None
-    assert reason in why
+    found = later_threshold(Target(text), np.eye(2)[:1], np.eye(2)[1:], noise)
+    assert found.alpha is None
+    assert reason in found.reason
 
 
 def test_weaker_directions_of_the_same_stair_are_kept_apart() -> None:

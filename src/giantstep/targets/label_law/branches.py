@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +17,7 @@ from jaxtyping import Float
 
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, multi_indices
+from giantstep.numerics.monotone import Function, Pieces, monotone_pieces
 from giantstep.targets.evaluate import NUMPY, evaluate
 from giantstep.targets.expression import Target
 from giantstep.targets.integration import Block, integrable, integrate
@@ -30,6 +31,7 @@ from giantstep.targets.tree import (
     Node,
     Number,
     Product,
+    Sum,
     Variable,
     children,
     replaced,
@@ -40,8 +42,6 @@ from giantstep.targets.tree import (
 #: More classes of the other directions than this are not treated one by one.
 MAX_CLASSES = 64
 
-Function = Callable[[np.ndarray], np.ndarray]
-
 
 @dataclass(frozen=True, eq=False)
 class Branch:
@@ -50,6 +50,11 @@ class Branch:
     function: Function
     kinks: Sequence[float]
     moments: Float[np.ndarray, " indices"]
+
+    @functools.cached_property
+    def pieces(self) -> Pieces:
+        """The intervals on which the function is monotone or flat."""
+        return monotone_pieces(self.function, self.kinks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,11 +133,15 @@ def _on_line(block: Block) -> Function:
 
 
 def _with_split_signs(node: Node) -> Node:
-    """sign(a*b) as sign(a)*sign(b), everywhere."""
+    """sign(a*b) as sign(a)*sign(b), and step(a*b) as (1 + sign(a)*sign(b))/2, everywhere."""
     below = [_with_split_signs(child) for child in children(node)]
-    if isinstance(node, Call) and node.function == "sign" and isinstance(below[0], Product):
-        return Product(tuple(Call("sign", (factor,)) for factor in below[0].factors))
-    return with_children(node, below)
+    if not (isinstance(node, Call) and below and isinstance(below[0], Product)):
+        return with_children(node, below)
+    signs = Product(tuple(Call("sign", (factor,)) for factor in below[0].factors))
+    if node.function == "step":
+        half = Number(Fraction(1, 2))
+        return Sum((half, Product((half, *signs.factors))))
+    return signs if node.function == "sign" else with_children(node, below)
 
 
 def _outside_of_classes(node: Node) -> set[str]:

@@ -94,7 +94,7 @@ def _moments(
 
 
 @functools.lru_cache(maxsize=64)
-def exact_label_moments(target: Target, degree: int, noise: float = 0.0) -> LabelMoments | None:
+def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMoments | None:
     """The same in the target's own coordinates; None where labels would have to be sampled."""
     branches = None
     if target.rank == 1 and not target.noises:

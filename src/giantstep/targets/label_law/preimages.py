@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.numerics.hermite import hermite_primitives, hermite_values
-from giantstep.numerics.monotone import Function, Pieces, monotone_pieces
+from giantstep.numerics.monotone import Function, Pieces
 from giantstep.targets.label_law.branches import Branch, Branches
 from giantstep.targets.label_law.moments import LabelMoments
 
@@ -34,7 +34,7 @@ def preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMoments | N
     >>> round(float(moments.mass @ zeta**2 / 2), 10)
     1.0
     """
-    every = [monotone_pieces(branch.function, branch.kinks) for branch in branches.branches]
+    every = [branch.pieces for branch in branches.branches]
     if sum(map(len, every)) > MAX_PIECES:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -113,18 +113,17 @@ def _intervals(
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
     """The pieces that are not flat, cut where the label is special: low and high ends, piece."""
     bottom, top = _snapped(pieces.bottom, special), _snapped(pieces.top, special)
+    inside = (special > bottom[:, None]) & (special < top[:, None]) & ~pieces.flat[:, None]
+    owner, which = np.nonzero(inside)
+    cuts = pieces.solve(owner, special[which])
     found = []
     for piece in np.flatnonzero(~pieces.flat):
-        inside = special[(special > bottom[piece]) & (special < top[piece])]
-        cuts = pieces.solve(np.full(len(inside), piece), inside)
         fixed = np.arange(math.ceil(pieces.low[piece]), pieces.high[piece])
-        edges = np.unique([pieces.low[piece], *cuts, *fixed, pieces.high[piece]])
+        edges = np.unique([pieces.low[piece], *cuts[owner == piece], *fixed, pieces.high[piece]])
         edges = edges[np.diff(edges, prepend=-np.inf) > 1e-7]
         found += [(a, b, piece) for a, b in itertools.pairwise(edges)]
-    if not found:
-        return np.zeros(0), np.zeros(0), np.zeros(0, dtype=int)
-    low, high, owner = (np.array(column) for column in zip(*found, strict=True))
-    return low, high, owner
+    low, high, piece = np.array(found).reshape(-1, 3).T
+    return low, high, piece.astype(int)
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:

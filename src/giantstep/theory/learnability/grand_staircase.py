@@ -68,7 +68,7 @@ def grand_staircase(
     search: Search
     if (form := QuadraticLabel.of(core.target)) is not None:
         search, method = form.visible, lambda: "quadratic label, linear algebra"
-    elif (moments := exact_label_moments(core.target, degree)) is not None:
+    elif (moments := exact_label_moments(core.target, degree, 0.0)) is not None:
         degree = min(degree, moments.degree)
         search, method = _partition_search(moments, degree), lambda: moments.method
     else:

@@ -34,6 +34,8 @@ EXACT_TIE, SAMPLED_TIE = 1e-6, 0.02
 class Threshold:
     """Directions, and the alpha from which they are recovered; or why that is not known.
 
+    ``above`` is a lower bound where alpha is not known.
+
     ``stair`` is the number of their stair in the grand staircase, from 0. The directions of the
     first easy stair may have several thresholds, the lowest comes first.
     """
@@ -42,6 +44,7 @@ class Threshold:
     directions: Float[np.ndarray, "m r"]
     alpha: Estimate | None
     reason: str | None = None
+    above: Estimate | None = None
 
 
 @functools.lru_cache(maxsize=128)
@@ -76,8 +79,8 @@ def easy_thresholds(
         if stair.leap == 2 and number == 0:
             found += _first_stair(target, noise, stair.directions, seed)
         elif stair.leap == 2:
-            alpha, reason = later_threshold(target, learned, stair.directions, noise)
-            found.append(Threshold(number, stair.directions, alpha, reason))
+            later = later_threshold(target, learned, stair.directions, noise)
+            found.append(Threshold(number, stair.directions, *later))
         elif stair.leap > 2:
             break
         learned = np.vstack([learned, stair.directions])
