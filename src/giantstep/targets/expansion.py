@@ -29,6 +29,7 @@ from giantstep.targets.integration import (
     integrate,
 )
 from giantstep.targets.separation import Factors, components, renamed, separated
+from giantstep.targets.symmetry import invariance
 
 #: Samples of a Monte Carlo expansion, in independent batches.
 SAMPLES, BATCHES = 1 << 20, 16
@@ -50,6 +51,11 @@ class Expansion:
     regression_moment: float
     error: float
     method: str
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the coefficients carry sampling noise."""
+        return self.method.startswith("Monte Carlo")
 
     @property
     def mean(self) -> float:
@@ -231,7 +237,7 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
         j: float(c * math.sqrt(factorial(j))) for j, c in zip(indices, normalised, strict=True)
     }
     return Expansion(
-        coefficients,
+        invariance(target).averaged(coefficients),
         degree,
         float(second),
         float(regression),

@@ -117,12 +117,16 @@ def integrate(
     block: Block,
     functional: Callable[[GaussianGrid, np.ndarray], Float[np.ndarray, " ..."]],
     frame: Float[np.ndarray, "D D"] | None = None,
+    agreement: float | None = None,
 ) -> tuple[Float[np.ndarray, " ..."], float, str]:
     """The functional's value, its error and the rule used.
 
     ``functional(grid, values)`` returns an array from the block's values on the grid's nodes. With
-    a ``frame`` (orthonormal rows) the grid is in that frame's coordinates.
+    a ``frame`` (orthonormal rows) the grid is in that frame's coordinates. ``agreement`` is the
+    relative difference of two rules at which the finer one is good enough.
     """
+    if agreement is None:
+        agreement = AGREEMENT[min(len(block.names), 3) - 1]
     function = block if frame is None else rotated(block, frame)
     previous, best = None, None
     for method, grid in _rules(block, frame):
@@ -133,7 +137,7 @@ def integrate(
             error = float(np.max(np.abs(value - previous)))
             if best is None or error <= best[1]:
                 best = (value, error, method)
-            if error <= AGREEMENT[min(len(block.names), 3) - 1] * np.max(np.abs(value)):
+            if error <= agreement * np.max(np.abs(value)):
                 break
         previous = value
     assert best is not None

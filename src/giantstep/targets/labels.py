@@ -26,10 +26,10 @@ def discrete_values(tree: Node) -> tuple[float, ...] | None:
     atoms = _atoms(tree)
     if atoms is None:
         return None
-    combinations = [_joint_values(group) for group in _sharing_variables(atoms)]
+    combinations = [joint_values(group) for group in sharing_variables(atoms)]
     if np.prod([len(rows) for rows in combinations], dtype=float) > 100 * MAX_VALUES:
         return None
-    flat = [atom for group in _sharing_variables(atoms) for atom in group]
+    flat = [atom for group in sharing_variables(atoms) for atom in group]
     table = np.array([np.concatenate(rows) for rows in itertools.product(*combinations)])
     known = {atom: table[:, i] for i, atom in enumerate(flat)}
     with np.errstate(all="ignore"):
@@ -50,7 +50,7 @@ def _atoms(node: Node) -> list[Node] | None:
     return list(dict.fromkeys(atom for atoms in below if atoms for atom in atoms))
 
 
-def _sharing_variables(atoms: Sequence[Node]) -> list[list[Node]]:
+def sharing_variables(atoms: Sequence[Node]) -> list[list[Node]]:
     """The atoms in groups: those in different groups depend on different variables."""
     groups: list[list[Node]] = []
     for atom in atoms:
@@ -61,7 +61,7 @@ def _sharing_variables(atoms: Sequence[Node]) -> list[list[Node]]:
     return groups
 
 
-def _joint_values(atoms: Sequence[Node]) -> np.ndarray:
+def joint_values(atoms: Sequence[Node]) -> np.ndarray:
     """The distinct rows of joint values that occur."""
     names = sorted({name for atom in atoms for name in variables(atom)})
     random = np.random.default_rng(0)

@@ -6,7 +6,6 @@ dimensions: expectations of products of functions of different variables factori
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,14 +15,13 @@ from giantstep.targets.evaluate import NUMPY, evaluate
 from giantstep.targets.language import FUNCTIONS
 from giantstep.targets.tree import (
     Call,
-    Exponential,
-    Hermite,
     Node,
     Number,
     Power,
     Product,
     Sum,
     Variable,
+    replaced,
     variables,
     walk,
 )
@@ -90,23 +88,7 @@ def components(factors: Iterable[Node]) -> tuple[float, tuple[Factors, ...]]:
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """The same tree with some variables renamed."""
-    rename = functools.partial(renamed, names=names)
-    match node:
-        case Variable(name):
-            return Variable(names.get(name, name))
-        case Sum(terms):
-            return Sum(tuple(map(rename, terms)))
-        case Product(factors):
-            return Product(tuple(map(rename, factors)))
-        case Call(function, arguments):
-            return Call(function, tuple(map(rename, arguments)))
-        case Power(base, exponent):
-            return Power(rename(base), exponent)
-        case Exponential(base, exponent):
-            return Exponential(rename(base), rename(exponent))
-        case Hermite(degree, argument):
-            return Hermite(degree, rename(argument))
-    return node
+    return replaced(node, {Variable(old): Variable(new) for old, new in names.items()})
 
 
 def kink_surfaces(nodes: Sequence[Node]) -> tuple[Node, ...]:

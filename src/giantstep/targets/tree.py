@@ -7,7 +7,7 @@ Subtraction, division, negation and comparisons have no node of their own: the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -96,6 +96,31 @@ def children(node: Node) -> tuple[Node, ...]:
         case Hermite(_, argument):
             return (argument,)
     return ()
+
+
+def with_children(node: Node, below: Sequence[Node]) -> Node:
+    """The same kind of node over other nodes, given in the order of :func:`children`."""
+    match node:
+        case Sum():
+            return Sum(tuple(below))
+        case Product():
+            return Product(tuple(below))
+        case Call(function, _):
+            return Call(function, tuple(below))
+        case Power(_, exponent):
+            return Power(below[0], exponent)
+        case Exponential():
+            return Exponential(below[0], below[1])
+        case Hermite(degree, _):
+            return Hermite(degree, below[0])
+    return node
+
+
+def replaced(node: Node, new: Mapping[Node, Node]) -> Node:
+    """The tree with some subtrees replaced by others."""
+    if node in new:
+        return new[node]
+    return with_children(node, [replaced(child, new) for child in children(node)])
 
 
 def walk(node: Node) -> Iterator[Node]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from giantstep.targets.label_law.branches import single_branch
 from giantstep.targets.label_law.moments import LabelMoments
 from giantstep.targets.label_law.noisy import noisy_moments, smeared_classes
 from giantstep.targets.label_law.preimages import preimage_moments
@@ -20,12 +21,12 @@ def correlations(found: LabelMoments) -> np.ndarray:
 
 
 def test_preimages_of_an_injective_function_tell_everything() -> None:
-    found = preimage_moments(lambda h: h + 0.3 * np.sin(h), [], 6)
+    found = preimage_moments(single_branch(lambda h: h + 0.3 * np.sin(h), [], 6))
     np.testing.assert_allclose(correlations(found), 1.0, atol=1e-9)
 
 
 def test_atoms_are_classes() -> None:
-    found = preimage_moments(lambda h: np.maximum(h, 0.0), [0.0], 2)
+    found = preimage_moments(single_branch(lambda h: np.maximum(h, 0.0), [0.0], 2))
     assert found.mass.max() == pytest.approx(0.5)
     np.testing.assert_allclose(correlations(found), [1, 0.5 + 1 / math.pi, 0.5], atol=1e-10)
 
@@ -33,30 +34,30 @@ def test_atoms_are_classes() -> None:
 @pytest.mark.parametrize("frequency", [2.0, 3.0, 5.0])
 def test_waves_obey_the_poisson_formula(frequency: float) -> None:
     """E[h^2 - 1 | cos(m h)] = -2 m^2 exp(-m^2/2) cos(m h), up to relative order exp(-m^2/2)."""
-    found = preimage_moments(lambda h: np.cos(frequency * h), [], 2)
+    found = preimage_moments(single_branch(lambda h: np.cos(frequency * h), [], 2))
     first = frequency**4 * math.exp(-(frequency**2))
     tolerance = 5 * math.exp(-(frequency**2)) * first + 1e-11
     assert correlations(found)[2] == pytest.approx(first, abs=tolerance)
 
 
 def test_a_function_that_oscillates_too_much_is_refused() -> None:
-    assert preimage_moments(lambda h: np.sin(90 * h), [], 2) is None
+    assert preimage_moments(single_branch(lambda h: np.sin(90 * h), [], 2)) is None
 
 
 def test_little_noise_is_no_noise() -> None:
-    noisy = correlations(noisy_moments(lambda h: np.cos(2 * h), [], 1e-5, 4))
-    clean = correlations(preimage_moments(lambda h: np.cos(2 * h), [], 4))
+    noisy = correlations(noisy_moments(single_branch(lambda h: np.cos(2 * h), [], 4), 1e-5))
+    clean = correlations(preimage_moments(single_branch(lambda h: np.cos(2 * h), [], 4)))
     np.testing.assert_allclose(noisy, clean, atol=2e-3)
     assert np.all(noisy[1:] <= clean[1:] + 1e-12)
 
 
 def test_a_grid_too_coarse_for_the_noise_is_refused() -> None:
-    assert noisy_moments(lambda h: h**4, [], 1e-10, 4) is None
+    assert noisy_moments(single_branch(lambda h: h**4, [], 4), 1e-10) is None
 
 
 def test_much_noise_leaves_the_correlation_with_the_label() -> None:
     variance = 400.0
-    found = correlations(noisy_moments(lambda h: h, [], variance, 2))
+    found = correlations(noisy_moments(single_branch(lambda h: h, [], 2), variance))
     assert found[1] == pytest.approx(1 / (1 + variance), rel=1e-10)
 
 

@@ -1,7 +1,8 @@
-"""A simpler target whose labels tell exactly the same: outer functions that can be undone go.
+"""A simpler target whose labels tell exactly the same.
 
 What a label tells about the directions depends on which inputs share it, not on how it is written:
-tanh(h1*h2) tells what h1*h2 tells. The simpler label does not saturate, so it is computed better.
+tanh(h1*h2) tells what h1*h2 tells, and that does not saturate. And a target of two combinations of
+its directions is written in those.
 """
 
 from __future__ import annotations
@@ -9,36 +10,64 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from jaxtyping import Float
 
 from giantstep.errors import TargetError
 from giantstep.targets.evaluate import NUMPY, evaluate
 from giantstep.targets.expression import Target
 from giantstep.targets.language import FUNCTIONS
+from giantstep.targets.normal import normal_form
+from giantstep.targets.polynomial import Unusable, to_tree
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import (
     Call,
     Node,
+    Number,
     Power,
     Product,
     Sum,
+    Variable,
+    replaced,
     variables,
     walk,
 )
+from giantstep.targets.used_subspace import used_subspace
 
 #: Functions that rise strictly wherever they are defined.
 RISING = frozenset({"tanh", "erf", "sigmoid", "softplus", "exp", "log", "Phi"})
 
 
+@dataclass(frozen=True, eq=False)
+class LabelCore:
+    """A simpler target, and its directions as orthonormal rows in those of the given one."""
+
+    target: Target
+    rows: Float[np.ndarray, "m r"]
+
+
+def label_core(target: Target, *, noise: float = 0.0) -> LabelCore:
+    """The simplest target whose labels, with noise of the given variance, tell the same.
+
+    >>> core = label_core(Target("tanh(4*h1*h3 + 4*h2*h3)"))
+    >>> core.target, core.rows.round(3).tolist()
+    (Target('h1*h2'), [[0.707, 0.707, 0.0], [0.0, 0.0, 1.0]])
+    """
+    # Noise is added after the outer function: with it the outer function matters.
+    core = _in_used_directions(target)
+    return core if noise > 0 else LabelCore(undone(core.target), core.rows)
+
+
 @functools.lru_cache(maxsize=256)
-def label_core(target: Target) -> Target:
+def undone(target: Target) -> Target:
     """The smallest expression of which the target is a strictly monotone function.
 
-    >>> label_core(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
+    >>> undone(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
     Target('h1*h2')
-    >>> label_core(Target("h1**2"))
+    >>> undone(Target("h1**2"))
     Target('h1**2')
     """
     names = variables(target.tree)
@@ -47,9 +76,31 @@ def label_core(target: Target) -> Target:
         if _direction(target.tree, node):
             try:
                 return Target(to_text(_bare(node)))
-            except TargetError:  # not square integrable, as h1**2 in the exponent of exp may be
+            except TargetError:  # not square integrable, as an argument of tanh may be
                 continue
     return target
+
+
+@functools.lru_cache(maxsize=256)
+def _in_used_directions(target: Target) -> LabelCore:
+    """The target as a function of coordinates in its used subspace."""
+    used = used_subspace(target)
+    if len(used) == target.rank:
+        return LabelCore(target, np.eye(target.rank))
+    new = {
+        Variable(f"h{axis + 1}"): Sum(
+            tuple(
+                Product((Number(Fraction(float(entry))), Variable(f"h{row + 1}")))
+                for row, entry in enumerate(used[:, axis])
+            )
+        )
+        for axis in range(target.rank)
+    }
+    try:
+        text = to_text(to_tree(normal_form(replaced(target.tree, new))))
+        return LabelCore(Target(text), used)
+    except (TargetError, Unusable):  # too long to be written down
+        return LabelCore(target, np.eye(target.rank))
 
 
 def _size(node: Node) -> tuple[int, str]:

@@ -19,6 +19,7 @@ class LabelMoments:
     have several, independent of each other, so that products of two of them are unbiased.
     ``frame`` has the coordinates of h that the multi-indices count as rows (all of them by
     default). ``coarse`` are the same moments at a lower resolution: what changes is the error.
+    ``error`` bounds the errors of exact moments, divided by sqrt(j!), as far as they are known.
     """
 
     indices: tuple[MultiIndex, ...]
@@ -27,6 +28,7 @@ class LabelMoments:
     method: str
     frame: Float[np.ndarray, "m r"] | None = None
     coarse: LabelMoments | None = None
+    error: float = 0.0
 
     @property
     def exact(self) -> bool:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from giantstep.numerics.hermite import MultiIndex, hermite_values
 from giantstep.numerics.quadrature import split_gaussian
+from giantstep.targets.label_law.branches import Branch, Branches
 from giantstep.targets.label_law.moments import LabelMoments
 
 #: Nodes on the axis of h at most; largest step of g between two, in units of the noise.
@@ -23,40 +24,52 @@ REACH = 9.0
 
 
 def noisy_moments(
-    function: Callable[[np.ndarray], np.ndarray],
-    kinks: Sequence[float],
-    variance: float,
-    degree: int,
-    order: int = LABEL_ORDER,
+    branches: Branches, variance: float, order: int = LABEL_ORDER
 ) -> LabelMoments | None:
-    """p(y) and E[He_k(h) 1{y}] for one direction, by quadrature in h and in y.
+    """p(y) and E[He_j(h) 1{y}] of a label with one moving direction, by quadrature in h and in y.
 
     None if the noise is too small for a grid of reasonable size.
 
-    >>> found = noisy_moments(lambda h: h**2, [], 0.5, degree=2)
+    >>> from giantstep.targets.label_law.branches import single_branch
+    >>> found = noisy_moments(single_branch(lambda h: h**2, [], degree=2), 0.5)
     >>> zeta = found.moments[0, :, 2] / found.mass
     >>> round(1 / float(found.mass @ zeta**2), 5)
     0.57799
     """
     deviation = math.sqrt(variance)
-    probe = np.linspace(-4.0, 4.0, 4001)
-    slope = float(np.quantile(np.abs(np.diff(function(probe))), 0.99)) / (probe[1] - probe[0])
-    count = max(math.ceil(18 * slope / (STEP * deviation)), 2000)
-    if count > MAX_NODES:
+    counts = [_node_count(branch, deviation) for branch in branches.branches]
+    if max(counts) > MAX_NODES:
         return None
-    h, weights = split_gaussian(kinks, panel_order=order, panel_length=18 * order / count)
-    sorting = np.argsort(function(h))
-    values = function(h)[sorting]
-    weighted = (weights * hermite_values(h, degree)).T[sorting]
-    y, lengths = _label_nodes(_label_panels(function, kinks, deviation), order)
-    moments = np.empty((len(y), degree + 1))
-    for start in range(0, len(y), 4 * order):
-        part = slice(start, start + 4 * order)
-        ends = y[part][[0, -1]] + np.array([-1, 1]) * REACH * deviation
-        near = slice(*np.searchsorted(values, ends))
-        moments[part] = _density(y[part, None] - values[near], deviation) @ weighted[near]
+    edges = [
+        _label_panels(branch.function, branch.kinks, deviation) for branch in branches.branches
+    ]
+    y, lengths = _label_nodes(_thinned(np.concatenate(edges), 0.5 * deviation), order)
+    powers = branches.powers
+    moments = np.zeros((len(y), len(powers)))
+    for branch, count in zip(branches.branches, counts, strict=True):
+        h, weights = split_gaussian(
+            branch.kinks, panel_order=order, panel_length=18 * order / count
+        )
+        sorting = np.argsort(branch.function(h))
+        values = branch.function(h)[sorting]
+        weighted = (weights * hermite_values(h, max(powers))).T[sorting]
+        along = np.empty((len(y), max(powers) + 1))
+        for start in range(0, len(y), 4 * order):
+            part = slice(start, start + 4 * order)
+            ends = y[part][[0, -1]] + np.array([-1, 1]) * REACH * deviation
+            near = slice(*np.searchsorted(values, ends))
+            along[part] = _density(y[part, None] - values[near], deviation) @ weighted[near]
+        moments += along[:, powers] * branch.moments
     moments *= lengths[:, None]
-    return _normalised(tuple((k,) for k in range(degree + 1)), moments, "noisy grids")
+    return _normalised(branches.indices, moments, "noisy grids", branches.error)
+
+
+def _node_count(branch: Branch, deviation: float) -> int:
+    """Nodes of h such that the label moves by less than a step of the noise between two."""
+    probe = np.linspace(-4.0, 4.0, 4001)
+    steps = np.abs(np.diff(branch.function(probe)))
+    slope = float(np.quantile(steps, 0.99)) / (probe[1] - probe[0])
+    return max(math.ceil(18 * slope / (STEP * deviation)), 2000)
 
 
 def smeared_classes(
@@ -65,22 +78,26 @@ def smeared_classes(
     moments: Float[np.ndarray, "classes indices"],
     variance: float,
     order: int = LABEL_ORDER,
+    error: float = 0.0,
 ) -> LabelMoments:
     """Moments on a continuous label y = v_c + noise, from the moments of the classes v_c."""
     deviation = math.sqrt(variance)
     y, lengths = _label_nodes(_graded(np.array(values), deviation), order)
     mixed = _density(y[:, None] - np.array(values), deviation) @ moments
-    return _normalised(indices, mixed * lengths[:, None], "exact sums over classes, noisy grid")
+    method = "exact sums over classes, noisy grid"
+    return _normalised(indices, mixed * lengths[:, None], method, error)
 
 
 def _density(difference: np.ndarray, deviation: float) -> np.ndarray:
     return np.exp(-((difference / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
 
 
-def _normalised(indices: tuple[MultiIndex, ...], moments: np.ndarray, method: str) -> LabelMoments:
+def _normalised(
+    indices: tuple[MultiIndex, ...], moments: np.ndarray, method: str, error: float
+) -> LabelMoments:
     kept = moments[moments[:, 0] > 1e-290]
     kept = kept / kept[:, 0].sum()
-    return LabelMoments(indices, kept[:, 0], kept[None], method)
+    return LabelMoments(indices, kept[:, 0], kept[None], method, error=error)
 
 
 def _graded(points: np.ndarray, deviation: float) -> np.ndarray:

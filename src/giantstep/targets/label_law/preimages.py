@@ -1,170 +1,129 @@
-"""Moments of h given y = g(h), for a deterministic function of one variable, to full precision.
+"""Moments of h given y = g(h), for labels that move with one direction, to full precision.
 
-The line is cut at kinks and critical points into monotone pieces. Given y, h is one of the
-preimages z_i, with probability proportional to phi(z_i) / |g'(z_i)|. Averages over y are integrals
-over h, cut where the number of preimages changes; a flat piece is an atom of y.
+Each branch of the label is cut at kinks and critical points into monotone pieces. Given y, the
+moving direction is one of the preimages z_i of y on all branches, with probability proportional to
+phi(z_i) / |g'(z_i)| times the probability of the branch. Averages over y are integrals over h, cut
+where the number of preimages changes; a flat piece is an atom of y.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from giantstep.numerics.hermite import hermite_primitives, hermite_values
-from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.monotone import Function, Pieces
+from giantstep.targets.label_law.branches import Branch, Branches
 from giantstep.targets.label_law.moments import LabelMoments
 
-Function = Callable[[np.ndarray], np.ndarray]
-
-#: Points of the scan for critical points; a wave shorter than four spacings can be missed.
-SCAN = 6000
 MAX_PIECES = 80
 #: Nodes in all, shared by the intervals between cuts (8 to 60 each).
 NODES = 6000
-BISECTIONS = 54
-#: How close to a kink the function is evaluated.
-NUDGE = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class _Pieces:
-    """Monotone pieces, in order: ends, one-sided values at the ends, and whether each is flat."""
+def preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMoments | None:
+    """E[He_j(h) | y] at quadrature nodes of the law of y; None if the label oscillates too much.
 
-    low: np.ndarray
-    high: np.ndarray
-    at_low: np.ndarray
-    at_high: np.ndarray
-    flat: np.ndarray
-
-
-def preimage_moments(
-    function: Function, kinks: Sequence[float], degree: int, nodes: int = NODES
-) -> LabelMoments | None:
-    """E[He_k(h) | y] at quadrature nodes of the law of y; None if the function oscillates too much.
-
-    >>> moments = preimage_moments(lambda h: h**2, [], degree=2)
+    >>> from giantstep.targets.label_law.branches import single_branch
+    >>> moments = preimage_moments(single_branch(lambda h: h**2, [], degree=2))
     >>> zeta = moments.moments[0, :, 2] / moments.mass
     >>> round(float(moments.mass @ zeta**2 / 2), 10)
     1.0
     """
-    pieces = _monotone_pieces(function, kinks)
-    if len(pieces.low) > MAX_PIECES:
+    every = [branch.pieces for branch in branches.branches]
+    if sum(map(len, every)) > MAX_PIECES:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        cells = [_atoms(pieces, degree), _continuous(function, kinks, pieces, degree, nodes)]
+        cells = [_atoms(branches, every), _continuous(branches, every, nodes)]
     moments = np.concatenate(cells, axis=0)
     moments[:, 0] = np.maximum(moments[:, 0], 0.0)
     keep = moments[:, 0] > 0
     moments = moments[keep] / moments[keep, 0].sum()
-    indices = tuple((k,) for k in range(degree + 1))
-    return LabelMoments(indices, moments[:, 0], moments[None], "preimages")
-
-
-def _monotone_pieces(function: Function, kinks: Sequence[float]) -> _Pieces:
-    corners = [-CUTOFF, *sorted(k for k in kinks if -CUTOFF < k < CUTOFF), CUTOFF]
-    edges: list[float] = []
-    flat: list[bool] = []
-    for left, right in itertools.pairwise(corners):
-        count = max(math.ceil(SCAN * (right - left) / (2 * CUTOFF)), 64)
-        # Points crowd towards the kinks: an extremum may lie close to one.
-        grid = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, count))) / 2
-        grid[0] += NUDGE
-        grid[-1] -= NUDGE
-        values = function(grid)
-        direction = _directions(values)
-        turns = np.flatnonzero(direction[1:] != direction[:-1]) + 1
-        inner = [
-            _extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
-            if direction[t] * direction[t - 1] < 0
-            else float(grid[t])
-            for t in turns
-        ]
-        edges += [left, *inner]
-        flat += [bool(direction[t] == 0) for t in [0, *turns]]
-    low, high = np.array(edges), np.array([*edges[1:], CUTOFF])
-    at_low, at_high = function(low + NUDGE), function(high - NUDGE)
-    return _Pieces(low, high, at_low, at_high, np.array(flat))
-
-
-def _directions(values: np.ndarray) -> np.ndarray:
-    """+1, -1 or 0 between neighbours: rising, falling, or part of a flat stretch."""
-    change = np.diff(values)
-    rounding = 1e-14 * (np.abs(values[1:]) + np.abs(values[:-1]))
-    level = np.abs(change) <= rounding
-    # Equal neighbours on the two sides of an extremum are no flat stretch: ask for four in a row.
-    run = np.convolve(level, np.ones(4), mode="full") == 4
-    flat = np.any(np.lib.stride_tricks.sliding_window_view(run, 4)[: len(change)], axis=1)
-    direction = np.where(flat, 0.0, np.sign(change))
-    for at in np.flatnonzero((direction == 0) & ~flat):
-        direction[at] = direction[at - 1] if at else 1.0
-    return direction
-
-
-def _extremum(function: Function, low: float, high: float, rising: float) -> float:
-    """The turning point between low and high, by golden section."""
-    ratio = (math.sqrt(5) - 1) / 2
-    for _ in range(44):
-        one, two = high - ratio * (high - low), low + ratio * (high - low)
-        left, right = function(np.array([one, two])) * rising
-        if left > right:
-            high = two
-        else:
-            low = one
-    return (low + high) / 2
-
-
-def _atoms(pieces: _Pieces, degree: int) -> Float[np.ndarray, "atoms k"]:
-    values = np.round(pieces.at_low[pieces.flat], 12)
-    mass = hermite_primitives(pieces.high[pieces.flat], degree) - hermite_primitives(
-        pieces.low[pieces.flat], degree
+    return LabelMoments(
+        branches.indices, moments[:, 0], moments[None], "preimages", error=branches.error
     )
-    distinct, which = np.unique(values, return_inverse=True)
-    moments = np.zeros((len(distinct), degree + 1))
-    np.add.at(moments, which, mass.T)
+
+
+def _atoms(branches: Branches, every: Sequence[Pieces]) -> Float[np.ndarray, "atoms indices"]:
+    """The moments on the values that are taken on whole intervals."""
+    values, rows = [], []
+    for branch, pieces in zip(branches.branches, every, strict=True):
+        flat, powers = pieces.flat, branches.powers
+        high, low = (
+            hermite_primitives(ends, max(powers)) for ends in (pieces.high[flat], pieces.low[flat])
+        )
+        values.append(np.round(pieces.at_low[flat], 12))
+        rows.append((high - low)[powers].T * branch.moments)
+    distinct, which = np.unique(np.concatenate(values), return_inverse=True)
+    moments = np.zeros((len(distinct), len(branches.indices)))
+    np.add.at(moments, which, np.concatenate(rows))
     return moments
 
 
 def _continuous(
-    function: Function, kinks: Sequence[float], pieces: _Pieces, degree: int, count: int
-) -> Float[np.ndarray, "nodes k"]:
-    rising = np.flatnonzero(~pieces.flat)
-    bottom = np.minimum(pieces.at_low, pieces.at_high)
-    top = np.maximum(pieces.at_low, pieces.at_high)
-    special = _distinct(np.concatenate([bottom[rising], top[rising]]))
-    bottom, top = _snapped(bottom, special), _snapped(top, special)
-    intervals = []
-    for piece in rising:
-        inside = special[(special > bottom[piece]) & (special < top[piece])]
-        cuts = _preimages(function, pieces, np.full(len(inside), piece), inside)
-        fixed = np.arange(math.ceil(pieces.low[piece]), pieces.high[piece])
-        edges = np.unique([pieces.low[piece], *cuts, *fixed, pieces.high[piece]])
-        edges = edges[np.diff(edges, prepend=-np.inf) > 1e-7]
-        intervals += [(a, b, piece) for a, b in itertools.pairwise(edges)]
-    if not intervals:
-        return np.zeros((0, degree + 1))
-    low, high, owner = (np.array(column) for column in zip(*intervals, strict=True))
-    unit, weight = np.polynomial.legendre.leggauss(int(np.clip(count // len(low), 8, 60)))
+    branches: Branches, every: Sequence[Pieces], count: int
+) -> Float[np.ndarray, "nodes indices"]:
+    """The moments at labels of positive density: nodes of all branches, weighted."""
+    ends = [value[~pieces.flat] for pieces in every for value in (pieces.bottom, pieces.top)]
+    special = _distinct(np.concatenate(ends))
+    cuts = [_intervals(pieces, special) for pieces in every]
+    total = sum(len(low) for low, _, _ in cuts)
+    powers = branches.powers
+    if not total:
+        return np.zeros((0, len(powers)))
+    unit, weight = np.polynomial.legendre.leggauss(int(np.clip(count // total, 8, 60)))
     angle = np.pi * (unit + 1) / 2
-    half = (high - low)[:, None] / 2
-    nodes = (low[:, None] + half * (1 - np.cos(angle))).ravel()
-    lengths = (half * (np.pi / 2) * weight * np.sin(angle)).ravel()
-    mass = lengths * np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
-    own = np.repeat(owner, len(unit))
+    found = []
+    for number, (low, high, owner) in enumerate(cuts):
+        half = (high - low)[:, None] / 2
+        nodes = (low[:, None] + half * (1 - np.cos(angle))).ravel()
+        lengths = (half * (np.pi / 2) * weight * np.sin(angle)).ravel()
+        density = np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
+        own = np.repeat(owner, len(unit))
+        labels = every[number].function(nodes)
+        given = np.zeros((len(nodes), len(powers)))
+        for other, (branch, pieces) in enumerate(zip(branches.branches, every, strict=True)):
+            bottom, top = (_snapped(end, special) for end in (pieces.bottom, pieces.top))
+            reached = (labels[:, None] > bottom) & (labels[:, None] < top) & ~pieces.flat
+            if other == number:
+                reached[np.arange(len(own)), own] = False
+            node, piece = np.nonzero(reached)
+            roots = pieces.solve(piece, labels[node])
+            if other == number:
+                # A node is a preimage of its own label, also where the slope vanishes.
+                node = np.concatenate([node, np.arange(len(nodes))])
+                roots = np.concatenate([roots, nodes])
+            along = np.zeros((len(nodes), max(powers) + 1))
+            np.add.at(
+                along, node, (_likelihood(branch, roots) * hermite_values(roots, max(powers))).T
+            )
+            given += along[:, powers] * branch.moments
+        mass = lengths * density * branches.branches[number].moments[0]
+        told = np.where(np.isfinite(given[:, :1]) & (given[:, :1] > 0), given / given[:, :1], 0.0)
+        found.append(np.nan_to_num(mass[:, None] * told))
+    return np.concatenate(found)
 
-    labels = function(nodes)
-    likely = _likelihood(function, kinks, nodes)
-    total = likely * hermite_values(nodes, degree)
-    for other in rising:
-        hit = np.flatnonzero((own != other) & (labels > bottom[other]) & (labels < top[other]))
-        roots = _preimages(function, pieces, np.full(len(hit), other), labels[hit])
-        total[:, hit] += _likelihood(function, kinks, roots) * hermite_values(roots, degree)
-    zeta = np.where(np.isfinite(total[0]) & (total[0] > 0), total / total[0], 0.0)
-    return np.nan_to_num(mass * zeta).T
+
+def _intervals(
+    pieces: Pieces, special: Float[np.ndarray, " values"]
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
+    """The pieces that are not flat, cut where the label is special: low and high ends, piece."""
+    bottom, top = _snapped(pieces.bottom, special), _snapped(pieces.top, special)
+    inside = (special > bottom[:, None]) & (special < top[:, None]) & ~pieces.flat[:, None]
+    owner, which = np.nonzero(inside)
+    cuts = pieces.solve(owner, special[which])
+    found = []
+    for piece in np.flatnonzero(~pieces.flat):
+        fixed = np.arange(math.ceil(pieces.low[piece]), pieces.high[piece])
+        edges = np.unique([pieces.low[piece], *cuts[owner == piece], *fixed, pieces.high[piece]])
+        edges = edges[np.diff(edges, prepend=-np.inf) > 1e-7]
+        found += [(a, b, piece) for a, b in itertools.pairwise(edges)]
+    low, high, piece = np.array(found).reshape(-1, 3).T
+    return low, high, piece.astype(int)
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
@@ -180,23 +139,11 @@ def _snapped(values: np.ndarray, special: np.ndarray) -> np.ndarray:
     return special[np.argmin(np.abs(values[:, None] - special), axis=1)]
 
 
-def _preimages(
-    function: Function, pieces: _Pieces, piece: np.ndarray, labels: np.ndarray
-) -> np.ndarray:
-    """The point of each piece at which the function has the label, by bisection."""
-    low, high = pieces.low[piece], pieces.high[piece]
-    rising = pieces.at_high[piece] > pieces.at_low[piece]
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        below = (function(middle) < labels) == rising
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2
-
-
-def _likelihood(function: Function, kinks: Sequence[float], z: np.ndarray) -> np.ndarray:
+def _likelihood(branch: Branch, z: np.ndarray) -> np.ndarray:
     """phi(z) / |g'(z)|, the derivative by differences of fourth order that stay off the kinks."""
+    function: Function = branch.function
     step = np.full(z.shape, 1e-3)
-    for kink in kinks:
+    for kink in branch.kinks:
         step = np.minimum(step, np.abs(z - kink) / 2.5)
     step = np.maximum(step, 1e-13)
     slope = (

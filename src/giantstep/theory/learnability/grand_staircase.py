@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.tensors import block, dense_degree, symmetric_tensors, tidy_basis
+from giantstep.numerics.hermite import MultiIndex, factorial
+from giantstep.numerics.tensors import complement, dense_degree, symmetric_tensors, tidy_basis
 from giantstep.targets import Target
-from giantstep.targets.label_law.law import label_moments
+from giantstep.targets.label_law.core import label_core
+from giantstep.targets.label_law.law import exact_label_moments, label_moments
 from giantstep.targets.label_law.moments import LabelMoments
-from giantstep.targets.used_subspace import used_subspace
+from giantstep.theory.learnability.label_evidence import LabelEvidence
+from giantstep.theory.learnability.quadratic import QuadraticLabel
 from giantstep.theory.learnability.staircase import Staircase
 from giantstep.theory.learnability.stairs import (
-    SAMPLED_ACCURACY,
+    Search,
     Stair,
+    Visible,
     climb,
     exact_directions,
-    sampled_directions,
+    simplified,
     unfolded,
 )
 
-#: Strengths (shares of a second moment) that count: of exact moments, and of sampled ones.
+#: Strengths (shares of a second moment) of exact moments that count.
 EXACT_STRENGTH = 1e-9
-SAMPLED_STRENGTH = 1e-3
-#: Sampled strengths must also exceed this many standard deviations of their noise.
-DEVIATIONS = 6.0
-#: With sampled moments, the largest leap, and the degree of features of learned directions.
-SAMPLED_LEAP = 4
-SAMPLED_FEATURES = 3
 
 
 @functools.lru_cache(maxsize=128)
@@ -44,17 +43,20 @@ def grand_staircase(
         U \leftarrow U \oplus \mathrm{range}\; E[He_\ell(h_\perp) \mid y, h_U]
 
     with the smallest :math:`\ell` for which this does not vanish, again and again. It is the leap
-    staircase of the family of all functions of the label: indicators of cells of y, divided by
-    the root of their probability. Strengths are shares of a second moment, between 0 and 1.
+    staircase of the family of all functions of the label, so it contains the leap staircase of the
+    label itself. Noise of any variance added to the label changes no stair: it multiplies the
+    Fourier transform of every conditional moment by :math:`e^{-\Delta t^2/2}`, which has no zero.
 
-    Symbols: g ``target``, label noise variance ``noise``, highest degree ``degree``; a stair's
-    ``leap`` is :math:`\ell`: 1 trivial, 2 easy, 3 and more hard at n of order d.
+    By structure where there is some: classes of labels, labels that move with one direction,
+    quadratic labels, powers of polynomials, sums of functions of few variables, symmetries. What
+    is left is sampled, and the stairs say so.
 
-    Assumes: isotropic Gaussian inputs, d to infinity at fixed r. Labels of more than one direction
-    that are not classes are sampled: strengths below 1e-3, leaps above 4 and features of learned
-    directions beyond degree 3 are not seen.
+    Symbols: g ``target``, :math:`\Delta` ``noise``, highest degree ``degree``; a stair's ``leap``
+    is :math:`\ell`: 1 trivial, 2 easy, 3 and more hard at n of order d.
+
+    Assumes: isotropic Gaussian inputs, d to infinity at fixed r.
     Status: theorem for trivial and easy directions of approximate message passing (replica
-    for optimality).
+    for optimality); heuristic where a stair is sampled.
     References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480);
     Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
 
@@ -62,35 +64,57 @@ def grand_staircase(
     >>> [(stair.leap, len(stair.directions)) for stair in staircase.stairs]
     [(2, 1), (2, 2)]
     """
-    moments = label_moments(target, noise, degree, seed=seed)
-    # No direction outside of the used subspace can show, except as noise.
-    used = used_subspace(target)
-    basis = moments.coordinates(used)
-    degree = dense_degree(basis.shape[1], moments.degree, moments.moments[:, :, 0].size)
-    tensors = [
-        block(tensor, basis, basis, 0, order)
-        for order, tensor in enumerate(symmetric_tensors(moments.normalised(), degree))
-    ]
-    leaps = degree if moments.exact else min(SAMPLED_LEAP, degree)
-
-    def search(learned: np.ndarray, leap: int) -> tuple[np.ndarray, tuple[float, ...]]:
-        if moments.exact:
-            matrices = unfolded(tensors, learned, leap, _scale)
-            rows, values = exact_directions(matrices[0], learned, math.sqrt(EXACT_STRENGTH))
-            return rows, tuple(value**2 for value in values)
-        within = tensors[: leap + SAMPLED_FEATURES + 1]
-        matrices = unfolded(within, learned, leap, _scale)
-        return sampled_directions(matrices, learned, SAMPLED_STRENGTH, DEVIATIONS)
-
-    stairs = tuple(
-        Stair(stair.leap, _tidied(stair.directions @ used, moments.exact), stair.strengths)
-        for stair in climb(search, len(used), leaps)
+    core = label_core(target)
+    search: Search
+    if (form := QuadraticLabel.of(core.target)) is not None:
+        search, method = form.visible, lambda: "quadratic label, linear algebra"
+    elif (moments := exact_label_moments(core.target, degree, 0.0)) is not None:
+        degree = min(degree, moments.degree)
+        search, method = _partition_search(moments, degree), lambda: moments.method
+    else:
+        evidence = LabelEvidence(core.target, degree, seed)
+        search, method = evidence.visible, lambda: evidence.method
+    stairs, open_end = climb(search, core.target.rank, degree)
+    found = tuple(
+        Stair(s.leap, _in_all(s.directions, core.rows, s.error), s.strengths, s.sampled, s.error)
+        for s in stairs
     )
-    return Staircase(stairs, target.rank, degree, moments.method)
+    return Staircase(found, target.rank, degree, method(), open_end)
 
 
-def _tidied(rows: np.ndarray, exact: bool) -> np.ndarray:
-    return tidy_basis(rows, len(rows), 0.0 if exact else SAMPLED_ACCURACY)
+def _in_all(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
+    """Directions of the simpler target as directions of the given one."""
+    turned = rows @ core
+    return simplified(turned, error) if error else tidy_basis(turned, len(turned))
+
+
+def _partition_search(moments: LabelMoments, degree: int) -> Search:
+    """What indicators of cells of the label show, divided by the root of their probability."""
+    coefficients = _compressed(moments.normalised())
+    functions = next(iter(coefficients.values())).size
+    rank = len(next(iter(coefficients)))
+    tensors = symmetric_tensors(coefficients, dense_degree(rank, degree, functions))
+
+    def search(learned: np.ndarray, leap: int) -> Visible:
+        if leap >= len(tensors):
+            return Visible(np.zeros((0, rank)))
+        (matrix,) = unfolded(tensors, learned, leap, _scale)
+        found = exact_directions(matrix, complement(learned), math.sqrt(EXACT_STRENGTH))
+        return Visible(found.directions, tuple(value**2 for value in found.strengths))
+
+    return search
+
+
+def _compressed(
+    coefficients: Mapping[MultiIndex, Float[np.ndarray, "1 cells"]],
+) -> dict[MultiIndex, Float[np.ndarray, "1 functions"]]:
+    """The same with few combinations of cells: turning the cells changes no strength."""
+    table = np.concatenate(list(coefficients.values()))
+    norms = np.sqrt([factorial(j) for j in coefficients])
+    left, values, _ = np.linalg.svd(table / norms[:, None], full_matrices=False)
+    kept = values > 1e-13 * values[0]
+    rows = norms[:, None] * left[:, kept] * values[kept]
+    return {j: rows[None, i] for i, j in enumerate(coefficients)}
 
 
 def _scale(order: int, leap: int) -> float:
@@ -134,8 +158,7 @@ def label_correlations(
     """
     if target.rank != 1:
         raise NoTheory(f"label correlations cover one direction; {target.text} has {target.rank}")
-    moments = label_moments(target, noise, degree)
-    return _correlations(moments)
+    return _correlations(label_moments(target, noise, degree))
 
 
 def _correlations(moments: LabelMoments) -> Float[np.ndarray, " k"]:

@@ -4,29 +4,42 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.estimate import Estimate
-from giantstep.numerics.grids import aligned_grid
-from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.numerics.grids import GaussianGrid
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.numerics.tensors import complement, is_permutation
 from giantstep.targets import Target
-from giantstep.targets.integration import Block, block_of
+from giantstep.targets.integration import Block, block_of, integrate
 from giantstep.theory.learnability.sandwich import sandwich_spectrum
 
 #: A label with more values than this, given the learned directions, counts as continuous.
 MAX_CLASSES = 16
-#: Nodes on each learned direction.
-LEARNED_NODES = 32
-#: Random points on the other directions, where no product rule applies.
+#: Other directions, and noises inside the label, that are integrated over; more are sampled.
+MAX_OTHERS = 2
+#: Relative difference of two rules at which the finer one is good enough.
+AGREEMENT = 1e-8
+#: Nodes on the learned direction, and random points on more than ``MAX_OTHERS`` other axes.
+LEARNED_NODES = 96
 POINTS = 40_000
 #: State evolution is followed up to this overlap; beyond it a label without noise leads to 1.
 NEARLY_ONE = 0.97
-#: Its grid of the learned direction, and its cells of labels.
+#: Its grid of the learned direction, its points on the other axes, and its cells of labels.
 Z = np.linspace(-7.0, 7.0, 4001)
+COARSE = 256
 CELLS = 200
+
+
+class LaterThreshold(NamedTuple):
+    """The alpha of a later stair; or why it is not known, and a lower bound if there is one."""
+
+    alpha: Estimate | None
+    reason: str | None = None
+    above: Estimate | None = None
 
 
 def later_threshold(
@@ -34,8 +47,8 @@ def later_threshold(
     learned: Float[np.ndarray, "m r"],
     directions: Float[np.ndarray, "n r"],
     noise: float = 0.0,
-) -> tuple[Estimate | None, str | None]:
-    r"""The threshold of a later easy stair, or None and the reason why it is not known.
+) -> LaterThreshold:
+    r"""The threshold of a later easy stair, or the reason why it is not known.
 
     .. math::
         \alpha^{-1} = \lambda_{\max}\big(M \mapsto E[G_\perp M G_\perp]\big), \qquad
@@ -43,7 +56,7 @@ def later_threshold(
 
     if the learned directions U are recovered perfectly at that alpha. This is so when the label,
     given h_U, takes finitely many values, and the state evolution of U alone climbs to overlap 1.
-    Otherwise U is known in part only, and the threshold depends on how well.
+    Otherwise U is known in part only, the threshold depends on how well, and this is a bound.
 
     Symbols: g ``target``, U ``learned``, the stair's own directions ``directions``.
 
@@ -53,89 +66,98 @@ def later_threshold(
     References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
 
     >>> rows = np.eye(3)
-    >>> alpha, _ = later_threshold(Target("h1**2 + sign(h1*h2*h3)"), rows[:1], rows[1:])
-    >>> round(alpha.value, 5)
+    >>> found = later_threshold(Target("h1**2 + sign(h1*h2*h3)"), rows[:1], rows[1:])
+    >>> round(found.alpha.value, 5)
     2.4674
     """
     if noise > 0:
-        return None, "label noise leaves the directions before it known in part only"
+        return LaterThreshold(None, "label noise leaves the directions before it partly unknown")
     if len(learned) > 1:
-        return None, "more than one direction before it; only one is covered"
+        return LaterThreshold(None, "it comes after several directions, and only one is covered")
     law = _ConditionalLaw.of(block_of(target), learned, directions)
-    product = law.mean_product()
-    if product is None:
-        return (
-            None,
-            "given the directions before it the label is continuous: they stay known in part",
-        )
-    alpha = 1 / float(sandwich_spectrum(product)[0][-1])
-    if not law.recovers(alpha):
-        bound = f"it is above {alpha:.4g}"
-        return None, f"the directions before it are known in part only at its alpha; {bound}"
-    method = f"given the recovered directions, {law.method}"
-    return Estimate(alpha, law.relative_error * alpha, method), None
+    try:
+        product, error, method = law.mean_product()
+    except _ContinuousLabel:
+        reason = "the label is continuous even when the directions before it are known"
+        return LaterThreshold(None, reason)
+    rate = float(sandwich_spectrum(product)[0][-1])
+    alpha = Estimate(1 / rate, error / rate**2, f"given the directions before it, {method}")
+    if law.recovers(alpha.value):
+        return LaterThreshold(alpha)
+    reason = f"it is above {alpha.value:.5g}, where the directions before it are not fully known"
+    return LaterThreshold(None, reason, alpha)
 
 
-@dataclass(frozen=True, eq=False)
-class _Cloud:
-    """Weighted points on the directions that are not learned."""
-
-    points: np.ndarray
-    weights: np.ndarray
+class _ContinuousLabel(Exception):
+    pass
 
 
 @dataclass(frozen=True, eq=False)
 class _ConditionalLaw:
-    """The label given one learned direction."""
+    """The label given one learned direction; ``frame`` has it first, then the stair's own."""
 
     block: Block
-    frame: np.ndarray
-    found: int
-    fine: _Cloud
-    coarse: _Cloud
-    method: str
-    relative_error: float
+    frame: Float[np.ndarray, "D D"]
+    own: int
 
     @classmethod
     def of(cls, block: Block, learned: np.ndarray, directions: np.ndarray) -> _ConditionalLaw:
-        axes, known = len(block.names), len(learned)
-        frame = np.eye(axes)
+        frame = np.eye(len(block.names))
         rest = complement(np.vstack([learned, directions]))
         frame[: block.latent, : block.latent] = np.vstack([learned, directions, rest])
-        if block.aligned and is_permutation(frame) and axes - known <= 2:
-            kinks = [block.kinks[axis] for axis in np.argmax(frame, axis=1)[known:]]
-            fine, coarse = (_product_cloud(kinks, order) for order in (12, 2))
-            return cls(block, frame, len(directions), fine, coarse, "exact sums", 1e-9)
-        points = np.random.default_rng(0).standard_normal((POINTS, axes - known))
-        fine = _Cloud(points, np.full(POINTS, 1 / POINTS))
-        coarse = _Cloud(points[:256], np.full(256, 1 / 256))
-        error = 3 / math.sqrt(POINTS)
-        return cls(block, frame, len(directions), fine, coarse, "Monte Carlo sums", error)
+        return cls(block, frame, len(directions))
 
-    def labels(self, x: np.ndarray, cloud: _Cloud) -> Float[np.ndarray, "x points"]:
-        """The labels at h_U = x and the points of the other directions."""
-        axes = len(self.frame)
-        whole = np.empty((len(x), len(cloud.points), axes))
-        whole[:, :, 0] = x[:, None]
-        whole[:, :, 1:] = cloud.points
-        return np.round(self.block(whole @ self.frame), 9)
+    def mean_product(self) -> tuple[Float[np.ndarray, "n n n n"], float, str]:
+        """E[G_ij G_kl] over label and learned direction, its error, and the method."""
+        others = len(self.frame) - 1
+        if others > MAX_OTHERS:
+            return self._sampled_product()
+        if is_permutation(self.frame):
+            # Kinks along the axes stay along them.
+            names = tuple(self.block.names[axis] for axis in np.argmax(self.frame, axis=1))
+            block, frame = Block(self.block.factors, names), None
+        else:
+            block, frame = self.block, self.frame
+        flat, error, method = integrate(block, self._product_on, frame, AGREEMENT)
+        return flat, error, method
 
-    def mean_product(self) -> Float[np.ndarray, "n n n n"] | None:
-        """E[G_ij G_kl] over label and learned direction; None if the label is continuous."""
-        nodes, masses = gauss_hermite(LEARNED_NODES)
-        own = self.fine.points[:, : self.found]
-        second = own[:, :, None] * own[:, None, :] - np.eye(self.found)
-        total = np.zeros((self.found,) * 4)
-        for x, mass in zip(nodes, masses, strict=True):
-            (labels,) = self.labels(np.array([x]), self.fine)
-            values, which = np.unique(labels, return_inverse=True)
-            if len(values) > MAX_CLASSES:
-                return None
-            for value in range(len(values)):
-                inside = self.fine.weights * (which == value)
-                moment = np.tensordot(inside, second, axes=(0, 0))
-                total += mass * np.multiply.outer(moment, moment) / inside.sum()
+    def _product_on(self, grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
+        """The mean product by a rule whose first axis is the learned direction."""
+        own, weights, masses = (
+            grid.points()[..., 1 : 1 + self.own],
+            grid.weights(1),
+            grid.axes[0][1],
+        )
+        total = np.zeros((self.own,) * 4)
+        for x, mass in enumerate(masses):
+            total += mass * _product(
+                labels[x].ravel(), own[x].reshape(-1, self.own), weights[x].ravel()
+            )
         return total
+
+    def _sampled_product(self) -> tuple[Float[np.ndarray, "n n n n"], float, str]:
+        """The same at random points of the other directions, in two halves for the error."""
+        nodes, masses = split_gaussian(panel_order=LEARNED_NODES // 6)
+        points = np.random.default_rng(0).standard_normal((POINTS, len(self.frame) - 1))
+        weights = np.full(POINTS // 2, 2 / POINTS)
+        halves = []
+        for part in (points[::2], points[1::2]):
+            total = np.zeros((self.own,) * 4)
+            for x, mass in zip(nodes, masses, strict=True):
+                labels = self.labels(np.array([x]), part)[0]
+                total += mass * _product(labels, part[:, : self.own], weights)
+            halves.append(total)
+        error = float(np.abs(halves[0] - halves[1]).max()) / math.sqrt(2)
+        return (halves[0] + halves[1]) / 2, error, f"Monte Carlo, {POINTS} points"
+
+    def labels(
+        self, x: Float[np.ndarray, " x"], points: Float[np.ndarray, "points others"]
+    ) -> Float[np.ndarray, "x points"]:
+        """The labels at h_U = x and the points of the other directions."""
+        whole = np.empty((len(x), len(points), len(self.frame)))
+        whole[:, :, 0] = x[:, None]
+        whole[:, :, 1:] = points
+        return self.block(whole @ self.frame)
 
     def recovers(self, alpha: float) -> bool:
         """Whether the overlap of the learned direction climbs to 1 from a small start."""
@@ -149,26 +171,47 @@ class _ConditionalLaw:
         Cells are much wider than the steps of the label between grid points: if they were not, a
         label would tell its grid point.
         """
-        labels = self.labels(Z, self.coarse)
-        mass = np.exp(-(Z**2) / 2)[:, None] * self.coarse.weights
+        points = _even_points(len(self.frame) - 1)
+        labels = np.round(self.labels(Z, points), 9)
+        mass = np.exp(-(Z**2) / 2)[:, None] / len(points)
         order = np.argsort(labels, axis=None)
-        share = np.cumsum(mass.ravel()[order])
+        share = np.cumsum(np.broadcast_to(mass, labels.shape).ravel()[order])
         quantiles = np.arange(1, CELLS) / CELLS
         edges = np.unique(np.interp(quantiles, share / share[-1], labels.ravel()[order]))
         cell = np.searchsorted(edges, labels)
         place = cell * len(Z) + np.arange(len(Z))[:, None]
-        weights = np.broadcast_to(self.coarse.weights, labels.shape)
-        table = np.bincount(place.ravel(), weights.ravel(), minlength=CELLS * len(Z))
+        table = np.bincount(place.ravel(), minlength=CELLS * len(Z)) / len(points)
         return table.reshape(CELLS, len(Z))
 
 
-def _product_cloud(kinks: list[tuple[float, ...]], order: int) -> _Cloud:
-    grid = aligned_grid(kinks, 3.0, order)
-    points = grid.points()
-    weights = np.ones(grid.shape)
-    for axis, (_, mass) in enumerate(grid.axes):
-        weights = weights * mass.reshape(*mass.shape, *[1] * (len(kinks) - axis - 1))
-    return _Cloud(points.reshape(-1, len(kinks)), weights.ravel())
+def _product(
+    labels: Float[np.ndarray, " points"],
+    own: Float[np.ndarray, "points n"],
+    weights: Float[np.ndarray, " points"],
+) -> Float[np.ndarray, "n n n n"]:
+    """E[G_ij G_kl] over the values of the label, of which there may be finitely many."""
+    values, which = np.unique(np.round(labels, 9), return_inverse=True)
+    if len(values) > MAX_CLASSES:
+        raise _ContinuousLabel
+    second = own[:, :, None] * own[:, None, :] - np.eye(own.shape[1])
+    total = np.zeros((own.shape[1],) * 4)
+    for value in range(len(values)):
+        inside = weights * (which == value)
+        if inside.sum() > 0:
+            moment = np.tensordot(inside, second, axes=(0, 0))
+            total += np.multiply.outer(moment, moment) / inside.sum()
+    return total
+
+
+def _even_points(axes: int) -> Float[np.ndarray, "points axes"]:
+    """Points that are equally likely: a product of quantiles on few axes, random on more."""
+    from scipy.special import ndtri
+
+    if axes > MAX_OTHERS:
+        return np.random.default_rng(0).standard_normal((COARSE, axes))
+    count = round(COARSE ** (1 / axes))
+    line = ndtri((np.arange(count) + 0.5) / count)
+    return np.stack(np.meshgrid(*[line] * axes, indexing="ij"), axis=-1).reshape(-1, axes)
 
 
 def _next_overlap(channel: np.ndarray, overlap: float, alpha: float) -> float:

@@ -9,29 +9,46 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.numerics.tensors import dense_degree, symmetric_tensors, tidy_basis
+from giantstep.numerics.tensors import complement, dense_degree, symmetric_tensors, tidy_basis
 from giantstep.targets import Target
 from giantstep.targets.expansion import Expansion, expansion
-from giantstep.theory.learnability.stairs import Stair, climb, exact_directions, unfolded
+from giantstep.theory.learnability.stairs import (
+    Stair,
+    Visible,
+    climb,
+    exact_directions,
+    unfolded,
+)
 
 #: Singular values below this share of the target's standard deviation count as zero.
 TOLERANCE = 1e-6
+#: So do those below this many times their error.
+ERRORS = 20.0
 
 
 @dataclass(frozen=True, eq=False)
 class Staircase:
-    """The stairs in the order in which they are climbed, and how they were found."""
+    """The stairs in the order in which they are climbed, and how they were found.
+
+    ``open_end`` says whether it is sampling that found nothing beyond the last stair.
+    """
 
     stairs: tuple[Stair, ...]
     rank: int
     degree: int
     method: str
+    open_end: bool = False
+
+    @property
+    def sampled(self) -> bool:
+        """Whether sampling decided about any of it."""
+        return self.open_end or any(stair.sampled for stair in self.stairs)
 
     @property
     def subspace(self) -> Float[np.ndarray, "m r"]:
@@ -75,17 +92,14 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     [(1, [[1.0, 0.0]]), (1, [[0.0, 1.0]])]
     """
     found, tensors = _tensors(target, degree)
-    threshold = _threshold(found)
-    stairs = climb(
-        lambda learned, leap: _visible(tensors, learned, leap, threshold),
-        target.rank,
-        len(tensors) - 1,
-    )
+    leaps = len(tensors) - 1
+    stairs, open_end = climb(functools.partial(_visible, found, tensors), target.rank, leaps)
     norm = math.sqrt(found.variance) or 1.0
     relative = tuple(
-        Stair(s.leap, s.directions, tuple(value / norm for value in s.strengths)) for s in stairs
+        replace(stair, strengths=tuple(value / norm for value in stair.strengths))
+        for stair in stairs
     )
-    return Staircase(relative, target.rank, len(tensors) - 1, f"tensors, {found.method}")
+    return Staircase(relative, target.rank, leaps, f"tensors, {found.method}", open_end)
 
 
 def information_exponent(target: Target, degree: int = 8) -> int | None:
@@ -139,26 +153,27 @@ def learned_subspaces(
     if steps < 0 or leap < 1:
         raise SettingsError(f"steps = {steps}, leap = {leap}: give at least 0 and at least 1")
     found, tensors = _tensors(target, degree)
-    threshold = _threshold(found)
     spaces = [np.zeros((0, target.rank))]
     for _ in range(steps):
         learned = spaces[-1]
         for at_once in range(1, min(leap, len(tensors) - 1) + 1):
-            fresh, _ = _visible(tensors, spaces[-1], at_once, threshold, usable)
-            learned = _sum(learned, fresh)
+            fresh = _visible(found, tensors, spaces[-1], at_once, usable)
+            learned = _sum(learned, fresh.directions)
         spaces.append(learned)
     return tuple(spaces)
 
 
 def _visible(
+    found: Expansion,
     tensors: tuple[np.ndarray, ...],
     learned: np.ndarray,
     leap: int,
-    threshold: float,
     usable: Callable[[int], bool] | None = None,
-) -> tuple[np.ndarray, tuple[float, ...]]:
-    blocks = unfolded(tensors, learned, leap, _scale, usable or (lambda order: True))
-    return exact_directions(blocks[0], learned, threshold)
+) -> Visible:
+    (matrix,) = unfolded(tensors, learned, leap, _scale, usable or (lambda order: True))
+    threshold = max(TOLERANCE * math.sqrt(found.variance), ERRORS * found.error)
+    noise = found.error if found.sampled else 0.0
+    return exact_directions(matrix, complement(learned), threshold, noise)
 
 
 def _scale(order: int, leap: int) -> float:
@@ -179,8 +194,3 @@ def _tensors(target: Target, degree: int) -> tuple[Expansion, tuple[np.ndarray, 
     found = expansion(target, degree)
     coefficients = {j: np.full((1, 1), c) for j, c in found.coefficients.items()}
     return found, symmetric_tensors(coefficients, dense_degree(target.rank, found.degree))
-
-
-def _threshold(found: Expansion) -> float:
-    # A sampled coefficient counts if it is far beyond its standard error.
-    return max(TOLERANCE * math.sqrt(found.variance), 20 * found.error)

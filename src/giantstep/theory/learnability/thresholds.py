@@ -24,6 +24,8 @@ from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
 
 #: Relative error with which a first look at sampled labels is left at that.
 GOOD_ENOUGH = 2e-4
+#: Relative error of exact sums: roots and slopes are found to about ten digits.
+ROUNDING = 1e-10
 #: Eigenvalues this close to the largest (relatively) belong to the same threshold.
 EXACT_TIE, SAMPLED_TIE = 1e-6, 0.02
 
@@ -31,6 +33,8 @@ EXACT_TIE, SAMPLED_TIE = 1e-6, 0.02
 @dataclass(frozen=True, eq=False)
 class Threshold:
     """Directions, and the alpha from which they are recovered; or why that is not known.
+
+    ``above`` is a lower bound where alpha is not known.
 
     ``stair`` is the number of their stair in the grand staircase, from 0. The directions of the
     first easy stair may have several thresholds, the lowest comes first.
@@ -40,6 +44,7 @@ class Threshold:
     directions: Float[np.ndarray, "m r"]
     alpha: Estimate | None
     reason: str | None = None
+    above: Estimate | None = None
 
 
 @functools.lru_cache(maxsize=128)
@@ -74,8 +79,8 @@ def easy_thresholds(
         if stair.leap == 2 and number == 0:
             found += _first_stair(target, noise, stair.directions, seed)
         elif stair.leap == 2:
-            alpha, reason = later_threshold(target, learned, stair.directions, noise)
-            found.append(Threshold(number, stair.directions, alpha, reason))
+            later = later_threshold(target, learned, stair.directions, noise)
+            found.append(Threshold(number, stair.directions, *later))
         elif stair.leap > 2:
             break
         learned = np.vstack([learned, stair.directions])
@@ -131,10 +136,14 @@ def _first_stair(
 
 def _exact(moments: LabelMoments, directions: np.ndarray) -> Estimate:
     value, _ = _top(moments, directions)
-    error = 0.0
+    error = ROUNDING * value
     if moments.coarse is not None:
-        error = abs(1 / value - 1 / _top(moments.coarse, directions)[0])
-    return Estimate(1 / value, max(error, 1e-14), moments.method)
+        error += abs(value - _top(moments.coarse, directions)[0])
+    # The value is a sum of m^2/p over cells, where m and p are known up to moments.error.
+    (second,) = _second_moments(moments.moments, moments.indices)
+    size = np.linalg.norm(second, axis=(1, 2)) / moments.mass
+    error += moments.error * float(np.sum(2 * math.sqrt(2) * size + size**2))
+    return Estimate(1 / value, error / value**2, moments.method)
 
 
 def _sampled(moments: LabelMoments, directions: np.ndarray) -> Estimate:

@@ -1,0 +1,165 @@
+"""A function of one variable cut into monotone pieces, and its preimages on them by bisection."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from giantstep.numerics.quadrature import CUTOFF
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+#: Spacing of the scan for turning points; a wave shorter than four spacings can be missed.
+SCAN = 0.003
+BISECTIONS = 60
+#: How close to the ends of a piece, where it may jump, the function is evaluated.
+NUDGE = 1e-12
+
+
+def bisected(
+    function: Function, low: Float[np.ndarray, " n"], high: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Where the function changes sign between ``low`` and ``high``, all brackets at once.
+
+    >>> bisected(lambda x: x**2 - 2, np.zeros(1), np.full(1, 2.0)).round(12).tolist()
+    [1.414213562373]
+    """
+    low, high = np.array(low, dtype=float), np.array(high, dtype=float)
+    if not len(low):
+        return low
+    left = function(low) > 0
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        same = (function(middle) > 0) == left
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return (low + high) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Intervals on which a function is monotone or flat, with its one-sided values at the ends."""
+
+    function: Function
+    low: Float[np.ndarray, " k"]
+    high: Float[np.ndarray, " k"]
+    at_low: Float[np.ndarray, " k"]
+    at_high: Float[np.ndarray, " k"]
+    flat: Bool[np.ndarray, " k"]
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def bottom(self) -> Float[np.ndarray, " k"]:
+        """The smallest value on each piece."""
+        return np.minimum(self.at_low, self.at_high)
+
+    @property
+    def top(self) -> Float[np.ndarray, " k"]:
+        """The largest value on each piece."""
+        return np.maximum(self.at_low, self.at_high)
+
+    def solve(
+        self, piece: Int[np.ndarray, " n"], y: Float[np.ndarray, " n"]
+    ) -> Float[np.ndarray, " n"]:
+        """The point of each given piece at which the function has the given value."""
+        low, high = self.low[piece], self.high[piece]
+        rising = self.at_high[piece] > self.at_low[piece]
+        for _ in range(BISECTIONS):
+            middle = (low + high) / 2
+            below = (self.function(middle) < y) == rising
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        return (low + high) / 2
+
+    def roots(self, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n k"]:
+        """The solution of function(z) = y on every piece; NaN where there is none, or many.
+
+        >>> square = monotone_pieces(lambda z: z**2, [])
+        >>> square.roots(np.array([4.0])).round(9).tolist()
+        [[-2.0, 2.0]]
+        """
+        found = np.full((len(y), len(self)), np.nan)
+        slack = 1e-12 * (1 + np.abs([self.bottom, self.top]))
+        inside = (y[:, None] >= self.bottom - slack[0]) & (y[:, None] <= self.top + slack[1])
+        label, piece = np.nonzero(inside & ~self.flat)
+        if len(label):
+            wanted = np.clip(y[label], self.bottom[piece], self.top[piece])
+            found[label, piece] = self.solve(piece, wanted)
+        return found
+
+
+def monotone_pieces(
+    function: Function, kinks: Sequence[float], derivative: Function | None = None
+) -> Pieces:
+    """Cut [-CUTOFF, CUTOFF] at the kinks and at the turning points of the function between them.
+
+    Where the derivative is given, its sign tells rise from fall even where the function saturates.
+
+    >>> monotone_pieces(np.cos, []).low.round(4).tolist()
+    [-9.0, -6.2832, -3.1416, 0.0, 3.1416, 6.2832]
+    """
+    corners = [-CUTOFF, *sorted(k for k in kinks if -CUTOFF < k < CUTOFF), CUTOFF]
+    edges: list[float] = []
+    flat: list[bool] = []
+    for left, right in itertools.pairwise(corners):
+        count = max(math.ceil((right - left) / SCAN), 64)
+        # Points crowd towards the kinks: an extremum may lie close to one.
+        grid = left + (right - left) * (1 - np.cos(np.linspace(0, np.pi, count))) / 2
+        grid[0] += NUDGE
+        grid[-1] -= NUDGE
+        if derivative is None:
+            direction = _directions(function(grid))
+        else:
+            direction = _signs(derivative((grid[1:] + grid[:-1]) / 2))
+        turns = np.flatnonzero(direction[1:] != direction[:-1]) + 1
+        inner = [
+            _extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
+            if direction[t] * direction[t - 1] < 0
+            else float(grid[t])
+            for t in turns
+        ]
+        edges += [left, *inner]
+        flat += [bool(direction[t] == 0) for t in [0, *turns]]
+    low, high = np.array(edges), np.array([*edges[1:], CUTOFF])
+    at_low, at_high = function(low + NUDGE), function(high - NUDGE)
+    return Pieces(function, low, high, at_low, at_high, np.array(flat))
+
+
+def _signs(slopes: np.ndarray) -> np.ndarray:
+    """+1, -1, or 0 where all slopes of a stretch of four and more are zero."""
+    return _without_short_rests(np.sign(slopes), slopes == 0)
+
+
+def _directions(values: np.ndarray) -> np.ndarray:
+    """+1, -1 or 0 between neighbours: rising, falling, or part of a flat stretch."""
+    change = np.diff(values)
+    rounding = 1e-14 * (np.abs(values[1:]) + np.abs(values[:-1]))
+    return _without_short_rests(np.sign(change), np.abs(change) <= rounding)
+
+
+def _without_short_rests(signs: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Equal neighbours on the two sides of an extremum are no flat stretch: four in a row are."""
+    run = np.convolve(level, np.ones(4), mode="full") == 4
+    flat = np.any(np.lib.stride_tricks.sliding_window_view(run, 4)[: len(signs)], axis=1)
+    direction = np.where(flat, 0.0, signs)
+    for at in np.flatnonzero((direction == 0) & ~flat):
+        direction[at] = direction[at - 1] if at else 1.0
+    return direction
+
+
+def _extremum(function: Function, low: float, high: float, rising: float) -> float:
+    """The turning point between low and high, by golden section."""
+    ratio = (math.sqrt(5) - 1) / 2
+    for _ in range(44):
+        one, two = high - ratio * (high - low), low + ratio * (high - low)
+        left, right = function(np.array([one, two])) * rising
+        if left > right:
+            high = two
+        else:
+            low = one
+    return (low + high) / 2
