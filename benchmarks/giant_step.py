@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ STAIRS = Problem.of("h1 + h1*h2")
 DIM, SAMPLES, WIDTH = 1000, 16_000, 1000
 ROUNDS = 12
 GIB = 2**30
+#: Memory, in GiB, of a process that streams a million samples.
+LIMIT = 1.5
 
 
 def rows() -> Iterator[Row]:
@@ -61,7 +65,7 @@ def _direct_step() -> Iterator[Row]:
         took = side_by_side(work)
     limit = min(took["products"], took["products at once"])
     size = f"d={DIM}, n={SAMPLES}, p={WIDTH}, float32"
-    for name, goal in (("data given", 0.8), ("data drawn", 0.55)):
+    for name, goal in (("data given", 0.8), ("data drawn", 0.85)):
         ratio = limit / took[name]
         yield Row(
             f"direct step, {name}: {size}",
@@ -143,17 +147,31 @@ def _streaming_memory() -> Row:
     return Row(
         "direct, n=1,000,000 streamed, d=1000, p=1000",
         f"{peak / GIB:.2f} GiB in {took:.0f} s",
-        "limit 2 GiB",
-        peak / (2 * GIB),
-        "< 1",
-        peak < 2 * GIB,
+        f"limit {LIMIT} GiB",
+        peak / (LIMIT * GIB),
+        "<= 1",
+        peak <= LIMIT * GIB,
     )
 
 
 def _peak_of_a_long_stream() -> tuple[int, float]:
     settings = GiantStep(dim=1000, samples=1_000_000, width=1000, method="direct")
     run = simulate(STAIRS, settings, seeds=1)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, run.seconds
+    return _peak(), run.seconds
+
+
+def _peak() -> int:
+    """Most memory this process has held, in bytes.
+
+    Linux counts in ``ru_maxrss`` what the parent held when it started this process: hence its own
+    account of the process, where there is one.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        (line,) = (text for text in status.read_text().splitlines() if text.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _law_in_high_dimension() -> Row:

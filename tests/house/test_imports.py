@@ -75,8 +75,9 @@ def test_help_imports_nothing_heavy() -> None:
     heavy = {"jax", "scipy", "sympy", "matplotlib", "pandas", "sklearn"}
     code = (
         "import sys\n"
-        "from giantstep.cli.main import app\n"
-        "try:\n    app(['--help'], prog_name='giantstep')\nexcept SystemExit as end:\n"
+        "from giantstep.cli.main import main\n"
+        "sys.argv = ['giantstep', '--help']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n"
         "    assert end.code == 0\n"
         "print('LOADED', *{m.split('.')[0] for m in sys.modules})"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,11 +26,11 @@ VERBS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add the three verbs, one sub-command a learner, and the list of learners."""
+def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
+    """Add the three verbs, those in ``verbs`` with their learners, and the list of learners."""
     for verb, summary in VERBS.items():
         group = typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode=None)
-        for row in TWINS:
+        for row in TWINS if verb in verbs else ():
             epilog = f"Example: giantstep {verb} {row.name} {row.example}"
             group.command(row.name, help=f"{summary}\n\n{row.summary}.", epilog=epilog)(
                 _command(verb, row)

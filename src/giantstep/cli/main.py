@@ -2,33 +2,71 @@
 
 from __future__ import annotations
 
+import inspect
+import sys
+from collections.abc import Collection
+
 import typer
 
 from giantstep.cli import catalogue, demo, explain, figure, learners, report, spectrum, study
 
-app = typer.Typer(
-    name="giantstep",
-    help="How does a neural network learn the few directions that matter in high-dimensional data?"
-    "\n\nGive a target such as 'h1 + He3(h1)*h2'. `explain` says what can be learned of it, by "
-    "which algorithm, from how many samples; `simulate` runs the learning at finite size, "
-    "`predict` gives the exact answer in high dimension, `compare` lays one over the other.",
-    epilog="Try: giantstep explain 'h1 + He3(h1)*h2'",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
 
-explain.register(app)
-learners.register(app)
-spectrum.register(app)
-study.register(app)
-figure.register(app)
-report.register(app)
-catalogue.register(app)
-demo.register(app)
+def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
+    """The command; only the ``verbs`` named have their learners, whose options take time to read.
+
+    >>> [group.name for group in application(verbs=()).registered_groups][:3]
+    ['simulate', 'predict', 'compare']
+    """
+    app = typer.Typer(
+        name="giantstep",
+        help="How does a neural network learn the few directions that matter in high-dimensional "
+        "data?\n\nGive a target such as 'h1 + He3(h1)*h2'. `explain` says what can be learned of "
+        "it, by which algorithm, from how many samples; `simulate` runs the learning at finite "
+        "size, `predict` gives the exact answer in high dimension, `compare` lays one over the "
+        "other.",
+        epilog="Try: giantstep explain 'h1 + He3(h1)*h2'",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    explain.register(app)
+    learners.register(app, verbs)
+    spectrum.register(app)
+    study.register(app)
+    figure.register(app)
+    report.register(app)
+    catalogue.register(app)
+    demo.register(app)
+    return app
 
 
 def main() -> None:
     """Entry point of the command line."""
+    words = sys.argv[1:]
+    app = application(verbs=words)
+    _only_list(app, words)
     app(prog_name="giantstep")
+
+
+def _only_list(app: typer.Typer, words: Collection[str]) -> None:
+    """Leave name and help of commands that were not asked for: typer takes long over options."""
+    for group in app.registered_groups:
+        if group.name not in words and group.typer_instance is not None:
+            group.typer_instance.registered_commands.clear()
+    for command in app.registered_commands:
+        if command.callback is not None and command.name not in words:
+            command.help = command.help or inspect.getdoc(command.callback)
+            command.callback = _not_asked_for
+
+
+def _not_asked_for() -> None:
+    """Stands for a command that is listed."""
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """``app``, the whole command, is made for whoever asks for it."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()["app"] = application()
+    return globals()["app"]

@@ -1,0 +1,27 @@
+"""Help is quick because commands that were not asked for are listed only: the list stays whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from giantstep.cli.main import app, main
+
+
+@pytest.mark.parametrize("words", ["--help", "explain --help", "predict --help", "study --help"])
+def test_the_quick_help_is_the_whole_help(
+    words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["giantstep", *words.split()])
+
+    def printed(command: Callable[[], None]) -> str:
+        with pytest.raises(SystemExit) as end:
+            command()
+        assert end.value.code == 0
+        return capsys.readouterr().out
+
+    whole = printed(lambda: app(words.split(), prog_name="giantstep"))
+    assert whole.startswith("Usage: giantstep")
+    assert printed(main) == whole
