@@ -163,7 +163,7 @@ class Prediction:
 
     @property
     def status(self) -> Status:
-        """The weakest status among the metrics."""
+        """The weakest status among the metrics, and of the subspaces if there are any."""
         return weakest(self.statuses.values())
 
     def entries(self) -> Iterator[Predicted]:
@@ -197,12 +197,14 @@ class Prediction:
         """The object that ``predict --json`` prints of a sweep: lists over its points."""
         metrics, errors = [law.metrics for law in sweep], [law.errors for law in sweep]
         statuses = swept_statuses(sweep)
+        subspaces = [list(law.subspaces) for law in sweep]
         return plain(
             {
                 **described(sweep),
                 "metrics": {name: [each.get(name) for each in metrics] for name in _names(metrics)},
                 "statuses": statuses,
                 "errors": {name: [each.get(name) for each in errors] for name in _names(errors)},
+                **({"subspaces": subspaces} if any(subspaces) else {}),
                 "status": weakest(statuses.values()),
                 "references": unique(paper for law in sweep for paper in law.references),
                 "notes": unique(note for law in sweep for note in law.notes),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import giantstep
+from giantstep.twins.table import TWINS, Twin
 
 ROOT = Path(giantstep.__file__).parent
 
@@ -39,7 +40,7 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> set[str]:
+def imported_modules(path: Path) -> set[str]:
     modules = []
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom):
@@ -47,8 +48,27 @@ def imported_rooms(path: Path) -> set[str]:
             modules += [node.module or ""] + [f"{node.module}.{a.name}" for a in node.names]
         elif isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
-    parts = [m.split(".") for m in modules if m.startswith("giantstep.")]
-    return {p[1] for p in parts} & LEVEL.keys()
+    return {module for module in modules if module.startswith("giantstep.")}
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {module.split(".")[1] for module in imported_modules(path)} & LEVEL.keys()
+
+
+def closure(module: str) -> set[str]:
+    """The module and all that it imports, directly or not, at the top or inside functions."""
+    found: set[str] = set()
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        path = ROOT.joinpath(*name.split(".")[1:])
+        files = [f for f in (path.with_suffix(".py"), path / "__init__.py") if f.is_file()]
+        if name in found or not files:
+            continue
+        found.add(name)
+        # The front door names every room, and imports none before it is asked to.
+        waiting += imported_modules(files[0]) | ({name.rpartition(".")[0]} - {"giantstep"})
+    return found
 
 
 def sources() -> list[Path]:
@@ -69,6 +89,43 @@ def test_theory_and_learners_are_strangers() -> None:
             assert "learners" not in imported_rooms(path)
         if room_of(path) == "learners":
             assert "theory" not in imported_rooms(path)
+
+
+@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+def test_no_simulation_can_reach_theory(row: Twin) -> None:
+    reached = closure(row.module("simulate")) | closure("giantstep.twins.verbs")
+    assert row.module("simulate") in reached
+    assert "giantstep.settings.options" in reached
+    assert not [module for module in reached if module.startswith("giantstep.theory")]
+    # The same search finds theory where there is some.
+    assert "giantstep.theory" in closure(row.module("predict"))
+
+
+#: Small enough to run at once: every learner, with a readout where it can have one.
+SMALL = {
+    "giant-step": {"dim": 20, "width": 4, "steps": 2, "samples": "2d", "ridge": 0.1},
+    "spiked-random-features": {"dim": 20, "width": "1d", "readout_samples": "2d", "ridge": 0.1},
+    "random-features": {"dim": 20, "samples": "2d", "width": "1d"},
+    "kernel": {"dim": 20, "samples": "1d"},
+    "amp": {"dim": 20, "samples": "2d"},
+    "spectral": {"dim": 20, "samples": "2d"},
+    "power-law": {"samples": 20, "width": 10},
+}
+
+
+def test_no_simulation_runs_theory() -> None:
+    code = f"""
+import sys
+from giantstep.twins.table import TWINS
+from giantstep.twins.verbs import simulate
+for row in TWINS:
+    settings = row.load("settings")(**{SMALL!r}[row.name])
+    simulate(settings, "h1 + h1**2" if row.has_target else None, seeds=2)
+    print("RAN", row.name, *[name for name in sys.modules if name.startswith("giantstep.theory")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("RAN")]
+    assert lines == [["RAN", row.name] for row in TWINS]
 
 
 def test_help_imports_nothing_heavy() -> None:

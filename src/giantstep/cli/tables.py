@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -87,6 +88,9 @@ def _rows(result: Result | Sweep[Any]) -> Iterator[Row]:
         for line in result.lines():
             status = result.prediction.statuses[line.metric]
             yield Row(line.metric, line.place, line[2:], status)
+        for angle in result.angles():
+            numbers = (angle.mean, angle.sem, math.nan, 0.0, math.nan)
+            yield Row(angle.metric, angle.place, numbers)
 
 
 def _is_worth_showing(numbers: Sequence[Any], names: list[str]) -> bool:

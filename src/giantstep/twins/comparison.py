@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from giantstep import measures
 from giantstep.places import Place
 from giantstep.results import (
+    Measured,
     Prediction,
     Run,
     Status,
@@ -38,10 +43,27 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """The same metrics, measured and predicted."""
+    """The same metrics, measured and predicted.
+
+    Where theory says which subspace U_t is learned after t steps, the run has one metric more:
+    ``angle``, from its top directions to U_t, which falls to 0 as d grows.
+    """
 
     run: Run
     prediction: Prediction
+
+    @classmethod
+    def of(cls, run: Run, prediction: Prediction) -> Comparison:
+        """A run laid over its prediction, and measured by it."""
+        if not prediction.subspaces:
+            return cls(run, prediction)
+        matrices = run.arrays["overlap_matrix"]
+        angles = [
+            measures.angle(matrices[:, step], subspace)
+            for step, subspace in enumerate(prediction.subspaces)
+        ]
+        metrics = {**run.metrics, "angle": np.stack(angles, axis=1)}
+        return cls(dataclasses.replace(run, metrics=metrics), prediction)
 
     @property
     def learner(self) -> str:
@@ -80,6 +102,10 @@ class Comparison:
             deviation = gap / entry.sem if entry.sem > 0 else 0.0 if gap == 0 else float("nan")
             yield Line(metric, place, entry.mean, entry.sem, theory, error, deviation)
 
+    def angles(self) -> list[Measured]:
+        """The numbers of ``angle``, of which there is no prediction but the limit 0."""
+        return [entry for entry in self.run.entries() if entry.metric == "angle"]
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``compare --json`` prints."""
         law = self.prediction.to_json()
@@ -93,6 +119,7 @@ class Comparison:
                 "prediction": law["metrics"],
                 "statuses": law["statuses"],
                 "errors": law["errors"],
+                **{name: law[name] for name in ("subspaces",) if name in law},
                 "status": self.status,
                 "references": law["references"],
                 "notes": unique([*self.run.notes, *self.prediction.notes]),
@@ -112,6 +139,7 @@ class Comparison:
                 "prediction": law["metrics"],
                 "statuses": law["statuses"],
                 "errors": law["errors"],
+                **{name: law[name] for name in ("subspaces",) if name in law},
                 "status": swept_status(sweep),
                 "references": law["references"],
                 "notes": unique([*runs["notes"], *law["notes"]]),

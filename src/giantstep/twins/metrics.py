@@ -1,5 +1,7 @@
 """The metrics of each learner: their axes, and whether simulation, theory or both give them.
 
+What neither gives alone is a metric of their comparison.
+
 Tables, frames, pictures and the documentation read it here.
 """
 
@@ -48,6 +50,11 @@ def predicted(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[
     return tuple(Metric(name, axes, simulated=False, when=when) for name in names)
 
 
+def compared(*names: str, axes: tuple[str, ...] = (), when: str = "") -> tuple[Metric, ...]:
+    """Metrics that take a simulation and a theory, and that a comparison alone has."""
+    return tuple(Metric(name, axes, False, False, when) for name in names)
+
+
 STEP, STEP_AND_DIRECTION = ("step",), ("step", "direction")
 RISK = ("test_error", "test_error_noisy", "train_error")
 BASELINES = ("bound_upper", "bound_lower", "linear_floor", "random_features_error")
@@ -57,13 +64,13 @@ GIANT_STEP = (
     *both(*RISK, axes=STEP, when="with a ridge"),
     *simulated("overlap_spectrum", axes=("step", "component")),
     *simulated("baseline", axes=STEP_AND_DIRECTION),
-    *simulated("angle", axes=STEP),
     *simulated("gcv_error", axes=STEP, when="with a ridge"),
     *simulated("loo_error", axes=STEP, when="with a ridge and features that fit into memory"),
     *predicted("spike_strength", "bulk_variance", axes=("block",), when="with a ridge"),
     *predicted("alignment", *BASELINES, when="with a ridge"),
     *predicted("step_size", "ridge", when="with --optimise"),
     *predicted("gain_over_random_features", "gain_over_linear", when="with --optimise"),
+    *compared("angle", axes=STEP),
 )
 SPIKED_RANDOM_FEATURES = (*both(*RISK), *predicted(*BASELINES))
 RANDOM_FEATURES = (

@@ -16,10 +16,10 @@ from giantstep.twins.metrics import Metric
 class Twin:
     """A learner and its theory. Code is named as ``module:attribute`` and imported when used.
 
-    ``metrics`` lists exactly what simulation and theory return, over all settings. ``optimisable``
-    are the settings for which ``predict`` finds the best value. ``has_target`` is False where the
-    settings say what is to be learned. ``package`` is where the modules live; a learner of one's
-    own names its own package, and may name its metrics by texts.
+    ``metrics`` lists exactly what simulation, theory and their comparison return, over all
+    settings. ``optimisable`` are the settings for which ``predict`` finds the best value.
+    ``has_target`` is False where the settings say what is to be learned. ``package`` is where the
+    modules live; a learner of one's own names its own package, and may name its metrics by texts.
     """
 
     name: str
@@ -66,7 +66,7 @@ TWINS = (
         name="giant-step",
         summary="a two-layer network takes a few giant gradient steps, then fits its readout",
         settings="settings.giant_step:GiantStep",
-        simulate="twins.giant_step:simulate",
+        simulate="learners.giant_step.simulation:simulate",
         predict="theory.giant_step.prediction:predict",
         metrics=metrics.GIANT_STEP,
         theory="subspaces learned at every step; overlaps; the risk after one step",

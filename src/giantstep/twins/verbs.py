@@ -155,10 +155,10 @@ def compare(
     given = asked(settings, problem, noise=noise, inputs=inputs)
     if isinstance(given, Question):
         law = predict(given)
-        return Comparison(simulate(given, seeds=seeds, seed=seed, progress=progress), law)
+        return Comparison.of(simulate(given, seeds=seeds, seed=seed, progress=progress), law)
     laws = predict(given)
     runs = simulate(given, seeds=seeds, seed=seed, progress=progress)
-    pairs = [Comparison(run, law) for run, law in zip(runs, laws, strict=True)]
+    pairs = [Comparison.of(run, law) for run, law in zip(runs, laws, strict=True)]
     return Sweep(given.axis, given.values, tuple(pairs))
 
 
