@@ -24,7 +24,9 @@ from giantstep.errors import SettingsError
 class _Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Whitening, slices and a symmetric matrix whose top eigenvectors are the directions."""
 
-    def __init__(self, *, n_directions: int = 2, n_slices: int = 8, shrinkage: float = 0.0) -> None:
+    def __init__(
+        self, *, n_directions: int = 2, n_slices: int = 8, shrinkage: float | str = "auto"
+    ) -> None:
         self.n_directions = n_directions
         self.n_slices = n_slices
         self.shrinkage = shrinkage
@@ -36,18 +38,13 @@ class _Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         weights = _check_sample_weight(sample_weight, X)
-        if not 0 <= self.shrinkage <= 1:
-            raise SettingsError(f"shrinkage = {self.shrinkage!r}: give a number from 0 to 1")
         kept = weights > 0
         X, y, weights = X[kept], np.asarray(y, dtype=float)[kept], weights[kept]
         shares = weights / weights.sum()
         self.mean_ = shares @ X
         centred = X - self.mean_
         covariance = (centred * shares[:, None]).T @ centred
-        typical = np.trace(covariance) / len(covariance)
-        covariance = (1 - self.shrinkage) * covariance + self.shrinkage * typical * np.eye(
-            len(covariance)
-        )
+        covariance = self._shrunk(covariance, centred, weights)
         values, vectors = np.linalg.eigh(covariance)
         used = values > 1e-10 * max(values[-1], 1e-300)
         root = vectors[:, used] / np.sqrt(values[used])
@@ -73,6 +70,22 @@ class _Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """The symmetric matrix of whitened rows, labels and the rows' shares of the weight."""
 
+    def _shrunk(
+        self, covariance: np.ndarray, centred: np.ndarray, weights: np.ndarray
+    ) -> np.ndarray:
+        """The covariance drawn towards a multiple of the identity, by Ledoit and Wolf's share."""
+        target = np.trace(covariance) / len(covariance) * np.eye(len(covariance))
+        share: Any = self.shrinkage
+        if share == "auto":
+            distance = float(np.sum((covariance - target) ** 2))
+            total = weights.sum()
+            fourth = float(weights @ np.einsum("ij,ij->i", centred, centred) ** 2) / total
+            noise = (fourth - float(np.sum(covariance**2))) / total
+            share = min(max(noise / distance, 0.0), 1.0) if distance > 0 else 0.0
+        elif isinstance(share, str) or not 0 <= share <= 1:
+            raise SettingsError(f"shrinkage = {share!r}: give auto, or a number from 0 to 1")
+        return (1 - share) * covariance + share * target
+
     def _slices(self, y: np.ndarray, shares: np.ndarray) -> list[np.ndarray]:
         """Rows of each slice of nearly equal weight; equal labels stay together."""
         values, inverse = np.unique(y, return_inverse=True)
@@ -95,8 +108,8 @@ class SlicedInverseRegression(_Directions):
         Number of directions.
     n_slices : int, default=8
         Quantile slices of the labels; labels with fewer values are one slice each.
-    shrinkage : float, default=0.0
-        Weight of a multiple of the identity in the covariance, from 0 to 1.
+    shrinkage : float or "auto", default="auto"
+        Weight of a multiple of the identity in the covariance; by default Ledoit and Wolf's.
 
     Attributes
     ----------
@@ -124,8 +137,8 @@ class SlicedAverageVariance(_Directions):
         Number of directions.
     n_slices : int, default=8
         Quantile slices of the labels; labels with fewer values are one slice each.
-    shrinkage : float, default=0.0
-        Weight of a multiple of the identity in the covariance, from 0 to 1.
+    shrinkage : float or "auto", default="auto"
+        Weight of a multiple of the identity in the covariance; by default Ledoit and Wolf's.
 
     Attributes
     ----------
@@ -155,8 +168,8 @@ class PrincipalHessianDirections(_Directions):
         Number of directions.
     n_slices : int, default=8
         Not used; here so that the three methods can take each other's place.
-    shrinkage : float, default=0.0
-        Weight of a multiple of the identity in the covariance, from 0 to 1.
+    shrinkage : float or "auto", default="auto"
+        Weight of a multiple of the identity in the covariance; by default Ledoit and Wolf's.
 
     Attributes
     ----------

@@ -95,15 +95,18 @@ class GiantStepClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds, of the second class or of each."""
-        return self.readout_.decision_function(self._scores(X))
+        scores = self._scores(X)
+        return self.readout_.decision_function(scores)
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes."""
-        return self.readout_.predict_proba(self._scores(X))
+        scores = self._scores(X)
+        return self.readout_.predict_proba(scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        return self.classes_[self.readout_.predict(self._scores(X))]
+        scores = self._scores(X)
+        return self.classes_[self.readout_.predict(scores)]
 
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)

@@ -86,10 +86,7 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         most = most_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
         self.pvalue_ = _permutation_test(inputs, labels, self.n_permutations, generator)
         path = self._path(inputs, labels, most, generator)
-        if auto:
-            chosen = self._count(inputs, labels, most, generator) if path else 0
-        else:
-            chosen = most
+        chosen = self._count(inputs, labels, most, generator) if auto else most
         model = path[min(chosen, len(path)) - 1] if path and chosen else None
         directions = model.directions if model is not None else np.zeros((X.shape[1], 0))
         self.directions_ = directions * scaler.slope[:, None]

@@ -117,7 +117,9 @@ def candidates(
     permutations: int = 2,
 ) -> list[Candidate]:
     """Directions whose moments exceed ``threshold`` times those of permuted rows."""
-    found = []
+    found: list[Candidate] = []
+    if not weights.shape[1]:
+        return found
     for moments in (first_moments, second_moments):
         vectors, values = moments(white, weights, 2)
         chance = np.mean(
