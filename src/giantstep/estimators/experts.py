@@ -7,7 +7,7 @@ kernel in the metric of ``network-t``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -53,11 +53,17 @@ class Experts(NamedTuple):
     low: float
     high: float
 
-    def predict(self, inputs: Float[np.ndarray, "n d"]) -> dict[str, Float[np.ndarray, " n"]]:
-        """What each expert says; all but the linear one stay near the range of the labels."""
+    def predict(
+        self, inputs: Float[np.ndarray, "n d"], asked: Collection[str] | None = None
+    ) -> dict[str, Float[np.ndarray, " n"]]:
+        """What each expert (each of those ``asked``) says.
+
+        All but the linear one stay near the range of the labels.
+        """
         return {
-            name: self._within(model.predict(inputs)) if name != "ridge" else model.predict(inputs)
+            name: model.predict(inputs) if name == "ridge" else self._within(model.predict(inputs))
             for name, model in self.models.items()
+            if asked is None or name in asked
         }
 
     def _within(self, values: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,8 +17,12 @@ from giantstep.estimators.experts import (
     names,
 )
 from giantstep.estimators.index_path import most_directions
+from giantstep.estimators.pictures import directions_picture, links_picture
 from giantstep.estimators.stack import shuffled_folds, simplex_weights
 from giantstep.estimators.tails import TailScaler
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Largest number of neurons of the random networks by default.
 MOST_WIDTH = 1500
@@ -140,17 +144,40 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted prediction of the experts."""
-        values = self.expert_predictions(X) @ self._weights
-        return self._centre + self._scale * values
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._centre + self._scale * self._stacked(self._scaler.transform(X))
 
     def expert_predictions(self, X: Any) -> np.ndarray:
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._table(self._scaler.transform(X))
-
-    def _table(self, inputs: np.ndarray) -> np.ndarray:
+        inputs = self._scaler.transform(X)
         return columns(self._experts.predict(inputs), self._sizes_used, len(inputs))
+
+    def _stacked(self, inputs: np.ndarray) -> np.ndarray:
+        """The weighted sum, asking only the experts that have a weight."""
+        last = f"index-{len(self._experts.path)}"
+        asked = {name for name, weight in self.weights_.items() if weight > 0} | {last}
+        table = columns(self._experts.predict(inputs, asked), self._sizes_used, len(inputs))
+        return table @ self._weights
+
+    def plot_links(self) -> Figure:
+        """Training labels over each learned index, with the fitted link: a matplotlib Figure."""
+        check_is_fitted(self)
+        return links_picture(
+            self._indices,
+            self._labels,
+            lambda indices: self._centre + self._scale * self.link_.predict(indices),
+        )
+
+    def plot_directions(self) -> Figure:
+        """The learned directions over the columns, largest first: a matplotlib Figure."""
+        check_is_fitted(self)
+        named = getattr(self, "feature_names_in_", None)
+        count = self.directions_.shape[0]
+        names = [f"x{column}" for column in range(count)] if named is None else list(named)
+        return directions_picture(self.directions_ / self._scaler.slope[:, None], names)
 
     def _sizes(self, rows: int, width: int) -> Sizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
@@ -176,8 +203,11 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         if path:
             model = path[min(heaviest, len(path)) - 1]
             self.directions_, self.link_ = model.directions * slope, model.link
+            self._indices = model.indices(inputs)
         else:
             self.directions_, self.link_ = np.zeros((inputs.shape[1], 0)), None
+            self._indices = np.zeros((len(inputs), 0))
+        self._labels = self._centre + self._scale * labels
         average = experts.networks[-1].average_gradient(inputs)
         self.eigenvalues_ = np.linalg.eigvalsh(average)[::-1].copy()
         axes: Any = experts.models.get("axes")
@@ -186,14 +216,14 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
 
     def _importances(self, inputs: np.ndarray) -> np.ndarray:
         """Mean squared slope of the stack along each column, by symmetric differences."""
-        some = inputs[:: max(1, len(inputs) // 200)]
+        some = inputs[:: max(1, len(inputs) // 100)]
         reach = 0.1
         squares = np.empty(inputs.shape[1])
         for column in range(inputs.shape[1]):
             moved = [some.copy(), some.copy()]
             moved[0][:, column] += reach
             moved[1][:, column] -= reach
-            high, low = (self._table(rows) @ self._weights for rows in moved)
+            high, low = (self._stacked(rows) for rows in moved)
             squares[column] = np.mean((high - low) ** 2)
         total = float(squares.sum())
         return squares / total if total > 0 else np.full(len(squares), 1 / len(squares))
