@@ -23,6 +23,7 @@ ORDER = (
     {"sweep"},
     {"places"},
     {"problem", "results"},
+    {"datasets"},
     {"settings"},
     {"measures", "channels"},
     {"learners", "theory"},
@@ -30,6 +31,7 @@ ORDER = (
     {"studies"},
     {"figures"},
     {"report"},
+    {"estimators"},
     {"cli"},
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
