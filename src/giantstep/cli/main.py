@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from giantstep.cli import catalogue, demo, explain, figure, learners, report, spectrum, study
+from giantstep.cli import catalogue, demo, explain, figure, fit, learners, report, spectrum, study
 
 app = typer.Typer(
     name="giantstep",
@@ -25,6 +25,7 @@ spectrum.register(app)
 study.register(app)
 figure.register(app)
 report.register(app)
+fit.register(app)
 catalogue.register(app)
 demo.register(app)
 

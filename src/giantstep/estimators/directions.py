@@ -41,6 +41,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     Attributes
     ----------
+    mean_, deviation_ : ndarray of shape (n_features,)
+        Means and standard deviations of the columns.
     directions_ : ndarray of shape (n_features, r)
         Directions, with coordinates of unit variance; r may be 0.
     n_directions_ : int
@@ -78,6 +80,7 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         y = np.asarray(y, dtype=float)
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.mean_ = X.mean(axis=0)
+        self.deviation_ = X.std(axis=0)
         scaler = TailScaler.of(X, clip=3.0)
         inputs = scaler.transform(X)
         labels = (y - y.mean()) / (y.std() or 1.0)

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.kernel_ridge import KernelRidge
-from sklearn.linear_model import LogisticRegressionCV, RidgeCV
+from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -48,6 +49,35 @@ class Fitted:
     task: str
     notes: tuple[str, ...]
     columns: tuple[str, ...]
+    inputs: tuple[str, ...]
+
+    def report(self, file: str, label: str, rows: int) -> str:
+        """A few lines for the terminal."""
+        kind = "accuracy" if self.task == "classification" else "R2"
+        lines = [f"{file}: {label} from {len(self.columns)} columns, {rows} rows", ""]
+        lines.append(f"cross-validated {kind}, with standard error over {FOLDS} folds")
+        lines += [f"  {s.name:<20} {s.mean:7.3f} +- {s.sem:.3f}" for s in self.scores]
+        found = self.directions
+        if found is not None:
+            lines += ["", self._directions_line(found)]
+            lines += [f"  {line}" for line in self._direction_lines(found)]
+        return "\n".join(lines)
+
+    def _directions_line(self, found: IndexDirections) -> str:
+        count = found.n_directions_
+        number = "no direction" if count == 0 else f"{count} direction" + "s" * (count > 1)
+        return f"{number} found (p = {found.pvalue_:.2g} for the label depending on nothing)"
+
+    def _direction_lines(self, found: IndexDirections) -> list[str]:
+        """Each direction by its largest columns, for columns of unit variance."""
+        lines = []
+        scaled = found.directions_ * found.deviation_[:, None]
+        for number, direction in enumerate(scaled.T, 1):
+            top = np.argsort(-np.abs(direction))[:5]
+            terms = ", ".join(f"{direction[i]:+.2f} {self.columns[i]}" for i in top)
+            score = found.z_scores_[number - 1] if hasattr(found, "z_scores_") else np.nan
+            lines.append(f"{number}: {terms}  (better than before by {score:.1f} standard errors)")
+        return lines
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``fit --json`` prints."""
@@ -109,17 +139,39 @@ def fit_table(
         directions = IndexDirections(random_state=seed).fit(encoded, prepared.labels)
     tell(1.0)
     names = tuple(map(str, pipeline[:-1].get_feature_names_out()))
-    return Fitted(pipeline, tuple(scores), directions, prepared.task, tuple(notes), names)
+    inputs = tuple(prepared.inputs.columns)
+    return Fitted(pipeline, tuple(scores), directions, prepared.task, tuple(notes), names, inputs)
 
 
 def save_model(fitted: Fitted, path: Path) -> None:
     """The pipeline with the names of the columns it needs, for ``giantstep apply``."""
     import joblib
 
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise GiantstepError(f"model = {str(path)!r}: there is no folder {str(path.parent)!r}")
-    joblib.dump({"giantstep": 1, "pipeline": fitted.pipeline, "task": fitted.task}, path)
+    joblib.dump({"giantstep": 1, "pipeline": fitted.pipeline, "inputs": fitted.inputs}, path)
+
+
+def apply_model(path: Path, frame: pd.DataFrame) -> np.ndarray:
+    """Predictions of a kept model for the rows of a table that has its columns."""
+    import joblib
+
+    try:
+        kept = joblib.load(path)
+        pipeline, columns = kept["pipeline"], kept["inputs"]
+    except FileNotFoundError:
+        raise GiantstepError(f"model = {str(path)!r} does not exist") from None
+    except Exception as error:
+        raise GiantstepError(
+            f"model = {str(path)!r} was not written by giantstep fit ({type(error).__name__})"
+        ) from None
+    missing = [name for name in columns if name not in frame.columns]
+    if missing:
+        raise GiantstepError(f"the table lacks the column {missing[0]!r} that the model needs")
+    numbers = pipeline[0].transformers_[0][2]
+    rows = frame[columns].copy()
+    for name in numbers:
+        values = pd.to_numeric(rows[name], errors="coerce").astype(float)
+        rows[name] = values.replace([np.inf, -np.inf], np.nan)
+    return pipeline.predict(rows)
 
 
 def _peers(classes: bool, rows: int) -> dict[str, Any]:
@@ -129,7 +181,7 @@ def _peers(classes: bool, rows: int) -> dict[str, Any]:
             "most frequent class": DummyClassifier(),
             "logistic": make_pipeline(
                 StandardScaler(),
-                LogisticRegressionCV(
+                LogisticRegression(
                     Cs=7, max_iter=2000, l1_ratios=(0.0,), use_legacy_attributes=False
                 ),
             ),
