@@ -1,4 +1,4 @@
-"""What the estimators find: few directions from few rows, none in noise, classes, one's own table."""
+"""What the estimators find: few directions from few rows, none in noise, classes, own tables."""
 
 from __future__ import annotations
 
