@@ -39,7 +39,9 @@ def span_overlap(found: np.ndarray, true: np.ndarray) -> float:
 def test_few_directions_are_learned_where_ridge_sees_nothing(target: str, least: float) -> None:
     X, y, directions = make_multi_index(target, dim=30, samples=1000, noise=0.1)
     model = GiantStepRegressor(kernel=False, agop_steps=1).fit(X[:400], y[:400])
-    assert model.score(X[400:], y[400:]) > least * 1 / 1.1
+    # No predictor can explain the noise.
+    ceiling = 1 - 0.1 / float(np.var(y))
+    assert model.score(X[400:], y[400:]) > least * ceiling
     assert RidgeCV().fit(X[:400], y[:400]).score(X[400:], y[400:]) < 0.1
     assert span_overlap(model.directions_, directions) > 0.95
     # The held-out score is an honest forecast of the score on new rows.

@@ -167,7 +167,7 @@ def apply_model(path: Path, frame: pd.DataFrame) -> np.ndarray:
     if missing:
         raise GiantstepError(f"the table lacks the column {missing[0]!r} that the model needs")
     numbers = pipeline[0].transformers_[0][2]
-    rows = frame[columns].copy()
+    rows = frame[list(columns)].copy()
     for name in numbers:
         values = pd.to_numeric(rows[name], errors="coerce").astype(float)
         rows[name] = values.replace([np.inf, -np.inf], np.nan)
