@@ -24,6 +24,7 @@ ORDER = (
     {"sweep"},
     {"places"},
     {"problem", "results"},
+    {"datasets"},
     {"settings"},
     {"measures", "channels"},
     {"learners", "theory"},
@@ -31,6 +32,7 @@ ORDER = (
     {"studies"},
     {"figures"},
     {"report"},
+    {"estimators"},
     {"cli"},
 )
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}

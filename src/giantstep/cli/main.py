@@ -8,7 +8,7 @@ from collections.abc import Collection
 
 import typer
 
-from giantstep.cli import catalogue, demo, explain, figure, learners, report, spectrum, study
+from giantstep.cli import catalogue, demo, explain, figure, fit, learners, report, spectrum, study
 
 
 def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
@@ -36,6 +36,7 @@ def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
     study.register(app)
     figure.register(app)
     report.register(app)
+    fit.register(app)
     catalogue.register(app)
     demo.register(app)
     return app

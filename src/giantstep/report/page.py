@@ -17,12 +17,23 @@ from giantstep.errors import GiantstepError
 from giantstep.problem import Problem
 from giantstep.report.experiment import problem_words
 from giantstep.report.mathematics import mathml
-from giantstep.report.parts import Builder, Context, Section
+from giantstep.report.parts import Builder, Context, Section, Words
 from giantstep.report.scale import FULL, QUICK, Scale
 from giantstep.report.sections import SECTIONS
 from giantstep.twins.explanation import explain
 
 Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows: its title, a heading and a line under it, sections, its own command."""
+
+    title: str
+    heading: Words
+    source: str
+    sections: tuple[Section, ...]
+    command: str
 
 
 @dataclass(frozen=True)
@@ -58,7 +69,7 @@ def write_report(
     """Compute every section and write the page; ``scale`` says at which sizes."""
     begin = time.perf_counter()
     path = Path(path)
-    _check_place(path)
+    check_place(path)
     found = explain(problem, floors=True)
     share = _Share(progress)
     sections = []
@@ -68,7 +79,10 @@ def write_report(
         share.finish(weight)
     words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
     words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
-    _write(path, _html(problem, sections, shlex.join(words)))
+    text = problem.target.text
+    source = f"{text} · label noise of variance {problem.noise}" if problem.noise else text
+    formula = mathml("y = " + problem.target.latex)
+    write_page(Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words)), path)
     return Report(problem, path, tuple(sections), time.perf_counter() - begin)
 
 
@@ -116,7 +130,7 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def _check_place(path: Path) -> None:
+def check_place(path: Path) -> None:
     """Before any work: can the page be written there?"""
     folder = path.parent
     if path.is_dir():
@@ -127,14 +141,8 @@ def _check_place(path: Path) -> None:
         raise GiantstepError(f"out = {str(path)!r} cannot be written: permission denied")
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
-
-
-def _html(problem: Problem, sections: Sequence[Section], command: str) -> str:
+def write_page(page: Page, path: Path) -> None:
+    """One self-contained HTML file: no script, no network."""
     from jinja2 import Environment, StrictUndefined
 
     room = resources.files("giantstep.report")
@@ -142,16 +150,18 @@ def _html(problem: Problem, sections: Sequence[Section], command: str) -> str:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     template = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
-    return template.render(
+    text = template.render(
         style=(room / "page.css").read_text(encoding="utf-8"),
         version=__version__,
-        target=problem.target.text,
-        noise=problem.noise,
-        formula=mathml("y = " + problem.target.latex),
-        sections=sections,
-        command=command,
-        references=_references(sections),
+        page=page,
+        sections=page.sections,
+        command=page.command,
+        references=_references(page.sections),
     )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
 
 
 def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:

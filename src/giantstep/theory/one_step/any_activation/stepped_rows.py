@@ -74,7 +74,8 @@ def stepped_rows(
     >>> from giantstep.theory.one_step.any_activation.slope_moments import slope_moments
     >>> rows = stepped_rows(
     ...     gradient_labels(Target("relu(h1)"), 0.0, np.eye(1)),
-    ...     [slope_moments(activation("relu"))], np.array([4.0]), np.eye(1, dtype=bool), samples=1.0)
+    ...     [slope_moments(activation("relu"))], np.array([4.0]), np.eye(1, dtype=bool),
+    ...     samples=1.0)
     >>> round(float(rows.bulks[0, 0]), 6), round(float(rows.lengths[0, 0]), 6)
     (4.678524, 15.786582)
     """

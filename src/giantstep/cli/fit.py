@@ -1,0 +1,100 @@
+"""`giantstep fit` and `giantstep apply`: a person's own table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from giantstep.cli.output import note, print_json, progress_bar, reported
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("fit", epilog="Example: giantstep fit data.csv --label price --out report.html")(
+        fit_command
+    )
+    app.command(
+        "apply", epilog="Example: giantstep apply model.joblib new.csv --out predictions.csv"
+    )(apply_command)
+
+
+@reported
+def fit_command(
+    data: Annotated[Path, typer.Argument(help="A table: CSV, Parquet or Arrow.")],
+    label: Annotated[str, typer.Option(help="The column to predict.")],
+    task: Annotated[
+        str, typer.Option(help="regression or classification; by default told by the label.")
+    ] = "auto",
+    out: Annotated[Path | None, typer.Option(help="Write a page with pictures here.")] = None,
+    model: Annotated[Path | None, typer.Option(help="Keep the fitted model here.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of folds and random features.")] = 0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Fit a table: how well, along which directions, and what theory says of the fitted link.
+
+    Scores are cross-validated, beside those of ridge and kernel ridge. Nothing is fitted to the
+    rows that score it.
+    """
+    from giantstep.errors import SettingsError
+    from giantstep.estimators.fitting import fit_table, save_model
+    from giantstep.estimators.tables import prepare, read_table
+    from giantstep.report.page import check_place
+
+    if task not in ("auto", "regression", "classification"):
+        raise SettingsError(f"task = {task!r}: use auto, regression or classification")
+    for place in (out, model):
+        if place is not None:
+            check_place(place)
+    chosen: Any = None if task == "auto" else task
+    prepared = prepare(read_table(data), label, chosen)
+    with progress_bar("fit") as progress:
+        fitted = fit_table(prepared, seed=seed, progress=progress)
+    if model is not None:
+        save_model(fitted, model)
+    if out is not None:
+        from giantstep.estimators.page import write_fit_page
+
+        write_fit_page(fitted, prepared, data.name, label, out, seed=seed)
+    for line in fitted.notes:
+        note(line)
+    if json:
+        print_json(fitted.to_json())
+        return
+    typer.echo(fitted.report(data.name, label, len(prepared.labels)))
+    for place in (model, out):
+        if place is not None:
+            typer.echo(f"wrote {place}")
+
+
+@reported
+def apply_command(
+    model: Annotated[Path, typer.Argument(help="A model that `giantstep fit --model` kept.")],
+    data: Annotated[Path, typer.Argument(help="Rows to predict: CSV, Parquet or Arrow.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write rows and predictions to this CSV file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Predict new rows with a fitted model.
+
+    A model file can run code when it is opened: open only your own.
+    """
+    from giantstep.estimators.fitting import apply_model
+    from giantstep.estimators.tables import read_table
+    from giantstep.report.page import check_place
+
+    if out is not None:
+        check_place(out)
+    frame = read_table(data)
+    predictions = apply_model(model, frame)
+    if out is not None:
+        frame.assign(prediction=predictions).to_csv(out, index=False)
+    if json:
+        print_json({"predictions": predictions.tolist()})
+    elif out is not None:
+        typer.echo(f"wrote {out}")
+    else:
+        for value in predictions:
+            typer.echo(f"{value:.6g}" if isinstance(value, float) else str(value))

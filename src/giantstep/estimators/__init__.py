@@ -1,0 +1,19 @@
+"""Estimators for people with data: few relevant directions, n a few times d, scikit-learn's way."""
+
+from giantstep.estimators.classical import (
+    PrincipalHessianDirections,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+)
+from giantstep.estimators.classifier import GiantStepClassifier
+from giantstep.estimators.directions import IndexDirections
+from giantstep.estimators.regressor import GiantStepRegressor
+
+__all__ = [
+    "GiantStepClassifier",
+    "GiantStepRegressor",
+    "IndexDirections",
+    "PrincipalHessianDirections",
+    "SlicedAverageVariance",
+    "SlicedInverseRegression",
+]

@@ -1,0 +1,100 @@
+"""A model of the few columns that matter, found one screening round after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.estimators.moments import label_weights
+from giantstep.estimators.ridge import Fit, ridge
+
+#: Quantile bins of a column in the screening.
+BINS = 6
+ROUNDS, PERMUTATIONS, MOST_COLUMNS = 3, 3, 10
+#: Knots of a column's spline, and random rectified units of all kept columns.
+SPLINE_KNOTS, UNITS = 7, 300
+#: Weights of the units against the splines that are tried.
+WEIGHTS = (0.3, 3.0)
+
+
+class AxisModel(NamedTuple):
+    """Splines of the kept columns and rectified units of them together."""
+
+    columns: tuple[int, ...]
+    knots: Float[np.ndarray, "knots k"]
+    rows: Float[np.ndarray, "units k"]
+    biases: Float[np.ndarray, " units"]
+    weight: float
+    fit: Fit
+
+    def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """The fitted function of the kept columns."""
+        return self.fit.predict(self._features(inputs))
+
+    def _features(self, inputs: np.ndarray) -> np.ndarray:
+        kept = inputs[:, list(self.columns)]
+        splines = np.maximum(kept[:, None, :] - self.knots, 0.0).reshape(len(kept), -1)
+        units = np.maximum(kept @ self.rows.T + self.biases, 0.0)
+        scale = self.weight * np.sqrt(kept.shape[1] / max(len(self.biases), 1))
+        return np.concatenate([kept, splines, scale * units], axis=1)
+
+
+def fit_axes(
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    generator: np.random.Generator,
+) -> AxisModel | None:
+    """The model of the columns whose bins move with the label; None if no column does."""
+    bins = _bin_functions(inputs)
+    kept: list[int] = []
+    residuals = labels - labels.mean()
+    model: AxisModel | None = None
+    for _ in range(ROUNDS):
+        weights = label_weights(residuals, inputs[:, kept], generator)
+        scores = _scores(bins, weights)
+        chance = max(
+            float(_scores(bins, generator.permutation(weights)).max()) for _ in range(PERMUTATIONS)
+        )
+        order = [int(j) for j in np.argsort(-scores) if scores[j] > chance and j not in kept]
+        new = order[: MOST_COLUMNS - len(kept)]
+        if not new:
+            break
+        kept += new
+        model = _fit(inputs, labels, kept, generator)
+        residuals = model.fit.residuals
+    return model
+
+
+def _fit(
+    inputs: np.ndarray, labels: np.ndarray, kept: list[int], generator: np.random.Generator
+) -> AxisModel:
+    columns = inputs[:, kept]
+    knots = np.quantile(columns, np.arange(1, SPLINE_KNOTS + 1) / (SPLINE_KNOTS + 1), axis=0)
+    rows = generator.standard_normal((UNITS, len(kept))) / np.sqrt(len(kept))
+    biases = generator.standard_normal(UNITS)
+    models = []
+    for weight in WEIGHTS:
+        blank = AxisModel(tuple(kept), knots, rows, biases, weight, None)  # type: ignore[arg-type]
+        models.append(blank._replace(fit=ridge(blank._features(inputs), labels)))
+    return min(models, key=lambda model: model.fit.score)
+
+
+def _bin_functions(inputs: np.ndarray) -> np.ndarray:
+    """Orthonormal functions of the quantile bin of each column, shape (d, n, bins - 1)."""
+    edges = np.quantile(inputs, np.arange(1, BINS) / BINS, axis=0)
+    cells = (inputs[None] > edges[:, None]).sum(axis=0)
+    functions = np.zeros((inputs.shape[1], len(inputs), BINS - 1))
+    for column, cell in enumerate(cells.T):
+        indicators = (cell[:, None] == np.arange(BINS)).astype(float)
+        indicators -= indicators.mean(axis=0)
+        left, values, _ = np.linalg.svd(indicators, full_matrices=False)
+        rank = int(np.sum(values > 1e-8 * max(values[0], 1e-300)))
+        functions[column, :, : min(rank, BINS - 1)] = left[:, : min(rank, BINS - 1)]
+    return functions
+
+
+def _scores(bins: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    moments = np.einsum("jnk,nl->jkl", bins, weights, optimize=True)
+    return np.einsum("jkl,jkl->j", moments, moments)

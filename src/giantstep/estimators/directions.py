@@ -1,0 +1,158 @@
+"""``IndexDirections``: the directions that labels depend on, how many, and whether any."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from giantstep.estimators.gauss_newton import IndexModel
+from giantstep.estimators.index_path import index_path, most_directions
+from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
+from giantstep.estimators.stack import shuffled_folds
+from giantstep.estimators.tails import TailScaler
+
+#: The transformer knows no other expert, so it looks at weaker moments than the regressor does.
+THRESHOLD = 0.85
+
+
+class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Learned directions as a transformer: which, how many, and whether there is any.
+
+    Parameters
+    ----------
+    n_directions : int or "auto", default="auto"
+        Number of directions; by default as many as cross-validation supports.
+    max_directions : int, default=4
+        Most directions that ``auto`` considers.
+    n_neurons : int, default=200
+        Rectified units in the link that is fitted along the way.
+    folds : int, default=5
+        Folds of the cross-validation that counts directions.
+    n_permutations : int, default=99
+        Permutations of the labels in the test of "no direction at all".
+    z_min : float, default=2.0
+        Standard errors by which a further direction must lower the held-out error.
+    random_state : int, RandomState instance or None, default=0
+        Seed of folds, permutations and random units.
+
+    Attributes
+    ----------
+    mean_, deviation_ : ndarray of shape (n_features,)
+        Means and standard deviations of the columns.
+    directions_ : ndarray of shape (n_features, r)
+        Directions, with coordinates of unit variance; r may be 0.
+    n_directions_ : int
+        Their number r.
+    pvalue_ : float
+        Of the hypothesis that labels do not depend on the inputs; exact by permutation.
+    z_scores_ : ndarray
+        For each r, by how many standard errors it beats the number accepted before it.
+    oof_r2_ : ndarray
+        Held-out R^2 of 1, 2, ... directions.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_directions: int | Literal["auto"] = "auto",
+        max_directions: int = 4,
+        n_neurons: int = 200,
+        folds: int = 5,
+        n_permutations: int = 99,
+        z_min: float = 2.0,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_directions = n_directions
+        self.max_directions = max_directions
+        self.n_neurons = n_neurons
+        self.folds = folds
+        self.n_permutations = n_permutations
+        self.z_min = z_min
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> IndexDirections:
+        """Find the directions of the rows of ``X`` that move with the labels ``y``."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        y = np.asarray(y, dtype=float)
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        self.mean_ = X.mean(axis=0)
+        self.deviation_ = X.std(axis=0)
+        scaler = TailScaler.of(X, clip=3.0)
+        inputs = scaler.transform(X)
+        labels = (y - y.mean()) / (y.std() or 1.0)
+        auto = self.n_directions == "auto"
+        wanted = self.max_directions if auto else int(self.n_directions)
+        most = most_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
+        self.pvalue_ = _permutation_test(inputs, labels, self.n_permutations, generator)
+        path = self._path(inputs, labels, most, generator)
+        chosen = self._count(inputs, labels, most, generator) if auto else most
+        model = path[min(chosen, len(path)) - 1] if path and chosen else None
+        directions = model.directions if model is not None else np.zeros((X.shape[1], 0))
+        self.directions_ = directions * scaler.slope[:, None]
+        self.link_ = model.link if model is not None else None
+        self.n_directions_ = self._n_features_out = self.directions_.shape[1]
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """The rows' coordinates along the directions."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return (X - self.mean_) @ self.directions_
+
+    def _path(
+        self, inputs: np.ndarray, labels: np.ndarray, most: int, generator: np.random.Generator
+    ) -> list[IndexModel]:
+        return index_path(
+            inputs,
+            labels,
+            most=most,
+            units=self.n_neurons,
+            generator=generator,
+            threshold=THRESHOLD,
+        )
+
+    def _count(
+        self, inputs: np.ndarray, labels: np.ndarray, most: int, generator: np.random.Generator
+    ) -> int:
+        """The last number of directions that beats the last accepted one on held-out rows."""
+        losses = np.tile(labels[:, None] ** 2, most + 1)
+        for block in shuffled_folds(len(labels), self.folds, generator):
+            rest = np.setdiff1d(np.arange(len(labels)), block)
+            mean = labels[rest].mean()
+            losses[block] = (labels[block, None] - mean) ** 2
+            for rank, model in enumerate(self._path(inputs[rest], labels[rest], most, generator)):
+                error = (labels[block] - model.predict(inputs[block])) ** 2
+                losses[block, rank + 1 :] = error[:, None]
+        accepted, scores = 0, []
+        for rank in range(1, most + 1):
+            gain = losses[:, accepted] - losses[:, rank]
+            spread = gain.std(ddof=1) if len(gain) > 1 else 0.0
+            score = float(np.sqrt(len(gain)) * gain.mean() / spread) if spread > 0 else 0.0
+            scores.append(score)
+            if score > self.z_min:
+                accepted = rank
+        self.z_scores_ = np.array(scores)
+        self.oof_r2_ = 1 - losses[:, 1:].mean(axis=0) / max(losses[:, 0].mean(), 1e-300)
+        return accepted
+
+
+def _permutation_test(
+    inputs: np.ndarray, labels: np.ndarray, permutations: int, generator: np.random.Generator
+) -> float:
+    """How often permuted labels give moments as large: exact if labels ignore the inputs."""
+    white = inputs @ Whitening.of(inputs).inverse_root
+    weights = label_weights(labels, np.zeros((len(labels), 0)), generator)
+    if not weights.shape[1]:
+        return 1.0
+
+    def moments(rows: np.ndarray) -> np.ndarray:
+        return np.array([first_moments(white, rows, 1)[1][0], second_moments(white, rows, 1)[1][0]])
+
+    null = np.array([moments(generator.permutation(weights)) for _ in range(permutations)])
+    scale = np.maximum(null.mean(axis=0), 1e-300) if len(null) else np.ones(2)
+    observed = float(np.max(moments(weights) / scale))
+    return (1 + int(np.sum((null / scale).max(axis=1) >= observed))) / (permutations + 1)

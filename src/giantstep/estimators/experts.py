@@ -1,0 +1,180 @@
+"""The experts of the stack: fitted together on some rows, then asked for any rows.
+
+``ridge`` is linear; ``network-t`` a random network after t updates of its metric; ``index-r`` a
+function of r learned directions; ``axes`` a function of a few columns; ``kernel-t`` a Laplace
+kernel in the metric of ``network-t``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.estimators.axes import fit_axes
+from giantstep.estimators.gauss_newton import IndexModel
+from giantstep.estimators.index_path import index_path
+from giantstep.estimators.laplace import fit_laplace
+from giantstep.estimators.random_network import (
+    RandomNetwork,
+    draw_layer,
+    fit_network,
+    metric_of,
+)
+from giantstep.estimators.ridge import Decomposition, Fit
+
+#: Predictions stay within the range of the labels, widened by this share on both sides.
+MARGIN = 0.1
+
+
+class Expert(Protocol):
+    """Anything fitted that predicts."""
+
+    def predict(self, inputs: np.ndarray, /) -> np.ndarray:
+        """Values at these rows."""
+
+
+class Sizes(NamedTuple):
+    """How large the experts are."""
+
+    directions: int
+    neurons: int
+    width: int
+    updates: int
+    kernel: bool
+
+
+class Experts(NamedTuple):
+    """The fitted experts by name, and the range of the labels."""
+
+    models: dict[str, Expert]
+    low: float
+    high: float
+
+    def predict(
+        self, inputs: Float[np.ndarray, "n d"], asked: Collection[str] | None = None
+    ) -> dict[str, Float[np.ndarray, " n"]]:
+        """What each expert (each of those ``asked``) says.
+
+        All but the linear one stay near the range of the labels.
+        """
+        return {
+            name: model.predict(inputs) if name == "ridge" else self._within(model.predict(inputs))
+            for name, model in self.models.items()
+            if asked is None or name in asked
+        }
+
+    def _within(self, values: np.ndarray) -> np.ndarray:
+        margin = MARGIN * (self.high - self.low)
+        return np.clip(values, self.low - margin, self.high + margin)
+
+    @property
+    def path(self) -> list[IndexModel]:
+        """The index models, one for each number of directions."""
+        return [model for model in self.models.values() if isinstance(model, IndexModel)]
+
+    @property
+    def networks(self) -> list[RandomNetwork]:
+        """The random networks, one for each metric."""
+        return [model for model in self.models.values() if isinstance(model, RandomNetwork)]
+
+
+class FixedFeatures(NamedTuple):
+    """What does not look at the labels: the linear fit and the first random network."""
+
+    linear: tuple[Decomposition, Fit]
+    network: tuple[Decomposition, RandomNetwork]
+
+    @classmethod
+    def of(
+        cls, inputs: np.ndarray, labels: np.ndarray, width: int, generator: np.random.Generator
+    ) -> FixedFeatures:
+        """Fit both on these rows."""
+        linear = Decomposition.of(inputs)
+        layer = draw_layer(inputs, np.eye(inputs.shape[1]), width, generator)
+        network, decomposition = fit_network(inputs, labels, layer)
+        return cls((linear, linear.fit(labels)), (decomposition, network))
+
+    def without(self, block: np.ndarray, labels: np.ndarray) -> tuple[Fit, RandomNetwork]:
+        """Both fits without a block of rows, at the same ridges, from the same decompositions.
+
+        The fit to all rows with the block's labels replaced by the predictions that the other
+        rows make for it is the fit to the other rows.
+        """
+        fits = []
+        for decomposition, fit in (
+            self.linear,
+            (self.network[0], self.network[1].fit),
+        ):
+            predicted = decomposition.held_out(fit, labels, [block])
+            replaced = labels.copy()
+            replaced[block] = predicted[block]
+            fits.append(decomposition.fit(replaced, grid=np.array([fit.ridge])))
+        return fits[0], self.network[1]._replace(fit=fits[1])
+
+
+def fit_experts(
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    sizes: Sizes,
+    generator: np.random.Generator,
+    fixed: tuple[Fit, RandomNetwork],
+) -> Experts:
+    """All experts on these rows; ``fixed`` are the two whose features ignore the labels."""
+    linear, network = fixed
+    models: dict[str, Expert] = {"ridge": linear, "network-0": network}
+    metrics = [np.eye(inputs.shape[1])]
+    for update in range(1, sizes.updates + 1):
+        metrics.append(metric_of(network.average_gradient(inputs)))
+        layer = draw_layer(inputs, metrics[-1], sizes.width, generator)
+        network, _ = fit_network(inputs, labels, layer)
+        models[f"network-{update}"] = network
+    steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
+    path = index_path(
+        inputs,
+        labels,
+        most=sizes.directions,
+        units=sizes.neurons,
+        generator=generator,
+        extra=steepest,
+    )
+    models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
+    axes = fit_axes(inputs, labels, generator)
+    if axes is not None:
+        models["axes"] = axes
+    if sizes.kernel:
+        models |= {
+            f"kernel-{update}": fit_laplace(inputs, labels, metric)
+            for update, metric in enumerate(metrics)
+        }
+    return Experts(models, float(labels.min()), float(labels.max()))
+
+
+def names(sizes: Sizes) -> Iterator[str]:
+    """Every expert that these sizes may give, in the order of the stack."""
+    yield "ridge"
+    yield from (f"network-{update}" for update in range(sizes.updates + 1))
+    yield from (f"index-{rank}" for rank in range(1, sizes.directions + 1))
+    yield "axes"
+    if sizes.kernel:
+        yield from (f"kernel-{update}" for update in range(sizes.updates + 1))
+
+
+def columns(
+    predictions: dict[str, np.ndarray], sizes: Sizes, rows: int
+) -> Float[np.ndarray, "n experts"]:
+    """Predictions in the order of the stack.
+
+    A path that ended early repeats its last model; an expert that found nothing predicts the mean.
+    """
+    found = []
+    last = np.zeros(rows)
+    for name in names(sizes):
+        if name.startswith("index-"):
+            last = predictions.get(name, last)
+            found.append(last)
+        else:
+            found.append(predictions.get(name, np.zeros(rows)))
+    return np.column_stack(found)

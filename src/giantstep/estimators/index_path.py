@@ -1,0 +1,86 @@
+"""The index model, one direction after the other: a spectral start, then Gauss-Newton steps."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.estimators.gauss_newton import IndexModel, fit_index_model
+from giantstep.estimators.moments import Whitening, candidates, label_weights
+
+#: A moment is looked at if it exceeds this share of what permuted rows give.
+THRESHOLD = 0.9
+#: Giant steps after a direction was added.
+POLISH = 6
+#: A direction must lower the GCV score by this share, or stand out by this ratio, to go on.
+GAIN, CLEAR_RATIO = 0.01, 1.2
+
+
+def most_directions(rows: int, columns: int, wanted: int) -> int:
+    """How many directions this many rows can carry."""
+    return min(wanted, columns, max(2, int(rows / (2.5 * columns))))
+
+
+def index_path(
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    *,
+    most: int,
+    units: int,
+    generator: np.random.Generator,
+    extra: Float[np.ndarray, "d k"] | None = None,
+    threshold: float = THRESHOLD,
+) -> list[IndexModel]:
+    """Index models of 1, 2, ... directions; shorter where no further direction is seen.
+
+    ``extra`` are directions from elsewhere to be tried beside the moments'.
+    """
+    whitening = Whitening.of(inputs)
+    white = inputs @ whitening.inverse_root
+    path: list[IndexModel] = []
+    directions = np.zeros((inputs.shape[1], 0))
+    residuals = labels - labels.mean()
+    while len(path) < most:
+        known = _orthonormal(whitening.root @ directions)
+        weights = label_weights(residuals, inputs @ directions, generator)
+        outside = white - (white @ known) @ known.T
+        found = candidates(outside, weights, generator, threshold=threshold)
+        trials = [whitening.inverse_root @ candidate.direction for candidate in found]
+        if extra is not None:
+            trials += list(extra.T)
+        trials = [t for t in trials if _is_new(whitening.root @ t, known)]
+        if not trials:
+            break
+        tried = [
+            fit_index_model(
+                np.column_stack([directions, trial]),
+                inputs,
+                labels,
+                units=max(units // 2, 1),
+                steps=1,
+                generator=generator,
+            )
+            for trial in trials
+        ]
+        start = min(tried, key=lambda model: model.score).directions
+        model = fit_index_model(
+            start, inputs, labels, units=units, steps=POLISH, generator=generator
+        )
+        if model.directions.shape[1] <= directions.shape[1]:
+            break
+        before = path[-1].score if path else float(np.var(labels))
+        path.append(model)
+        directions, residuals = model.directions, model.residuals
+        clear = max((candidate.ratio for candidate in found), default=0.0) >= CLEAR_RATIO
+        if model.score > (1 - GAIN) * before and not clear:
+            break
+    return path
+
+
+def _orthonormal(directions: np.ndarray) -> np.ndarray:
+    return np.linalg.qr(directions)[0] if directions.shape[1] else directions
+
+
+def _is_new(direction: np.ndarray, known: np.ndarray) -> bool:
+    outside = direction - known @ (known.T @ direction)
+    return bool(np.linalg.norm(outside) > 1e-6 * np.linalg.norm(direction))

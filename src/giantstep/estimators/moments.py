@@ -1,0 +1,132 @@
+r"""Where to look for a direction: moments of whitened inputs weighted by functions of the label.
+
+A first moment :math:`E[w(y)\,x]` shows a direction along which the mean of the label moves, a
+second moment :math:`E[w(y)\,xx^T]` one along which its spread does. The weights w are the label
+itself, indicators of its quantile slices, and products with what is known already, so that a
+direction that only shows once another one is known (a staircase) is seen too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import eigh
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+#: Quantile slices of the label.
+SLICES = 8
+#: Random ridge functions of known indices that multiply the label.
+STAIRS = 6
+#: Iterations of the power method that learns the label transform of the second moment.
+POWER_STEPS = 6
+
+
+class Candidate(NamedTuple):
+    """A direction in whitened coordinates, and how far its moment stands out from chance."""
+
+    direction: Float[np.ndarray, " d"]
+    ratio: float
+
+
+class Whitening(NamedTuple):
+    """The symmetric inverse root of the shrunk covariance, and the root itself."""
+
+    inverse_root: Float[np.ndarray, "d d"]
+    root: Float[np.ndarray, "d d"]
+
+    @classmethod
+    def of(cls, inputs: Float[np.ndarray, "n d"]) -> Whitening:
+        """Ledoit and Wolf's shrinkage keeps directions with little data from exploding."""
+        rows, columns = inputs.shape
+        covariance = inputs.T @ inputs / rows
+        shrinkage = ledoit_wolf_shrinkage(inputs, assume_centered=True) if columns > 1 else 0.0
+        mean = np.trace(covariance) / columns
+        covariance = (1 - shrinkage) * covariance + shrinkage * mean * np.eye(columns)
+        values, vectors = eigh(covariance, check_finite=False)
+        values = np.maximum(values, 1e-10 * max(values[-1], 1e-300))
+        return cls((vectors / np.sqrt(values)) @ vectors.T, (vectors * np.sqrt(values)) @ vectors.T)
+
+
+def label_weights(
+    residuals: Float[np.ndarray, " n"],
+    indices: Float[np.ndarray, "n r"],
+    generator: np.random.Generator,
+    *,
+    slices: int = SLICES,
+) -> Float[np.ndarray, "n l"]:
+    """Orthonormal columns: the residual, its slices, its products with functions of the indices."""
+    edges = np.quantile(residuals, np.arange(1, slices) / slices)
+    cells = np.searchsorted(edges, residuals, side="right")
+    columns = [residuals[:, None], (cells[:, None] == np.arange(slices)).astype(float)]
+    if indices.shape[1]:
+        mixing = generator.standard_normal((indices.shape[1], STAIRS))
+        shifts = generator.standard_normal(STAIRS)
+        columns += [residuals[:, None] * indices]
+        columns += [residuals[:, None] * np.tanh(indices @ mixing + shifts)]
+    weights = np.concatenate(columns, axis=1)
+    weights -= weights.mean(axis=0)
+    left, values, _ = np.linalg.svd(weights, full_matrices=False)
+    return left[:, values > 1e-8 * max(values[0], 1e-300)]
+
+
+def first_moments(
+    white: Float[np.ndarray, "n d"], weights: Float[np.ndarray, "n l"], count: int
+) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
+    """Top left singular vectors of E[x w^T], and the singular values."""
+    left, values, _ = np.linalg.svd(white.T @ weights, full_matrices=False)
+    return left[:, :count], values[:count]
+
+
+def second_moments(
+    white: Float[np.ndarray, "n d"], weights: Float[np.ndarray, "n l"], count: int
+) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
+    """Top eigenvectors of sum_l c_l E[w_l xx^T] by |value|, its coefficients c learned by power."""
+    matrices = np.stack([(white * weight[:, None]).T @ white for weight in weights.T])
+    squares = np.einsum("lij,ljk->ik", matrices, matrices)
+    starts = eigh(squares, check_finite=False)[1][:, -2:]
+    best: tuple[np.ndarray, np.ndarray] | None = None
+    for start in starts.T[::-1]:
+        vector = start
+        for _ in range(POWER_STEPS):
+            coefficients = np.einsum("i,lij,j->l", vector, matrices, vector)
+            size = np.linalg.norm(coefficients)
+            if size == 0:
+                break
+            values, vectors = eigh(
+                np.tensordot(coefficients / size, matrices, axes=1), check_finite=False
+            )
+            order = np.argsort(-np.abs(values))
+            vector = vectors[:, order[0]]
+        else:
+            found = vectors[:, order[:count]], np.abs(values[order[:count]])
+            if best is None or found[1][0] > best[1][0]:
+                best = found
+    if best is None:
+        return starts[:, ::-1][:, :count], np.zeros(min(count, starts.shape[1]))
+    return best
+
+
+def candidates(
+    white: Float[np.ndarray, "n d"],
+    weights: Float[np.ndarray, "n l"],
+    generator: np.random.Generator,
+    *,
+    threshold: float,
+    permutations: int = 2,
+) -> list[Candidate]:
+    """Directions whose moments exceed ``threshold`` times those of permuted rows."""
+    found: list[Candidate] = []
+    if not weights.shape[1]:
+        return found
+    for moments in (first_moments, second_moments):
+        vectors, values = moments(white, weights, 2)
+        chance = np.mean(
+            [moments(white, generator.permutation(weights), 1)[1][0] for _ in range(permutations)]
+        )
+        for vector, value in zip(vectors.T, values, strict=True):
+            ratio = float(value / max(chance, 1e-300))
+            if ratio > threshold:
+                found.append(Candidate(vector, ratio))
+    return found

@@ -1,0 +1,111 @@
+"""One self-contained page about a fitted table."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from giantstep.estimators.as_target import link_target
+from giantstep.estimators.fitting import FOLDS, Fitted
+from giantstep.estimators.regressor import GiantStepRegressor
+from giantstep.estimators.tables import Prepared
+from giantstep.report.drawing import canvas, svg
+from giantstep.report.page import Page, write_page
+from giantstep.report.parts import Picture, Section, Table, counted
+
+if TYPE_CHECKING:
+    from giantstep.estimators.link import Link
+
+
+def write_fit_page(
+    fitted: Fitted, prepared: Prepared, file: str, label: str, out: Path, *, seed: int = 0
+) -> None:
+    """Scores, directions, links, and what theory says of the link, with its assumptions."""
+    words = ["giantstep", "fit", file, "--label", label, "--out", out.name]
+    command = shlex.join(words + ["--seed", str(seed)] * (seed != 0))
+    sections = [_scores(fitted, prepared, label, command)]
+    model = fitted.pipeline[-1]
+    if isinstance(model, GiantStepRegressor) and model.link_ is not None:
+        sections += [_links(fitted, model, command), _theory(model.link_)]
+    title = f"{label} in {file}"
+    write_page(
+        Page(title, title, counted(len(prepared.labels), "row"), tuple(sections), command), out
+    )
+
+
+def _scores(fitted: Fitted, prepared: Prepared, label: str, command: str) -> Section:
+    kind = "Accuracy" if fitted.task == "classification" else "R2"
+    with canvas(4.8, 0.5 + 0.35 * len(fitted.scores)) as (figure, axis):
+        places = np.arange(len(fitted.scores))[::-1]
+        axis.errorbar(
+            [score.mean for score in fitted.scores],
+            places,
+            xerr=[score.sem for score in fitted.scores],
+            fmt="o",
+        )
+        axis.set_yticks(places, [score.name for score in fitted.scores])
+        axis.set_xlabel(f"{kind} on rows that were not fitted")
+        alt = "; ".join(f"{s.name} {s.mean:.3f} +- {s.sem:.3f}" for s in fitted.scores)
+        drawing = svg(figure, "scores", alt)
+    return Section(
+        "scores",
+        "How well",
+        lead=(
+            f"{label} is predicted from {counted(len(fitted.columns), 'column')}; "
+            f"scores are means over {FOLDS} folds with their standard errors.",
+        ),
+        pictures=(Picture("scores", drawing, alt, f"{kind} by cross-validation.", (command,)),),
+        notes=fitted.notes,
+    )
+
+
+def _links(fitted: Fitted, model: GiantStepRegressor, command: str) -> Section:
+    drawing = svg(model.plot_links(), "links", "labels over the learned indices")
+    bars = svg(model.plot_directions(), "directions", "weights of the columns in each direction")
+    found = fitted.directions
+    facts = []
+    if found is not None:
+        facts = [
+            ("directions", str(found.n_directions_)),
+            ("p-value of no dependence", f"{found.pvalue_:.2g}"),
+        ]
+    return Section(
+        "links",
+        "Along which directions",
+        lead=("Each index is a weighted sum of columns; the curve is the fitted link along it.",),
+        facts=tuple(facts),
+        pictures=(
+            Picture("links", drawing, "links", "Labels over the learned indices.", (command,)),
+            Picture("directions", bars, "directions", "Weights of the columns.", (command,)),
+        ),
+    )
+
+
+def _theory(link: Link) -> Section:
+    from giantstep.twins.explanation import explain
+
+    found = link_target(link)
+    explanation = explain(found.target)
+    return Section(
+        "theory",
+        "What theory says of this link",
+        lead=(
+            "The fitted link, written as a polynomial of the indices, is itself a target. What "
+            "follows assumes Gaussian inputs once they are whitened; real columns are not, so "
+            "read it as a guide.",
+        ),
+        tables=(
+            Table(
+                "The link as a target",
+                ("", ""),
+                (
+                    ("expression", found.target.text),
+                    ("share of the link's variance", f"{found.captured:.2f}"),
+                    ("class", explanation.difficulty),
+                ),
+            ),
+        ),
+    )

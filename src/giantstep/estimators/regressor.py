@@ -1,0 +1,229 @@
+"""``GiantStepRegressor``: few directions, few columns or none, weighted by what they predict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from giantstep.estimators.experts import (
+    FixedFeatures,
+    Sizes,
+    columns,
+    fit_experts,
+    names,
+)
+from giantstep.estimators.index_path import most_directions
+from giantstep.estimators.pictures import directions_picture, links_picture
+from giantstep.estimators.stack import shuffled_folds, simplex_weights
+from giantstep.estimators.tails import TailScaler
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Largest number of neurons of the random networks by default.
+MOST_WIDTH = 1500
+#: Most rows for which the exact kernel is among the experts by default.
+MOST_KERNEL_ROWS = 2000
+
+
+class GiantStepRegressor(RegressorMixin, BaseEstimator):
+    """A regression for few relevant directions and n a few times d; no validation set is needed.
+
+    A stack of cheap experts: a linear fit, random networks whose metric follows the average
+    gradient, functions of a few learned directions, and of a few columns. Directions are found by
+    label-weighted moments and refined by Gauss-Newton giant steps; experts are weighted by
+    cross-validation of the whole procedure.
+
+    Parameters
+    ----------
+    max_directions : int, default=4
+        Most directions of the index model. Fewer are tried where the rows cannot carry them.
+    n_neurons : int, default=200
+        Rectified units in the link of the index model.
+    width : int or "auto", default="auto"
+        Neurons of the random networks; by default twice the rows, at most 1500.
+    agop_steps : int, default=2
+        Updates of the random networks' metric.
+    folds : int, default=5
+        Folds of the cross-validation that weighs the experts.
+    clip : float, default=3.0
+        Columns are compressed beyond this many standard deviations.
+    kernel : bool or "auto", default="auto"
+        Whether an exact Laplace kernel is among the experts; by default up to 2000 rows.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds and of all random features; the fit is deterministic in it.
+
+    Attributes
+    ----------
+    held_out_ : ndarray of shape (n_samples, n_experts)
+        Each expert's predictions for rows that it was not fitted to, in the units of
+        ``expert_predictions``.
+    weights_ : dict
+        Weight of each expert in the prediction; what is missing to 1 goes to the mean.
+    oof_score_ : float
+        R^2 of the weighted experts on rows that they were not fitted to.
+    directions_ : ndarray of shape (n_features, r)
+        Directions of the index model with the largest weight, in units of the input columns.
+    link_ : object
+        Its link; ``plot_links`` draws it.
+    eigenvalues_ : ndarray of shape (n_features,)
+        Eigenvalues of the average gradient outer product of the last network, largest first.
+    active_features_ : ndarray
+        Columns that the axis model kept.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean squared derivative of the stack along each standardised column, summing to 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from giantstep.estimators import GiantStepRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((300, 10))
+    >>> y = np.abs(X[:, 0] + X[:, 1])
+    >>> model = GiantStepRegressor(kernel=False).fit(X, y)
+    >>> bool(model.oof_score_ > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        max_directions: int = 4,
+        n_neurons: int = 200,
+        width: int | Literal["auto"] = "auto",
+        agop_steps: int = 2,
+        folds: int = 5,
+        clip: float = 3.0,
+        kernel: bool | Literal["auto"] = "auto",
+        random_state: Any = 0,
+    ) -> None:
+        self.max_directions = max_directions
+        self.n_neurons = n_neurons
+        self.width = width
+        self.agop_steps = agop_steps
+        self.folds = folds
+        self.clip = clip
+        self.kernel = kernel
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> GiantStepRegressor:
+        """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        y = np.asarray(y, dtype=np.float64)
+        self._fit_rows(X, y)
+        return self
+
+    def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        rows = len(y)
+        self._centre, self._scale = float(y.mean()), float(y.std()) or 1.0
+        labels = (y - self._centre) / self._scale
+        sizes = self._sizes(rows, X.shape[1])
+        self._scaler = TailScaler.of(X, self.clip)
+        inputs = self._scaler.transform(X)
+        fixed = FixedFeatures.of(inputs, labels, sizes.width, generator)
+        blocks = shuffled_folds(rows, self.folds, generator)
+        seeds = generator.spawn(len(blocks) + 1)
+        held_out = np.zeros((rows, len(list(names(sizes)))))
+        for block, seed in zip(blocks, seeds[1:], strict=True):
+            rest = np.setdiff1d(np.arange(rows), block)
+            experts = fit_experts(
+                inputs[rest], labels[rest], sizes, seed, fixed.without(block, labels)
+            )
+            held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
+        weights = simplex_weights(held_out, labels)
+        whole = (fixed.linear[1], fixed.network[1])
+        self._experts = fit_experts(inputs, labels, sizes, seeds[0], whole)
+        self._weights, self._sizes_used = weights, sizes
+        self.held_out_ = held_out
+        self._describe(inputs, labels, held_out)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The weighted prediction of the experts."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return self._centre + self._scale * self._stacked(self._scaler.transform(X))
+
+    def expert_predictions(self, X: Any) -> np.ndarray:
+        """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs = self._scaler.transform(X)
+        return columns(self._experts.predict(inputs), self._sizes_used, len(inputs))
+
+    def _stacked(self, inputs: np.ndarray) -> np.ndarray:
+        """The weighted sum, asking only the experts that have a weight."""
+        last = f"index-{len(self._experts.path)}"
+        asked = {name for name, weight in self.weights_.items() if weight > 0} | {last}
+        table = columns(self._experts.predict(inputs, asked), self._sizes_used, len(inputs))
+        return table @ self._weights
+
+    def plot_links(self) -> Figure:
+        """Training labels over each learned index, with the fitted link: a matplotlib Figure."""
+        check_is_fitted(self)
+        return links_picture(
+            self._indices,
+            self._labels,
+            lambda indices: self._centre + self._scale * self.link_.predict(indices),
+        )
+
+    def plot_directions(self) -> Figure:
+        """The learned directions over the columns, largest first: a matplotlib Figure."""
+        check_is_fitted(self)
+        named = getattr(self, "feature_names_in_", None)
+        count = self.directions_.shape[0]
+        names = [f"x{column}" for column in range(count)] if named is None else list(named)
+        return directions_picture(self.directions_ / self._scaler.slope[:, None], names)
+
+    def _sizes(self, rows: int, width: int) -> Sizes:
+        neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
+        kernel = rows <= MOST_KERNEL_ROWS if self.kernel == "auto" else bool(self.kernel)
+        return Sizes(
+            most_directions(rows, width, self.max_directions),
+            self.n_neurons,
+            neurons,
+            self.agop_steps,
+            kernel,
+        )
+
+    def _describe(self, inputs: np.ndarray, labels: np.ndarray, held_out: np.ndarray) -> None:
+        sizes, experts = self._sizes_used, self._experts
+        weights = dict(zip(names(sizes), map(float, self._weights), strict=True))
+        self.weights_ = weights
+        spread = float(labels @ labels) or 1.0
+        residuals = labels - held_out @ self._weights
+        self.oof_score_ = 1 - float(residuals @ residuals) / spread
+        heaviest = max(range(1, sizes.directions + 1), key=lambda rank: weights[f"index-{rank}"])
+        path: list[Any] = experts.path
+        slope = self._scaler.slope[:, None]
+        if path:
+            model = path[min(heaviest, len(path)) - 1]
+            self.directions_, self.link_ = model.directions * slope, model.link
+            self._indices = model.indices(inputs)
+        else:
+            self.directions_, self.link_ = np.zeros((inputs.shape[1], 0)), None
+            self._indices = np.zeros((len(inputs), 0))
+        self._labels = self._centre + self._scale * labels
+        average = experts.networks[-1].average_gradient(inputs)
+        self.eigenvalues_ = np.linalg.eigvalsh(average)[::-1].copy()
+        axes: Any = experts.models.get("axes")
+        self.active_features_ = np.array(axes.columns if axes else (), dtype=int)
+        self.feature_importances_ = self._importances(inputs)
+
+    def _importances(self, inputs: np.ndarray) -> np.ndarray:
+        """Mean squared slope of the stack along each column, by symmetric differences."""
+        some = inputs[:: max(1, len(inputs) // 100)]
+        reach = 0.1
+        squares = np.empty(inputs.shape[1])
+        for column in range(inputs.shape[1]):
+            moved = [some.copy(), some.copy()]
+            moved[0][:, column] += reach
+            moved[1][:, column] -= reach
+            high, low = (self._stacked(rows) for rows in moved)
+            squares[column] = np.mean((high - low) ** 2)
+        total = float(squares.sum())
+        return squares / total if total > 0 else np.full(len(squares), 1 / len(squares))

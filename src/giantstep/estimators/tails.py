@@ -1,0 +1,52 @@
+"""Columns brought to one scale, with their tails drawn in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+
+class TailScaler(NamedTuple):
+    """Standardise, compress beyond ``clip`` deviations by a logarithm, standardise again.
+
+    Links are polynomials between their knots; one far point would otherwise decide the fit.
+    """
+
+    mean: Float[np.ndarray, " d"]
+    deviation: Float[np.ndarray, " d"]
+    clip: float
+    mean_after: Float[np.ndarray, " d"]
+    deviation_after: Float[np.ndarray, " d"]
+
+    @classmethod
+    def of(cls, inputs: Float[np.ndarray, "n d"], clip: float) -> TailScaler:
+        """Means and deviations of these rows; a constant column keeps the deviation 1."""
+        mean, deviation = _moments(inputs)
+        compressed = _compress((inputs - mean) / deviation, clip)
+        return cls(mean, deviation, clip, *_moments(compressed))
+
+    def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
+        """The rows on the scale of the rows that were fitted."""
+        compressed = _compress((inputs - self.mean) / self.deviation, self.clip)
+        return (compressed - self.mean_after) / self.deviation_after
+
+    @property
+    def slope(self) -> Float[np.ndarray, " d"]:
+        """Derivative of the transformed column in the middle of its range."""
+        return 1 / (self.deviation * self.deviation_after)
+
+
+def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean = inputs.mean(axis=0)
+    deviation = inputs.std(axis=0)
+    # Rounding leaves a constant column of 1e8 with a deviation of 1e-8.
+    constant = deviation <= 1e-12 * np.abs(mean)
+    return mean, np.where(constant | (deviation == 0), 1.0, deviation)
+
+
+def _compress(scaled: np.ndarray, clip: float) -> np.ndarray:
+    size = np.abs(scaled)
+    beyond = np.maximum(size - clip, 0.0)
+    return np.sign(scaled) * (np.minimum(size, clip) + np.log1p(beyond))

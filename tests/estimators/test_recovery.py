@@ -1,0 +1,178 @@
+"""What the estimators find: few directions from few rows, none in noise, classes, own tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import RidgeCV
+
+from giantstep.datasets import make_multi_index
+from giantstep.errors import GiantstepError, SettingsError
+from giantstep.estimators import (
+    GiantStepClassifier,
+    GiantStepRegressor,
+    IndexDirections,
+    PrincipalHessianDirections,
+    SlicedAverageVariance,
+    SlicedInverseRegression,
+)
+from giantstep.estimators.as_target import link_target
+from giantstep.estimators.fitting import apply_model, fit_table, save_model
+from giantstep.estimators.tables import prepare, read_table
+
+
+def span_overlap(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean squared projection of the true directions on the span of the found ones."""
+    if not found.shape[1]:
+        return 0.0
+    basis = np.linalg.qr(found)[0]
+    return float(np.mean(np.sum((basis.T @ true) ** 2, axis=0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("target", "least"), [("abs(h1)", 0.9), ("He3(h1)/sqrt(6)", 0.6), ("h1*h2", 0.8)]
+)
+def test_few_directions_are_learned_where_ridge_sees_nothing(target: str, least: float) -> None:
+    X, y, directions = make_multi_index(target, dim=30, samples=1000, noise=0.1)
+    model = GiantStepRegressor(kernel=False, agop_steps=1).fit(X[:400], y[:400])
+    # No predictor can explain the noise.
+    ceiling = 1 - 0.1 / float(np.var(y))
+    assert model.score(X[400:], y[400:]) > least * ceiling
+    assert RidgeCV().fit(X[:400], y[:400]).score(X[400:], y[400:]) < 0.1
+    assert span_overlap(model.directions_, directions) > 0.95
+    # The held-out score is an honest forecast of the score on new rows.
+    assert abs(model.oof_score_ - model.score(X[400:], y[400:])) < 0.1
+
+
+@pytest.mark.slow
+def test_columns_are_found_where_few_matter() -> None:
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((700, 20))
+    y = np.sin(2 * X[:, 3]) + np.abs(X[:, 7]) + 0.1 * generator.standard_normal(700)
+    model = GiantStepRegressor(kernel=False, agop_steps=1).fit(X[:400], y[:400])
+    assert {3, 7} <= set(model.active_features_)
+    assert set(np.argsort(-model.feature_importances_)[:2]) == {3, 7}
+    assert model.score(X[400:], y[400:]) > 0.9
+
+
+@pytest.mark.slow
+def test_noise_has_no_direction() -> None:
+    counts, pvalues = [], []
+    for seed in range(12):
+        generator = np.random.default_rng(seed)
+        X, y = generator.standard_normal((120, 8)), generator.standard_normal(120)
+        found = IndexDirections(n_neurons=40, n_permutations=19).fit(X, y)
+        counts.append(found.n_directions_)
+        pvalues.append(found.pvalue_)
+    assert np.mean(np.array(counts) > 0) <= 0.25
+    assert min(pvalues) >= 1 / 20
+    assert np.mean(np.array(pvalues) <= 0.1) <= 0.4
+
+
+@pytest.mark.slow
+def test_directions_are_counted() -> None:
+    X, y, directions = make_multi_index("h1 + h1*h2", dim=20, samples=400, noise=0.1)
+    found = IndexDirections(n_neurons=100, n_permutations=19).fit(X, y)
+    assert found.n_directions_ == 2
+    assert span_overlap(found.directions_, directions) > 0.95
+    assert found.pvalue_ == pytest.approx(1 / 20)
+    assert found.transform(X).std(axis=0) == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("method", "target"),
+    [
+        (SlicedInverseRegression, "h1 + h1**2/4"),
+        (SlicedAverageVariance, "abs(h1)"),
+        (PrincipalHessianDirections, "h1**2"),
+    ],
+)
+def test_classical_methods_find_what_they_can(method: type, target: str) -> None:
+    X, y, directions = make_multi_index(target, dim=8, samples=2000, noise=0.05)
+    found = method(n_directions=1).fit(X, y)
+    assert span_overlap(found.directions_, directions) > 0.95
+
+
+@pytest.mark.slow
+def test_probabilities_are_calibrated() -> None:
+    X, y, _ = make_multi_index("h1*h2", dim=12, samples=1400)
+    generator = np.random.default_rng(1)
+    labels = np.where(generator.random(1400) < 1 / (1 + np.exp(-3 * y)), "yes", "no")
+    model = GiantStepClassifier(kernel=False, agop_steps=1).fit(X[:500], labels[:500])
+    probability = model.predict_proba(X[500:])[:, 1]
+    truth = 1 / (1 + np.exp(-3 * y[500:]))
+    assert np.mean((probability - truth) ** 2) < 0.03
+    confident = probability > 0.8
+    assert np.mean(labels[500:][confident] == "yes") > 0.8
+
+
+def test_a_link_becomes_a_target() -> None:
+    X, y, _ = make_multi_index("He2(h1)", dim=5, samples=400, noise=0.01)
+    found = IndexDirections(n_directions=1, n_permutations=1).fit(X, (y - y.mean()) / y.std())
+    back = link_target(found.link_)
+    assert back.captured > 0.9
+    assert "He2" in back.target.text or "**2" in back.target.text
+
+
+def test_one_class_is_refused_in_one_line() -> None:
+    with pytest.raises(SettingsError, match="one class"):
+        GiantStepClassifier().fit(np.random.default_rng(0).standard_normal((10, 2)), ["a"] * 10)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "size": generator.standard_normal(90),
+            "kind": generator.choice(["red", "green"], 90),
+            "name": [f"row {i}" for i in range(90)],
+            "same": 1.0,
+        }
+    )
+    frame["price"] = 2 * frame["size"] + (frame["kind"] == "red") + 3
+    frame.loc[3, "size"] = np.nan
+    frame.loc[5, "price"] = np.nan
+    path = tmp_path_factory.mktemp("tables") / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_a_table_is_read_and_what_was_done_is_said(table: Path) -> None:
+    prepared = prepare(read_table(table), "price")
+    said = " ".join(prepared.notes)
+    for words in ("1 rows without a label", "'name'", "'same'", "median", "categories"):
+        assert words in said
+    assert prepared.task == "regression"
+
+
+@pytest.mark.slow
+def test_a_table_is_fitted_kept_and_applied(table: Path, tmp_path: Path) -> None:
+    prepared = prepare(read_table(table), "price")
+    fitted = fit_table(prepared)
+    scores = {score.name: score.mean for score in fitted.scores}
+    assert scores["giantstep"] > 0.9
+    save_model(fitted, tmp_path / "model.joblib")
+    predicted = apply_model(tmp_path / "model.joblib", read_table(table))
+    assert predicted.shape == (90,)
+    with pytest.raises(GiantstepError, match="lacks the column"):
+        apply_model(tmp_path / "model.joblib", read_table(table).drop(columns="kind"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("no-such.csv", "price"), "does not exist"),
+        (("table.xlsx", "price"), "must end in"),
+        (("", "cost"), "is not a column"),
+        (("", "name"), "holds text"),
+    ],
+)
+def test_bad_tables_get_one_line(table: Path, words: tuple[str, str], said: str) -> None:
+    path = table if not words[0] else table.parent / words[0]
+    with pytest.raises(GiantstepError, match=said):
+        prepare(read_table(path), words[1], "regression")
