@@ -123,16 +123,10 @@ class _ConditionalLaw:
 
     def _product_on(self, grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
         """The mean product by a rule whose first axis is the learned direction."""
-        own, weights, masses = (
-            grid.points()[..., 1 : 1 + self.own],
-            grid.weights(1),
-            grid.axes[0][1],
-        )
+        own = grid.points()[..., 1 : 1 + self.own].reshape(len(labels), -1, self.own)
         total = np.zeros((self.own,) * 4)
-        for x, mass in enumerate(masses):
-            total += mass * _product(
-                labels[x].ravel(), own[x].reshape(-1, self.own), weights[x].ravel()
-            )
+        for here, points, mass in zip(labels, own, grid.masses(), strict=True):
+            total += _product(here.ravel(), points, mass.ravel())
         return total
 
     def _sampled_product(self) -> tuple[Float[np.ndarray, "n n n n"], float, str]:
@@ -189,7 +183,10 @@ def _product(
     own: Float[np.ndarray, "points n"],
     weights: Float[np.ndarray, " points"],
 ) -> Float[np.ndarray, "n n n n"]:
-    """E[G_ij G_kl] over the values of the label, of which there may be finitely many."""
+    """E[G_ij G_kl] over the values of the label, of which there may be finitely many.
+
+    Times the total weight of the points.
+    """
     values, which = np.unique(np.round(labels, 9), return_inverse=True)
     if len(values) > MAX_CLASSES:
         raise _ContinuousLabel
