@@ -196,10 +196,10 @@ def _peers(classes: bool, rows: int) -> dict[str, Any]:
         "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-4, 4, 25))),
     }
     if rows <= MOST_KERNEL_ROWS:
-        grid = {
+        choices: dict[str, Any] = {
             "kernelridge__alpha": np.logspace(-5, 1, 7),
             "kernelridge__gamma": [None, 0.01, 0.1],
         }
         kernel = make_pipeline(StandardScaler(), KernelRidge(kernel="rbf"))
-        peers["kernel ridge"] = GridSearchCV(kernel, grid, cv=3)
+        peers["kernel ridge"] = GridSearchCV(kernel, choices, cv=3)
     return peers

@@ -106,7 +106,10 @@ class Decomposition(NamedTuple):
         )
 
     def held_out(
-        self, fit: Fit, labels: Float[np.ndarray, " n"], blocks: Iterable[Sequence[int]]
+        self,
+        fit: Fit,
+        labels: Float[np.ndarray, " n"],
+        blocks: Iterable[Sequence[int] | np.ndarray],
     ) -> Float[np.ndarray, " n"]:
         """Predictions for every row by the fit without its block, at the same ridge and scale."""
         rows = len(labels)

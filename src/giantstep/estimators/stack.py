@@ -24,7 +24,7 @@ def simplex_weights(
     if free.sum() <= 1:
         return free
     # On the face sum w = 1 the last weight is one minus the others; a heavy row imposes it.
-    heavy = 1e4 * max(np.linalg.norm(predictions), np.linalg.norm(labels), 1e-300)
+    heavy = 1e4 * max(float(np.linalg.norm(predictions)), float(np.linalg.norm(labels)), 1e-300)
     stacked = np.vstack([predictions, np.full(predictions.shape[1], heavy)])
     bound = nnls(stacked, np.append(labels, heavy))[0]
     return bound / bound.sum()
