@@ -23,8 +23,6 @@ from giantstep.theory.learnability.staircase import learned_subspaces
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
-#: What an optimised prediction adds to the metrics.
-OPTIMUM = ("step_size", "ridge", "gain_over_random_features", "gain_over_linear")
 #: Highest Hermite degree in which directions are looked for.
 DEGREE = 8
 
@@ -33,7 +31,8 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     """Overlaps after every step, and the risk after one step where a ridge is given.
 
     With ``optimise`` the step size, the ridge or both are first replaced by those of least risk,
-    and reported with what they gain over random features and over linear methods.
+    and reported with what they gain over random features and over linear methods; one that has no
+    optimum inside the range of the search is NaN, and a note says at which end the risk is least.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem, in the limit d to infinity.
@@ -46,16 +45,17 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     if not isinstance(problem.inputs, Gaussian):
         raise NoTheory("giant steps are predicted for isotropic Gaussian inputs: drop the spike")
     optimum: dict[str, Any] = {}
+    edges: list[str] = []
     if optimise:
         from giantstep.theory.one_step.curves import best_sizes
 
         best = best_sizes(problem, settings, optimise)
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
-        optimum = {name: value for name, value in best._asdict().items() if name in OPTIMUM}
+        optimum, edges = best.metrics(), best.notes()
     sigma = activation(settings.activation)
     _, hidden = predicted_subspaces(problem, settings)
     overlap, notes = _overlaps(problem, settings, sigma)
-    notes = [*hidden, *notes]
+    notes = [*edges, *hidden, *notes]
     metrics: dict[str, Any] = {"overlap": overlap}
     statuses: dict[str, Status] = {"overlap": "theorem"}
     references: tuple[str, ...] = REFERENCES
