@@ -47,7 +47,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             **fixed, readout="-1:0.5,2:0.5", samples="8d", readout_samples="4d", ridge=0.1
         )
         best = predict(step, text, optimise=("step_size", "ridge"))
-        after = step.replace(**{n: best.metrics[n] for n in ("step_size", "ridge")})
+        after = step.replace(**{n: best.settings[n] for n in ("step_size", "ridge")})
         plain = RandomFeatures(**fixed, samples="4d", ridge=0.1)
         before = plain.replace(ridge=predict(plain, text, optimise=("ridge",)).metrics["ridge"])
         law = predict(after, text).metrics
@@ -65,7 +65,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                     },
                     **{"test_error.theory": float(expected) / variance},
                     **{"linear_floor.theory": law["linear_floor"] / variance},
-                    **{"step_size": float(best.metrics["step_size"]), "ridge": settings.ridge},
+                    **{"step_size": float(best.settings["step_size"]), "ridge": settings.ridge},
                 }
             )
         bench.report((number + 1) / len(chosen))

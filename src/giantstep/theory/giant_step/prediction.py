@@ -25,8 +25,6 @@ from giantstep.theory.learnability.staircase import learned_subspaces
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
-#: What an optimised prediction adds to the metrics.
-OPTIMUM = ("step_size", "ridge", "gain_over_random_features", "gain_over_linear")
 #: Highest Hermite degree in which directions are looked for.
 DEGREE = 8
 
@@ -38,7 +36,8 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     with each direction; with a ridge those of the risk after one step. ``subspaces`` holds for
     each step what is learned, its directions as rows. With ``optimise`` the step size, the ridge
     or both are first replaced by those of least risk, and reported with what they gain over
-    random features and over linear methods.
+    random features and over linear methods; one that has no optimum inside the range of the search
+    is NaN, and a note says at which end the risk is least.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem for overlaps in the limit of large d at a given width, heuristic where a
@@ -52,16 +51,17 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     """
     check_covered(problem.inputs, (Gaussian,), "giant steps are predicted", NoTheory)
     optimum: dict[str, Any] = {}
+    edges: list[str] = []
     if optimise:
         from giantstep.theory.one_step.curves import best_sizes
 
         best = best_sizes(problem, settings, optimise)
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
-        optimum = {name: value for name, value in best._asdict().items() if name in OPTIMUM}
+        optimum, edges = best.metrics(), best.notes()
     sigma = activation(settings.activation)
     subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
-    notes = [*hidden, *found.notes]
+    notes = [*edges, *hidden, *found.notes]
     metrics: dict[str, Any] = {"overlap": found.cosines}
     statuses: dict[str, Status] = {
         "overlap": found.status,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from giantstep.activations.activation import Activation
+from giantstep.numerics.quadrature import split_gaussian
 from giantstep.problem import Problem
-from giantstep.targets.hermite import moments
+from giantstep.targets.hermite import hermite_tensors, moments
 from giantstep.theory.learnability.learned_direction import learned_direction
 
 
@@ -15,7 +19,9 @@ class StepSignal(NamedTuple):
 
     ``linear`` |E[g h]|; ``mean`` and ``power`` E[r], E[r^2] of the residuals r that drive the
     step; ``mu_1``, ``mu_2``, ``mu_3`` Hermite coefficients of sigma; ``slope_variance``
-    Var sigma'(z).
+    Var sigma'(z). For corrections of order 1/d: ``linear_drift`` mu_3 tr C_3 / (2 mu_1) along the
+    learned direction, ``output_variance`` Var sigma(z), ``output_growth`` E[(sigma - mu_0) sigma'
+    z], by which an output grows with its row's length.
     """
 
     linear: float
@@ -25,12 +31,19 @@ class StepSignal(NamedTuple):
     mu_2: float
     slope_variance: float
     mu_3: float = 0.0
+    linear_drift: float = 0.0
+    output_variance: float = 0.0
+    output_growth: float = 0.0
 
     @classmethod
     def of(cls, problem: Problem, sigma: Activation, start_output: float = 0.0) -> StepSignal:
         """The signal of a problem; ``start_output``: the constant that the network starts from."""
         labels, mu = moments(problem.target), sigma.hermite(3)
-        _, linear = learned_direction(problem.target)
+        direction, linear = learned_direction(problem.target)
+        cubic = direction @ np.trace(hermite_tensors(problem.target, 3)[3], axis1=1, axis2=2)
+        drift = float(mu[3] * cubic / (2 * mu[1])) if linear * mu[1] else 0.0
+        nodes, weights = split_gaussian(sigma.kinks, panel_order=24, panel_length=0.5)
+        squares = weights * (sigma.numpy(nodes) - mu[0]) ** 2
         return cls(
             linear=linear,
             mean=labels.mean - start_output,
@@ -42,15 +55,24 @@ class StepSignal(NamedTuple):
             mu_2=float(mu[2]),
             slope_variance=sigma.derivative_second_moment - float(mu[1]) ** 2,
             mu_3=float(mu[3]),
+            linear_drift=drift,
+            output_variance=float(np.sum(squares)),
+            # E[s s' z] = E[s^2 (z^2 - 1)] / 2, by parts.
+            output_growth=float(squares @ (nodes**2 - 1)) / 2,
         )
 
 
-def gradient_norm(signal: StepSignal, samples_ratio: Any) -> Any:
+def gradient_norm(signal: StepSignal, samples_ratio: Any, dim: Any = math.inf) -> Any:
     r"""Length of the mean gradient :math:`b = X^T y/n_0` that one step adds to every neuron.
 
-    .. math:: |b|^2 = |E[g h]|^2 + \frac{d}{n_0} E[y^2]
+    .. math:: |b|^2 = \Big(|E[g h]| + \frac{\mu_3\operatorname{tr} C_3}{2\mu_1 d}\Big)^2
+        + \Big(1 - \frac1d\Big)\frac{d}{n_0} E[y^2]
 
-    Symbols: n_0/d ``samples_ratio``; the moments ``signal``.
+    In the second term of the first bracket :math:`\operatorname{tr} C_3` is the part along
+    :math:`E[gh]` of the vector :math:`E[g\,(|h|^2 - r - 2)\,h]`: the neurons' mean slope grows with
+    the length of x.
+
+    Symbols: n_0/d ``samples_ratio``; d ``dim``; the moments ``signal``.
 
     Assumes: isotropic Gaussian inputs, n_0 proportional to d.
     Status: theorem.
@@ -60,15 +82,17 @@ def gradient_norm(signal: StepSignal, samples_ratio: Any) -> Any:
     >>> round(gradient_norm(signal, 2.0), 6)
     0.707107
     """
-    return (signal.linear**2 + signal.power / samples_ratio) ** 0.5
+    along = signal.linear + signal.linear_drift / dim
+    return (along**2 + (1 - 1 / dim) * signal.power / samples_ratio) ** 0.5
 
 
-def alignment(signal: StepSignal, samples_ratio: Any) -> Any:
+def alignment(signal: StepSignal, samples_ratio: Any, dim: Any = math.inf) -> Any:
     r"""Cosine of the learned direction :math:`b/|b|` with the target's mean gradient.
 
-    .. math:: \gamma = |E[g h]| / |b|
+    .. math:: \gamma = \Big(|E[g h]| + \frac{\mu_3\operatorname{tr} C_3}{2\mu_1 d}\Big) \Big/ |b|
 
-    Symbols: n_0/d ``samples_ratio``; the moments ``signal``.
+    Symbols: n_0/d ``samples_ratio``; d ``dim``; the moments ``signal``; |b|
+    :func:`gradient_norm`.
 
     Assumes: isotropic Gaussian inputs, n_0 proportional to d.
     Status: theorem.
@@ -78,15 +102,17 @@ def alignment(signal: StepSignal, samples_ratio: Any) -> Any:
     >>> round(alignment(signal, 2.0) ** 2, 6)
     0.5
     """
-    return signal.linear / gradient_norm(signal, samples_ratio)
+    along = signal.linear + signal.linear_drift / dim
+    return along / gradient_norm(signal, samples_ratio, dim)
 
 
-def spike_strength(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
+def spike_strength(signal: StepSignal, samples_ratio: Any, steps: Any, dim: Any = math.inf) -> Any:
     r"""Projection of each updated neuron on the learned direction.
 
     .. math:: s_j = \eta\, a_j\, \mu_1\, |b|
 
-    Symbols: eta a_j ``steps``; n_0/d ``samples_ratio``; mu_1 and the moments in b ``signal``.
+    Symbols: eta a_j ``steps``; n_0/d ``samples_ratio``; d ``dim``; mu_1 and the moments in b
+    ``signal``.
 
     Assumes: step size of order one, rows that start on the sphere; fluctuations of order
     d^-1/2 are part of the bulk.
@@ -97,7 +123,7 @@ def spike_strength(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
     >>> round(spike_strength(signal, 2.0, 3.0), 6)
     1.272792
     """
-    return steps * signal.mu_1 * gradient_norm(signal, samples_ratio)
+    return steps * signal.mu_1 * gradient_norm(signal, samples_ratio, dim)
 
 
 def bulk_variance(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:

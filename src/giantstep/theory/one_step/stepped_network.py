@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,10 +23,15 @@ from giantstep.theory.one_step.alignment import (
     spike_strength,
 )
 from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.start_output import neuron_correlation, own_output_shrinkage
 from giantstep.theory.spiked_features.channel_equivalent import Risk
+from giantstep.theory.spiked_features.component_groups import grouped_by_component
 from giantstep.theory.spiked_features.conditional_features import LIMIT
 from giantstep.theory.spiked_features.finite_size import RESOLVED, Blocks, Version, best_version
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+
+#: With more readouts than this, neurons are not grouped by their components as well.
+MOST_GROUPED = 4
 
 
 class Sizes(NamedTuple):
@@ -43,7 +49,9 @@ class OneStep(NamedTuple):
 
     ``readout`` values and ``fractions`` of neurons; ``normalise``: rows go back to the sphere;
     ``gaussian_rows``: they started as Gaussian vectors; ``tilted``: their lengths follow their
-    directions, as those of a real step do. ``version``: how finite d is treated.
+    directions, as those of a real step do; ``follows_residual``: the step subtracts the network's
+    own output. ``version``: how finite d is treated; those that resolve corrections of order 1/d
+    also follow those of a real step.
     """
 
     signal: StepSignal
@@ -55,29 +63,70 @@ class OneStep(NamedTuple):
     normalise: bool
     gaussian_rows: bool
     tilted: bool = False
+    follows_residual: bool = False
+
+    @property
+    def resolved(self) -> bool:
+        """Whether corrections of order 1/d count."""
+        return self.version in RESOLVED
 
     def blocks(self, sizes: Sizes) -> Blocks:
-        """Spikes and bulk variances of the neurons after the step."""
+        """Spikes and bulk variances of the neurons after the step, by their readout."""
+        blocks = self._moved(sizes)
+        return _on_the_sphere(blocks) if self.normalise else blocks
+
+    def groups(self, sizes: Sizes) -> Blocks:
+        """The same by their component along the learned direction too, where that counts."""
+        if not self.resolved or len(self.readout) > MOST_GROUPED:
+            return self.blocks(sizes)
+        blocks = grouped_by_component(self._moved(sizes), self.dim)
+        return _on_the_sphere(blocks) if self.normalise else blocks
+
+    def _moved(self, sizes: Sizes) -> Blocks:
+        """The neurons as the step leaves them."""
         steps = sizes.step_size * self.readout
-        spikes = spike_strength(self.signal, sizes.samples_ratio, steps)
+        spikes = spike_strength(self.signal, sizes.samples_ratio, steps, self._finite_dim)
         bulks = bulk_variance(self.signal, sizes.samples_ratio, steps)
-        if self.normalise:
-            lengths = (spikes**2 + bulks) ** 0.5
-            return Blocks(spikes / lengths, bulks / lengths**2, self.fractions)
-        spread = 1 / bulks if self.gaussian_rows else None
-        tilt = length_tilt(self.signal, sizes.samples_ratio, steps) if self.tilted else None
-        return Blocks(spikes, bulks, self.fractions, spread, tilt)
+        correlation = None
+        if self.resolved:
+            moved = {"step_size": sizes.step_size, "readout": self.readout}
+            output = float(self.follows_residual)
+            correlation = neuron_correlation(
+                self.signal,
+                **moved,
+                samples_ratio=sizes.samples_ratio,
+                width_ratio=sizes.width_ratio,
+                fractions=self.fractions,
+                bulks=bulks,
+                output=output,
+            )
+            width = sizes.width_ratio * self.dim
+            bulks = bulks - own_output_shrinkage(self.signal, **moved, width=width, output=output)
+        return Blocks(
+            spikes,
+            bulks,
+            self.fractions,
+            norm_spread=1 / bulks if self.gaussian_rows else None,
+            length_tilt=(
+                length_tilt(self.signal, sizes.samples_ratio, steps) if self.tilted else None
+            ),
+            correlation=correlation,
+        )
+
+    @property
+    def _finite_dim(self) -> Any:
+        return self.dim if self.resolved else math.inf
 
     def alignment(self, sizes: Sizes) -> Any:
         """Cosine of the learned direction with the target's mean gradient."""
-        return alignment(self.signal, sizes.samples_ratio)
+        return alignment(self.signal, sizes.samples_ratio, self._finite_dim)
 
     def prepared(
         self, sigma: Activation, problem: Problem, sizes: Sizes, version: Version | None = None
     ) -> Prepared:
         """Tables that hold at these sizes; arrays of step sizes or widths span a range."""
         steps = np.atleast_1d(np.asarray(sizes.step_size, dtype=float))
-        found = [self.blocks(sizes._replace(step_size=step)) for step in steps]
+        found = [self.groups(sizes._replace(step_size=step)) for step in steps]
         return Prepared.of(
             sigma,
             problem.target,
@@ -92,7 +141,7 @@ class OneStep(NamedTuple):
         """Test and train error, noise included; ``traced`` to follow changes of the alignment."""
         return spiked_risk(
             prepared,
-            self.blocks(sizes),
+            self.groups(sizes),
             samples_ratio=sizes.readout_samples_ratio,
             width_ratio=sizes.width_ratio,
             ridge=sizes.ridge,
@@ -157,8 +206,17 @@ def one_step(
         settings.normalise,
         settings.start == "gaussian" and not settings.normalise,
         version in RESOLVED,
+        settings.loss == "square",
     )
     return step, sizes
+
+
+def _on_the_sphere(blocks: Blocks) -> Blocks:
+    """Rows put back on the sphere; their lengths depend on their components only once grouped."""
+    lengths = (blocks.spikes**2 + blocks.bulks) ** 0.5
+    return blocks._replace(
+        spikes=blocks.spikes / lengths, bulks=blocks.bulks / lengths**2, length_tilt=None
+    )
 
 
 def _check_covered(problem: Problem, settings: GiantStep) -> None:

@@ -32,6 +32,8 @@ class Equivalent(NamedTuple):
     of a mode's channel, over d. ``labels``: amplitudes of the labels along the directions that
     they depend on. ``noise``: variance of the features outside all channels. ``power``: E[y^2],
     label noise included. ``cumulants``: corrections for the neurons' own non-Gaussian noise.
+    ``correlation``: d times the mean cosine of two neurons in the linear channel, by their
+    blocks; the modes after those of the linear channel are then the neurons' means.
     """
 
     weights: Float[Numbers, " points"]
@@ -41,6 +43,7 @@ class Equivalent(NamedTuple):
     labels: Float[Numbers, "directions points"]
     power: Float[Numbers, " points"]
     cumulants: Cumulants | None = None
+    correlation: Float[Numbers, "blocks blocks"] | None = None
 
 
 class Ratios(NamedTuple):
@@ -124,7 +127,13 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
             - \sum_c \frac{(P_c)_a^2 + \rho_c (N_c S_c N_c)_{aa}}{\chi_a^2}.
 
     Then test = :math:`E[\mathrm{res}+q]` and train = :math:`E[(\mathrm{res}+q)/(1+V)^2]`.
-    Numpy arrays are solved as they are; JAX arrays can be traced and differentiated.
+    Neurons that are correlated in the linear channel 0, with the ``correlation`` :math:`\rho`, have
+    sums that the linear channel holds more or less than those of independent ones, which counts
+    where the means M, with the overlaps P, are fitted:
+    :math:`\chi^{-1} + C_1` is stiffer by :math:`H_0\circ\rho` on the means, and with
+    :math:`A = P_MP_M^T\circ\rho` and :math:`G = N_0\chi^{-1}` the source
+    :math:`(P_M)_a^2/\chi_a^2` gains :math:`(H_0AH_0)_{aa}` and :math:`Q_0` gains
+    :math:`GAG^T`. Numpy arrays are solved as they are; JAX arrays can be traced and differentiated.
 
     Symbols: alpha, beta_a, lambda-bar ``ratios``; u, rho, e, g, E[y^2] ``model``; c ``layout``.
 
@@ -226,8 +235,13 @@ def _fitted(fields: _Fields, model: Equivalent, ratios: Ratios, places: _Places)
     if model.cumulants is not None:
         tilted = (fields.tilt * (average * fields.gain**2)[None, :]) @ model.labels.T
         source = source - xp.pad(tilted, [(0, len(source) - len(tilted)), (0, 0)])
+    stiff = fields.stiff
+    if model.correlation is not None:
+        blocks, modes = len(model.noise), len(stiff)
+        held = fields.held[:blocks, :blocks] * model.correlation
+        stiff = stiff + xp.pad(held, [(blocks, modes - 2 * blocks)] * 2)
     # A solve, not the inverse: blocks with equal means leave directions of huge condition.
-    overlap = xp.linalg.solve(fields.stiff, places.coupled * source)
+    overlap = xp.linalg.solve(stiff, places.coupled * source)
     fit = overlap.T @ model.modes
     return overlap, model.power + xp.sum(fit**2 - 2 * model.labels * fit, axis=0)
 
@@ -275,11 +289,29 @@ def _second_order(
     stiffness = xp.diag(ratios.widths / chi**2) - shared
     fitting = places.members @ xp.sum((overlap / spread[:, None]) ** 2, axis=1)
 
+    moments = xp.zeros(len(i))
+    if model.correlation is not None:
+        sums, moments = _correlated_sums(chi, fields, overlap, model.correlation, places)
+        fitting = fitting + sums
+
     constant = constant + xp.concatenate([fitting, xp.zeros(len(i))])
     sources = xp.concatenate([constant[None, :], linear])
     responses = _responses(sources, chi, stiffness, fields.inverse, model.shares, places)
-    response = xp.linalg.solve(xp.eye(size) - responses[1:].T, responses[0])
+    given = responses[0] + xp.concatenate([xp.zeros(len(chi)), moments])
+    response = xp.linalg.solve(xp.eye(size) - responses[1:].T, given)
     return residual + response @ to_loss, residual * weigh + response @ to_weighted
+
+
+def _correlated_sums(
+    chi: Any, fields: _Fields, overlap: Any, correlation: Any, places: _Places
+) -> tuple[Any, Any]:
+    """What the correlation of neurons adds to the source of dchi, and to Q at once."""
+    xp, blocks = namespace(chi), len(chi)
+    means, held = overlap[blocks : 2 * blocks], fields.held[:blocks, :blocks]
+    energy = means @ means.T * correlation
+    gain = fields.inverse[:blocks, :blocks] / chi[None, :]
+    moments = xp.pad(gain @ energy @ gain.T, [(0, len(fields.stiff) - blocks)] * 2)
+    return xp.diagonal(held @ energy @ held), places.packed(moments)
 
 
 def _responses(

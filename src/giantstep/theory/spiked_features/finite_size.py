@@ -75,7 +75,9 @@ class Blocks(NamedTuple):
 
     ``norm_spread``: spread of the rows' squared norms, 1 for Gaussian rows; None on the sphere.
     ``length_tilt``: relative growth of a row's length with its component along the spike; None if
-    they are independent.
+    they are independent. ``correlation``: p times the mean cosine of two neurons across the spike,
+    by their blocks; None if they are independent. ``along``: whether rows have random components
+    along the spike; without, the spikes hold them.
     """
 
     spikes: Float[Numbers, " blocks"]
@@ -83,6 +85,8 @@ class Blocks(NamedTuple):
     fractions: Float[Numbers, " blocks"]
     norm_spread: Float[Numbers, " blocks"] | None = None
     length_tilt: Float[Numbers, " blocks"] | None = None
+    correlation: Float[Numbers, "blocks blocks"] | None = None
+    along: bool = True
 
 
 def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Version:
@@ -106,10 +110,7 @@ def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Vers
 
 
 def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Layout:
-    r"""The channels of the spiked features: linear (0), spikes (1), second chaos (2).
-
-    Assumes: nothing. Status: theorem (bookkeeping).
-    References: :func:`spiked_equivalent`.
+    """The channels of the spiked features: linear (0), spikes (1), second chaos (2).
 
     >>> empty = np.zeros((1, 3))
     >>> labels = LabelMoments(empty[0], empty, empty, empty[0])
@@ -117,7 +118,7 @@ def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Lay
     >>> spiked_layout(Blocks(one, one, one), labels, "limit")
     Layout(blocks=1, families=(0, 1, 1), directions=(0, 1))
     """
-    families = (0, 1, 1) if blocks.norm_spread is None else (0, 1, 1, 1)
+    families = (0, 1) + (1,) * (blocks.along + (blocks.norm_spread is not None))
     directions = (0,) * len(labels.slope) + (1,)
     if version in RESOLVED:
         families, directions = (*families, 2), directions + (2,) * len(labels.curve)
@@ -150,7 +151,8 @@ def spiked_equivalent(
     :math:`t\sqrt{d/D_2}`, :math:`D_2 = (d-2)(d+1)/2` directions and the labels' curves. Rows whose
     norms fluctuate as those of Gaussian vectors add :math:`t` to the spikes; rows whose lengths
     grow with their component along v as :math:`1 + \epsilon\langle\hat w, v\rangle` have
-    :math:`\kappa u/r + \sqrt2\,\epsilon\,t` there instead of :math:`\kappa u/r`.
+    :math:`\kappa u/r + \sqrt2\,\epsilon\,t` there instead of :math:`\kappa u/r`. Rows grouped by
+    that component have none of their own left, and unit length in d - 1 dimensions.
 
     Which of them count depends on ``version``: ``limit`` (d infinite), ``spike-strength`` (spikes
     of finite strength, fitted free of cost), ``fitting-cost`` (at their cost: leverage and
@@ -183,16 +185,19 @@ def spiked_equivalent(
     rest = power - mean**2 - slope**2
     cost = 0.0 if version in ("limit", "spike-strength") else 1 / dim
     wide = version in RESOLVED
-    if wide:
-        rest = rest - curve**2
-        # A row of unit length has 1 - <w, v>^2 left for the directions across v.
-        mean = mean + (grid.kappa**2 - 1)[None, :] * curve / (2**0.5 * dim)
-    along = (grid.kappa / grid.radius)[None, :] * slope
-    if blocks.length_tilt is not None:
-        along = along + 2**0.5 * blocks.length_tilt[:, None] * curve
-    modes = [slope, dim**0.5 * mean, along]
-    shares = [1 - cost, cost, cost]
+    rest = rest - curve**2 if wide else rest
     directions = [labels.slope, labels.mean[None, :]]
+    if blocks.along:
+        # A row of unit length has 1 - <w, v>^2 left for the directions across v.
+        left = (grid.kappa**2 - 1)[None, :] * curve / (2**0.5 * dim)
+        along = (grid.kappa / grid.radius)[None, :] * slope
+        if blocks.length_tilt is not None:
+            along = along + 2**0.5 * blocks.length_tilt[:, None] * curve
+        modes = [slope, dim**0.5 * (mean + left if wide else mean), along]
+        shares = [1 - cost, cost, cost]
+    else:
+        modes = [(1 - 1 / dim) ** -0.5 * slope, dim**0.5 * mean]
+        shares = [1 - cost, cost]
     if blocks.norm_spread is not None:
         modes.append(blocks.norm_spread[:, None] * curve)
         shares.append(cost)
@@ -206,6 +211,9 @@ def spiked_equivalent(
         neurons = (width_ratios * dim)[:, None]
         found = single_site_cumulants(table, shift, scale, grid.dim)
         cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
+    correlation = blocks.correlation
+    if correlation is not None:
+        correlation = correlation / xp.sum(width_ratios)
     return Equivalent(
         weights=grid.weights,
         modes=xp.concatenate(modes),
@@ -214,6 +222,7 @@ def spiked_equivalent(
         labels=xp.concatenate(directions),
         power=labels.power + noise,
         cumulants=cumulants,
+        correlation=correlation,
     )
 
 
