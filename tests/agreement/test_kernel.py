@@ -13,7 +13,7 @@ from giantstep.theory.ridge.kernel import predict
 ERRORS, SHARPEST = 3.5, 0.05 / 3.5
 CUBIC = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
 
-#: Target, law of the inputs, settings, seeds.
+#: Target, law of the inputs, settings and noise, seeds.
 CASES = {
     "proportional": ("h1", "gaussian", {"samples": "1d", "ridge": 0.1, "dim": 150}, 100),
     "sphere in 24 dimensions": (
@@ -29,9 +29,15 @@ CASES = {
     "arc-cosine": (
         *("h1 + sin(2*h1)", "gaussian"),
         {"samples": "2d", "kernel": "arccos1", "dim": 100},
-        30,
+        60,
     ),
-    "spike, degree 1": ("h1", "spiked:d^0.2", {"samples": "1d", "dim": 150}, 200),
+    # With noise and ridge 0.01 the equivalent is 5.6(6) % high at d = 75, 3.2(6) % at d = 150: an
+    # effect of order 1/d, which is below 1 % here.
+    "spike, degree 1": (
+        *("h1", "spiked:d^0.2"),
+        {"samples": "1d", "dim": 150, "ridge": 0.5, "noise": 0.3},
+        300,
+    ),
     "spike, degree 2": ("He2(h1)/sqrt(2)", "spiked:d^0.4", {"samples": "1d", "dim": 200}, 100),
 }
 
@@ -39,7 +45,9 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_theory_and_simulation_agree(name: str) -> None:
     target, inputs, options, seeds = CASES[name]
-    problem, settings = Problem(target, 0.01, inputs), KernelRidge(test_samples=1500, **options)
+    problem = Problem(target, options.get("noise", 0.01), inputs)
+    chosen = {name: value for name, value in options.items() if name != "noise"}
+    settings = KernelRidge(test_samples=1500, **chosen)
     run, theory = simulate(problem, settings, seeds=seeds), predict(problem, settings).metrics
     assert run.metrics.keys() == theory.keys()
     assert run.sem("test_error") <= SHARPEST * theory["test_error"]
