@@ -184,7 +184,8 @@ def _multiplied(
 ) -> dict[MultiIndex, float]:
     largest = np.max(np.abs(table), initial=0.0)
     result: dict[MultiIndex, float] = {}
-    for place in zip(*np.nonzero(np.abs(table) > 1e-14 * largest), strict=True):
+    # Not nonzero: a block of noises only has a table without axes.
+    for place in map(tuple, np.argwhere(np.abs(table) > 1e-14 * largest)):
         for j, c in product.items():
             if sum(j) + sum(map(int, place)) <= degree:
                 grown = list(j)
