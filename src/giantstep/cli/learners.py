@@ -19,6 +19,9 @@ from giantstep.cli.options import (
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.twins.table import TWINS, Twin
 
+#: A simulation that is expected to take longer is announced.
+LONG_SECONDS = 30.0
+
 VERBS = {
     "simulate": "Run the learner at finite size, once for each seed.",
     "predict": "Give the exact answer in high dimension, with its status.",
@@ -87,12 +90,16 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
     problem = {name: given[name] for name in FIELDS if name in given}
     question = read_question(row, chosen, problem)
     use_compilation_cache()
+    from giantstep.learners.cost import duration
     from giantstep.twins import verbs
 
     if verb == "predict":
         optimise = [name.strip() for name in given.get("optimise", "").split(",") if name.strip()]
         result: Any = verbs.predict(question, optimise=optimise)
     else:
+        expected = verbs.expected_seconds(question, given["seeds"])
+        if expected > LONG_SECONDS:
+            note(f"this will take about {duration(expected)} on this machine")
         with progress_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
             result = run(question, seeds=given["seeds"], seed=given["seed"], progress=progress)

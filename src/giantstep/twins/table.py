@@ -20,6 +20,7 @@ class Twin:
     settings. ``optimisable`` are the settings for which ``predict`` finds the best value.
     ``has_target`` is False where the settings say what is to be learned. ``package`` is where the
     modules live; a learner of one's own names its own package, and may name its metrics by texts.
+    ``cost`` estimates what a simulation needs; without it, nothing is refused or announced.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Twin:
     optimisable: tuple[str, ...] = ()
     has_target: bool = True
     package: str = "giantstep"
+    cost: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", tuple(Metric.of(given) for given in self.metrics))
@@ -44,11 +46,11 @@ class Twin:
         return {metric.name: metric.axes for metric in self.metrics}
 
     def module(self, role: str) -> str:
-        """The full name of the module behind ``settings``, ``simulate`` or ``predict``."""
+        """The full name of the module behind a role: settings, simulate, predict or cost."""
         return f"{self.package}.{getattr(self, role).split(':')[0]}"
 
     def load(self, role: str) -> Callable[..., Any]:
-        """The object behind ``settings``, ``simulate`` or ``predict``."""
+        """The object behind a role: settings, simulate, predict or cost."""
         attribute = getattr(self, role).split(":")[1]
         try:
             return getattr(importlib.import_module(self.module(role)), attribute)
@@ -68,6 +70,7 @@ TWINS = (
         settings="settings.giant_step:GiantStep",
         simulate="learners.giant_step.simulation:simulate",
         predict="theory.giant_step.prediction:predict",
+        cost="learners.giant_step.cost:cost",
         metrics=metrics.GIANT_STEP,
         theory="subspaces learned at every step; overlaps; the risk after one step",
         references=("Dandi et al. 2023, arXiv:2305.18270", "Cui et al. 2024, arXiv:2402.04980"),
@@ -80,6 +83,7 @@ TWINS = (
         settings="settings.spiked_random_features:SpikedRandomFeatures",
         simulate="learners.ridge.spiked_random_features:simulate",
         predict="theory.spiked_features.prediction:predict",
+        cost="learners.ridge.cost:spiked_random_features",
         metrics=metrics.SPIKED_RANDOM_FEATURES,
         theory="the exact risk, with corrections of order 1/d; bounds on the best risk",
         references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
@@ -92,6 +96,7 @@ TWINS = (
         settings="settings.random_features:RandomFeatures",
         simulate="learners.ridge.random_features:simulate",
         predict="theory.ridge.random_features:predict",
+        cost="learners.ridge.cost:random_features",
         metrics=metrics.RANDOM_FEATURES,
         theory="proportional and polynomial regimes; square, logistic and hinge loss; finite d",
         references=(
@@ -108,6 +113,7 @@ TWINS = (
         settings="settings.kernel:KernelRidge",
         simulate="learners.ridge.kernel:simulate",
         predict="theory.ridge.kernel:predict",
+        cost="learners.ridge.cost:kernel",
         metrics=metrics.KERNEL,
         theory="proportional and polynomial regimes; spiked inputs; finite d",
         references=(
@@ -123,6 +129,7 @@ TWINS = (
         settings="settings.amp:Amp",
         simulate="learners.message_passing.amp:simulate",
         predict="theory.message_passing.state_evolution:predict",
+        cost="learners.message_passing.cost:amp",
         metrics=metrics.AMP,
         theory="state evolution, free entropy, and with --phases the transitions in n/d",
         references=(
@@ -138,6 +145,7 @@ TWINS = (
         settings="settings.spectral:Spectral",
         simulate="learners.message_passing.spectral:simulate",
         predict="theory.message_passing.spectral:predict",
+        cost="learners.message_passing.cost:spectral",
         metrics=metrics.SPECTRAL,
         theory="outlier, edge of the bulk and overlap; with --phases the transition in n/d",
         references=(
@@ -153,6 +161,7 @@ TWINS = (
         settings="settings.power_law:PowerLaw",
         simulate="learners.ridge.power_law:simulate",
         predict="theory.ridge.power_law:predict",
+        cost="learners.ridge.cost:power_law",
         metrics=metrics.POWER_LAW,
         theory="deterministic equivalent; the map of exponents",
         references=("Defilippis et al. 2024, arXiv:2405.15699",),

@@ -167,6 +167,8 @@ def run_of(
 ) -> Run:
     """The simulation of one question by the learner of that row, labelled."""
     settings, problem = question.settings, question.problem
+    if row.cost:
+        row.load("cost")(problem, settings).check_memory()
     run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
     described = {**settings.to_json(), "seeds": seeds, "seed": seed}
     return dataclasses.replace(run, problem=problem.to_json(), settings=described, axes=row.axes)
@@ -210,6 +212,16 @@ def _about_what_is_not_finite(law: Prediction) -> list[str]:
         )
     silent = [name for name in broken if not any(note.startswith(name) for note in law.notes)]
     return [f"no finite number here: {', '.join(silent)}"] if silent else []
+
+
+def expected_seconds(asked_for: Question | Sweep[Question], seeds: int) -> float:
+    """How long the simulation is expected to take on this machine; 0 where nothing is known."""
+    questions = [asked_for] if isinstance(asked_for, Question) else list(asked_for)
+    return sum(
+        question.row.load("cost")(question.problem, question.settings).seconds(seeds)
+        for question in questions
+        if question.row.cost
+    )
 
 
 def _part(progress: Progress | None, index: int, total: int) -> Progress | None:

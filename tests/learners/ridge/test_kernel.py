@@ -61,7 +61,5 @@ def test_a_seed_gives_the_same_run_however_many_there_are() -> None:
 def test_what_a_simulation_refuses() -> None:
     with pytest.raises(SettingsError, match="--dim"):
         simulate(PROBLEM, SMALL.replace(dim=None))
-    with pytest.raises(SettingsError, match="memory"):
-        simulate(PROBLEM, SMALL.replace(samples="d^8"))
     with pytest.raises(SettingsError, match="directions"):
         simulate(Problem.of("h1*h2*h3*h4"), SMALL.replace(dim=3))

@@ -81,5 +81,3 @@ def test_seeds_and_progress() -> None:
 def test_what_a_simulation_refuses() -> None:
     with pytest.raises(SettingsError, match="rates"):
         simulate(NOISY, SMALL.replace(exponents=True, ridge_exponent=1))
-    with pytest.raises(SettingsError, match="2 GB"):
-        simulate(NOISY, PowerLaw(samples=1e6, width=1e6))

@@ -12,10 +12,7 @@ from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws
 from giantstep.learners.giant_step.features import LabelledFeatures
 from giantstep.learners.giant_step.in_law import InLaw
-from giantstep.learners.giant_step.memory import require
 from giantstep.learners.giant_step.plan import Plan
-from giantstep.learners.giant_step.readout_errors import HELD_NUMBERS
-from giantstep.learners.giant_step.samples import most_rows
 
 #: Numbers drawn for a step below which the call costs more than the work: there runs go together.
 GROUP_NUMBERS = 1 << 21
@@ -54,13 +51,13 @@ def _obstacle(plan: Plan) -> str | None:
     """Why the simulation in law cannot be used, or is not worth it."""
     if plan.on_sphere:
         return "inputs on a sphere are not Gaussian outside the directions that were seen"
-    frame = _largest_frame(plan)
+    frame = largest_frame(plan)
     if frame >= plan.dim:
         return f"it follows {frame} directions, no fewer than d = {plan.dim}"
     return None
 
 
-def _largest_frame(plan: Plan) -> int:
+def largest_frame(plan: Plan) -> int:
     """Directions in law: the target's, p for the rows, and those that kept batches explore."""
     reused = plan.settings.batches == "reused"
     explored = plan.width * (plan.settings.steps if reused else 0)
@@ -74,31 +71,7 @@ def begin(method: str, plan: Plan, draws: Draws) -> Runs:
 
 def group_size(method: str, plan: Plan) -> int:
     """How many runs share a call; it depends on the sizes, never on how many runs there are."""
-    columns = plan.dim if method == "direct" else min(_largest_frame(plan), plan.dim)
+    columns = plan.dim if method == "direct" else min(largest_frame(plan), plan.dim)
     samples = max(plan.samples, plan.fit_samples or 0, plan.test_samples if plan.fit_samples else 0)
     numbers = (samples + plan.width) * (columns + plan.width)
     return max(1, min(GROUP_NUMBERS // numbers, LARGEST_GROUP))
-
-
-def check_memory(method: str, plan: Plan) -> None:
-    """Refuse a plan that needs more memory than the machine has."""
-    size = 8 if plan.settings.dtype == "float64" else 4
-    width, samples, fit = plan.width, plan.samples, plan.fit_samples or 0
-    held = fit * width if fit < width or fit * width <= HELD_NUMBERS else 0
-    needed = 8 * (3 * held + 4 * width**2 * bool(fit))
-    if method == "direct":
-        rows = min(most_rows(plan.dim, width), max(samples, fit))
-        needed += size * (4 * width * plan.dim + 4 * rows * (plan.dim + width))
-        kept = size * samples * plan.dim if plan.settings.batches == "reused" else 0
-        remedy = "lower --width or --dim, or use --method in-law"
-    else:
-        frame = min(_largest_frame(plan) + width * plan.keeps_batch, plan.dim)
-        rows = min(most_rows(frame, width), max(samples, fit))
-        needed += 8 * 6 * width * (frame + width) + size * 4 * rows * (frame + width)
-        kept = 8 * samples * (3 * frame + 2 * width) if plan.keeps_batch else 0
-        remedy = "lower --width"
-    if kept > needed:
-        require(
-            needed + kept, f"keeping samples = {samples} at dim = {plan.dim}", "lower --samples"
-        )
-    require(needed + kept, f"width = {width} at dim = {plan.dim}", remedy)

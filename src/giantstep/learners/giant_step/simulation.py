@@ -52,7 +52,6 @@ def simulate(
     began = time.perf_counter()
     resolved = plan(problem, settings)
     method, note = methods.choose(resolved)
-    methods.check_memory(method, resolved)
     group = methods.group_size(method, resolved)
     numbers = [run_seed(problem, resolved, seed + i) for i in range(seeds)]
     parts = []

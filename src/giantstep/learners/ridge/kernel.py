@@ -15,8 +15,6 @@ from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.kernel import KernelRidge
 
-#: Entries of the largest kernel matrix that is held: 2 GB.
-MOST_ENTRIES = 2.5e8
 #: Eigenvalues below this fraction of the largest are rounding errors of the kernel matrix.
 NEGLIGIBLE = 1e-13
 
@@ -54,11 +52,6 @@ def _one_run(
     dim, ridge = settings.dim, settings.ridge
     assert dim is not None
     samples = settings.samples.count(dim, "samples")
-    if max(samples, settings.test_samples, dim) * max(samples, dim) > MOST_ENTRIES:
-        raise SettingsError(
-            f"samples = {settings.samples} at d = {dim} needs a kernel matrix beyond memory: "
-            "reduce --samples, --dim or --test-samples"
-        )
     train = labelled_inputs(problem, samples, dim, rng)
     test = labelled_inputs(problem, settings.test_samples, dim, rng)
     eigenvalues, vectors = np.linalg.eigh(shape.matrix(train.inputs, train.inputs))

@@ -18,8 +18,6 @@ from giantstep.settings.power_law import PowerLaw
 
 #: Modes simulated one by one: this many for each sample or projection, and at least that many.
 MODES_EACH, LEAST_MODES = 8, 2000
-#: Entries of the largest matrix that is held: 2 GB.
-MOST_ENTRIES = 2.5e8
 
 
 class _Modes(NamedTuple):
@@ -50,11 +48,6 @@ def simulate(
         raise SettingsError("exponents are rates of the limit: simulate at given --samples")
     samples, width = round(settings.number_of_samples()), settings.number_of_projections()
     modes = _modes(settings, samples, width)
-    if len(modes.variances) * max(samples, width if width < math.inf else 0) > MOST_ENTRIES:
-        raise SettingsError(
-            f"samples = {samples}, width = {width:g}: the features need more than 2 GB; "
-            "reduce --samples, --width or --modes"
-        )
     rows = []
     for index in range(seeds):
         rng = generator(settings.learner, problem.noise, settings.to_json(), seed + index)

@@ -1,0 +1,97 @@
+"""What a simulation costs: bytes and operations, known before anything is allocated."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from giantstep.errors import SettingsError
+
+CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+#: Multiplications in a matrix product that take as long as: a normal number, an exponential, one
+#: entry of a matrix that is read for a product with a vector, and eigenvectors over n^3.
+DRAW, EXPONENTIAL, ENTRY, EIGEN = 250, 100, 4, 5
+#: Side of the matrices whose product measures the speed of the machine.
+_PROBE = 512
+
+
+class Cost(NamedTuple):
+    """Bytes that are held at once, and operations of one seed in multiplications of a product.
+
+    ``sizes`` names what causes it, ``remedy`` says what would lower it.
+    """
+
+    bytes: float
+    operations: float
+    sizes: str
+    remedy: str
+
+    def check_memory(self) -> None:
+        """Raise SettingsError if the machine has not enough memory."""
+        available = machine_bytes()
+        if self.bytes > available:
+            raise SettingsError(
+                f"{self.sizes} needs about {readable(self.bytes)} of memory and the machine has "
+                f"{readable(available)}: {self.remedy}"
+            )
+
+    def seconds(self, seeds: int) -> float:
+        """How long so many seeds are expected to take on this machine."""
+        return seeds * self.operations / machine_speed()
+
+
+def machine_bytes() -> float:
+    """Memory of the machine, or of the container the process lives in; infinite if unknown."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if CGROUP_LIMIT.exists() and (limit := CGROUP_LIMIT.read_text().strip()).isdigit():
+        total = min(total, int(limit))
+    return total
+
+
+@functools.cache
+def machine_speed() -> float:
+    """Multiplications a second in a product of float64 matrices, measured once."""
+    matrix = np.full((_PROBE, _PROBE), 0.5)
+    times = []
+    for _ in range(3):
+        begin = time.perf_counter()
+        matrix @ matrix
+        times.append(time.perf_counter() - begin)
+    return _PROBE**3 / max(min(times), 1e-9)
+
+
+def readable(size: float) -> str:
+    """A number of bytes with its unit.
+
+    >>> readable(3 * 2**30)
+    '3 GiB'
+    """
+    units = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    power = min(int(math.log(max(size, 1), 1024)), len(units) - 1)
+    return f"{size / 1024**power:.4g} {units[power]}"
+
+
+def duration(seconds: float) -> str:
+    """A time in the unit that suits it.
+
+    >>> duration(90), duration(7200), duration(1e6)
+    ('1.5 minutes', '2 hours', '12 days')
+    """
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 1.5 * length or (unit == "minutes" and seconds >= length):
+            return f"{seconds / length:.2g} {unit}"
+    return f"{seconds:.2g} seconds"
+
+
+def ridge_fit(samples: float, width: float) -> float:
+    """Operations of a path of ridge fits: the Gram matrix on its smaller side, diagonalised."""
+    small, large = sorted((samples, width))
+    return small**2 * large + EIGEN * small**3

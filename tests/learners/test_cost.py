@@ -1,0 +1,106 @@
+"""What a simulation costs: refused beyond memory, announced beyond patience, estimated rightly."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import SettingsError
+from giantstep.twins.questions import asked
+from giantstep.twins.table import TWINS, twin
+from giantstep.twins.verbs import expected_seconds, simulate
+
+#: Settings beyond any machine, with the words that must be in the refusal.
+HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
+    ("giant-step", {"dim": 10**6, "width": 10**6}, ("width = 1000000", "TiB")),
+    (
+        "giant-step",
+        {"dim": 50, "width": 4, "batches": "reused", "samples": 10**12},
+        ("samples = 1000000000000", "--samples"),
+    ),
+    ("spiked-random-features", {"dim": 10**6}, ("--readout-samples",)),
+    ("random-features", {"dim": 10**6}, ("samples = 2000000", "--width")),
+    ("kernel", {"dim": 20, "samples": "d^8"}, ("samples = 25600000000", "--test-samples")),
+    ("amp", {"dim": 10**6}, ("samples = 4000000", "--dim")),
+    ("spectral", {"dim": 10**6}, ("samples = 4000000", "--dim")),
+    ("power-law", {"samples": 10**7}, ("samples = 1e+07", "--modes")),
+]
+
+
+def target_of(name: str) -> str | None:
+    return "h1" if twin(name).has_target else None
+
+
+def test_every_learner_has_an_estimate() -> None:
+    assert {row.name for row in TWINS} == {name for name, *_ in HUGE}
+    assert all(row.cost for row in TWINS)
+
+
+@pytest.mark.parametrize(("name", "options", "words"), HUGE, ids=lambda x: str(x)[:30])
+def test_what_does_not_fit_is_refused(
+    name: str, options: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    settings = twin(name).load("settings")(**options)
+    with pytest.raises(SettingsError, match="of memory and the machine has") as caught:
+        simulate(settings, target_of(name), seeds=1)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert all(word in message for word in words), message
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("random-features", {"dim": 100, "samples": "4d", "width": "3d"}),
+        ("kernel", {"dim": 50, "samples": "8d", "test_samples": 500}),
+        ("spiked-random-features", {"dim": 100, "readout_samples": "4d", "width": "3d"}),
+        ("power-law", {"samples": 150, "width": 100}),
+        ("spectral", {"dim": 200, "samples": "4d"}),
+    ],
+)
+def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[str, Any]) -> None:
+    row = twin(name)
+    question: Any = asked(row.load("settings")(**options), target_of(name))
+    estimate = row.load("cost")(question.problem, question.settings).bytes
+    simulate(question, seeds=1)
+    tracemalloc.start()
+    try:
+        simulate(question, seeds=1)
+        used = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert used / 2.5 < estimate < 2.5 * used
+
+
+def test_operations_grow_with_the_work() -> None:
+    settings = twin("giant-step").load("settings")(dim=1000, width=100, method="direct")
+    once, more = (
+        expected_seconds(asked(settings.replace(steps=steps), "h1"), seeds)
+        for steps, seeds in ((1, 1), (2, 3))
+    )
+    assert more == pytest.approx(6 * once)
+
+
+def test_a_long_run_is_announced_on_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [
+        "simulate",
+        "kernel",
+        "--target",
+        "h1",
+        "--samples",
+        "1d",
+        "--dim",
+        "20",
+        "--seeds",
+        "1",
+        "--json",
+    ]
+    assert CliRunner().invoke(app, words).stderr == ""
+    monkeypatch.setattr("giantstep.cli.learners.LONG_SECONDS", 0.0)
+    result = CliRunner().invoke(app, words)
+    assert result.stdout.startswith("{")
+    assert result.stderr.startswith("this will take about ")
