@@ -81,8 +81,10 @@ def test_neurons_of_real_steps_are_correlated_as_predicted(
 def test_term_by_term_against_the_handbook() -> None:
     """Correlated neurons alone, rows as in the limit: 0.07439; without them 0.07652."""
     step, sizes = one_step(SINE, TANH)
-    limit = step._replace(version="limit").blocks(sizes)._replace(
-        length_tilt=step.blocks(sizes).length_tilt
+    limit = (
+        step._replace(version="limit")
+        .blocks(sizes)
+        ._replace(length_tilt=step.blocks(sizes).length_tilt)
     )
     # The bulk of the limit, without what the neuron's own output takes.
     correlation = step.blocks(sizes).correlation
