@@ -1,4 +1,4 @@
-"""Every public function of `theory` says what it assumes, its status, its sources, a number."""
+"""Public functions of `theory` are documented by kind: formulas, predictions, plumbing."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ FUNCTIONS = dict(public_functions())
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_docstring_is_complete(name: str) -> None:
+    """A displayed equation makes a formula; what is neither that nor a prediction is plumbing."""
     text = inspect.getdoc(FUNCTIONS[name]) or ""
-    missing = [section for section in REQUIRED if section not in text]
-    assert not missing, f"{name} lacks {', '.join(missing)}"
-    status = text.split("Status:")[1].split()[0].strip(".,;:")
-    assert status in STATUSES, f"{name} has the status {status!r}"
+    if ".. math::" in text or name.rpartition(".")[2].startswith("predict"):
+        missing = [section for section in REQUIRED if section not in text]
+        assert not missing, f"{name} lacks {', '.join(missing)}"
+    assert text.split("\n")[0].endswith((".", ":")), f"{name} lacks a plain first line"
+    if "Status:" in text:
+        status = text.split("Status:")[1].split()[0].strip(".,;:")
+        assert status in STATUSES, f"{name} has the status {status!r}"

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from giantstep.activations.activation import activation
+from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.theory.one_step.feature_outliers import feature_outliers
 from giantstep.theory.one_step.feature_spectrum import feature_bulk_edges, feature_spectrum
 from giantstep.theory.one_step.feature_stieltjes import feature_stieltjes, spectral_state
-from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
 from giantstep.theory.one_step.spiked_gram import SpikedGram
 from giantstep.theory.spiked_features.finite_size import Blocks
 
@@ -51,7 +51,7 @@ def test_reference_outliers(spikes: list[float], outliers: list[float]) -> None:
 )
 def test_spikes_of_a_gaussian_readout(exponent: float, outliers: list[float]) -> None:
     """A step n^exponent / sqrt(p) at d = p = 500, n = 1000, centred relu, y = h + He2/sqrt 2."""
-    step, (readout, fractions) = 1000**exponent / np.sqrt(500), gaussian_readout_blocks(7)
+    step, (readout, fractions) = 1000**exponent / np.sqrt(500), gauss_hermite(7)
     spikes = step * readout * 0.5 * np.sqrt(1 + 2 / 2)
     bulks = 1 + (step * readout) ** 2 * 2 / 2 * 0.25
     sigma = activation("relu(z) - 1/sqrt(2*pi)")

@@ -38,5 +38,5 @@ def test_blocks_with_their_own_bulks() -> None:
 
 
 def test_other_inputs_are_refused() -> None:
-    with pytest.raises(NoTheory, match="Gaussian"):
+    with pytest.raises(NoTheory, match="gaussian"):
         predict(Problem.of("h1", inputs=Sphere()), SpikedRandomFeatures())

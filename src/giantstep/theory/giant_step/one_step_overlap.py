@@ -9,15 +9,19 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
-from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
+from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
 from giantstep.problem import Problem
 from giantstep.targets import Target
 from giantstep.targets.expansion import block_expansion
 from giantstep.targets.hermite import hermite_tensors, moments
 from giantstep.targets.integration import Block, block_of, integrable
+from giantstep.theory.one_step.readout_law import gaussian_mean_of_ratio
 
-#: Nodes a direction for the average over the start; cosines are smooth functions of it.
-START_ORDER = 24
+#: Length of the panels for the average over the start, by the number of directions: cosines are
+#: rational functions of it, with poles that come close to the real axis for large steps.
+START_PANELS = {1: 0.5, 2: 3.0}
+#: Gauss-Hermite nodes a direction where panels would be too many.
+START_ORDERS = {3: 24, 4: 5}
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000
 
@@ -29,9 +33,10 @@ def one_step_overlap(
     step_size: float,
     samples: float,
     dim: float,
-    readout: Sequence[tuple[float, float]] = ((1.0, 1.0),),
+    readout: Sequence[tuple[float, float]] | None = ((1.0, 1.0),),
     biases: Sequence[tuple[float, float]] = ((0.0, 1.0),),
     degree: int = 8,
+    fine: bool = True,
 ) -> Float[np.ndarray, " r"]:
     r"""Root mean square over neurons of the cosine with each direction, after one step from f = 0.
 
@@ -47,9 +52,11 @@ def one_step_overlap(
     first tensor, so :math:`s` is of order :math:`d^{-(l-1)/2}`: it takes
     :math:`\eta\sim d^{(l-1)/2}` and :math:`n\sim d^l` to see it.
 
-    Symbols: eta ``step_size``, n ``samples``, d ``dim``, a and its weights ``readout``,
-    biases and their weights ``biases``, mu_k the activation's and C_k the target's Hermite
-    coefficients. ``dim`` may be as large as 1e18: then the value is the limit itself.
+    Symbols: eta ``step_size``, n ``samples``, d ``dim``, a and its weights ``readout`` (None:
+    Gaussian, averaged over in closed form), biases and their weights ``biases``, mu_k the
+    activation's and C_k the target's Hermite coefficients. ``dim`` may be as large as 1e18: then
+    the value is the limit itself. Not ``fine``, the rule for the start is half as dense: the
+    difference tells the error.
 
     Assumes: isotropic Gaussian inputs, output 0 before the step (symmetric start or correlation
     loss), fresh samples, start on the sphere; corrections are of relative order 1/sqrt(d).
@@ -64,7 +71,7 @@ def one_step_overlap(
     """
     tensors = hermite_tensors(problem.target, degree)
     rank = problem.target.rank
-    start = tensor_rule([gauss_hermite(START_ORDER if rank <= 3 else 5)] * rank)
+    start = _start_rule(rank, fine)
     m = start.nodes / math.sqrt(dim)
     power = moments(problem.target).second_moment + problem.noise
     power_along = power + _excess_along(problem.target)
@@ -72,16 +79,41 @@ def one_step_overlap(
     for bias, bias_weight in biases:
         shifted = activation.shifted(bias)
         signal, along = _mean_step(tensors, shifted.hermite(degree + 1), m)
-        for a, weight in readout:
-            scale = step_size * a
-            projected = m * (1 + scale * along)[:, None] + scale * signal
-            # w has the unit-norm part orthogonal to V*, which only `along` rescales.
-            orthogonal = (1 - np.sum(m**2, axis=1)) * (1 + scale * along) ** 2
-            noise = scale**2 * shifted.derivative_second_moment / samples
-            norm = np.sum(projected**2, axis=1) + orthogonal + noise * power * dim
-            cosine = (projected**2 + noise * power_along) / norm[:, None]
-            squared += bias_weight * weight * (start.weights @ cosine)
+        # Squared projections and norms are quadratic in a: coefficients of 1, a and a^2.
+        moved = step_size * (m * along[:, None] + signal)
+        noise = step_size**2 * shifted.derivative_second_moment / samples
+        projected = np.stack([m**2, 2 * m * moved, moved**2 + noise * power_along])
+        # w has the unit-norm part orthogonal to V*, which only `along` rescales.
+        orthogonal, scale = 1 - np.sum(m**2, axis=1), step_size * along
+        rescaled = orthogonal * np.stack([np.ones_like(scale), 2 * scale, scale**2])
+        norm = np.sum(projected, axis=2) + rescaled
+        norm[2] += noise * (power * dim - np.sum(power_along))
+        cosine = _mean_over_readout(projected, norm[:, :, None], readout)
+        squared += bias_weight * (start.weights @ cosine)
     return np.sqrt(squared)
+
+
+def _start_rule(rank: int, fine: bool) -> Rule:
+    """Nodes for the projections of the start, N(0, I_r)."""
+    if rank in START_PANELS:
+        length = START_PANELS[rank] * (1 if fine else 2)
+        return tensor_rule([split_gaussian(panel_length=length)] * rank)
+    order = START_ORDERS[min(rank, max(START_ORDERS))]
+    return tensor_rule([gauss_hermite(order if fine else 1 + order // 2)] * rank)
+
+
+def _mean_over_readout(
+    numerator: np.ndarray, denominator: np.ndarray, readout: Sequence[tuple[float, float]] | None
+) -> np.ndarray:
+    """E[ratio of quadratics in a], coefficients along the first axis."""
+    if readout is None:
+        shape = numerator.shape[1:]
+        return gaussian_mean_of_ratio(numerator, np.broadcast_to(denominator, (3, *shape)))
+    mean = np.zeros(numerator.shape[1:])
+    for a, weight in readout:
+        powers = np.array([1.0, a, a**2])
+        mean += weight * np.tensordot(powers, numerator, 1) / np.tensordot(powers, denominator, 1)
+    return mean
 
 
 def _excess_along(target: Target) -> Float[np.ndarray, " r"]:

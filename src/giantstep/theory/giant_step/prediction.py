@@ -21,10 +21,13 @@ from giantstep.theory.giant_step.neuron_kinds import Kinds
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.learnability.staircase import learned_subspaces
+from giantstep.theory.one_step.readout_law import readout_blocks, readout_nodes
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
+#: Errors of quadrature below this are those of float64 arithmetic.
+RESOLUTION = 1e-12
 #: Highest Hermite degree in which directions are looked for.
 DEGREE = 8
 
@@ -158,7 +161,8 @@ def _start_overlap(settings: GiantStep) -> float:
 
 def _mean_output(settings: GiantStep, sigma: Activation) -> float:
     """E[a] E[sigma(z + b)], what every sample sees before the first step."""
-    mean_readout = sum(a * weight for a, weight in _readout_law(settings))
+    values, fractions = readout_blocks(settings)
+    mean_readout = float(fractions @ values)
     return mean_readout * sum(
         weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in _bias_law(settings)
     )
@@ -173,20 +177,25 @@ def _shifted(problem: Problem, constant: float) -> Problem:
 
 def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     dim = settings.dim or LIMIT_DIM
-    cosine = one_step_overlap(
-        problem,
-        sigma,
-        step_size=settings.step_size.at(dim),
-        samples=settings.samples.at(dim),
-        dim=dim,
-        readout=_readout_law(settings),
-        biases=_bias_law(settings),
+    cosine, coarse = (
+        one_step_overlap(
+            problem,
+            sigma,
+            step_size=settings.step_size.at(dim),
+            samples=settings.samples.at(dim),
+            dim=dim,
+            readout=None if settings.readout == "normal" else readout_nodes(settings),
+            biases=_bias_law(settings, fine),
+            fine=fine,
+        )
+        for fine in (True, False)
     )
+    error = np.abs(cosine - coarse)
     start = np.full(problem.target.rank, _start_overlap(settings))
     where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
     return Overlaps(
         np.stack([start, cosine]),
-        np.zeros((2, len(start))),
+        np.stack([0 * start, np.where(error > RESOLUTION, error, 0.0)]),
         "heuristic" if settings.dim else "theorem",
         [f"overlap: the law of one step, at {where}"],
     )
@@ -199,21 +208,28 @@ def _reused(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlap
             "reused batches are predicted for 2 steps of one neuron without bias "
             "(--steps 2 --width 1), or of any width with --loss correlation"
         )
-    squared = np.zeros((2, problem.target.rank))
-    for a, weight in _readout_law(settings):
-        law = reused_batch_two_steps(
-            problem,
-            sigma,
-            step_size=settings.step_size.at(1),
-            samples_ratio=settings.samples.ratio("samples"),
-            readout=a,
-            loss=settings.loss,
-        )
-        squared += weight * law.cosines**2
-    start = np.full((1, problem.target.rank), _start_overlap(settings))
-    cosines = np.concatenate([start, np.sqrt(squared)])
+
+    def cosines(fine: bool) -> np.ndarray:
+        squared = np.zeros((2, problem.target.rank))
+        for a, weight in readout_nodes(settings, fine):
+            law = reused_batch_two_steps(
+                problem,
+                sigma,
+                step_size=settings.step_size.at(1),
+                samples_ratio=settings.samples.ratio("samples"),
+                readout=a,
+                loss=settings.loss,
+            )
+            squared += weight * law.cosines**2
+        start = np.full((1, problem.target.rank), _start_overlap(settings))
+        return np.concatenate([start, np.sqrt(squared)])
+
+    found = cosines(fine=True)
+    errors = np.zeros_like(found)
+    if settings.readout == "normal":
+        errors = np.abs(found - cosines(fine=False))
     note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
-    return Overlaps(cosines, np.zeros_like(cosines), "theorem", [note])
+    return Overlaps(found, errors, "theorem", [note])
 
 
 def _many_steps(
@@ -254,20 +270,13 @@ def _many_steps(
     return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes)
 
 
-def _readout_law(settings: GiantStep) -> list[tuple[float, float]]:
-    """Values of a readout entry with their probabilities; a Gaussian by quadrature."""
-    support = settings.readout_support()
-    values, weights = gauss_hermite(20) if support is None else support
-    return list(zip(map(float, values), map(float, weights), strict=True))
-
-
-def _bias_law(settings: GiantStep) -> list[tuple[float, float]]:
+def _bias_law(settings: GiantStep, fine: bool = True) -> list[tuple[float, float]]:
     """Values of a bias with their probabilities: none, N(0,1), or uniform on [-1, 1]."""
     if settings.biases == "none":
         return [(0.0, 1.0)]
     if settings.biases == "normal":
-        nodes, weights = gauss_hermite(20)
+        nodes, weights = gauss_hermite(20 if fine else 14)
     else:
-        nodes, weights = np.polynomial.legendre.leggauss(12)
+        nodes, weights = np.polynomial.legendre.leggauss(12 if fine else 8)
         weights = weights / 2
     return list(zip(map(float, nodes), map(float, weights), strict=True))

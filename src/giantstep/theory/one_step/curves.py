@@ -147,7 +147,7 @@ def best_sizes(
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`; a coarse grid over
     0.01 <= eta <= 30, 1e-5 <= lambda <= 1e4 finds the valley of the minimum. Sizes are found to
-    two per cent, the risk to the square of that; ``at_edge`` tells where there is no minimum inside.
+    two per cent, the risk to the square of that; ``at_edge`` tells where no minimum is inside.
     Status: replica.
     References: Cui et al. 2024, arXiv:2402.04980.
 

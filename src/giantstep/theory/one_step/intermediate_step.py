@@ -130,27 +130,6 @@ def limiting_gains(
     )
 
 
-def gaussian_readout_blocks(nodes: int = 9) -> tuple[np.ndarray, np.ndarray]:
-    r"""Values and fractions of a finite readout that stands for a Gaussian one.
-
-    With them the theory of a giant step bridges small and giant steps in one curve: blocks
-    :math:`s_b = \hat\eta a_b\mu_1|b|` at the finite dimension.
-
-    .. math:: E f(a) \approx \sum_b \pi_b f(a_b), \qquad a \sim N(0,1)
-
-    Symbols: number of blocks ``nodes``.
-
-    Assumes: f of degree below ``2 * nodes``.
-    Status: heuristic.
-    References: Golub, Welsch 1969; Moniri et al. 2023, arXiv:2310.07891 for the regime.
-
-    >>> values, fractions = gaussian_readout_blocks(7)
-    >>> round(float(fractions @ values**4), 12)
-    3.0
-    """
-    return gauss_hermite(nodes)
-
-
 def _fitted_energy(
     problem: Problem, sigma: Activation, alignment: float, degrees: Sequence[int]
 ) -> float:

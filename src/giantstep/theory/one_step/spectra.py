@@ -16,7 +16,7 @@ from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.alignment import gradient_norm
 from giantstep.theory.one_step.feature_spectrum import feature_spectrum
-from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.spiked_gram import SpikedGram
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.one_step.weight_spectrum import (
@@ -139,10 +139,9 @@ def predict_feature_spectrum(
         samples = ratio_to_dim(settings, "readout_samples")
         width = ratio_to_dim(settings, "width")
     else:
-        step, sizes = one_step(problem, settings.replace(ridge=1.0))
-        if settings.readout == "normal":
-            readout, fractions = gaussian_readout_blocks(GAUSSIAN_BLOCKS)
-            step = step._replace(readout=readout, fractions=fractions)
+        step, sizes = one_step(problem, settings.replace(ridge=1.0), "spike-strength")
+        readout, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
+        step = step._replace(readout=readout, fractions=fractions)
         blocks, samples, width = step.blocks(sizes), sizes.readout_samples_ratio, sizes.width_ratio
     sigma = activation(settings.activation)
     gram = SpikedGram.of(sigma, blocks, samples_ratio=samples, width_ratio=width)
@@ -203,4 +202,7 @@ def _step(problem: Problem, settings: GiantStep) -> tuple[OneStep, Sizes]:
         raise NoTheory(f"step_size = {settings.step_size}: give --dim, or a multiple of d^-0.5")
     if settings.dim is None:
         settings = settings.replace(step_size=settings.step_size.coefficient)
-    return one_step(problem, settings.replace(ridge=1.0, readout_samples="1d"))
+    fitted = settings.replace(ridge=1.0, readout_samples="1d")
+    step, sizes = one_step(problem, fitted, "spike-strength")
+    readout, fractions = moment_blocks(settings)
+    return step._replace(readout=readout, fractions=fractions), sizes

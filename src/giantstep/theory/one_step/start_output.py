@@ -54,7 +54,7 @@ def neuron_correlation(
     ...     signal, step_size=1.0, samples_ratio=20.0, width_ratio=1.0, readout=one,
     ...     fractions=one, bulks=1.0021 * one, output=1.0)
     >>> round(float(found[0, 0]), 4)
-    -0.5884
+    -0.5893
     """
     mean, square = fractions @ readout, fractions @ readout**2
     mu_1, mu_2, mu_3 = signal.mu_1, signal.mu_2, signal.mu_3
@@ -98,7 +98,7 @@ def own_output_shrinkage(
     >>> found = own_output_shrinkage(
     ...     signal, step_size=2.0, width=100, readout=np.ones(1), output=1.0)
     >>> round(float(found[0]), 5)
-    -0.00539
+    -0.0054
     """
     own = signal.output_growth - signal.mu_1**2
     return 2 * output * step_size * readout**2 / width * own

@@ -22,7 +22,7 @@ from giantstep.theory.one_step.alignment import (
     length_tilt,
     spike_strength,
 )
-from giantstep.theory.one_step.intermediate_step import gaussian_readout_blocks
+from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 from giantstep.theory.one_step.start_output import neuron_correlation, own_output_shrinkage
 from giantstep.theory.spiked_features.channel_equivalent import Risk
 from giantstep.theory.spiked_features.component_groups import grouped_by_component
@@ -153,7 +153,7 @@ class OneStep(NamedTuple):
 
 
 def one_step(
-    problem: Problem, settings: GiantStep, version: Version | None = None
+    problem: Problem, settings: GiantStep, version: Version | None = None, cells: int = CELLS
 ) -> tuple[OneStep, Sizes]:
     r"""The theory's view of the settings: signal and readout, and sizes in units of d.
 
@@ -163,7 +163,8 @@ def one_step(
     A network whose neurons have mean output starts from the constant
     :math:`f = \mu_0 E a`, which is subtracted from the labels of the step (square loss).
 
-    Symbols: eta ``settings.step_size``, n_0 ``settings.samples``.
+    Symbols: eta ``settings.step_size``, n_0 ``settings.samples``; blocks that stand for a Gaussian
+    readout ``cells``.
 
     Assumes: one step on Gaussian inputs, no biases, independent rows, a fit on fresh samples.
     Status: theorem (bookkeeping).
@@ -179,9 +180,7 @@ def one_step(
     """
     _check_covered(problem, settings)
     sigma = activation(settings.activation)
-    support = settings.readout_support()
-    values, fractions = gaussian_readout_blocks() if support is None else support
-    readout, fractions = np.array(values, dtype=float), np.array(fractions, dtype=float)
+    readout, fractions = readout_blocks(settings, cells)
     start_output = 0.0
     if settings.loss == "square":
         start_output = float(sigma.hermite(0)[0] * (fractions @ readout))
@@ -199,7 +198,7 @@ def one_step(
     step = OneStep(
         StepSignal.of(problem, sigma, start_output),
         readout,
-        fractions / fractions.sum(),
+        fractions,
         problem.noise,
         dim,
         version,

@@ -79,12 +79,20 @@ def predict(
         "linear_floor": tail_energy(target, 1).value,
         "random_features_error": float(features.test),
     }
-    status: Status = "replica" if version == "limit" else "heuristic"
+    limit = version == "limit"
+    status: Status = "replica" if limit else "heuristic"
+    alone = len(spikes) == 1 and target.rank == 1
+    statuses: dict[str, Status] = {
+        **dict.fromkeys(metrics, status),
+        **dict.fromkeys(("bound_upper", "bound_lower"), "theorem" if limit and alone else status),
+        "linear_floor": "theorem",
+        "random_features_error": "theorem" if limit else "heuristic",
+    }
     return Prediction(
         settings.learner,
         settings.to_json(),
         metrics,
-        dict.fromkeys(metrics, status),
+        statuses,
         REFERENCES,
         notes,
     )
