@@ -25,7 +25,7 @@ class NoTheory(GiantstepError):
 
 
 def shown(value: object) -> str:
-    """A value as a message shows it: on one line, and never too long.
+    r"""A value as a message shows it: on one line, and never too long.
 
     >>> shown("two\nlines"), shown(10**80)[:20]
     ("'two\\nlines'", '10000000000000000000')
