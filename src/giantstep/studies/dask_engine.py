@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import logging
+import math
 import os
 import subprocess
 import sys
@@ -32,9 +33,15 @@ _CONNECT_SECONDS = 30
 _LONG_SECONDS = 1.0
 
 
-def compute_there(blocks: Sequence[Block], threads: int) -> list[Outcome]:
+def compute_there(
+    blocks: Sequence[Block], threads: int, cell_seconds: float = math.inf
+) -> list[Outcome]:
     """What a Dask worker runs: the outcomes of several blocks."""
     limit_threads_here(threads)
+    if math.isfinite(cell_seconds):
+        from giantstep.studies.timed import compute_within
+
+        return [compute_within(block, cell_seconds, threads) for block in blocks]
     from giantstep.studies.work import compute
 
     return [compute(block) for block in blocks]
@@ -47,6 +54,7 @@ class DaskEngine:
     workers: int
     threads: int = 1
     scheduler: str | None = None
+    cell_seconds: float = math.inf
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("distributed") is None:
@@ -61,7 +69,7 @@ class DaskEngine:
                 client = stack.enter_context(_own_cluster(self.workers, self.threads))
             else:
                 client = stack.enter_context(_connected(self.scheduler))
-            flights = Flights(client, self.threads)
+            flights = Flights(client, self.threads, self.cell_seconds)
             stack.callback(flights.abandon)
             stack.enter_context(_loss_explained())
             while True:
@@ -76,8 +84,8 @@ class DaskEngine:
 class Flights:
     """Batches that are on their way through the scheduler."""
 
-    def __init__(self, client: Client, threads: int) -> None:
-        self._client, self._threads = client, threads
+    def __init__(self, client: Client, threads: int, cell_seconds: float) -> None:
+        self._client, self._how = client, (threads, cell_seconds)
         self._batches: dict[Future, list[Block]] = {}
         self._latest_seconds = 0.0
 
@@ -94,7 +102,7 @@ class Flights:
 
     def launch(self, batch: list[Block]) -> None:
         """Send a batch."""
-        future = self._client.submit(compute_there, batch, self._threads, pure=False)
+        future = self._client.submit(compute_there, batch, *self._how, pure=False)
         self._batches[future] = batch
 
     def landed(self, backlog: Backlog) -> list[Result]:
