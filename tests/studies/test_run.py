@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -172,6 +173,9 @@ def test_a_store_nobody_may_write_to_is_said_before_anything_runs(
         ({"workers": 0}, "workers = 0"),
         ({"threads": 0}, "threads = 0"),
         ({"scheduler": "tcp://x:1"}, "goes with engine = 'dask'"),
+        ({"scheduler": "somewhere", "engine": "dask"}, "is no address with a port: give the"),
+        ({"scheduler": "tcp://somewhere", "engine": "dask"}, "is no address with a port: give"),
+        ({"scheduler": "tcp://x:99999", "engine": "dask"}, "is no address with a port: give"),
         ({"cell_seconds": 0}, "cell_seconds = 0: give a number above 0"),
         ({"cell_seconds": "x"}, "cell_seconds = 'x' is not a number"),
         ({"cell_seconds": 1, "engine": "inline"}, "needs worker processes"),
@@ -188,9 +192,29 @@ def test_what_is_wrong_is_said(
 def test_a_scheduler_that_does_not_answer_is_named(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.studies.dask_engine._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("giantstep.studies.dask_cluster._CONNECT_SECONDS", 0.5)
     with pytest.raises(GiantstepError, match=r"scheduler = 'tcp://127.0.0.1:1' does not answer"):
         sums().run(store=tmp_path / "s", engine="dask", scheduler="tcp://127.0.0.1:1")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(GiantstepError, match="does not answer") as caught:
+            sums().run(store=tmp_path / "s", engine="dask", scheduler=address)
+    assert str(caught.value).isprintable()
+
+
+def test_a_cluster_that_cannot_start_is_said(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("Cluster failed to start:\nno port is free")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distributed.LocalCluster", broken)
+        with pytest.raises(GiantstepError, match=r"cannot be started here \(Cluster.*free\): use"):
+            sums().run(store=tmp_path / "s", engine="dask")
+    monkeypatch.setattr("giantstep.studies.dask_cluster.sys.executable", "/bin/false")
+    with pytest.raises(GiantstepError, match=r"its worker ended with exit code 1: it said nothing"):
+        sums().run(store=tmp_path / "s", engine="dask")
 
 
 def test_a_worker_with_other_code_refuses(
