@@ -26,6 +26,12 @@ VALID: tuple[dict[str, Any], ...] = (
     },
     {"learner": "kernel", "problem": "He2(h1)", "settings": {"samples": "1d"}, "seed": 3},
     {
+        "learner": "random-features",
+        "problem": {"target": "h1", "inputs": {"law": "spiked", "strength": "d^0.5"}},
+        "axes": {"inputs": ["gaussian", "sphere", "spiked:2"], "noise": [0, 0.5]},
+        "seeds": 2,
+    },
+    {
         "learner": {
             "name": "mine",
             "summary": "",

@@ -72,6 +72,10 @@ def test_random_files_are_read_or_refused_in_one_line(
         ('learner = "kernel"\nname = "a\\nb"', "name of printable characters"),
         (f'learner = "kernel"\nname = "{"a" * 101}"', "at most 100"),
         ('learner = {name = "mine"}', "learner has no summary"),
+        (
+            'learner = "kernel"\nproblem = {target = "h1", inputs = {law = []}}',
+            r"inputs = \{'law': \[\]\} are unknown",
+        ),
         ('learner = {name = "mine", package = 3}', r"learner\.package = 3: give a text"),
     ],
 )
@@ -79,7 +83,7 @@ def test_the_wrong_field_is_named(tmp_path: Path, text: str, message: str) -> No
     path = tmp_path / "study.toml"
     path.write_text(text)
     with pytest.raises(SettingsError, match=message) as caught:
-        Study.read(path, trust=True)
+        Study.read(path, trust=True).blocks()
     assert_one_line(caught.value)
 
 

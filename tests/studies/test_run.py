@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from processes import done_so_far, wait_until
 
 from giantstep.errors import GiantstepError, SettingsError
+from giantstep.results import Run
 from giantstep.studies import local
 from giantstep.studies.database import StoreError
 from giantstep.studies.results import Results
-from giantstep.studies.run import run
+from giantstep.studies.run import StudyWarning, run
 from giantstep.studies.store import Store
 from giantstep.studies.study import Study
 
@@ -90,6 +94,48 @@ def test_a_killed_worker_is_replaced(sums: Callable[..., Study], tmp_path: Path)
     assert "was killed (out of memory?), 3 times in a row" in rows[1].error
 
 
+@pytest.mark.parametrize(
+    "engine", ["local", pytest.param("dask", marks=pytest.mark.slow)], ids=["local", "dask"]
+)
+def test_a_cell_that_hangs_is_ended(
+    sums: Callable[..., Study], tmp_path: Path, engine: str
+) -> None:
+    study = sums(axes={"pause": [0, 600, 0.001]}, verbs="simulate", seeds=2)
+    how = {"engine": engine, "workers": 1, "cell_seconds": 1.5}
+    begin = time.monotonic()
+    rows = list(study.run(store=tmp_path / "s.sqlite", **how).rows())
+    assert time.monotonic() - begin < 120
+    assert [row.status for row in rows] == ["done"] * 2 + ["failed"] * 2 + ["done"] * 2
+    error = "ended after more than --cell-seconds 1.5 a cell, 2 cells together"
+    assert all(error in row.error for row in rows[2:4])
+
+
+def test_cells_know_their_libraries_and_a_mixture_is_told(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = tmp_path / "s.sqlite"
+    first = sums(axes={"centre": [1]}, verbs="simulate").run(store=store, engine="inline")
+    found = next(iter(first.rows())).about["versions"]
+    assert set(found) == {"python", "giantstep", "numpy", "scipy", "jax", "jaxlib"}
+    assert found["numpy"] == np.__version__
+    other = {**found, "numpy": "1.0"}
+    monkeypatch.setattr("giantstep.studies.work.library_versions", lambda: other)
+    told = rf"numpy {np.__version__} \(3 cells\), 1\.0 \(3 cells\)$"
+    with pytest.warns(StudyWarning, match=told):
+        both = sums(axes={"centre": [1, 2]}, verbs="simulate").run(store=store, engine="inline")
+    assert len(both.survey().versions) == 2
+
+
+def test_a_learner_without_metrics_has_failed(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = lambda *_, **__: Run("sums", {}, {}, {})  # noqa: E731
+    monkeypatch.setattr("cheap_learners.sums.simulate", nothing)
+    results = sums(verbs="simulate").run(store=tmp_path / "s.sqlite", engine="inline")
+    assert results.counts().failed == 3
+    assert "gave no metric" in next(iter(results.rows())).error
+
+
 def test_a_full_disk_stops_the_run_and_keeps_every_row(
     sums: Callable[..., Study],
     content: Callable[[Results], list[Any]],
@@ -127,6 +173,12 @@ def test_a_store_nobody_may_write_to_is_said_before_anything_runs(
         ({"workers": 0}, "workers = 0"),
         ({"threads": 0}, "threads = 0"),
         ({"scheduler": "tcp://x:1"}, "goes with engine = 'dask'"),
+        ({"scheduler": "somewhere", "engine": "dask"}, "is no address with a port: give the"),
+        ({"scheduler": "tcp://somewhere", "engine": "dask"}, "is no address with a port: give"),
+        ({"scheduler": "tcp://x:99999", "engine": "dask"}, "is no address with a port: give"),
+        ({"cell_seconds": 0}, "cell_seconds = 0: give a number above 0"),
+        ({"cell_seconds": "x"}, "cell_seconds = 'x' is not a number"),
+        ({"cell_seconds": 1, "engine": "inline"}, "needs worker processes"),
     ],
 )
 def test_what_is_wrong_is_said(
@@ -140,9 +192,29 @@ def test_what_is_wrong_is_said(
 def test_a_scheduler_that_does_not_answer_is_named(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.studies.dask_engine._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("giantstep.studies.dask_cluster._CONNECT_SECONDS", 0.5)
     with pytest.raises(GiantstepError, match=r"scheduler = 'tcp://127.0.0.1:1' does not answer"):
         sums().run(store=tmp_path / "s", engine="dask", scheduler="tcp://127.0.0.1:1")
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        address = f"127.0.0.1:{mute.getsockname()[1]}"
+        with pytest.raises(GiantstepError, match="does not answer") as caught:
+            sums().run(store=tmp_path / "s", engine="dask", scheduler=address)
+    assert str(caught.value).isprintable()
+
+
+def test_a_cluster_that_cannot_start_is_said(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("Cluster failed to start:\nno port is free")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("distributed.LocalCluster", broken)
+        with pytest.raises(GiantstepError, match=r"cannot be started here \(Cluster.*free\): use"):
+            sums().run(store=tmp_path / "s", engine="dask")
+    monkeypatch.setattr("giantstep.studies.dask_cluster.sys.executable", "/bin/false")
+    with pytest.raises(GiantstepError, match=r"its worker ended with exit code 1: it said nothing"):
+        sums().run(store=tmp_path / "s", engine="dask")
 
 
 def test_a_worker_with_other_code_refuses(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -55,6 +56,10 @@ def run(
     ] = None,
     store: StorePath = STORE,
     retry: Annotated[bool, typer.Option("--retry", help="Compute failed cells again.")] = False,
+    cell_seconds: Annotated[
+        float | None,
+        typer.Option(help="End a cell that takes longer, and count it as failed."),
+    ] = None,
     trust: Annotated[
         bool, typer.Option("--trust", help="Import and run a learner that is not giantstep's.")
     ] = False,
@@ -71,14 +76,18 @@ def run(
       settings = {dim = 1000, steps = 2}
       axes = {samples = "1d:8d:15", step_size = ["1", "d^0.5"]}
 
-    Ctrl-C finishes what is running; the same command goes on from there.
+    Ctrl-C finishes what is running; the same command goes on from there. The same command may
+    run several times at once, on one store: they share the cells.
     """
     chosen = _read(study, store, trust)
     use_compilation_cache()
     from giantstep.studies.progress import study_bar
+    from giantstep.studies.run import StudyWarning
 
     try:
-        with study_bar(chosen.name) as watch:
+        with study_bar(chosen.name) as watch, warnings.catch_warnings():
+            # What it warns of is said below, with all that is in the store.
+            warnings.simplefilter("ignore", StudyWarning)
             results = chosen.run(
                 store=store,
                 engine=engine,
@@ -86,12 +95,13 @@ def run(
                 threads=threads,
                 scheduler=scheduler,
                 retry=retry,
+                cell_seconds=cell_seconds,
                 watch=watch,
             )
     except KeyboardInterrupt:
         with suppress(GiantstepError):
             note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store).survey())}")
-        note(f"go on with: {_command(study, store, engine, scheduler, trust)}")
+        note(f"go on with: {_command(study, store, engine, scheduler, trust, cell_seconds)}")
         raise typer.Exit(INTERRUPTED) from None
     survey = results.survey()
     counts = survey.counts
@@ -99,9 +109,10 @@ def run(
         print_json({"study": chosen.name, "store": str(store), "counts": counts._asdict()})
     else:
         note(f"{chosen.name}: {_state(survey)}, kept in {store}")
+    _note_mixture(chosen.name, survey)
     if counts.failed:
         note("see why: " + shlex.join(["giantstep", "study", "show", chosen.name, *_at(store)]))
-        note(f"try again: {_command(study, store, engine, scheduler, trust)} --retry")
+        note(f"try again: {_command(study, store, engine, scheduler, trust, cell_seconds)} --retry")
         raise typer.Exit(FAILED_CELLS)
 
 
@@ -121,7 +132,9 @@ def show(
         return
     from giantstep.cli.study_tables import errors, means
 
-    typer.echo(f"{study}: {_state(results.survey())}")
+    survey = results.survey()
+    typer.echo(f"{study}: {_state(survey)}")
+    _note_mixture(study, survey)
     typer.echo(means(results))
     for line in errors(results):
         typer.echo(line)
@@ -219,14 +232,30 @@ def _state(survey: Survey) -> str:
     return ", ".join(parts)
 
 
+def _note_mixture(name: str, survey: Survey) -> None:
+    from giantstep.studies.versions import mixture
+
+    mixed = mixture(survey.versions)
+    if mixed is not None:
+        note(f"{name}: {mixed}")
+
+
 def _at(store: Path) -> list[str]:
     return [] if store == STORE else ["--store", str(store)]
 
 
-def _command(given: str, store: Path, engine: str, scheduler: str | None, trust: bool) -> str:
+def _command(
+    given: str,
+    store: Path,
+    engine: str,
+    scheduler: str | None,
+    trust: bool,
+    cell_seconds: float | None,
+) -> str:
     """The command that goes on with a study."""
     where = [] if engine == "local" else ["--engine", engine]
     where += [] if scheduler is None else ["--scheduler", scheduler]
+    where += [] if cell_seconds is None else ["--cell-seconds", f"{cell_seconds:g}"]
     where += ["--trust"] if trust else []
     return shlex.join(["giantstep", "study", "run", given, *where, *_at(store)])
 

@@ -28,7 +28,7 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     if isinstance(given, Inputs):
         return given
     fields = _fields(given) if isinstance(given, str) else given
-    if not isinstance(fields, Mapping) or fields.get("law") not in LAWS:
+    if not isinstance(fields, Mapping) or fields.get("law") not in [*LAWS]:
         raise SettingsError(f"inputs = {_shown(given)} are unknown: use {SYNTAX}")
     law = LAWS[fields["law"]]
     numbers = {name: value for name, value in fields.items() if name != "law"}

@@ -8,22 +8,39 @@ from __future__ import annotations
 import math
 import threading
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, islice
 
 from giantstep.studies.cells import Block
 
 #: Blocks go to a worker together up to about this much work, so that sending costs little.
 BATCH_SECONDS = 0.2
 MOST_TOGETHER = 64
+#: Short blocks are claimed ahead, up to about this much work and this many.
+CLAIM_SECONDS = 1.0
+MOST_CLAIMED = 64
 #: A block whose worker died is tried this often in all, then given up.
 MOST_ATTEMPTS = 3
 
 
 class Backlog:
-    """Waiting blocks, grouped by shape: a worker stays with a shape it has compiled already."""
+    """Waiting blocks, grouped by shape: a worker stays with a shape it has compiled already.
 
-    def __init__(self, blocks: Iterable[Block], workers: int) -> None:
+    ``claim`` returns those of some blocks that this runner may compute; the others are put
+    aside, in ``elsewhere``.
+    """
+
+    def __init__(
+        self,
+        blocks: Iterable[Block],
+        workers: int,
+        claim: Callable[[Sequence[Block]], list[Block]] | None = None,
+    ) -> None:
         self.workers = workers
+        self.elsewhere: list[Block] = []
+        self._claim = claim
+        self._claimed: set[Block] = set()
+        self._typical_seconds = math.inf
         self._waiting: dict[str, deque[Block]] = {}
         for block in blocks:
             self._waiting.setdefault(block.shape, deque()).append(block)
@@ -37,16 +54,14 @@ class Backlog:
     def take(self, previous: str | None = None) -> list[Block]:
         """The next blocks for a worker that last worked on ``previous``; none when it may rest."""
         with self._lock:
-            if self._stopped or not self._waiting:
-                return []
-            shape = self._choose(previous)
-            waiting = self._waiting[shape]
-            batch = [waiting.popleft() for _ in range(min(self._worth(shape), len(waiting)))]
-            if not waiting:
-                del self._waiting[shape]
-            self.left -= len(batch)
-            self._busy[shape] += 1
-            return batch
+            while self._waiting and not self._stopped:
+                shape = self._choose(previous)
+                batch = list(islice(self._waiting[shape], self._worth(shape)))
+                if self._are_claimed(batch):
+                    self._remove(batch)
+                    self._busy[shape] += 1
+                    return batch
+            return []
 
     def release(self, batch: list[Block]) -> None:
         """A batch that was taken is over."""
@@ -58,6 +73,8 @@ class Backlog:
         if math.isnan(seconds):
             return
         with self._lock:
+            typical = min(self._typical_seconds, 2 * seconds)
+            self._typical_seconds = 0.5 * (typical + seconds)
             before = self._seconds.get(block.shape, seconds)
             self._seconds[block.shape] = min(seconds, 0.5 * (before + seconds))
 
@@ -67,6 +84,11 @@ class Backlog:
             for block in reversed(list(blocks)):
                 self._waiting.setdefault(block.shape, deque()).appendleft(block)
                 self.left += 1
+
+    def readmit(self, blocks: Iterable[Block]) -> None:
+        """These were another runner's, who has given them up."""
+        self.put_back(blocks)
+        self._claimed.clear()
 
     def may_retry(self, block: Block) -> bool:
         """Put back a block whose worker died, unless that has happened too often."""
@@ -79,6 +101,32 @@ class Backlog:
     def stop(self) -> None:
         """Hand out nothing more."""
         self._stopped = True
+
+    def _are_claimed(self, batch: Sequence[Block]) -> bool:
+        """Whether all of the batch may be computed here; what may not is put aside."""
+        if self._claim is None or self._claimed.issuperset(batch):
+            return True
+        wanted = [block for block in (*batch, *self._due_soon()) if block not in self._claimed]
+        wanted = list(dict.fromkeys(wanted))
+        self._claimed.update(self._claim(wanted))
+        lost = [block for block in wanted if block not in self._claimed]
+        self._remove(lost)
+        self.elsewhere += lost
+        return not set(lost).intersection(batch)
+
+    def _due_soon(self) -> Iterable[Block]:
+        """Blocks worth claiming along with others: a claim costs as much as a short block."""
+        ahead = min(int(CLAIM_SECONDS / max(self._typical_seconds, 1e-6)), MOST_CLAIMED)
+        return islice(chain.from_iterable(self._waiting.values()), ahead)
+
+    def _remove(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            waiting = self._waiting[block.shape]
+            # They stand at the front, or close to it.
+            waiting.remove(block)
+            self.left -= 1
+            if not waiting:
+                del self._waiting[block.shape]
 
     def _choose(self, previous: str | None) -> str:
         if previous in self._waiting:

@@ -1,22 +1,19 @@
-"""The Dask engine: workers of a scheduler that runs elsewhere, or of one started here."""
+"""The Dask engine: blocks are computed by the workers of a Dask scheduler."""
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
-import logging
-import os
-import subprocess
-import sys
-import tempfile
+import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from giantstep.errors import GiantstepError
 from giantstep.studies.backlog import Backlog
 from giantstep.studies.cells import Block
-from giantstep.studies.environment import limit_threads_here, own_process_group, worker_environment
+from giantstep.studies.dask_cluster import check_address, connected, own_cluster
+from giantstep.studies.environment import limit_threads_here
 from giantstep.studies.outcomes import FAILED, Outcome
 
 if TYPE_CHECKING:
@@ -26,15 +23,18 @@ Result = tuple[Block, Outcome]
 
 #: How often the coordinator looks up while nothing arrives.
 _PULSE_SECONDS = 0.2
-#: A worker that has lost its scheduler for this long ends.
-_DEATH_SECONDS = 15
-_CONNECT_SECONDS = 30
 _LONG_SECONDS = 1.0
 
 
-def compute_there(blocks: Sequence[Block], threads: int) -> list[Outcome]:
+def compute_there(
+    blocks: Sequence[Block], threads: int, cell_seconds: float = math.inf
+) -> list[Outcome]:
     """What a Dask worker runs: the outcomes of several blocks."""
     limit_threads_here(threads)
+    if math.isfinite(cell_seconds):
+        from giantstep.studies.timed import compute_within
+
+        return [compute_within(block, cell_seconds, threads) for block in blocks]
     from giantstep.studies.work import compute
 
     return [compute(block) for block in blocks]
@@ -47,21 +47,24 @@ class DaskEngine:
     workers: int
     threads: int = 1
     scheduler: str | None = None
+    cell_seconds: float = math.inf
 
     def __post_init__(self) -> None:
         if importlib.util.find_spec("distributed") is None:
             raise GiantstepError(
                 "engine = 'dask' needs Dask: install it with pip install 'giantstep[studies]'"
             )
+        if self.scheduler is not None:
+            check_address(self.scheduler)
 
     def run(self, backlog: Backlog) -> Generator[list[Result], None, None]:
         """Results in groups, as they arrive; an empty group now and then while none does."""
         with contextlib.ExitStack() as stack:
             if self.scheduler is None:
-                client = stack.enter_context(_own_cluster(self.workers, self.threads))
+                client = stack.enter_context(own_cluster(self.workers, self.threads))
             else:
-                client = stack.enter_context(_connected(self.scheduler))
-            flights = Flights(client, self.threads)
+                client = stack.enter_context(connected(self.scheduler))
+            flights = Flights(client, self.threads, self.cell_seconds)
             stack.callback(flights.abandon)
             stack.enter_context(_loss_explained())
             while True:
@@ -76,8 +79,8 @@ class DaskEngine:
 class Flights:
     """Batches that are on their way through the scheduler."""
 
-    def __init__(self, client: Client, threads: int) -> None:
-        self._client, self._threads = client, threads
+    def __init__(self, client: Client, threads: int, cell_seconds: float) -> None:
+        self._client, self._how = client, (threads, cell_seconds)
         self._batches: dict[Future, list[Block]] = {}
         self._latest_seconds = 0.0
 
@@ -94,7 +97,7 @@ class Flights:
 
     def launch(self, batch: list[Block]) -> None:
         """Send a batch."""
-        future = self._client.submit(compute_there, batch, self._threads, pure=False)
+        future = self._client.submit(compute_there, batch, *self._how, pure=False)
         self._batches[future] = batch
 
     def landed(self, backlog: Backlog) -> list[Result]:
@@ -155,80 +158,3 @@ def _loss_explained() -> Iterator[None]:
             "the Dask scheduler is gone: every finished row is kept; "
             "run the same command again when there is one"
         ) from None
-
-
-@contextlib.contextmanager
-def _connected(address: str) -> Iterator[Client]:
-    from distributed import Client
-
-    with _quiet("distributed.client"):
-        try:
-            client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise GiantstepError(
-                f"scheduler = {address!r} does not answer: {error}; "
-                f"give the address that `dask scheduler` printed, such as tcp://host:8786"
-            ) from None
-        with client:
-            yield client
-
-
-@contextlib.contextmanager
-def _quiet(logger: str) -> Iterator[None]:
-    """What it would log is in the errors we raise."""
-    level = logging.getLogger(logger).level
-    logging.getLogger(logger).setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.getLogger(logger).setLevel(level)
-
-
-@contextlib.contextmanager
-def _own_cluster(workers: int, threads: int) -> Iterator[Client]:
-    """A scheduler in this process and workers in others.
-
-    Dask's own local cluster would run the caller's ``__main__`` again in each worker, share
-    Ctrl-C with them and change this process's environment; starting them as programs does not.
-    """
-    from distributed import LocalCluster
-
-    with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(
-            LocalCluster(n_workers=0, dashboard_address=None, silence_logs=logging.CRITICAL)
-        )
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="giantstep-dask-"))
-        client = stack.enter_context(_connected(cluster.scheduler_address))
-        stack.enter_context(_worker_program(cluster.scheduler_address, workers, threads, folder))
-        client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
-        yield client
-
-
-@contextlib.contextmanager
-def _worker_program(address: str, workers: int, threads: int, folder: str) -> Iterator[None]:
-    options: dict[str, Any] = {
-        "nworkers": workers,
-        "nthreads": 1,
-        "memory-limit": 0,
-        "death-timeout": _DEATH_SECONDS,
-        "local-directory": folder,
-    }
-    command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
-    command += [f"--{name}={value}" for name, value in options.items()]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        env=worker_environment(threads, os.environ),
-        **own_process_group(),
-    )
-    try:
-        yield
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=_DEATH_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import pickle
+import math
 import queue
-import signal
-import subprocess
-import sys
-import tempfile
 import threading
-from collections.abc import Generator, Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from giantstep.errors import GiantstepError
-from giantstep.studies import worker
 from giantstep.studies.backlog import MOST_ATTEMPTS, Backlog
 from giantstep.studies.cells import Block
-from giantstep.studies.environment import own_process_group, worker_environment
-from giantstep.studies.outcomes import FAILED, Outcome
+from giantstep.studies.outcomes import FAILED, Outcome, overdue
+from giantstep.studies.worker_process import Worker, WorkerDied
 
 Result = tuple[Block, Outcome]
 
@@ -30,90 +24,16 @@ _PULSE_SECONDS = 0.2
 _MOST_FAILED_STARTS, _MOST_KILLED_STARTS = 3, 12
 
 
-class WorkerDied(Exception):
-    """The process ended by itself or was killed by a signal; the message says how."""
-
-    def __init__(self, message: str, *, killed: bool) -> None:
-        super().__init__(message)
-        self.killed = killed
-
-
-class Worker:
-    """One worker process and the pipes to it."""
-
-    def __init__(self, threads: int) -> None:
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", worker.__name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=worker_environment(threads, os.environ),
-            **own_process_group(),
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._questions, self._answers = self.process.stdin, self.process.stdout
-        try:
-            self.receive()
-        except WorkerDied:
-            self.close()
-            raise
-
-    def send(self, blocks: Sequence[Block]) -> None:
-        """Give it blocks to compute."""
-        message = pickle.dumps(list(blocks))
-        try:
-            self._questions.write(len(message).to_bytes(8, "big") + message)
-            self._questions.flush()
-        except OSError:
-            raise self.death() from None
-
-    def receive(self) -> Any:
-        """Its next answer."""
-        try:
-            return pickle.load(self._answers)
-        except (EOFError, pickle.UnpicklingError, OSError, ValueError):
-            raise self.death() from None
-
-    def death(self) -> WorkerDied:
-        """The signal or exit code it ended with, and the last line it wrote."""
-        self.kill()
-        code = self.process.returncode
-        if code == -signal.SIGKILL:
-            return WorkerDied("the worker process was killed (out of memory?)", killed=True)
-        cause = f"signal {-code}" if code < 0 else f"exit code {code}"
-        message = f"the worker process died ({cause}): {self.last_words()}"
-        return WorkerDied(message, killed=code < 0)
-
-    def last_words(self) -> str:
-        """The end of what it wrote to standard error."""
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it said nothing"
-
-    def kill(self) -> None:
-        """End it now."""
-        if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
-        self.process.wait()
-
-    def close(self) -> None:
-        """End it and give its pipes back."""
-        self.kill()
-        for pipe in (self._questions, self._answers):
-            with contextlib.suppress(OSError):
-                pipe.close()
-        self._errors.close()
-
-
 @dataclass(frozen=True)
 class LocalEngine:
-    """Runs blocks on ``workers`` processes with ``threads`` BLAS and XLA threads each."""
+    """Runs blocks on ``workers`` processes with ``threads`` BLAS and XLA threads each.
+
+    A worker that takes longer than ``cell_seconds`` for each cell of a block is ended.
+    """
 
     workers: int
     threads: int = 1
+    cell_seconds: float = math.inf
 
     def run(self, backlog: Backlog) -> Generator[list[Result], None, None]:
         """Results in groups, as they arrive; an empty group now and then while none does."""
@@ -132,9 +52,12 @@ class LocalEngine:
                         resting += 1
                     else:
                         group.append(item)
+                for watch in crew:
+                    watch.end_if_overdue()
                 yield group
         finally:
-            backlog.stop()
+            for watch in crew:
+                watch.abandoned = True
             for watch in crew:
                 watch.abandon()
 
@@ -147,12 +70,15 @@ class Watch(threading.Thread):
         self.engine, self.backlog, self.arrived = engine, backlog, arrived
         self.worker: Worker | None = None
         self.abandoned = False
+        #: The block that is being computed, and until when it may be.
+        self._running: tuple[Block, float] | None = None
+        self._ended: Block | None = None
 
     def run(self) -> None:
         """Serve until the backlog is empty; then say so with None."""
         try:
             previous = None
-            while batch := self.backlog.take(previous):
+            while not self.abandoned and (batch := self.backlog.take(previous)):
                 previous = batch[0].shape
                 self._serve(batch)
                 self.backlog.release(batch)
@@ -164,11 +90,17 @@ class Watch(threading.Thread):
 
     def abandon(self) -> None:
         """Stop at once; what is being computed is lost."""
-        self.abandoned = True
         while self.is_alive():
             if self.worker is not None:
                 self.worker.kill()
             self.join(timeout=0.05)
+
+    def end_if_overdue(self) -> None:
+        """End the worker if its block has taken too long."""
+        running, worker = self._running, self.worker
+        if running is not None and worker is not None and time.monotonic() > running[1]:
+            self._ended = running[0]
+            worker.kill()
 
     def _serve(self, batch: list[Block]) -> None:
         waiting = list(batch)
@@ -176,16 +108,23 @@ class Watch(threading.Thread):
             self.worker = self.worker or self._start()
             self.worker.send(batch)
             for block in batch:
+                limit = self.engine.cell_seconds * len(block.keys)
+                self._running = block, time.monotonic() + limit
                 outcome = self.worker.receive()
+                self._running = None
                 waiting.pop(0)
                 self.backlog.time(block, outcome.seconds * len(block.keys))
                 self.arrived.put((block, outcome))
         except WorkerDied as death:
             # It answers in order, so only the first unanswered block can be to blame.
+            self._running = None
             self._bury()
             guilty, *innocent = waiting
             self.backlog.put_back(innocent)
-            if not self.backlog.may_retry(guilty) and not self.abandoned:
+            if guilty is self._ended:
+                error = overdue(self.engine.cell_seconds, len(guilty.keys))
+                self.arrived.put((guilty, Outcome(guilty.keys, FAILED, error)))
+            elif not self.backlog.may_retry(guilty) and not self.abandoned:
                 error = f"{death}, {MOST_ATTEMPTS} times in a row; see whether the cell fits memory"
                 self.arrived.put((guilty, Outcome(guilty.keys, FAILED, error)))
 

@@ -56,3 +56,9 @@ class Outcome:
     seconds: float = math.nan
     values: tuple[tuple[Value, ...], ...] = ()
     about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def overdue(cell_seconds: float, cells: int) -> str:
+    """The error of a block that took too long."""
+    together = f", {cells} cells together" if cells > 1 else ""
+    return f"it was ended after more than --cell-seconds {cell_seconds:g} a cell{together}"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from giantstep.studies.database import StoreError
 from giantstep.studies.digests import digest_of
 from giantstep.studies.outcomes import DONE, FAILED, NO_THEORY, Value
+from giantstep.studies.versions import versions_text
 
 DAMAGED = "the row is damaged: it counts as not computed; run the study again"
 
@@ -92,7 +93,7 @@ def surveyed(rows: Iterable[Row]) -> Survey:
         if row.error == DAMAGED:
             damaged.append(row.key)
         if row.status == DONE:
-            versions[json.dumps(row.about.get("versions", {}), sort_keys=True)] += 1
+            versions[versions_text(row.about)] += 1
     return Survey(statuses, tuple(damaged), versions)
 
 

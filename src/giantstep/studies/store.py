@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +38,7 @@ class Store:
 
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
+        self._lock = threading.RLock()
         with explained("open", self.path):
             self._connection = (open_to_read if read_only else open_to_write)(self.path)
 
@@ -53,6 +57,12 @@ class Store:
         """Close the file."""
         self._connection.close()
 
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; the threads of this process take turns."""
+        with self._lock, explained("write", self.path), transaction(self._connection):
+            yield self._connection
+
     def plan(self, name: str, definition: dict[str, Any], blocks: Sequence[Block]) -> None:
         """Keep a study's definition and the list of its cells, in place of an earlier list."""
         members = [
@@ -62,14 +72,14 @@ class Store:
         ]
         rows = ((name, position, *member) for position, member in enumerate(members))
         study = (name, json.dumps(definition), _now(), len(members))
-        with explained("write", self.path), transaction(self._connection):
-            self._connection.execute(
+        with self.writing() as connection:
+            connection.execute(
                 "INSERT OR REPLACE INTO studies (name, definition, planned, cells, digest) "
                 "VALUES (?, ?, ?, ?, ?)",
                 (*study, digest_of(*study)),
             )
-            self._connection.execute("DELETE FROM members WHERE study = ?", (name,))
-            self._connection.executemany(
+            connection.execute("DELETE FROM members WHERE study = ?", (name,))
+            connection.executemany(
                 "INSERT INTO members (study, position, key, verb, seed, coordinates, digest) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 ((*row, digest_of(*row)) for row in rows),
@@ -77,9 +87,10 @@ class Store:
 
     def write(self, results: Iterable[tuple[Block, Outcome]]) -> None:
         """Add finished cells, all of them or none; one that is already done stays as it is."""
-        with explained("write", self.path), transaction(self._connection):
+        with self.writing() as connection:
             for block, outcome in results:
                 self._write_block(block, outcome)
+                connection.execute("DELETE FROM claims WHERE block = ?", (block.keys[0],))
 
     def _write_block(self, block: Block, outcome: Outcome) -> None:
         problem, settings = json.dumps(block.problem), json.dumps(block.settings)

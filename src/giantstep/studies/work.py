@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import platform
-import sys
 import time
 import traceback
 from typing import Any
 
 import numpy as np
 
-import giantstep
 from giantstep.errors import GiantstepError, NoTheory
 from giantstep.problem import read_problem
 from giantstep.results import Prediction, Run, plain
 from giantstep.studies.cells import PREDICT, Block
 from giantstep.studies.code_version import code_version
 from giantstep.studies.outcomes import ARRAY, DONE, FAILED, METRIC, NO_THEORY, Outcome, Value
+from giantstep.studies.versions import library_versions
 from giantstep.twins.questions import Question
 from giantstep.twins.verbs import prediction_of, run_of
 
@@ -31,7 +29,7 @@ def compute(block: Block) -> Outcome:
         status, error = FAILED, f"{type(wrong).__name__}: {wrong}"
     except (Exception, SystemExit):
         status, error = FAILED, traceback.format_exc()
-    return Outcome(block.keys, status, error, about={"versions": _versions()})
+    return Outcome(block.keys, status, error, about={"versions": library_versions()})
 
 
 def _compute(block: Block) -> Outcome:
@@ -75,16 +73,8 @@ def _values(result: Run | Prediction, block: Block, index: int) -> tuple[Value, 
 
 
 def _about(result: Run | Prediction) -> dict[str, Any]:
-    about: dict[str, Any] = {"notes": list(result.notes), "versions": _versions()}
+    about: dict[str, Any] = {"notes": list(result.notes), "versions": library_versions()}
     if isinstance(result, Prediction):
         about |= {"theory": result.status, "references": list(result.references)}
         about |= {"statuses": dict(result.statuses), "errors": plain(result.errors)}
     return about
-
-
-def _versions() -> dict[str, str]:
-    versions = {"giantstep": giantstep.__version__, "python": platform.python_version()}
-    for name in ("numpy", "jax", "scipy"):
-        if name in sys.modules:
-            versions[name] = sys.modules[name].__version__
-    return versions

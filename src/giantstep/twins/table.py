@@ -55,7 +55,7 @@ class Twin:
         try:
             return getattr(importlib.import_module(self.module(role)), attribute)
         except (Exception, SystemExit) as error:
-            if self.package == "giantstep":
+            if self in TWINS:
                 raise
             raise GiantstepError(
                 f"learner {self.name!r}: its {role}, {attribute} in {self.module(role)}, cannot be "
