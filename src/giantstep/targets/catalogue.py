@@ -18,7 +18,7 @@ class Entry(NamedTuple):
 
 
 _ENTRIES = (
-    # Giant steps and staircases: Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270).
+    # Giant steps and staircases: Dandi et al. 2023, arXiv:2305.18270.
     Entry(
         "ex1",
         "h1 + He2(h1) + h2 - He2(h2)",
@@ -55,7 +55,7 @@ _ENTRIES = (
         "the second stair has an even link: relu without biases cannot climb it",
     ),
     Entry("staircase-two", "h1 + h1*h2", "the shortest staircase: h1 first, then h2"),
-    # Grand staircases: Troiani et al. 2024 (2405.15480).
+    # Grand staircases: Troiani et al. 2024, arXiv:2405.15480.
     Entry(
         "standard-staircase",
         "h1**2 + sign(h1*h2*h3)",

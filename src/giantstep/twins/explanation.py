@@ -141,9 +141,8 @@ def explain(
 
     Assumes: isotropic inputs (Gaussian, or on the sphere), d to infinity at fixed r.
     Status: theorem for the staircases; replica for thresholds; conjecture for floors.
-    References: Abbe, Boix-Adsera, Misiakiewicz 2023 (2302.11055); Dandi, Krzakala, Loureiro,
-    Pesce, Stephan 2023 (2305.18270); Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala
-    2024 (2405.15480).
+    References: Abbe et al. 2023, arXiv:2302.11055; Dandi et al. 2023, arXiv:2305.18270; Troiani et
+    al. 2024, arXiv:2405.15480.
 
     >>> found = explain("h1*h2")
     >>> found.difficulty, round(found.alpha_c.value, 3)

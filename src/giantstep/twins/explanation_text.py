@@ -25,7 +25,7 @@ def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
 
     Assumes: a staircase as found by ``leap_staircase`` or ``grand_staircase``.
     Status: theorem (a picture of one).
-    References: Abbe, Boix-Adsera, Misiakiewicz 2022 (2202.08658).
+    References: Abbe et al. 2022, arXiv:2202.08658.
 
     >>> from giantstep.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase
@@ -58,7 +58,7 @@ def report(found: Explanation) -> str:
 
     Assumes: what the parts of the explanation assume.
     Status: theorem, replica or conjecture, as each part says.
-    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
+    References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> from giantstep.twins.explanation import explain
     >>> print(report(explain("sin(h1)")).splitlines()[0])

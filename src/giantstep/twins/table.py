@@ -117,7 +117,7 @@ TWINS = (
         metrics=metrics.KERNEL,
         theory="proportional and polynomial regimes; spiked inputs; finite d",
         references=(
-            "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+            "Mei et al. 2021, arXiv:2101.10588",
             "Ba et al. 2023 (spiked covariance)",
         ),
         example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --inputs spiked:d^0.5",
@@ -135,7 +135,7 @@ TWINS = (
         references=(
             "Troiani et al. 2024, arXiv:2405.15480",
             "Aubin et al. 2018, arXiv:1806.05451",
-            "Barbier et al. 2019, arXiv:1708.03395",
+            "Barbier et al. 2017, arXiv:1708.03395",
         ),
         example="--target 'sign(h1*h2)' --samples 6d --dim 300",
     ),
@@ -149,8 +149,8 @@ TWINS = (
         metrics=metrics.SPECTRAL,
         theory="outlier, edge of the bulk and overlap; with --phases the transition in n/d",
         references=(
-            "Lu, Li 2020, arXiv:1702.06435",
-            "Mondelli, Montanari 2019, arXiv:1708.05932",
+            "Lu, Li 2017, arXiv:1702.06435",
+            "Mondelli, Montanari 2017, arXiv:1708.05932",
             "Defilippis et al. 2025, arXiv:2502.02545",
         ),
         example="--target 'abs(h1)' --samples 1.5d --dim 500",

@@ -113,8 +113,8 @@ FIGURE = Figure(
     approaches stairs (dotted): degree k is learned once n exceeds d^k, however few directions the
     target has, because a kernel does not find them.""",
     references=(
-        "Ghorbani, Mei, Misiakiewicz, Montanari 2019, arXiv:1904.12191",
-        "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+        "Ghorbani et al. 2019, arXiv:1904.12191",
+        "Mei et al. 2021, arXiv:2101.10588",
     ),
     sizes={
         "reduced": Sizes(points=15, dots=3, highest=1.8, seeds=8),

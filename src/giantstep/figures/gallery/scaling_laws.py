@@ -146,7 +146,7 @@ FIGURE = Figure(
     features and the best ridge's power of n, for the three laws marked on the map. Lines:
     deterministic equivalent; dots: {seeds} simulations with standard errors; slopes between
     n = 1e7 and 1e8.""",
-    references=("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",),
+    references=("Defilippis et al. 2024, arXiv:2405.15699",),
     sizes={
         "reduced": Sizes(pixels=12, points=3, dots=(50, 100), seeds=8),
         "quick": Sizes(pixels=60, points=25, dots=(40, 80, 160, 320), seeds=10),

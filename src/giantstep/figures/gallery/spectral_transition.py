@@ -91,7 +91,7 @@ FIGURE = Figure(
     message passing leaves zero; the optimal spectral method does so at the same place. Just below
     it, eigenvectors at finite d keep a little overlap.""",
     references=(
-        "Mondelli, Montanari 2019, arXiv:1708.05932",
+        "Mondelli, Montanari 2017, arXiv:1708.05932",
         "Troiani et al. 2024, arXiv:2405.15480",
     ),
     sizes={

@@ -13,7 +13,7 @@ from giantstep.theory.learnability.stairs import Stair
 from giantstep.twins.explanation import Explanation
 
 REFERENCES = (
-    "Abbe, Boix-Adsera, Misiakiewicz 2023, arXiv:2302.11055",
+    "Abbe et al. 2023, arXiv:2302.11055",
     "Dandi et al. 2023, arXiv:2305.18270",
     "Troiani et al. 2024, arXiv:2405.15480",
 )

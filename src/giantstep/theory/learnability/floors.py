@@ -48,7 +48,7 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
     Assumes: isotropic Gaussian inputs, fresh batches, an activation without parity, a readout
     fitted on fresh samples; each step with n ~ d^k learns all leaps up to k.
     Status: conjecture (a theorem for p of order 1).
-    References: Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270), conjecture 3.
+    References: Dandi et al. 2023, arXiv:2305.18270, conjecture 3.
 
     >>> target = Target("h1 + He2(h2) + He2(h1)*h2")
     >>> row = next(f for f in second_layer_floors(target) if (f.width_power, f.steps) == (1, 1))

@@ -57,8 +57,7 @@ def grand_staircase(
     Assumes: isotropic Gaussian inputs, d to infinity at fixed r.
     Status: theorem for trivial and easy directions of approximate message passing (replica
     for optimality); heuristic where a stair is sampled.
-    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480);
-    Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
+    References: Troiani et al. 2024, arXiv:2405.15480; Damian et al. 2024, arXiv:2403.05529.
 
     >>> staircase = grand_staircase(Target("He4(h1) + sign(h1*h2*h3)"))
     >>> [(stair.leap, len(stair.directions)) for stair in staircase.stairs]
@@ -132,7 +131,7 @@ def generative_exponent(target: Target, noise: float = 0.0, degree: int = 8) -> 
 
     Assumes: isotropic Gaussian inputs.
     Status: theorem (r = 1: d^{k*/2} samples are necessary for statistical queries and enough).
-    References: Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
+    References: Damian et al. 2024, arXiv:2403.05529.
 
     >>> generative_exponent(Target("He3(h1)")), generative_exponent(Target("h1**2*exp(-h1**2)"))
     (1, 4)
@@ -151,7 +150,7 @@ def label_correlations(
 
     Assumes: isotropic Gaussian inputs, one direction (r = 1).
     Status: theorem (the definition, by quadrature).
-    References: Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
+    References: Damian et al. 2024, arXiv:2403.05529.
 
     >>> label_correlations(Target("He4(h1)"), degree=4).round(6).tolist()
     [1.0, 0.0, 0.775374, 0.0, 1.0]

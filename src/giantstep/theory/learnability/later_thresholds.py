@@ -63,7 +63,7 @@ def later_threshold(
     Assumes: isotropic Gaussian inputs, n = alpha d; the other directions stay at overlap zero
     until then. Covers one learned direction and no label noise.
     Status: replica (linear stability of state evolution at the fixed point of U).
-    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
+    References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> rows = np.eye(3)
     >>> found = later_threshold(Target("h1**2 + sign(h1*h2*h3)"), rows[:1], rows[1:])

@@ -17,8 +17,7 @@ def one_pass_samples(leap: int) -> str:
 
     Assumes: isotropic Gaussian inputs, online SGD with a batch of one, tuned step size.
     Status: theorem for one direction; conjecture for several.
-    References: Ben Arous, Gheissari, Jagannath 2021 (2003.10409); Abbe, Boix-Adsera,
-    Misiakiewicz 2023 (2302.11055).
+    References: Ben-Arous et al. 2020, arXiv:2003.10409; Abbe et al. 2023, arXiv:2302.11055.
 
     >>> one_pass_samples(2), one_pass_samples(4)
     ('d log d', 'd^3')
@@ -35,7 +34,7 @@ def giant_step_samples(leap: int) -> str:
 
     Assumes: isotropic Gaussian inputs, step size of order d^{(l-1)/2} in units of 1 for leap 1.
     Status: theorem for one step.
-    References: Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270).
+    References: Dandi et al. 2023, arXiv:2305.18270.
 
     >>> giant_step_samples(1), giant_step_samples(3)
     ('d', 'd^3')
@@ -61,9 +60,8 @@ def sample_scalings(
     Assumes: isotropic Gaussian inputs; a direction that is not reached within the degree of the
     staircase is said to be missed.
     Status: conjecture where several directions are learned one after the other.
-    References: Abbe, Boix-Adsera, Misiakiewicz 2023 (2302.11055); Dandi, Krzakala, Loureiro,
-    Pesce, Stephan 2023 (2305.18270); Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala
-    2024 (2405.15480); Damian, Pillaud-Vivien, Lee, Bruna 2024 (2403.05529).
+    References: Abbe et al. 2023, arXiv:2302.11055; Dandi et al. 2023, arXiv:2305.18270; Troiani et
+    al. 2024, arXiv:2405.15480; Damian et al. 2024, arXiv:2403.05529.
 
     >>> from giantstep.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase

@@ -84,8 +84,8 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     ``degree`` are missed.
     Status: theorem for the role of leaps in one-pass algorithms with correlations (parts of it for
     online SGD are conjectured).
-    References: Abbe, Boix-Adsera, Misiakiewicz 2022 (2202.08658) and 2023 (2302.11055);
-    Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270).
+    References: Abbe et al. 2022, arXiv:2202.08658; Abbe et al. 2023, arXiv:2302.11055; Dandi et
+    al. 2023, arXiv:2305.18270.
 
     >>> staircase = leap_staircase(Target("h1 + He3(h1)*h2"))
     >>> [(stair.leap, stair.directions.tolist()) for stair in staircase.stairs]
@@ -111,7 +111,7 @@ def information_exponent(target: Target, degree: int = 8) -> int | None:
 
     Assumes: isotropic Gaussian inputs.
     Status: theorem (r = 1: online SGD needs about d^{k-1} samples).
-    References: Ben Arous, Gheissari, Jagannath 2021 (2003.10409).
+    References: Ben-Arous et al. 2020, arXiv:2003.10409.
 
     >>> information_exponent(Target("h1**2 * exp(-h1**2)"))
     4
@@ -141,8 +141,7 @@ def learned_subspaces(
     Assumes: isotropic Gaussian inputs, a fresh batch each step, step sizes of the right order
     (1 for leap 1, d^((l-1)/2) for leap l), readout weights that are not all of one size.
     Status: theorem for one step, conjecture for more.
-    References: Dandi, Krzakala, Loureiro, Pesce, Stephan 2023 (2305.18270), theorem 1 and
-    conjectures 1, 2.
+    References: Dandi et al. 2023, arXiv:2305.18270, theorem 1 and conjectures 1, 2.
 
     >>> [len(rows) for rows in learned_subspaces(Target("h1 + He2(h1)*h2"), steps=2)]
     [0, 1, 2]

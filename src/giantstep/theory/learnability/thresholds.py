@@ -66,8 +66,8 @@ def easy_thresholds(
 
     Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity, r fixed.
     Status: theorem for approximate message passing; replica for its optimality.
-    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480);
-    Mondelli, Montanari 2019 (1708.05932); Lu, Li 2020 (1702.06435).
+    References: Troiani et al. 2024, arXiv:2405.15480; Mondelli, Montanari 2017, arXiv:1708.05932;
+    Lu, Li 2017, arXiv:1702.06435.
 
     >>> (only,) = easy_thresholds(Target("sign(h1*h2)"))
     >>> round(only.alpha.value, 5), len(only.directions)
@@ -99,7 +99,7 @@ def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -
     Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity, r fixed; the first stair
     of the grand staircase is trivial or easy.
     Status: theorem for approximate message passing; replica for its optimality.
-    References: Troiani, Dandi, Defilippis, Zdeborova, Loureiro, Krzakala 2024 (2405.15480).
+    References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> round(weak_recovery_threshold(Target("abs(h1)"), noise=0.5).value, 5)
     1.0831

@@ -34,7 +34,7 @@ def free_entropy(
     Assumes: isotropic Gaussian inputs, Gaussian prior on the directions, d to infinity with n/d
     and r <= 3 fixed.
     Status: theorem for r = 1 (Barbier et al.); replica beyond.
-    References: Barbier et al. 2019 (1708.03395); Aubin et al. 2018 (1806.05451).
+    References: Barbier et al. 2017, arXiv:1708.03395; Aubin et al. 2018, arXiv:1806.05451.
 
     >>> m = np.array([[0.609612]])
     >>> round(free_entropy(Problem.of("h1", noise=0.25), 1.0, m, m / (1 - m)), 4)
@@ -58,7 +58,7 @@ def free_entropy_at(problem: Problem, alpha: float, overlap: Float[np.ndarray, "
 
     Assumes: as :func:`free_entropy`.
     Status: theorem for r = 1; replica beyond.
-    References: Barbier et al. 2019 (1708.03395); Troiani et al. 2024 (2405.15480).
+    References: Barbier et al. 2017, arXiv:1708.03395; Troiani et al. 2024, arXiv:2405.15480.
 
     >>> round(free_entropy_at(Problem.of("abs(h1)"), 0.8, np.array([[0.21623]])), 5)
     -0.57905
@@ -84,7 +84,7 @@ def mutual_information(problem: Problem, alpha: float, overlap: Float[np.ndarray
 
     Assumes: as :func:`free_entropy`; ``overlap`` is the fixed point of largest free entropy.
     Status: theorem for r = 1; replica beyond.
-    References: Barbier et al. 2019 (1708.03395).
+    References: Barbier et al. 2017, arXiv:1708.03395.
 
     >>> round(mutual_information(Problem.of("sign(h1)"), 2.0, np.array([[0.728298]])), 4)
     1.031

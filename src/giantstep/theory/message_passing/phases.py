@@ -81,8 +81,8 @@ def phases(problem: Problem, largest_alpha: float = LARGEST_ALPHA) -> tuple[Tran
 
     Assumes: as :func:`giantstep.theory.message_passing.state_evolution.state_evolution`.
     Status: theorem for message passing; replica for the information-theoretic transition.
-    References: Troiani et al. 2024 (2405.15480); Barbier et al. 2019 (1708.03395); Aubin et al.
-    2018 (1806.05451).
+    References: Troiani et al. 2024, arXiv:2405.15480; Barbier et al. 2017, arXiv:1708.03395; Aubin
+    et al. 2018, arXiv:1806.05451.
 
     >>> for transition in phases(Problem.of("abs(h1)")):
     ...     print(transition.kind, round(transition.alpha, 3))
@@ -103,7 +103,7 @@ def predict_phases(problem: Problem, settings: Amp) -> Prediction:
 
     Assumes: as :func:`phases`.
     Status: theorem for message passing; replica for the information-theoretic transition.
-    References: Troiani et al. 2024 (2405.15480).
+    References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> found = predict_phases(Problem.of("h1^2"), Amp(phases=True))
     >>> found.metrics["transitions"].round(4).tolist()
@@ -135,7 +135,7 @@ def linear_threshold(problem: Problem) -> float:
 
     Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity.
     Status: theorem for message passing.
-    References: Troiani et al. 2024 (2405.15480); Mondelli, Montanari 2019 (1708.05932).
+    References: Troiani et al. 2024, arXiv:2405.15480; Mondelli, Montanari 2017, arXiv:1708.05932.
 
     >>> round(linear_threshold(Problem.of("sign(h1*h2)")), 6)
     2.467401

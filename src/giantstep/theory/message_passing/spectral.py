@@ -24,8 +24,8 @@ from giantstep.settings.spectral import Spectral
 from giantstep.theory.message_passing.averages.population import population_of
 
 REFERENCES = (
-    "Lu, Li 2020, arXiv:1702.06435",
-    "Mondelli, Montanari 2019, arXiv:1708.05932",
+    "Lu, Li 2017, arXiv:1702.06435",
+    "Mondelli, Montanari 2017, arXiv:1708.05932",
     "Defilippis et al. 2025, arXiv:2502.02545",
 )
 
@@ -58,7 +58,7 @@ def spectral_outlier(
 
     Assumes: isotropic Gaussian inputs, T bounded above with sup T > 0, n = alpha d, d to infinity.
     Status: theorem.
-    References: Lu, Li 2020 (1702.06435); Mondelli, Montanari 2019 (1708.05932).
+    References: Lu, Li 2017, arXiv:1702.06435; Mondelli, Montanari 2017, arXiv:1708.05932.
 
     >>> half = np.array([0.5, 0.5])  # labels sign(h1 h2), seen along (h1 + h2)/sqrt(2)
     >>> c = np.array([1, -1]) * 2 / np.pi
@@ -122,7 +122,7 @@ def linearised_outlier(
 
     Assumes: isotropic Gaussian inputs, E[h|y] = 0, G with a finite third moment.
     Status: heuristic (state evolution of the linearised algorithm).
-    References: Maillard et al. 2021 (2012.04524); Defilippis et al. 2025 (2502.02545).
+    References: Maillard et al. 2020, arXiv:2012.04524; Defilippis et al. 2025, arXiv:2502.02545.
 
     >>> eigenvalue, overlap = linearised_outlier(Problem.of("sign(h1*h2)"), 6.0)
     >>> round(eigenvalue, 4), overlap.round(4).tolist()
@@ -185,7 +185,7 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
 
     Assumes: as :func:`spectral_outlier`; infinite where no number of samples is enough.
     Status: theorem.
-    References: Lu, Li 2020 (1702.06435); Mondelli, Montanari 2019 (1708.05932).
+    References: Lu, Li 2017, arXiv:1702.06435; Mondelli, Montanari 2017, arXiv:1708.05932.
 
     >>> spectral_transition(Problem.of("abs(h1)"), Spectral()).round(4).tolist()
     [0.5]
@@ -213,7 +213,7 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
 
     Assumes: as :func:`spectral_outlier` and :func:`linearised_outlier`.
     Status: theorem for blocks; heuristic for the linearised method.
-    References: Lu, Li 2020 (1702.06435); Defilippis et al. 2025 (2502.02545).
+    References: Lu, Li 2017, arXiv:1702.06435; Defilippis et al. 2025, arXiv:2502.02545.
 
     >>> law = predict(Problem.of("abs(h1)"), Spectral(samples="1.5d"))
     >>> round(float(law.metrics["overlap_squared"]), 3)

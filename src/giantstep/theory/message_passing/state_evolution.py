@@ -24,7 +24,7 @@ from giantstep.theory.message_passing.curve import EDGE, curve_of
 REFERENCES = (
     "Troiani et al. 2024, arXiv:2405.15480",
     "Aubin et al. 2018, arXiv:1806.05451",
-    "Barbier et al. 2019, arXiv:1708.03395",
+    "Barbier et al. 2017, arXiv:1708.03395",
 )
 #: Overlap of an uninformed start: small, so that the dynamics is linear, but not zero.
 _START = 1e-6
@@ -72,8 +72,8 @@ def state_evolution(
     Assumes: isotropic Gaussian inputs, d to infinity with n/d and r <= 3 fixed, the target and the
     noise known to the algorithm.
     Status: theorem for message passing; replica for the informed branch.
-    References: Aubin et al. 2018 (1806.05451); Barbier et al. 2019 (1708.03395); Troiani et al.
-    2024 (2405.15480).
+    References: Aubin et al. 2018, arXiv:1806.05451; Barbier et al. 2017, arXiv:1708.03395; Troiani
+    et al. 2024, arXiv:2405.15480.
 
     >>> found = state_evolution(Problem.of("sign(h1)"), 2.0)
     >>> round(float(found.overlap[0, 0]), 6), found.converged
@@ -114,7 +114,7 @@ def overlap_curve(
 
     Assumes: as :func:`state_evolution`.
     Status: theorem for message passing; replica for the informed branch.
-    References: Troiani et al. 2024 (2405.15480).
+    References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> curve = overlap_curve(Problem.of("sign(h1*h2)"), np.array([2.0, 3.0, 4.0]))
     >>> curve[:, 0, 0].round(4).tolist()
@@ -136,7 +136,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
 
     Assumes: as :func:`state_evolution`.
     Status: theorem for message passing; replica for the informed branch and the free entropy.
-    References: Troiani et al. 2024 (2405.15480); Aubin et al. 2018 (1806.05451).
+    References: Troiani et al. 2024, arXiv:2405.15480; Aubin et al. 2018, arXiv:1806.05451.
 
     >>> law = predict(Problem.of("h1", noise=0.25), Amp(samples="1d"))
     >>> round(float(law.metrics["overlap_squared"]), 6)

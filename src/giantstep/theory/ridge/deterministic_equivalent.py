@@ -82,8 +82,8 @@ def ridge_risk(
 
     Assumes: features that concentrate as Gaussian ones do; label noise independent of the inputs.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699, Theorem 3.3;
-        Simon et al. 2021, arXiv:2110.03922 (kernel limit).
+    References: Defilippis et al. 2024, arXiv:2405.15699, Theorem 3.3; Simon et al. 2021,
+        arXiv:2110.03922 (kernel limit).
 
     >>> from giantstep.numerics.float64 import float64
     >>> with float64():

@@ -29,7 +29,7 @@ from giantstep.theory.ridge.spiked_kernel_cases import (
 )
 
 REFERENCES = (
-    "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+    "Mei et al. 2021, arXiv:2101.10588",
     "Simon et al. 2021, arXiv:2110.03922",
 )
 METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom")
@@ -45,8 +45,7 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
     Assumes: isotropic inputs; or one spiked direction, a target of it alone, and a kernel that is
     a power series of the inner product.
     Status: theorem for isotropic inputs; heuristic with a spike.
-    References: Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588; Ba et al. 2023,
-        arXiv:2309.03843.
+    References: Mei et al. 2021, arXiv:2101.10588; Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
 
     >>> law = predict(Problem.of("h1", noise=0.01), KernelRidge(samples="1d", ridge=0.01))
     >>> round(law.metrics["test_error"], 6), law.status
@@ -88,8 +87,7 @@ def gradient(problem: Problem, settings: KernelRidge) -> dict[str, float]:
 
     Assumes: settings that :func:`predict` covers.
     Status: theorem for isotropic inputs; heuristic with a spike.
-    References: Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588; Ba et al. 2023,
-        arXiv:2309.03843.
+    References: Mei et al. 2021, arXiv:2101.10588; Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
 
     >>> slopes = gradient(Problem.of("h1", noise=0.01), KernelRidge(samples="1d", ridge=0.01))
     >>> round(slopes["samples"], 4)

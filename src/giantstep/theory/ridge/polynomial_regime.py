@@ -54,9 +54,8 @@ def polynomial_regime(
 
     Assumes: isotropic inputs up to the spike, a fixed ridge, d to infinity.
     Status: theorem
-    References: Mei, Montanari 2019, arXiv:1908.05355; Ghorbani et al. 2019, arXiv:1904.12191;
-        Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588; Hu, Lu, Misiakiewicz 2024,
-        arXiv:2403.08160 (whole exponents).
+    References: Mei, Montanari 2019, arXiv:1908.05355; Ghorbani et al. 2019, arXiv:1904.12191; Mei
+        et al. 2021, arXiv:2101.10588; Hu et al. 2024, arXiv:2403.08160 (whole exponents).
 
     >>> relu = DegreeEnergies(np.array([0.159155, 0.25, 0.079577, 0.0]), 0.5)
     >>> cubic = DegreeEnergies(np.array([0, 1, 0.5, 0.25]), 1.75)

@@ -27,7 +27,7 @@ from giantstep.theory.ridge.spectral_case import (
     _wants_ridge,
 )
 
-REFERENCES = ("Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699",)
+REFERENCES = ("Defilippis et al. 2024, arXiv:2405.15699",)
 METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")
 
 
@@ -39,7 +39,7 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
 
     Assumes: Gaussian features with eigenvalues k^-a, random projections of them.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+    References: Defilippis et al. 2024, arXiv:2405.15699.
 
     >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
     >>> round(predict(NoTarget(noise=0.01), case).metrics["test_error"], 6)
@@ -84,7 +84,7 @@ def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
 
     Assumes: settings that :func:`predict` covers, without ``exponents``.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+    References: Defilippis et al. 2024, arXiv:2405.15699.
 
     >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
     >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)

@@ -32,7 +32,7 @@ from giantstep.theory.ridge.spectral_case import SpectralCase, _peak_note, _rema
 SQUARE = ("Mei, Montanari 2019, arXiv:1908.05355", "Defilippis et al. 2024, arXiv:2405.15699")
 CONVEX = ("Gerace et al. 2020, arXiv:2002.09339", "Loureiro et al. 2021, arXiv:2102.08127")
 POLYNOMIAL = (
-    "Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588",
+    "Mei et al. 2021, arXiv:2101.10588",
     "Hu et al. 2024, arXiv:2403.08160",
 )
 #: Metrics of the square loss, in the order of the interface.
@@ -52,7 +52,7 @@ def predict(
     Assumes: Gaussian inputs or inputs on the sphere, neurons without biases.
     Status: theorem for the square loss; replica for the logistic and the hinge loss.
     References: Mei, Montanari 2019, arXiv:1908.05355; Gerace et al. 2020, arXiv:2002.09339;
-        Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+        Defilippis et al. 2024, arXiv:2405.15699.
 
     >>> law = predict(Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1), RandomFeatures(ridge=0.1))
     >>> round(law.metrics["test_error"], 6), law.status

@@ -49,7 +49,7 @@ def scaling_exponents(
 
     Assumes: a > 1, r > 0, and not q = 1 with ell >= a, where the interpolation peak is.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699, Theorem 4.1.
+    References: Defilippis et al. 2024, arXiv:2405.15699, Theorem 4.1.
 
     >>> rates = scaling_exponents(1.5, 0.4, 0.6, 2.0)
     >>> round(rates.bias, 6), round(rates.variance, 6)
@@ -75,7 +75,7 @@ def optimal_exponents(capacity: float, source: float) -> OptimalExponents:
 
     Assumes: a > 1, r > 0, labels with noise.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699, Corollary 4.1.
+    References: Defilippis et al. 2024, arXiv:2405.15699, Corollary 4.1.
 
     >>> [round(value, 4) for value in optimal_exponents(1.5, 0.8)]
     [0.4412, 0.7059, 0.5588]
@@ -98,7 +98,7 @@ def power_law_spectrum(
 
     Assumes: a > 1, r > 0.
     Status: theorem
-    References: Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699, Section 4.
+    References: Defilippis et al. 2024, arXiv:2405.15699, Section 4.
 
     >>> from giantstep.numerics.float64 import float64
     >>> with float64():

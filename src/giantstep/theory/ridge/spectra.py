@@ -50,8 +50,7 @@ def random_feature_spectrum(
 
     Assumes: isotropic inputs and rows, at least 3 dimensions.
     Status: theorem
-    References: Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588;
-        Defilippis, Loureiro, Misiakiewicz 2024, arXiv:2405.15699.
+    References: Mei et al. 2021, arXiv:2101.10588; Defilippis et al. 2024, arXiv:2405.15699.
 
     >>> spectrum = random_feature_spectrum(
     ...     activation("relu"), Target("h1"), 1000, inputs="sphere", rows="sphere")
@@ -91,8 +90,8 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
 
     Assumes: isotropic inputs, at least 3 dimensions.
     Status: theorem
-    References: Mei, Misiakiewicz, Montanari 2021, arXiv:2101.10588;
-        Misiakiewicz, Saeed 2024, arXiv:2403.08938 (equivalents beyond Gaussian features).
+    References: Mei et al. 2021, arXiv:2101.10588; Misiakiewicz, Saeed 2024, arXiv:2403.08938
+        (equivalents beyond Gaussian features).
 
     >>> from giantstep.activations.kernels import kernel
     >>> spectrum = kernel_spectrum(kernel("exp"), Target("h1"), 1000, inputs="sphere")

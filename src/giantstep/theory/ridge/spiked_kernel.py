@@ -76,8 +76,8 @@ def spiked_kernel_risk(
     Assumes: Gaussian inputs, a power series with non-negative coefficients, n of order d, a
     target of the spiked direction alone. Low by 5-8 % for degree 3 at n = 150.
     Status: heuristic
-    References: Ba et al. 2023, arXiv:2309.03843 (learned degrees); Misiakiewicz, Saeed 2024,
-        arXiv:2403.08938 (the equivalent that this one conditions on h).
+    References: Mousavi-Hosseini et al. 2023, arXiv:2309.03843 (learned degrees); Misiakiewicz,
+        Saeed 2024, arXiv:2403.08938 (the equivalent that this one conditions on h).
 
     >>> from giantstep.activations.kernels import kernel
     >>> from giantstep.numerics.float64 import float64

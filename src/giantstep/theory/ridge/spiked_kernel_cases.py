@@ -22,7 +22,7 @@ from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 from giantstep.theory.ridge.spectral_case import SpectralCase
 from giantstep.theory.ridge.spiked_kernel import spiked_kernel_risk
 
-REFERENCES = ("Ba et al. 2023, arXiv:2309.03843",)
+REFERENCES = ("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",)
 #: Gauss-Hermite nodes along the spike; for a target with kinks, panels of 12 nodes.
 NODES, PANEL_ORDER, PANEL_LENGTH = 48, 12, 4.5
 #: An infinite series has E[F(|x|^2/d)] = inf when the spike's share of the norm reaches 1/2.
