@@ -94,7 +94,7 @@ _ENTRIES = (
         "leap 3 for gradient descent, yet easy for message passing: its label is continuous",
     ),
     Entry("circle", "h1**2 + h2**2", "rotation invariant: both directions at n/d = 1"),
-    # One direction: Ben Arous et al. 2021, Damian et al. 2024 (2403.05529), Barbier et al. 2019.
+    # One direction: Ben Arous et al. 2021, Damian et al. 2024, arXiv:2403.05529.
     Entry("linear", "h1", "information exponent 1: the easiest target there is"),
     Entry("absolute-value", "|h1|", "phase retrieval: nothing is learned below n/d = 1/2"),
     Entry("square", "h1**2", "phase retrieval with squared labels: the same threshold 1/2"),
