@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -178,7 +179,7 @@ class _Classes:
 
     def on(self, indices: Sequence[MultiIndex]) -> Float[np.ndarray, "classes indices"]:
         """E[1{class} He_j], j reduced to the directions on which the classes depend."""
-        places = [[index[axis] for index in indices] for axis in self.axes]
+        places: list[Any] = [[index[axis] for index in indices] for axis in self.axes]
         return self.table[(slice(None), *places)] if places else self.table[:, None]
 
 

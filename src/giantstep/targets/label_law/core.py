@@ -87,7 +87,7 @@ def _in_used_directions(target: Target) -> LabelCore:
     used = used_subspace(target)
     if len(used) == target.rank:
         return LabelCore(target, np.eye(target.rank))
-    new = {
+    new: dict[Node, Node] = {
         Variable(f"h{axis + 1}"): Sum(
             tuple(
                 Product((Number(Fraction(float(entry))), Variable(f"h{row + 1}")))

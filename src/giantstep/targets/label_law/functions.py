@@ -11,6 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from jaxtyping import Complex, Float
@@ -130,7 +131,7 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
     product = np.ones((count, len(indices)), dtype=complex)
     for block, (table, _) in zip(blocks, tables, strict=True):
         axes = [int(name[1:]) - 1 for name in block.names[: block.latent]]
-        places = tuple([index[axis] for index in indices] for axis in axes)
+        places: list[Any] = [[index[axis] for index in indices] for axis in axes]
         product = product * table[(slice(None), *places)]
     family = np.concatenate([product.real, product.imag])
     coefficients = {j: family[None, :, i] for i, j in enumerate(indices)}

@@ -122,8 +122,8 @@ def _intervals(
         edges = np.unique([pieces.low[piece], *cuts[owner == piece], *fixed, pieces.high[piece]])
         edges = edges[np.diff(edges, prepend=-np.inf) > 1e-7]
         found += [(a, b, piece) for a, b in itertools.pairwise(edges)]
-    low, high, piece = np.array(found).reshape(-1, 3).T
-    return low, high, piece.astype(int)
+    low, high, pieces_of = np.array(found).reshape(-1, 3).T
+    return low, high, pieces_of.astype(int)
 
 
 def _distinct(values: np.ndarray) -> np.ndarray:
