@@ -83,3 +83,12 @@ def test_one_clear_line(arguments: tuple[str, ...], words: str) -> None:
     assert result.exit_code == 2
     assert words in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["weights", "features", "spiked-features"])
+def test_every_spectrum_runs_with_its_own_defaults(tmp_path: Path, kind: str) -> None:
+    found = answer(tmp_path, kind, "--target", "sin(h1)")
+    settings = found["settings"]
+    if kind == "features":
+        assert settings["readout_samples"] == settings["samples"] == "4d"
+    assert found["bulk_edges"][1] > found["bulk_edges"][0]

@@ -9,6 +9,7 @@ from collections.abc import Collection
 import typer
 
 from giantstep.cli import catalogue, demo, explain, figure, fit, learners, report, spectrum, study
+from giantstep.cli.output import run_program
 
 
 def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
@@ -47,7 +48,7 @@ def main() -> None:
     words = sys.argv[1:]
     app = application(verbs=words)
     _only_list(app, words)
-    app(prog_name="giantstep")
+    run_program(lambda: app(prog_name="giantstep"))
 
 
 def _only_list(app: typer.Typer, words: Collection[str]) -> None:

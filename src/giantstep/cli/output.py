@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import functools
+import io
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -16,6 +19,8 @@ from giantstep.errors import GiantstepError
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
+#: A full disk, a quota, a device that fails.
+_NOTHING_MORE_FITS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 #: Nobody needs a progress bar for less.
 PATIENCE_SECONDS = 2.0
 
@@ -42,6 +47,31 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(1) from None
 
     return wrapped
+
+
+def run_program(program: Callable[[], None]) -> None:
+    """Run the command line: whatever the terminal is, nothing that is said to it can fail twice."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal in Latin-1 has no letter for every sign: it gets \\u2264.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        program()
+    except OSError as error:
+        if error.filename is not None:
+            note(f"giantstep: cannot use {str(error.filename)!r}: {error.strerror}")
+        elif error.errno in _NOTHING_MORE_FITS:
+            note(f"giantstep: cannot write the output: {error.strerror}")
+            _drop_output()
+        else:
+            raise
+        raise SystemExit(2) from None
+
+
+def _drop_output() -> None:
+    """Python writes what is left once more when it ends, and would complain again."""
+    with open(os.devnull, "w") as nowhere, suppress(OSError, ValueError):
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -80,7 +110,6 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
 
 def use_compilation_cache() -> None:
     """Keep compiled programs in the user's cache folder, so that the next command starts warm."""
-    import os
     from pathlib import Path
 
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")

@@ -35,6 +35,8 @@ COMMANDS: dict[str, tuple[str, type[Settings], str, str]] = {
         "--width 1d --dim 400",
     ),
 }
+#: Defaults of a giant step that its spectrum does not cover, and what stands in for them here.
+_OTHER_DEFAULTS = {"readout": "sign", "width": "1d"}
 #: Settings that the spectrum after one step does not depend on.
 _IRRELEVANT = ("steps", "ridge", "method", "dtype", "normalise", "test_samples")
 
@@ -55,15 +57,20 @@ def _command(name: str) -> Callable[..., None]:
     fields = [f for f in fields if f.name not in _IRRELEVANT]
     if kind == "weights":
         fields = [f for f in fields if f.name != "readout_samples"]
+    others = _OTHER_DEFAULTS if settings_class is GiantStep else {}
+    others = {f.name: others[f.name] for f in fields if f.name in others}
 
     @reported
     def command(**given: Any) -> None:
         chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
+        chosen = {**others, **chosen}
+        if kind == "features" and settings_class is GiantStep:
+            chosen.setdefault("readout_samples", chosen.get("samples", GiantStep.samples))
         _answer(kind, settings_class(**chosen), given)
 
     parameters = [
         *problem_parameters(),
-        *[parameter_of(f) for f in fields],
+        *[parameter_of(f, others.get(f.name, f.default)) for f in fields],
         parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
         parameter("seed", int, "seed of the first", 0),
         parameter("out", Path, "file of the picture", Path("spectrum.png")),

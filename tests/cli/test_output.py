@@ -1,0 +1,76 @@
+"""What the command line does when its output cannot be shown or written."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from giantstep.cli.output import run_program
+
+PROGRAM = [sys.executable, "-c", "from giantstep.cli.main import main; main()"]
+FULL = Path("/dev/full")
+
+
+def test_a_terminal_without_all_letters(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", stream)
+    run_program(lambda: print("é ≤ 1"))
+    stream.flush()
+    assert stream.buffer.getvalue() == b"\xe9 \\u2264 1\n"
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("words", [("--help",), ("learners",), ("learners", "--json")])
+def test_a_full_disk_gets_one_line(words: tuple[str, ...]) -> None:
+    with FULL.open("w") as full:
+        done = subprocess.run(
+            [*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "giantstep: cannot write the output: No space left on device\n"
+
+
+def test_a_reader_that_leaves_gets_no_complaint() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "learners"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.close()
+        assert "Traceback" not in program.stderr.read()
+
+
+def test_a_file_that_cannot_be_used_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def open_it() -> None:
+        (tmp_path / "none" / "x").read_text()
+
+    with pytest.raises(SystemExit) as stopped:
+        run_program(open_it)
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "none/x': No such file or directory" in said
+
+
+def test_other_errors_are_not_hidden() -> None:
+    def broken() -> None:
+        raise OSError("a fault of ours")
+
+    with pytest.raises(OSError, match="a fault of ours"):
+        run_program(broken)
+
+
+def test_the_exit_code_of_a_command_is_kept() -> None:
+    def stop() -> None:
+        raise typer.Exit(3)
+
+    with pytest.raises(typer.Exit) as stopped:
+        run_program(stop)
+    assert stopped.value.exit_code == 3
