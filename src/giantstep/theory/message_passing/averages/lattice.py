@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -149,7 +150,7 @@ def _lattice(
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
 def _sums(
-    core: Quadrature, count: int, noise: float, offset: float, omegas: Array, unknown: Matrix
+    core: Quadrature, count: int, noise: Any, offset: Any, omegas: Array, unknown: Matrix
 ) -> tuple[Array, Array, Array]:
     """E[g g^T], E[log Z] and the mean of the labels, for each omega."""
 
@@ -164,17 +165,17 @@ def _sums(
 
 
 def _label_nodes(
-    core: Quadrature, count: int, noise: float, offset: float, omega: Array, unknown: Matrix
+    core: Quadrature, count: int, noise: Any, offset: Any, omega: Array, unknown: Matrix
 ) -> tuple[Float[Array, " n"], Float[Array, "n 2"]]:
     low, high, _ = _range(core, omega, unknown, jnp.asarray(noise))
     step = (high - low) / (count - 1)
-    values = low + step * (jnp.arange(count) + offset)
+    values = low + step * (jnp.arange(count, dtype=low.dtype) + offset)
     noises = jnp.full(count, noise, values.dtype)
     return jnp.full(count, step), jnp.stack([values, noises], axis=-1)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _law(core: Quadrature, count: int, noise: float, offset: float, prior: Matrix) -> Law:
+def _law(core: Quadrature, count: int, noise: Any, offset: Any, prior: Matrix) -> Law:
     zero = jnp.zeros(prior.shape[0], prior.dtype)
     weights, labels = _label_nodes(core, count, noise, offset, zero, prior)
     found = jax.vmap(lambda label: core.posterior(label, zero, prior))(labels)
