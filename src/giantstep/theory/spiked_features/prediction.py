@@ -79,14 +79,16 @@ def predict(
         "linear_floor": tail_energy(target, 1).value,
         "random_features_error": float(features.test),
     }
-    limit = version == "limit"
-    status: Status = "replica" if limit else "heuristic"
+    in_limit = version == "limit"
+    status: Status = "replica" if in_limit else "heuristic"
     alone = len(spikes) == 1 and target.rank == 1
     statuses: dict[str, Status] = {
         **dict.fromkeys(metrics, status),
-        **dict.fromkeys(("bound_upper", "bound_lower"), "theorem" if limit and alone else status),
+        **dict.fromkeys(
+            ("bound_upper", "bound_lower"), "theorem" if in_limit and alone else status
+        ),
         "linear_floor": "theorem",
-        "random_features_error": "theorem" if limit else "heuristic",
+        "random_features_error": "theorem" if in_limit else "heuristic",
     }
     return Prediction(
         settings.learner,
