@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from giantstep.numerics.hermite import MultiIndex
 
@@ -47,15 +47,36 @@ class LabelMoments:
 
     def merged(self, group: int) -> LabelMoments:
         """Neighbouring cells joined, ``group`` at a time."""
-        starts = np.arange(0, len(self.mass), group)
-        return LabelMoments(
-            self.indices,
-            np.add.reduceat(self.mass, starts),
-            np.add.reduceat(self.moments, starts, axis=1),
-            self.method,
-            self.frame,
+        return self._joined(np.arange(0, len(self.mass), group))
+
+    def steadied(self, spread: float) -> LabelMoments:
+        """Neighbouring cells joined until the replicas agree about each probability.
+
+        Moments are divided by probabilities: where those scatter by more than a fraction
+        ``spread``, as in rare cells that few lines reach, the quotient is biased.
+        """
+        masses = self.moments[:, :, 0]
+        starts, total = [0], np.zeros(len(masses))
+        for cell in range(masses.shape[1] - 1):
+            total = total + masses[:, cell]
+            if _steady(total, spread):
+                starts.append(cell + 1)
+                total = np.zeros(len(masses))
+        while len(starts) > 1 and not _steady(masses[:, starts[-1] :].sum(axis=1), spread):
+            starts.pop()
+        return self._joined(np.array(starts))
+
+    def _joined(self, starts: Int[np.ndarray, " groups"]) -> LabelMoments:
+        return replace(
+            self,
+            mass=np.add.reduceat(self.mass, starts),
+            moments=np.add.reduceat(self.moments, starts, axis=1),
         )
 
     def coordinates(self, rows: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n m"]:
         """Directions in the coordinates that the multi-indices count."""
         return rows if self.frame is None else rows @ self.frame.T
+
+
+def _steady(masses: Float[np.ndarray, " replicas"], spread: float) -> bool:
+    return bool(masses.std(ddof=1) < spread * masses.mean())

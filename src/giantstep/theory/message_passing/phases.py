@@ -13,9 +13,11 @@ from giantstep.channels import channel_for
 from giantstep.channels.affine import Affine
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.symmetry import invariant_basis
+from giantstep.errors import NoTheory
 from giantstep.problem import Problem
 from giantstep.results import Prediction
 from giantstep.settings.amp import Amp
+from giantstep.theory.learnability.thresholds import weak_recovery_threshold
 from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.curve import Curve, curve_of
 from giantstep.theory.message_passing.free_entropy import free_entropy_at
@@ -131,7 +133,8 @@ def linear_threshold(problem: Problem) -> float:
 
     .. math:: 1/\alpha_c = \lambda_{\max}\big(M \mapsto E_y[G M G]\big), \quad G = E[hh^\top|y] - I
 
-    0 if some E[h|y] is not zero, infinite if all G vanish.
+    0 if some E[h|y] is not zero, infinite if all G vanish: the number of
+    :func:`giantstep.theory.learnability.thresholds.weak_recovery_threshold`.
 
     Assumes: isotropic Gaussian inputs, n = alpha d with d to infinity.
     Status: theorem for message passing.
@@ -140,13 +143,10 @@ def linear_threshold(problem: Problem) -> float:
     >>> round(linear_threshold(Problem.of("sign(h1*h2)")), 6)
     2.467401
     """
-    law = population_of(channel_for(problem)).label_law
-    if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
-        return 0.0
-    basis = invariant_basis(problem.target)
-    images = np.einsum("n,nij,pjk,nkl->pil", law.weights, law.curvatures, basis, law.curvatures)
-    rate = np.linalg.eigvals(np.einsum("qil,pil->qp", basis, images)).real.max()
-    return 1 / float(rate) if rate > 1e-6 else float("inf")
+    try:
+        return weak_recovery_threshold(problem.target, problem.noise).value
+    except NoTheory:
+        return float("inf")
 
 
 def _on_curve(population: Population, curve: Curve) -> list[Transition]:
