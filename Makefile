@@ -20,7 +20,7 @@ PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
 LEFT_OUT := $(addprefix --ignore=tests/,agreement studies report)
 
-.PHONY: demo test test-portable lint bench clean
+.PHONY: demo test test-portable lint bench architecture clean
 
 demo: .venv/.core
 	@$(BIN)/giantstep demo --out out
@@ -38,6 +38,9 @@ lint: .venv/.test
 
 bench: .venv/.test
 	@$(BIN)/python -m benchmarks
+
+architecture: .venv/.test
+	@$(BIN)/python tests/house/rooms.py
 
 clean:
 	rm -rf .venv out .mypy_cache .ruff_cache .hypothesis

@@ -8,33 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from house.rooms import ORDER, PAGE, ROOT, page
 
-import giantstep
 from giantstep.twins.table import TWINS, Twin
 
-ROOT = Path(giantstep.__file__).parent
-
-#: A room may import the rooms before it, never those after it. Rooms on one line are strangers.
-ORDER = (
-    {"errors"},
-    {"bibliography"},
-    {"numerics", "sizes"},
-    {"targets"},
-    {"activations", "inputs"},
-    {"sweep"},
-    {"places"},
-    {"problem", "results"},
-    {"datasets"},
-    {"settings"},
-    {"measures", "channels"},
-    {"learners", "theory"},
-    {"twins"},
-    {"studies"},
-    {"figures"},
-    {"report"},
-    {"estimators"},
-    {"cli"},
-)
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
 
@@ -83,6 +60,10 @@ def test_nothing_imports_upward(path: Path) -> None:
     assert room in LEVEL, f"{room} has no place in the order of rooms"
     for other in imported_rooms(path) - {room}:
         assert LEVEL[other] < LEVEL[room], f"{room} imports {other}, which stands above it"
+
+
+def test_the_architecture_page_is_up_to_date() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "run make architecture"
 
 
 def test_theory_and_learners_are_strangers() -> None:
