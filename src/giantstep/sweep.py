@@ -54,12 +54,14 @@ class Sweep(Generic[Point]):
 
         >>> Sweep("steps", (0, 1), ([1.0], [1.0, 2.0])).stack(lambda point: point).tolist()
         [[1.0, nan], [1.0, 2.0]]
+        >>> Sweep("steps", (0, 1), (3.0, 4.0)).stack(lambda point: point).tolist()
+        [3.0, 4.0]
         """
         arrays = [np.asarray(numbers(point), dtype=float) for point in self.points]
         shape = tuple(max(lengths) for lengths in zip(*(a.shape for a in arrays), strict=True))
         stacked = np.full((len(arrays), *shape), np.nan)
-        for place, array in zip(stacked, arrays, strict=True):
-            place[tuple(slice(length) for length in array.shape)] = array
+        for number, array in enumerate(arrays):
+            stacked[(number, *(slice(length) for length in array.shape))] = array
         return stacked
 
     def label(self, number: int) -> str:

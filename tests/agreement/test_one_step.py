@@ -183,6 +183,56 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
     assert abs(np.mean(ratios) - 1) < 0.02 + ERRORS * error
 
 
+#: Activation, target, readout, samples and size of the step, width, draws.
+REAL_STEPS = (
+    ("tanh", "sin(h1)", "ones", "8d", 1.6, "0.5d"),
+    ("erf2", "tanh(h1)", "ones", "20d", 1.0, "1d"),
+    ("tanh", "h1 + He3(h1)/6", "ones", "8d", 1.3, "0.5d"),
+    ("erf2", "sin(h1)", "-1:0.5,1.5:0.5", "8d", 1.2, "1d"),
+)
+#: Samples of the readout and ridges: twelve settings in all.
+FITS = (("2d", 0.15), ("4d", 0.4), ("8d", 0.06))
+
+
+@pytest.mark.slow
+def test_real_steps_sit_on_their_finite_size_theory() -> None:
+    """Within 1 % on average, where leaving out the start output is off by 5 %."""
+    dim, draws, ratios, without = 80, 40, [], []
+    for sigma, target, readout, samples, size, width in REAL_STEPS:
+        problem = Problem.of(target)
+        settings = GiantStep(
+            activation=sigma, readout=readout, samples=samples, step_size=size, width=width,
+            readout_samples="1d", ridge=1.0, dim=dim,
+        )  # fmt: skip
+        fits = [settings.replace(readout_samples=n, ridge=ridge) for n, ridge in FITS]
+        theory = [predict_step(problem, fit).metrics["test_error"] for fit in fits]
+        silent = [fit.replace(loss="correlation") for fit in fits]
+        plain = [predict_step(problem, fit).metrics["test_error"] for fit in silent]
+        for seed in range(draws):
+            layer = stepped_layer(problem, settings, seed)
+            rng = np.random.default_rng([seed, 13])
+            risks = np.array(
+                [
+                    _fitted_risk(
+                        problem,
+                        sigma,
+                        layer.weights,
+                        rng.standard_normal((fit.readout_samples.count(dim, "samples"), dim)),
+                        fit.ridge,
+                    )[0]
+                    for fit in fits
+                ]
+            )
+            ratios.append(np.mean(risks / theory))
+            without.append(np.mean(risks / plain))
+    # Fits to one layer share its fluctuations: a layer is one draw.
+    error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
+    quantile = student.ppf(1 - 5e-5, len(ratios) - 1)
+    assert 0.01 + quantile * error < 0.05
+    assert abs(np.mean(ratios) - 1) < 0.01 + quantile * error
+    assert np.mean(without) - 1 < -0.03 - quantile * error
+
+
 @pytest.mark.slow
 def test_a_step_stretches_neurons_along_what_they_learn() -> None:
     """Actual layers against the same with all lengths made equal: the share of the stretch."""

@@ -44,9 +44,10 @@ def test_the_example_compares(row: Twin, tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     answer = json.loads(result.stdout)
     assert picture.stat().st_size > 5_000
-    assert set(answer["simulation"]) <= {m.name for m in row.metrics if m.simulated}
+    # The angle to what theory says is learned is a metric of the comparison alone.
+    assert set(answer["simulation"]) - {"angle"} <= {m.name for m in row.metrics if m.simulated}
     assert set(answer["prediction"]) <= {m.name for m in row.metrics if m.predicted}
-    assert set(answer["statuses"]) == set(answer["prediction"])
+    assert set(answer["statuses"]) - {"subspaces"} == set(answer["prediction"])
     shared = set(answer["simulation"]) & set(answer["prediction"])
     assert {line["metric"] for line in answer["comparison"]} == shared
     for line in answer["comparison"]:

@@ -67,6 +67,8 @@ def fit_index_model(
     best = present
     for _ in range(steps):
         moved, spent = _step(present, inputs, labels)
+        if not np.any(moved):
+            break
         present = _model(moved, inputs, labels, units, generator, spent=spent)
         if present.score < best.score:
             best = present

@@ -193,7 +193,8 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
     return dataclasses.replace(
         law,
         problem=problem.to_json(),
-        settings=settings.to_json(),
+        # An optimum has settings of its own.
+        settings=law.settings if optimise else settings.to_json(),
         axes=row.axes,
         notes=(*law.notes, *_about_what_is_not_finite(law)),
     )
@@ -215,13 +216,19 @@ def _about_what_is_not_finite(law: Prediction) -> list[str]:
 
 
 def expected_seconds(asked_for: Question | Sweep[Question], seeds: int) -> float:
-    """How long the simulation is expected to take on this machine; 0 where nothing is known."""
+    """How long the simulation is expected to take on this machine; 0 where nothing is known.
+
+    Raises where it does not fit into memory: then it will not run at all.
+    """
     questions = [asked_for] if isinstance(asked_for, Question) else list(asked_for)
-    return sum(
-        question.row.load("cost")(question.problem, question.settings).seconds(seeds)
+    costs = [
+        question.row.load("cost")(question.problem, question.settings)
         for question in questions
         if question.row.cost
-    )
+    ]
+    for cost in costs:
+        cost.check_memory()
+    return sum(cost.seconds(seeds) for cost in costs)
 
 
 def _part(progress: Progress | None, index: int, total: int) -> Progress | None:

@@ -11,7 +11,14 @@ from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.curves import _curve, best_sizes, risk_curve, risk_gradient
+from giantstep.theory.giant_step.prediction import predict as predict_overlaps
+from giantstep.theory.one_step.curves import (
+    SEARCH,
+    _curve,
+    best_sizes,
+    risk_curve,
+    risk_gradient,
+)
 from giantstep.theory.one_step.prediction import predict
 from giantstep.theory.one_step.stepped_network import Sizes, one_step
 
@@ -109,6 +116,24 @@ def test_one_size_alone() -> None:
     best = best_sizes(SINE, TANH, ("ridge",))
     assert best.step_size == 3.0
     assert best.test_error < predict(SINE, TANH).metrics["test_error"]
+
+
+def test_an_edge_of_the_search_is_not_an_optimum() -> None:
+    """For a linear target at its best ridge every step hurts: the search ends at 0.01."""
+    linear, settings = Problem.of("h1"), TANH.replace(ridge=1000.0)
+    best = best_sizes(linear, settings)
+    assert best.at_edge == ("step_size",)
+    assert best.step_size == pytest.approx(SEARCH["step_size"][0], rel=1e-12)
+    found = predict_overlaps(linear, settings, optimise=("step_size", "ridge"))
+    assert np.isnan(found.metrics["step_size"])
+    assert found.metrics["ridge"] == pytest.approx(best.ridge)
+    (remark,) = [note for note in found.notes if "no optimum" in note]
+    assert remark.startswith("step_size") and "0.01" in remark
+    # The error is that at the edge, and the settings say so.
+    assert float(found.settings["step_size"]) == pytest.approx(0.01)
+    assert found.metrics["test_error"] == pytest.approx(best.test_error, rel=1e-6)
+    inside = predict_overlaps(SINE, TANH, optimise=("ridge",))
+    assert not any("no optimum" in note for note in inside.notes)
 
 
 def test_refusals() -> None:
