@@ -109,5 +109,7 @@ def test_predictions_return_what_the_table_lists_and_say_how_sure_they_are(row: 
         for entry in law.entries():
             assert np.isfinite(entry.error), entry
             assert entry.error >= 0, entry
-            assert np.isfinite(entry.value), entry
+            # An optimum that is not there is no number, and a note says so.
+            explained = any(entry.metric in note for note in law.notes)
+            assert np.isfinite(entry.value) or explained, entry
     assert found == {metric.name for metric in row.metrics if metric.predicted}
