@@ -20,7 +20,11 @@ PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
 LEFT_OUT := $(addprefix --ignore=tests/,agreement studies report)
 
+<<<<<<< HEAD
 .PHONY: demo test test-portable lint bench architecture clean
+=======
+.PHONY: demo test test-portable test-floor lint bench clean
+>>>>>>> portable
 
 demo: .venv/.core
 	@$(BIN)/giantstep demo --out out
@@ -30,6 +34,12 @@ test: .venv/.test
 
 test-portable: .venv/.test
 	@$(PORTABLE) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(LEFT_OUT)
+
+# Numbers and the store at the least versions that pyproject allows, in an environment of its own.
+test-floor: .venv-floor/.done
+	@.venv-floor/bin/python -m pytest -m "not slow" tests/numerics tests/measures \
+		tests/activations tests/settings tests/studies/test_store.py src/giantstep/numerics \
+		src/giantstep/theory/ridge
 
 lint: .venv/.test
 	@$(BIN)/ruff check .
@@ -43,11 +53,19 @@ architecture: .venv/.test
 	@$(BIN)/python tests/house/rooms.py
 
 clean:
-	rm -rf .venv out .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floor out .mypy_cache .ruff_cache .hypothesis
 
 .venv/.python$(VERSION):
 	rm -rf .venv
 	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv-floor/.done: pyproject.toml
+	rm -rf .venv-floor
+	$(PYTHON) -m venv .venv-floor
+	.venv-floor/bin/python .ci/floor > .venv-floor/floor.txt
+	.venv-floor/bin/pip install --quiet --disable-pip-version-check \
+		--constraint .venv-floor/floor.txt --editable '.[studies]' beartype hypothesis pytest
 	@touch $@
 
 .venv/.core: pyproject.toml constraints.txt .venv/.python$(VERSION)
