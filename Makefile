@@ -20,11 +20,7 @@ PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
 LEFT_OUT := $(addprefix --ignore=tests/,agreement studies report)
 
-<<<<<<< HEAD
-.PHONY: demo test test-portable lint bench architecture clean
-=======
-.PHONY: demo test test-portable test-floor lint bench clean
->>>>>>> portable
+.PHONY: demo test test-portable test-floor lint bench architecture clean
 
 demo: .venv/.core
 	@$(BIN)/giantstep demo --out out

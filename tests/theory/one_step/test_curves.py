@@ -128,7 +128,8 @@ def test_an_edge_of_the_search_is_not_an_optimum() -> None:
     assert np.isnan(found.metrics["step_size"])
     assert found.metrics["ridge"] == pytest.approx(best.ridge)
     (remark,) = [note for note in found.notes if "no optimum" in note]
-    assert remark.startswith("step_size") and "0.01" in remark
+    assert remark.startswith("step_size")
+    assert "0.01" in remark
     # The error is that at the edge, and the settings say so.
     assert float(found.settings["step_size"]) == pytest.approx(0.01)
     assert found.metrics["test_error"] == pytest.approx(best.test_error, rel=1e-6)
