@@ -120,3 +120,23 @@ def test_the_same_seed_gives_the_same_staircase() -> None:
     one, two = (grand_staircase.__wrapped__(target, seed=3) for _ in range(2))
     for left, right in zip(one.stairs, two.stairs, strict=True):
         np.testing.assert_array_equal(left.directions, right.directions)
+
+
+CHAIN = "h1 + h1*h2 + h2*h3 + h3*h4 + h4*h5 + h5*h6"
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 17])
+def test_a_chain_of_six_is_one_stair_for_every_seed(seed: int) -> None:
+    """A quadratic label: linear algebra finds all six directions at once, exactly."""
+    found = grand_staircase(Target(CHAIN), seed=seed)
+    (stair,) = found.stairs
+    assert stair.leap == 1
+    assert not found.sampled
+    np.testing.assert_allclose(projector(stair.directions), np.eye(6), atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_chain_that_is_no_quadratic_form_keeps_its_directions(seed: int) -> None:
+    found = grand_staircase(Target("h1 + h1*h2 + h2*h3 + h3*h4 + He3(h4)*h5"), seed=seed)
+    assert found.stairs[0].leap == 1
+    np.testing.assert_allclose(projector(found.subspace), np.eye(5), atol=1e-9)

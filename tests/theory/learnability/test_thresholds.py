@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.special import k0, k1
+from scipy.special import k0, k1, ndtr
 
 from giantstep.errors import NoTheory
 from giantstep.targets import Target
@@ -119,6 +119,26 @@ def test_state_evolution_of_the_first_direction() -> None:
         assert overlap == pytest.approx(expected, rel=0.03)
     assert not law.recovers(1.2)
     assert law.recovers(1.5)
+
+
+def test_a_bound_across_a_kink() -> None:
+    """step(h1) step(h2) is 1 where |v| < u, with u, v = (h1 +- h2)/sqrt(2).
+
+    Given u > 0 the label is 1 with probability p = 2 Phi(u) - 1, and E[v^2 - 1; y = 1 | u] is
+    -2 u phi(u); for u < 0 it tells nothing.
+    """
+
+    def rate(u: float) -> float:
+        density = math.exp(-(u**2) / 2) / math.sqrt(2 * math.pi)
+        inside, outside = 1 - 2 * ndtr(-u), 2 * ndtr(-u)
+        return density * (2 * u * density) ** 2 / (inside * outside)
+
+    integral, _ = quad(rate, 0, 12, epsabs=1e-13)
+    (only,) = easy_thresholds(Target("step(h1)*step(h2)"))
+    assert only.alpha is None
+    assert only.above.value == pytest.approx(2.8616673, abs=1e-5)
+    assert only.above.value == pytest.approx(1 / integral, rel=1e-7)
+    assert f"above {1 / integral:.5g}" in only.reason
 
 
 @pytest.mark.parametrize(
