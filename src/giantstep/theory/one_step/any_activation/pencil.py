@@ -208,7 +208,7 @@ def _batch_terms(state: State, batch: Batch) -> Any:
 
 def _probes(
     batch: Batch, across: int
-) -> tuple[Float[np.ndarray, "labels 3k probes"], Float[np.ndarray, "r 3k probes"]]:
+) -> tuple[Float[np.ndarray, "labels entries probes"], Float[np.ndarray, "r entries probes"]]:
     """The charges q(y) on the samples and the sources e on the target's directions."""
     rows, labels = batch.rows, batch.labels
     k, rank, y = len(rows.spikes), len(labels.first), labels.values
