@@ -15,6 +15,7 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
 from giantstep.theory.learnability.learned_direction import learned_direction
 from giantstep.theory.one_step.alignment import row_anisotropy
+from giantstep.theory.one_step.any_activation.anisotropy import TRUSTED
 from giantstep.theory.one_step.readout_law import CELLS, moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
@@ -32,8 +33,6 @@ REFERENCES = (
 NOTEWORTHY = 0.005
 #: Spreads of the rows' variances, and second Hermite coefficients, that count as isotropic.
 ISOTROPIC, NEGLIGIBLE = 0.05, 1e-8
-#: Factors between which a correction for anisotropic rows is trusted.
-TRUSTED = (0.75, 1.33)
 #: Metrics that come out of the fixed point, and those that describe the rows.
 ERRORS = ("test_error", "test_error_noisy", "train_error")
 ROWS = ("spike_strength", "bulk_variance", "alignment")

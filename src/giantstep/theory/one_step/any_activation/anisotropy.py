@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from giantstep.activations.activation import Activation
 from giantstep.problem import Problem
 from giantstep.targets.hermite import moments
@@ -55,8 +57,8 @@ def anisotropy_ratio(problem: Problem, sigma: Activation, step: OneStep, sizes: 
     1.058
     """
     start = Start.of(
-        step.readout,
-        step.fractions,
+        np.asarray(step.readout),
+        np.asarray(step.fractions),
         gaussian=step.gaussian_rows,
         normalise=step.normalise,
         # The signal's mean is that of the labels less the output of the start.

@@ -10,10 +10,9 @@ from giantstep.errors import NoTheory
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.any_activation.network import Start
+from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 
-#: Blocks that stand for a Gaussian readout, and nodes that stand for a law of biases; the coarse
-#: ones measure the error.
-READOUT_CELLS, COARSE_READOUT_CELLS = 16, 12
+#: Nodes that stand for a law of biases; the coarse ones measure the error.
 BIAS_NODES, COARSE_BIAS_NODES = 8, 6
 #: More blocks than this take minutes.
 MOST_BLOCKS = 32
@@ -24,8 +23,8 @@ Law = tuple[Float[np.ndarray, " values"], Float[np.ndarray, " values"]]
 def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) -> Start:
     r"""The network before its step, in blocks of equal readout and bias.
 
-    A Gaussian readout becomes the means of cells of equal mass, a law of biases the nodes of its
-    Gauss rule. The step's residuals lack the constant
+    A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule.
+    The step's residuals lack the constant
 
     .. math:: f_0 = E[a]\,E_b\,E_z[\sigma(z + b)]
 
@@ -42,9 +41,7 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
     >>> len(start.readout), int(start.twins.sum()), start.output
     (16, 32, 0.0)
     """
-    support = settings.readout_support()
-    cells = COARSE_READOUT_CELLS if coarse else READOUT_CELLS
-    values, fractions = gaussian_cells(cells) if support is None else support
+    values, fractions = readout_blocks(settings, CELLS // 2 if coarse else CELLS)
     biases = bias_law(settings.biases, COARSE_BIAS_NODES if coarse else BIAS_NODES)
     if len(values) * len(biases[0]) > MOST_BLOCKS:
         raise NoTheory(
@@ -57,39 +54,14 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
         means = [float(sigma.shifted(float(bias)).hermite(0)[0]) for bias in biases[0]]
         output = float(np.dot(values, fractions) * np.dot(means, biases[1]))
     return Start.of(
-        np.asarray(values, dtype=float),
-        np.asarray(fractions, dtype=float),
+        values,
+        fractions,
         biases=biases,
         paired=settings.readout == "symmetric-sign",
         gaussian=settings.start == "gaussian",
         normalise=settings.normalise,
         output=output,
     )
-
-
-def gaussian_cells(count: int) -> Law:
-    r"""Cells of equal mass of a standard normal law, by their means.
-
-    .. math:: a_b = \frac{\varphi(q_{b-1}) - \varphi(q_b)}{1/K}, \qquad \Phi(q_b) = b/K
-
-    The risk is a rational function of a with poles near the real axis, which cells follow and
-    Gauss-Hermite nodes do not.
-
-    Symbols: K ``count``.
-
-    Assumes: a risk that changes little within a cell; the error falls as K^-2.
-    Status: theorem (bookkeeping).
-    References: Moniri et al. 2023, arXiv:2310.07891, for the Gaussian readout.
-
-    >>> values, fractions = gaussian_cells(2)
-    >>> values.round(6).tolist(), fractions.tolist()
-    ([-0.797885, 0.797885], [0.5, 0.5])
-    """
-    from scipy.special import ndtri
-
-    edges = ndtri(np.arange(count + 1) / count)
-    density = np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
-    return -np.diff(density) * count, np.full(count, 1 / count)
 
 
 def bias_law(name: str, nodes: int) -> Law:
