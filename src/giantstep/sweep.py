@@ -61,7 +61,8 @@ class Sweep(Generic[Point]):
         shape = tuple(max(lengths) for lengths in zip(*(a.shape for a in arrays), strict=True))
         stacked = np.full((len(arrays), *shape), np.nan)
         for number, array in enumerate(arrays):
-            stacked[(number, *(slice(length) for length in array.shape))] = array
+            place: tuple[Any, ...] = (number, *(slice(length) for length in array.shape))
+            stacked[place] = array
         return stacked
 
     def label(self, number: int) -> str:
