@@ -75,7 +75,7 @@ def test_given_spikes(tmp_path: Path) -> None:
         (("weights", "--target", "sin(h1)", "--readout", "symmetric-sign"), "symmetric-sign"),
         (("weights", *STEP, "--step-size", "1", "--dim", "0"), "dim"),
         (("weights", *STEP, "--step-size", "1", "--seeds", "-1"), "seeds"),
-        (("features", *STEP, "--step-size", "1", "--dim", "100"), "readout_samples"),
+        (("features", *STEP, "--readout-samples", "same", "--dim", "100"), "readout_samples"),
     ],
 )
 def test_one_clear_line(arguments: tuple[str, ...], words: str) -> None:
