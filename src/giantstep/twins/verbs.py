@@ -170,7 +170,7 @@ def run_of(
     if row.cost:
         row.load("cost")(problem, settings).check_memory()
     run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
-    described = {**settings.to_json(), "seeds": seeds, "seed": seed}
+    described = {**run.settings, **settings.to_json(), "seeds": seeds, "seed": seed}
     return dataclasses.replace(run, problem=problem.to_json(), settings=described, axes=row.axes)
 
 
@@ -193,7 +193,7 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
     return dataclasses.replace(
         law,
         problem=problem.to_json(),
-        settings=settings.to_json(),
+        settings={**law.settings, **settings.to_json()},
         axes=row.axes,
         notes=(*law.notes, *_about_what_is_not_finite(law)),
     )

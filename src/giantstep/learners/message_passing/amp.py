@@ -80,7 +80,8 @@ def simulate(
     metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
     notes = (*channel.notes, *_remarks(channel, metrics))
     seconds = time.perf_counter() - started
-    return Run(settings.learner, settings.to_json(), metrics, notes, seconds)
+    described = settings.to_json() | channel.settings
+    return Run(settings.learner, described, metrics, notes, seconds)
 
 
 def _remarks(channel: Channel, metrics: dict[str, np.ndarray]) -> list[str]:
