@@ -53,9 +53,9 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
 
 def _law(bench: Workbench, batches: str, dim: int, steps: int) -> pandas.DataFrame:
-    """Theory: of a reused batch two steps are known; without a signal the cosine is normal."""
+    """Theory: of a reused batch the limit; without a signal the cosine is normal."""
     if batches == "reused":
-        return _overlaps(bench, batches, dim, 2, "predict", 1)
+        return _overlaps(bench, batches, dim, steps, "predict", 1)
     law = _overlaps(bench, batches, NOISE_DIM, steps, "predict", 1)
     law["overlap.theory"] *= math.sqrt(2 / math.pi * NOISE_DIM / dim)
     return law
@@ -130,8 +130,8 @@ FIGURE = Figure(
     one pass over the data learns from d^3 samples at best (leap 3): n = 3d samples, tanh, step
     size 1, correlation loss. Reusing its batch, the neuron finds the direction in its second step,
     at any d; with a fresh batch at every step it shows only noise, which falls as d^(-1/2). Lines:
-    theory in the limit of large d (known for two steps on one batch), pure noise for fresh
-    batches; dots: {seeds} simulations, exact in law, with standard errors.""",
+    theory in the limit of large d, pure noise for fresh batches; dots: {seeds} simulations, exact
+    in law, with standard errors.""",
     references=("Dandi et al. 2024, arXiv:2402.03220",),
     sizes={
         "reduced": Sizes(lowest=512, dimensions=3, seeds=16, steps=3),

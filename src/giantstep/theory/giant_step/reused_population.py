@@ -88,8 +88,7 @@ def reused_batch_path(
     Assumes: isotropic Gaussian inputs, d to infinity at fixed n/d, width and T. The population
     has Sobol rows with matched moments; it grows until the standard error of all results over 6
     populations is below ``accuracy``, or until it would not fit.
-    Status: theorem for activations with a Lipschitz derivative and labels that grow at most
-        linearly, heuristic beyond (kinks, polynomials).
+    Status: theorem for smooth activations, heuristic for those with kinks.
     References: Celentano et al. 2021, arXiv:2112.07572 (first-order methods); Dandi et al. 2024,
         arXiv:2402.03220; Bolthausen conditioning.
 
