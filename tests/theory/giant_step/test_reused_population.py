@@ -130,13 +130,15 @@ def test_six_steps(name: str) -> None:
 )
 def test_two_steps_are_the_closed_form(text: str, sigma: str, noise: float, loss: str) -> None:
     options = {"step_size": 0.9, "samples_ratio": 3.0, "loss": loss}
-    path = path_of(text, sigma, ALONE, noise, steps=2, accuracy=3e-4, **options)
     law = reused_batch_two_steps(Problem.of(text, noise=noise), activation(sigma), **options)
+    # So precise that an error of five per cent in the largest cosine is seen.
+    seen = 0.05 * np.max(np.abs(law.cosines))
+    path = path_of(text, sigma, ALONE, noise, steps=2, accuracy=seen / 2 / QUANTILE, **options)
     norms = np.sqrt(path.squared_norms[1:, 0])[:, None]
     bound = QUANTILE * path.cosine_errors[1:] + 1e-3
     assert np.all(np.abs(path.overlaps[1:, 0] / norms - law.cosines) <= bound)
     np.testing.assert_allclose(path.squared_norms[1:, 0], law.squared_norms, rtol=5e-3)
-    assert np.all(bound[1] < 0.05 * np.max(np.abs(law.cosines)) + 1e-3)
+    assert np.all(bound[1] < seen)
 
 
 @pytest.mark.parametrize("fit", [None, RidgeFit(0.1, True), RidgeFit(0.1, False)])
