@@ -57,14 +57,19 @@ def response(
         return np.linalg.solve(np.eye(len(x)) - np.stack(columns, axis=1), source)
     from scipy.sparse.linalg import LinearOperator, gmres
 
-    # Unknowns of very different sizes: the iteration works on their relative changes.
-    scale = np.abs(x) + 1e-6 * np.max(np.abs(x))
-    shape = (len(x), len(x))
-    operator = LinearOperator(
-        shape, matvec=lambda v: v - derivative_along(f, x, scale * v) / scale, dtype=float
+    def defect(v: np.ndarray) -> np.ndarray:
+        return v - derivative_along(f, x, v)
+
+    operator = LinearOperator((len(x), len(x)), matvec=defect, dtype=float)
+    solved = np.stack(
+        [gmres(operator, column, rtol=1e-10, restart=80, maxiter=4)[0] for column in source.T],
+        axis=1,
     )
-    solved = [gmres(operator, column / scale, rtol=1e-11, restart=200)[0] for column in source.T]
-    return scale[:, None] * np.stack(solved, axis=1)
+    for column, found in zip(source.T, solved.T, strict=True):
+        # What did not converge must not pass for a number.
+        if not np.max(np.abs(defect(found) - column)) <= 1e-6 * np.max(np.abs(column)):
+            found[:] = np.nan
+    return solved
 
 
 def anderson(

@@ -9,7 +9,12 @@ from jaxtyping import Float
 
 from giantstep.theory.one_step.any_activation.features import Features
 from giantstep.theory.one_step.any_activation.gradient_labels import GradientLabels
-from giantstep.theory.one_step.any_activation.pencil import averages, probe_overlaps
+from giantstep.theory.one_step.any_activation.pencil import (
+    Batch,
+    averages,
+    chi,
+    probe_overlaps,
+)
 from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
 from giantstep.theory.one_step.any_activation.unknowns import State
 from giantstep.theory.spiked_features.conditional_labels import LabelMoments
@@ -53,11 +58,8 @@ def first_guess(network: SteppedNetwork, fit: Fit) -> State:
     found, k = network.features, len(network.fractions)
     weights = 0.3 * fit.samples * network.weights
     bound = np.where(network.rows.twins, found.noise @ weights, 0.0) + fit.penalty * np.eye(k)
-    return State(
-        0.5 * _widths(network, fit) * np.linalg.inv(bound),
-        np.zeros((2 * k, 2 * k)),
-        (found.slopes * weights) @ found.slopes.T,
-    )
+    coupling = (found.slopes * weights) @ found.slopes.T
+    return State(2 * bound, np.zeros((2 * k, 2 * k)), coupling)
 
 
 def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
@@ -67,10 +69,8 @@ def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
         V &= \sum_{ab} u_au_bN_{ab} + e^2_{ab}\chi_{ab},\qquad
         \omega(\kappa) = \frac{\alpha}{1+V} + \epsilon,\\
         C_{ab} &= E[u_au_b\,\omega],\qquad D_{ab} = E[e^2_{ab}\,\omega] + \bar\lambda\delta_{ab},
-        \qquad \chi = \beta(D + H)^{-1},
 
-    with N, H and Sigma of
-    :func:`~giantstep.theory.one_step.any_activation.pencil.averages`. Between blocks that share
+    with chi, N, H and Sigma of :mod:`giantstep.theory.one_step.any_activation.pencil`. Between blocks that share
     their first rows D, H and chi are matrices, and beta counts the distinct rows.
 
     Symbols: alpha, beta, lambda-bar, epsilon ``fit``; u, e ``network.features``.
@@ -88,15 +88,15 @@ def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
     >>> state = first_guess(network, fit)
     >>> for _ in range(100):
     ...     state = next_state(state, network, fit)
-    >>> round(float(state.chi[0, 0]), 6)
-    0.413127
+    >>> round(float(chi(state, batch_of(network, fit))[0, 0]), 6)
+    0.250343
     """
-    found = network.features
-    mean = averages(*state, network.rows, network.batch)
-    weights = _sample_weights(state, mean.bulk, network, fit)
-    bound = found.noise @ weights + fit.penalty * np.eye(len(state.chi)) + mean.held
+    found, batch = network.features, batch_of(network, fit)
+    mean = averages(state, batch)
+    weights = _sample_weights(chi(state, batch), mean.bulk, network, fit)
+    bound = found.noise @ weights + fit.penalty * np.eye(len(state.bound)) + mean.held
     return State(
-        _widths(network, fit) * np.linalg.inv(np.where(network.rows.twins, bound, 0.0)),
+        np.where(network.rows.twins, bound, 0.0),
         mean.energy,
         (found.slopes * weights) @ found.slopes.T,
     )
@@ -130,14 +130,14 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
     >>> round(float(objective(first_guess(network, fit), network, fit)), 6)
     2.0
     """
-    found, rows, k = network.features, network.rows, len(state.chi)
-    across = len(network.labels.slope)
-    mean = averages(*state, rows, network.batch)
-    weights = _sample_weights(state, mean.bulk, network, fit)
-    single = probe_overlaps(*state, rows, network.batch, across)
+    found, rows, across = network.features, network.rows, len(network.labels.slope)
+    batch, k = batch_of(network, fit), len(state.bound)
+    spread = chi(state, batch)
+    weights = _sample_weights(spread, averages(state, batch).bulk, network, fit)
+    single = probe_overlaps(state, batch, across)
     if network.norm_spread:
         e = np.concatenate([rows.norm_spikes, np.zeros(across * k), rows.norm_bulks])
-        same = np.tile(state.chi, (2 + across, 2 + across))
+        same = np.tile(spread, (2 + across, 2 + across))
         single = single + network.norm_spread * np.outer(e, e) * same
     functions = np.concatenate([found.means, found.along, *[found.slopes] * across, found.stretch])
     label_of = np.repeat([0, 0, *range(1, 1 + across), 0], k)
@@ -146,21 +146,21 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
     same_label = label_of[:, None] == label_of[None, :]
     load = np.where(same_label, weighted @ functions.T, 0.0)
     source = np.sum(weighted * labels[label_of], axis=1)
-    spread = np.zeros((len(label_of), len(label_of)), single.dtype)
-    spread[:k, :k], spread[k:, k:] = fit.dim * state.chi, single
+    overlaps = np.zeros((len(label_of), len(label_of)), single.dtype)
+    overlaps[:k, :k], overlaps[k:, k:] = fit.dim * spread, single
     # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
-    fitted = np.linalg.solve(np.eye(len(spread)) + spread @ load, spread @ source)
+    fitted = np.linalg.solve(np.eye(len(overlaps)) + overlaps @ load, overlaps @ source)
     return weights @ network.power - source @ fitted
 
 
-def _widths(network: SteppedNetwork, fit: Fit) -> Any:
-    """p/d of each block on the diagonal, and between the blocks that share its first rows."""
-    return np.where(network.rows.twins, fit.width * network.fractions, 0.0)
+def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
+    """What the pencil needs of the network and of the width."""
+    return Batch(network.rows, network.batch, fit.width * network.fractions)
 
 
-def _sample_weights(state: State, bulk: Any, network: SteppedNetwork, fit: Fit) -> Any:
+def _sample_weights(spread: Any, bulk: Any, network: SteppedNetwork, fit: Fit) -> Any:
     """omega = alpha/(1+V) + epsilon times the weights of the points."""
     found = network.features
     linear = np.sum(found.slopes * (bulk @ found.slopes), axis=0)
-    leverage = linear + np.tensordot(state.chi, found.noise, 2)
+    leverage = linear + np.tensordot(spread, found.noise, 2)
     return network.weights * (fit.samples / (1 + leverage) + fit.probe)

@@ -1,21 +1,21 @@
 """The gradient batch averaged out: the resolvent of the rows as a small matrix equation.
 
-The bulk of the rows enters the risk through
+The bulk of the rows enters the risk through a matrix of size k d,
 
     N = (Xi^-1 + C x 1)^-1,   Xi = A (chi x 1) A + kbar chi kbar x T,   A = 1 + abar x S,
 
-a matrix of size k d, where S and T are the random d x d matrices of the gradient batch. It is the
-first block of the inverse of
+where S and T are the random d x d matrices of the gradient batch, and chi = r B^-1 r with
+r = sqrt(p/d) of each block and B = D + H. It is the first block of the inverse of
 
-        [ C   -1               0      ]
-    P = [ 1   kbar chi kbar T  A      ] ,
-        [ 0   -A               chi^-1 ]
+        [ C   -1               0   ]
+    P = [ 1   kbar chi kbar T  A r ] ,
+        [ 0   -r A             B   ]
 
-which is linear in S and T, so that leave-one-out over the batch closes on 3k x 3k matrices. Its
-symmetric part is positive, as is that of the average G = E tr_d P^-1 / d. That singles out the
-solution: G = (K + Sigma)^-1, Sigma = E[M (1 + phi G M)^-1] maps matrices of positive symmetric
-part into themselves and has one fixed point there. Other arrangements of the blocks have the same
-solution and others besides.
+which is linear in S and T, so that leave-one-out over the batch closes on 3k x 3k matrices. The
+symmetric part of P is positive, and so is that of the average G = E tr_d P^-1 / d. This singles out
+the solution: G = (K + Sigma)^-1, Sigma = E[M (1 + phi G M)^-1] maps matrices of positive symmetric
+part into themselves and has one fixed point there. Other arrangements of the blocks share this
+solution, but have others besides, to which an iteration can converge.
 """
 
 from __future__ import annotations
@@ -27,13 +27,27 @@ from jaxtyping import Float
 
 from giantstep.theory.one_step.any_activation.gradient_labels import GradientLabels
 from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
+from giantstep.theory.one_step.any_activation.unknowns import State
+
+
+class Batch(NamedTuple):
+    """What the pencil is made of beside the unknowns: rows, labels of the step, p/d of blocks."""
+
+    rows: SteppedRows
+    labels: GradientLabels
+    widths: Float[np.ndarray, " k"]
+
+    @property
+    def roots(self) -> Float[np.ndarray, " k"]:
+        """r, the square root of each block's p/d."""
+        return np.sqrt(self.widths)
 
 
 class Averages(NamedTuple):
     """What one evaluation of the equation gives.
 
-    ``resolvent`` G; ``energy`` the image of Sigma; ``bulk`` N = tr_d N / d; ``held`` H, what a
-    row of unit readout is held by: H_ab = tr[(C - C N C)_ab Gamma_ab] / d.
+    ``resolvent`` G; ``energy`` the image of Sigma; ``bulk`` N = tr_d N / d; ``held`` H, by which
+    the bulk holds a neuron's readout: H_ab = tr[(C - C N C)_ab Gamma_ab] / d.
     """
 
     resolvent: Any
@@ -42,100 +56,82 @@ class Averages(NamedTuple):
     held: Any
 
 
-def pencil(chi: Any, coupling: Any) -> Any:
-    r"""The constant part K of the pencil P.
+def chi(state: State, batch: Batch) -> Any:
+    r"""Trace of the readout's resolvent over each block of neurons, divided by d.
 
-    .. math:: K = \begin{pmatrix} C & -1 & 0\\ 1 & 0 & 1\\ 0 & -1 & \chi^{-1}\end{pmatrix}
+    .. math:: \chi = \beta\,(D + H)^{-1}
 
-    Symbols: chi ``chi``, C ``coupling``.
+    The bound B = D + H is the unknown, not chi: it is of order one even in blocks of few neurons,
+    and at n = p with a small ridge the equations are nearly quadratic in it, the wanted root
+    above the other, while iterations for chi itself miss it.
 
-    Assumes: chi invertible.
-    Status: theorem (an identity).
-    References: Helton et al. 2007, arXiv:math/0703510, for equations of this kind.
+    Symbols: beta: p/d of each block, ``batch.widths``; D + H ``state.bound``.
 
-    >>> pencil(np.full((1, 1), 2.0), np.full((1, 1), 0.7)).tolist()
-    [[0.7, -1.0, 0.0], [1.0, 0.0, 1.0], [0.0, -1.0, 0.5]]
+    Assumes: blocks that share their first rows have equal widths.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
+
+    >>> state = State(2 * np.eye(1), np.zeros((2, 2)), np.eye(1))
+    >>> chi(state, Batch(None, None, np.array([4.0]))).tolist()
+    [[2.0]]
     """
-    one, zero = np.eye(len(chi)), np.zeros_like(chi)
-    return np.block([[coupling, -one, zero], [one, zero, one], [zero, -one, np.linalg.inv(chi)]])
+    return np.outer(batch.roots, batch.roots) * np.linalg.inv(state.bound)
 
 
-def batch_terms(chi: Any, rows: SteppedRows, labels: GradientLabels) -> Any:
-    r"""The part M(y) of the pencil that a sample with label y adds, without its empty first row.
-
-    .. math:: M(y) = \begin{pmatrix} \bar k\chi\bar k\,y^2 & \bar a y\\ -\bar a y & 0\end{pmatrix}
-
-    Assumes: as :func:`pencil`.
-    Status: theorem (an identity).
-    References: as :func:`pencil`.
-
-    >>> from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
-    >>> one = np.ones(1)
-    >>> rows = SteppedRows(one, 2 * one, 3 * one, *[one] * 6, 1.0, 1.0, 1.0)
-    >>> labels = GradientLabels(2 * one, one, one, one)
-    >>> batch_terms(np.ones((1, 1)), rows, labels)[0].tolist()
-    [[36.0, 4.0], [-4.0, 0.0]]
-    """
-    k, y = len(chi), labels.values
-    terms = np.zeros((len(y), 2 * k, 2 * k), np.asarray(chi).dtype)
-    turn = y[:, None, None] * np.diag(rows.turns)
-    terms[:, :k, :k] = (y**2)[:, None, None] * (np.outer(rows.scatters, rows.scatters) * chi)
-    terms[:, :k, k:], terms[:, k:, :k] = turn, -turn
-    return terms
-
-
-def averages(
-    chi: Any, energy: Any, coupling: Any, rows: SteppedRows, labels: GradientLabels
-) -> Averages:
-    r"""G, N and H at a given self-energy, and the self-energy that they imply.
+def averages(state: State, batch: Batch) -> Averages:
+    r"""G, N and H at a given state, and the self-energy that they imply.
 
     .. math::
-        G = (K + \Sigma)^{-1},\qquad \Sigma' = E_y[M(1+\phi GM)^{-1}],\qquad N = G_{11},\qquad
-        H = \chi^{-1} - \chi^{-1}G_{33}\chi^{-1}
-            + \bar k\,E_y\big[y^2\big((1+\phi GM)^{-1}G\big)_{22}\big]\bar k
+        G &= (K + \Sigma)^{-1},\qquad
+        K = \begin{pmatrix} C & -1 & 0\\ 1 & 0 & r\\ 0 & -r & B\end{pmatrix},\qquad
+        M(y) = \begin{pmatrix} 0 & 0 & 0\\ 0 & \bar k\chi\bar k\,y^2 & \bar a r\,y\\
+            0 & -\bar a r\,y & 0\end{pmatrix},\\
+        \Sigma' &= E_y[M(1+\phi GM)^{-1}],\qquad N = G_{11},\qquad
+        H = r^{-1}(B - BG_{33}B)r^{-1}
+            + \bar k\,E_y\big[y^2\big((1+\phi GM)^{-1}G\big)_{22}\big]\bar k .
 
-    Symbols: Sigma ``energy`` (its rows and columns 2 and 3), chi, C ``coupling``, the rest
-    ``rows`` and ``labels``.
+    The difference in H would cancel digits in blocks of few neurons. By the last rows of
+    :math:`(K+\Sigma)G = 1` it is :math:`\{(\Sigma_{32}-r)G_{23} + \Sigma_{33}G_{33}\}B`.
+
+    Symbols: Sigma (rows and columns 2 and 3), B, C ``state``; abar, kbar, phi, y ``batch``.
 
     Assumes: n_0 proportional to d.
     Status: heuristic (leave-one-out over the batch), checked against real steps.
-    References: Helton et al. 2007, arXiv:math/0703510.
+    References: Helton et al. 2007, arXiv:math/0703510, for equations of this kind.
 
     >>> from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
     >>> one, still = np.ones(1), np.zeros(1)
     >>> rows = SteppedRows(one, still, still, *[one] * 6, 1.0, 1.0, 1.0)
-    >>> labels = GradientLabels(2 * one, one, one, one)
-    >>> found = averages(np.ones((1, 1)), np.zeros((2, 2)), np.full((1, 1), 3.0), rows, labels)
+    >>> batch = Batch(rows, GradientLabels(2 * one, one, one, one), one)
+    >>> found = averages(State(np.eye(1), np.zeros((2, 2)), 3 * np.eye(1)), batch)
     >>> found.bulk.round(6).tolist(), found.held.round(6).tolist()
     ([[0.25]], [[0.75]])
     """
-    k = len(chi)
-    full = pencil(chi, coupling)
-    full[k:, k:] = full[k:, k:] + energy
-    resolvent = np.linalg.inv(full)
+    rows, labels, energy, k = batch.rows, batch.labels, state.energy, len(state.bound)
+    resolvent = np.linalg.inv(_constant(state, batch, energy))
     lower = resolvent[k:, k:]
-    terms = batch_terms(chi, rows, labels)
+    terms = _batch_terms(state, batch)
     dressed = np.linalg.inv(np.eye(2 * k) + rows.crowding * (lower @ terms))
     image = np.tensordot(labels.weights, terms @ dressed, 1)
     seen = np.tensordot(labels.weights * labels.values**2, dressed[:, :k] @ lower[:, :k], 1)
-    stiff = np.linalg.inv(chi)
-    held = stiff - stiff @ lower[k:, k:] @ stiff + np.outer(rows.scatters, rows.scatters) * seen
+    turned = (energy[k:, :k] - np.diag(batch.roots)) @ lower[:k, k:]
+    turned = (turned + energy[k:, k:] @ lower[k:, k:]) @ state.bound
+    held = turned / np.outer(batch.roots, batch.roots)
+    held = held + np.outer(rows.scatters, rows.scatters) * seen
     return Averages(resolvent, image, resolvent[:k, :k], held)
 
 
-def probe_overlaps(
-    chi: Any, energy: Any, coupling: Any, rows: SteppedRows, labels: GradientLabels, across: int
-) -> Any:
+def probe_overlaps(state: State, batch: Batch, across: int) -> Any:
     r"""Quadratic forms of the rows' resolvent between the directions that the risk singles out.
 
     The directions, each for every block: v, the learned one; t_i, the target's directions across
-    it; and c, the part :math:`\langle\ell, w^0\rangle` of the squared length. As vectors in the
-    space of the pencil they are :math:`\sum_i q(y_i)x_i/n_0 + \theta e`, with
+    it; and c, the part :math:`\langle\ell, w^0\rangle` of the squared length. In the space of the
+    pencil they are the vectors :math:`\sum_i q(y_i)x_i/n_0 + \theta e`, with
 
     .. math::
         v:\ \tfrac{y}{|b|}e_1,\qquad
         t_1:\ \tfrac{1}{\sqrt{1-\gamma^2}}\big(\theta_1 e_1 - \gamma\tfrac{y}{|b|}e_1\big),\qquad
-        t_i:\ \theta_ie_1,\qquad c:\ -(l_1y + l_2y^2)e_3,
+        t_i:\ \theta_ie_1,\qquad c:\ -(l_1y + l_2y^2)\,r e_3,
 
     and with :math:`I(y) = (1+\phi MG)^{-1}`, :math:`G_\theta = (K + E[IM\,hh^T])^{-1}`,
 
@@ -150,55 +146,75 @@ def probe_overlaps(
 
     Assumes: as :func:`averages`.
     Status: heuristic (leave-one-out over the batch), checked against real steps.
-    References: as :func:`averages`.
+    References: Helton et al. 2007, arXiv:math/0703510, for equations of this kind.
 
     >>> from giantstep.theory.one_step.any_activation.stepped_rows import SteppedRows
     >>> one, still, none = np.ones(1), np.zeros(1), np.zeros((2, 1))
     >>> rows = SteppedRows(one, still, still, one, one, none, *[one] * 3, 1.0, 0.6, 0.64)
-    >>> labels = GradientLabels(one, one, 0.6 * one[None], one[None, None])
-    >>> probe_overlaps(
-    ...     2 * np.ones((1, 1)), np.zeros((2, 2)), np.ones((1, 1)), rows, labels, 1
-    ... ).round(6).tolist()
+    >>> batch = Batch(rows, GradientLabels(one, one, 0.6 * one[None], one[None, None]), one)
+    >>> state = State(0.5 * np.eye(1), np.zeros((2, 2)), np.eye(1))
+    >>> probe_overlaps(state, batch, 1).round(6).tolist()
     [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]]
     """
-    k, rank, phi = len(chi), len(labels.first), rows.crowding
-    dtype = np.result_type(chi, energy, coupling, float)
-    constant = pencil(chi, coupling).astype(dtype)
-    full = constant.copy()
-    full[k:, k:] = full[k:, k:] + energy
-    resolvent = np.linalg.inv(full)
-    terms = np.zeros((len(labels.values), 3 * k, 3 * k), dtype)
-    terms[:, k:, k:] = batch_terms(chi, rows, labels)
+    rows, labels, k = batch.rows, batch.labels, len(state.bound)
+    rank, phi = len(labels.first), rows.crowding
+    constant = _constant(state, batch, 0.0)
+    resolvent = np.linalg.inv(_constant(state, batch, state.energy))
+    terms = np.zeros((len(labels.values), 3 * k, 3 * k), resolvent.dtype)
+    terms[:, k:, k:] = _batch_terms(state, batch)
     right = np.linalg.inv(np.eye(3 * k) + phi * (terms @ resolvent))
-    seen = np.einsum("stn,nij->sitj", labels.second, right @ terms)
-    at_target = np.einsum("st,ij->sitj", np.eye(rank), constant) + seen
-    on_target = np.linalg.inv(at_target.reshape(3 * k * rank, -1))
+    seen = np.tensordot(labels.second, right @ terms, 1)
+    at_target = np.eye(rank)[:, :, None, None] * constant + seen
+    on_target = np.linalg.inv(at_target.transpose(0, 2, 1, 3).reshape(3 * k * rank, -1))
 
-    charges, sources = _probes(rows, labels, across)
-    size = sources.shape[-1]
+    charges, sources = _probes(batch, across)
+    size = charges.shape[-1]
     moved = right @ charges
-    # (1 + phi G M)^-1 = 1 - phi G (1 + phi M G)^-1 M
-    left = np.eye(3 * k) - phi * (resolvent @ right @ terms)
-    ends = np.einsum("sn,nip->sip", labels.first, moved)
-    begins = np.einsum("sn,nji,njp->sip", labels.first, left, charges)
-    itself = np.einsum("n,nip,nij,njq->pq", labels.weights, charges, resolvent @ right, charges)
-    target = (begins + sources).reshape(-1, size).T @ on_target
-    overlaps = target @ (ends + sources).reshape(-1, size) + phi * itself
-    overlaps[-k:, -k:] += chi * rows.lengths
-    coupled = np.kron(np.diag([*[1.0] * (1 + across), 0.0]), coupling)
+    ends = np.tensordot(labels.first, moved, 1) + sources
+    # (1 + phi G M)^-1 = 1 - phi G I M, and its transpose acts on the probes to the left.
+    pushed = charges - phi * (resolvent @ right @ terms).transpose(0, 2, 1) @ charges
+    begins = np.tensordot(labels.first, pushed, 1) + sources
+    itself = (labels.weights[:, None, None] * charges).reshape(-1, size).T @ (
+        resolvent @ moved
+    ).reshape(-1, size)
+    overlaps = begins.reshape(-1, size).T @ on_target @ ends.reshape(-1, size) + phi * itself
+    overlaps[-k:, -k:] += chi(state, batch) * rows.lengths
+    coupled = np.kron(np.diag([*[1.0] * (1 + across), 0.0]), state.coupling)
     freed = overlaps @ np.linalg.inv(np.eye(size) - coupled @ overlaps)
     return (freed + freed.T) / 2
 
 
+def _constant(state: State, batch: Batch, energy: Any) -> Any:
+    """K + Sigma, the part of the pencil that no single sample changes."""
+    k = len(state.bound)
+    one, zero, root = np.eye(k), np.zeros((k, k)), np.diag(batch.roots)
+    full = np.block(
+        [[state.coupling, -one, zero], [one, zero, root], [zero, -root, state.bound]]
+    ).astype(np.result_type(*state, float))
+    full[k:, k:] += energy
+    return full
+
+
+def _batch_terms(state: State, batch: Batch) -> Any:
+    """M(y) at every label, without its empty first rows and columns."""
+    rows, y, k = batch.rows, batch.labels.values, len(state.bound)
+    spread = chi(state, batch)
+    terms = np.zeros((len(y), 2 * k, 2 * k), spread.dtype)
+    turn = y[:, None, None] * np.diag(rows.turns * batch.roots)
+    terms[:, :k, :k] = (y**2)[:, None, None] * (np.outer(rows.scatters, rows.scatters) * spread)
+    terms[:, :k, k:], terms[:, k:, :k] = turn, -turn
+    return terms
+
+
 def _probes(
-    rows: SteppedRows, labels: GradientLabels, across: int
+    batch: Batch, across: int
 ) -> tuple[Float[np.ndarray, "labels 3k probes"], Float[np.ndarray, "r 3k probes"]]:
     """The charges q(y) on the samples and the sources e on the target's directions."""
+    rows, labels = batch.rows, batch.labels
     k, rank, y = len(rows.spikes), len(labels.first), labels.values
-    count = 2 + across
+    count, block = 2 + across, np.arange(k)
     charges = np.zeros((len(y), 3 * k, count, k))
     sources = np.zeros((rank, 3 * k, count, k))
-    block = np.arange(k)
     learned = (y / rows.gradient)[:, None]
     charges[:, block, 0, block] = learned
     for number, direction in enumerate(range(rank - across, rank)):
@@ -207,5 +223,5 @@ def _probes(
         if direction == 0:
             charges[:, block, 1 + number, block] = -rows.alignment / sine * learned
     lean = y[:, None] * rows.leans[0] + (y**2)[:, None] * rows.leans[1]
-    charges[:, 2 * k + block, count - 1, block] = -lean
+    charges[:, 2 * k + block, count - 1, block] = -lean * batch.roots
     return charges.reshape(len(y), 3 * k, -1), sources.reshape(rank, 3 * k, -1)

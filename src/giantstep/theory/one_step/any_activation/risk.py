@@ -11,6 +11,7 @@ from giantstep.numerics.complex_step import STEP, Root, anderson, newton, respon
 from giantstep.theory.one_step.any_activation.equations import (
     Fit,
     SteppedNetwork,
+    batch_of,
     first_guess,
     next_state,
     objective,
@@ -173,18 +174,21 @@ def _found(
         root = method(image, layout.packed(state))
     except np.linalg.LinAlgError:
         return None
-    if root.converged and admissible(layout.state(root.value), network):
+    if root.converged and admissible(layout.state(root.value), network, fit):
         return _Solved(root, layout)
     return None
 
 
-def admissible(state: State, network: SteppedNetwork) -> bool:
+def admissible(state: State, network: SteppedNetwork, fit: Fit) -> bool:
     r"""Whether a fixed point is the average of resolvents, which only one of them can be.
 
-    .. math:: \chi > 0,\qquad G + G^T \ge 0
+    .. math:: D + H > 0,\qquad G + G^T \ge 0
+
+    Symbols: D + H ``state.bound``; G of
+    :func:`~giantstep.theory.one_step.any_activation.pencil.averages`.
 
     Assumes: the state solves the equations.
-    Status: theorem for the solution at given chi and C (uniqueness), heuristic otherwise.
+    Status: theorem at given chi and C (uniqueness), heuristic otherwise.
     References: Helton et al. 2007, arXiv:math/0703510.
 
     >>> from giantstep.activations.activation import activation
@@ -192,12 +196,12 @@ def admissible(state: State, network: SteppedNetwork) -> bool:
     >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
     >>> network = stepped_network(
     ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
-    >>> one, flat = np.ones((1, 1)), np.zeros((2, 2))
-    >>> admissible(State(one, flat, one), network), admissible(State(-one, flat, one), network)
-    (True, False)
+    >>> fit, one, flat = Fit(3.0, 0.5, 0.025, 1e12), np.ones((1, 1)), np.zeros((2, 2))
+    >>> [admissible(State(bound, flat, one), network, fit) for bound in (one, -one)]
+    [True, False]
     """
-    if not np.all(np.linalg.eigvalsh(state.chi) > 0):
+    if not np.all(np.linalg.eigvalsh(state.bound) > 0):
         return False
-    mean = averages(*state, network.rows, network.batch).resolvent
+    mean = averages(state, batch_of(network, fit)).resolvent
     lowest = np.linalg.eigvalsh(mean + mean.T)[0] if np.all(np.isfinite(mean)) else -np.inf
     return bool(lowest >= -ROUNDING * np.max(np.abs(mean)))

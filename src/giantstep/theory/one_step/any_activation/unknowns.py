@@ -12,9 +12,9 @@ SMALL = 1e-3
 
 
 class State(NamedTuple):
-    """chi, the self-energy Sigma of the gradient batch, and the coupling C."""
+    """The bound D + H of the readout, the batch's self-energy Sigma, and the coupling C."""
 
-    chi: Any
+    bound: Any
     energy: Any
     coupling: Any
 
@@ -22,10 +22,8 @@ class State(NamedTuple):
 class Layout:
     """Where the independent entries of a state are kept, and in which units.
 
-    Kept is the inverse of chi: at n = p with a small ridge the equations are nearly quadratic in
-    it, with the wanted root above the other, and iterations for chi itself miss it. It is zero
-    between blocks with different first rows; Sigma is [[P, Q], [-Q^T, R]], and all but Q are
-    symmetric. ``like``: a state whose sizes are the units.
+    The bound is zero between blocks with different first rows; Sigma is [[P, Q], [-Q^T, R]], and
+    all parts but Q are symmetric. ``like``: a state whose sizes are the units.
     """
 
     def __init__(self, twins: Bool[np.ndarray, "k k"], like: State) -> None:
@@ -34,9 +32,9 @@ class Layout:
         masks = [corner & twins, corner, np.ones((k, k), dtype=bool), corner, corner]
         self._places = [np.nonzero(mask) for mask in masks]
         self._ends = np.cumsum([len(rows) for rows, _ in self._places])[:-1]
-        stiff = float(np.max(np.abs(np.linalg.inv(like.chi))))
+        bound = float(np.max(np.abs(like.bound)))
         # Parts that vanish, by symmetry or to rounding, are measured by what they are added to.
-        floors = SMALL * np.array([stiff, 1 / stiff, 1.0, stiff, stiff])
+        floors = SMALL * np.array([bound, 1 / bound, 1.0, bound, bound])
         self._units = [
             max(float(np.max(np.abs(part))), floor)
             for part, floor in zip(_parts(like), floors, strict=True)
@@ -56,16 +54,14 @@ class Layout:
             part = np.zeros((k, k), vector.dtype)
             part[place] = entry * unit
             parts.append(part)
-        stiff, p, q, r, coupling = parts
+        bound, p, q, r, coupling = parts
         energy = np.block([[_symmetric(p), q], [-q.T, _symmetric(r)]])
-        return State(np.linalg.inv(_symmetric(stiff)), energy, _symmetric(coupling))
+        return State(_symmetric(bound), energy, _symmetric(coupling))
 
 
 def _parts(state: State) -> tuple[Any, ...]:
-    k = len(state.chi)
-    energy = state.energy
-    stiff = np.linalg.inv(state.chi)
-    return stiff, energy[:k, :k], energy[:k, k:], energy[k:, k:], state.coupling
+    k, energy = len(state.bound), state.energy
+    return state.bound, energy[:k, :k], energy[:k, k:], energy[k:, k:], state.coupling
 
 
 def _symmetric(upper: Any) -> Any:
