@@ -54,7 +54,26 @@ class Fit(NamedTuple):
 
 
 def first_guess(network: SteppedNetwork, fit: Fit) -> State:
-    """The state of a fit in which each sample counts for a third, before the batch is seen."""
+    r"""The state of a fit in which each sample counts for a third, before the batch is seen.
+
+    .. math:: C_{ab} = 0.3\,\alpha E[u_au_b],\qquad
+        B_{ab} = 2\big(0.3\,\alpha E[e^2_{ab}] + \bar\lambda\delta_{ab}\big),\qquad \Sigma = 0
+
+    Symbols: alpha, lambda-bar ``fit``; u, e ``network.features``.
+
+    Assumes: nothing; iterations start here.
+    Status: heuristic.
+    References: Cui et al. 2024, arXiv:2402.04980, for the equations.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    >>> guess = first_guess(network, Fit(samples=2.0, width=3.0, penalty=1.0, dim=10.0))
+    >>> guess.coupling.round(6).tolist(), guess.bound.round(6).tolist()
+    ([[0.6]], [[2.0]])
+    """
     found, k = network.features, len(network.fractions)
     weights = 0.3 * fit.samples * network.weights
     bound = np.where(network.rows.twins, found.noise @ weights, 0.0) + fit.penalty * np.eye(k)
@@ -70,8 +89,8 @@ def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
         \omega(\kappa) = \frac{\alpha}{1+V} + \epsilon,\\
         C_{ab} &= E[u_au_b\,\omega],\qquad D_{ab} = E[e^2_{ab}\,\omega] + \bar\lambda\delta_{ab},
 
-    with chi, N, H and Sigma of :mod:`giantstep.theory.one_step.any_activation.pencil`. Between blocks that share
-    their first rows D, H and chi are matrices, and beta counts the distinct rows.
+    with chi, N, H and Sigma of :mod:`giantstep.theory.one_step.any_activation.pencil`. Between
+    blocks that share their first rows D, H and chi are matrices, and beta counts distinct rows.
 
     Symbols: alpha, beta, lambda-bar, epsilon ``fit``; u, e ``network.features``.
 
@@ -81,8 +100,8 @@ def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
 
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
-    >>> network = stepped_network(
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
     ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
     >>> fit = Fit(samples=3.0, width=0.5, penalty=0.025, dim=1e12)
     >>> state = first_guess(network, fit)
@@ -123,8 +142,8 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
 
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
-    >>> network = stepped_network(
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
     ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
     >>> fit = Fit(samples=2.0, width=3.0, penalty=1e9, dim=10.0)
     >>> round(float(objective(first_guess(network, fit), network, fit)), 6)
@@ -154,7 +173,24 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
 
 
 def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
-    """What the pencil needs of the network and of the width."""
+    r"""What the pencil needs of the network, and of the width of each block.
+
+    .. math:: \beta_a = \pi_a\,p/d
+
+    Symbols: pi ``network.fractions``, p/d ``fit.width``.
+
+    Assumes: fractions that sum to one.
+    Status: theorem (bookkeeping).
+    References: Cui et al. 2024, arXiv:2402.04980, for blocks of neurons.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    >>> batch_of(network, Fit(samples=2.0, width=3.0, penalty=1.0, dim=10.0)).widths.tolist()
+    [3.0]
+    """
     return Batch(network.rows, network.batch, fit.width * network.fractions)
 
 

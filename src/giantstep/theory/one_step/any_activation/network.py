@@ -74,7 +74,7 @@ class Start(NamedTuple):
         )
 
 
-def stepped_network(
+def network_after_step(
     problem: Problem,
     sigma: Activation,
     start: Start,
@@ -97,7 +97,7 @@ def stepped_network(
     References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
 
     >>> from giantstep.activations.activation import activation
-    >>> network = stepped_network(
+    >>> network = network_after_step(
     ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
     >>> round(float(network.rows.spikes[0]), 6), round(network.rows.alignment, 6)
     (1.732051, 0.57735)

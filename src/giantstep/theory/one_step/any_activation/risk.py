@@ -73,8 +73,8 @@ def any_activation_risk(
 
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
-    >>> network = stepped_network(
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
     ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
     >>> risk = any_activation_risk(network, Fit(samples=3.0, width=0.5, penalty=0.025, dim=1e12))
     >>> round(risk.test, 4), round(risk.train, 4)
@@ -193,8 +193,8 @@ def admissible(state: State, network: SteppedNetwork, fit: Fit) -> bool:
 
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, stepped_network
-    >>> network = stepped_network(
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
     ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
     >>> fit, one, flat = Fit(3.0, 0.5, 0.025, 1e12), np.ones((1, 1)), np.zeros((2, 2))
     >>> [admissible(State(bound, flat, one), network, fit) for bound in (one, -one)]

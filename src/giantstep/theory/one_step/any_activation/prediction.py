@@ -1,0 +1,176 @@
+"""Prediction of the risk after one giant step for any activation, pairs of rows, and biases."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.problem import Problem
+from giantstep.results import Prediction
+from giantstep.settings.giant_step import GiantStep
+from giantstep.targets.hermite import tail_energy
+from giantstep.theory.one_step.any_activation.anisotropy import NONE
+from giantstep.theory.one_step.any_activation.equations import Fit, SteppedNetwork
+from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+from giantstep.theory.one_step.any_activation.over_sizes import Errors, RiskOverSizes
+from giantstep.theory.one_step.any_activation.risk import any_activation_risk
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_features.finite_size import VERSION_NOTES, Version
+from giantstep.theory.spiked_features.risk_bounds import Bounds, explained_energy
+
+REFERENCES = (
+    "Ba et al. 2022, arXiv:2205.01445",
+    "Cui et al. 2024, arXiv:2402.04980",
+    "Dandi et al. 2024, arXiv:2410.18938",
+)
+
+
+def predict_any_activation(
+    problem: Problem, settings: GiantStep, *, version: Version | None = None
+) -> Prediction:
+    r"""Exact risk after one giant step where rows are anisotropic, paired, or have biases.
+
+    Metrics: as :func:`giantstep.theory.one_step.prediction.predict`; ``spike_strength`` and
+    ``bulk_variance`` have one entry for each block of equal readout and bias.
+
+    .. math:: R = E\Big(g(x) - \frac1{\sqrt p}\hat a\cdot\sigma(W^1x + b)\Big)^2
+
+    In the limit of large d, or at ``settings.dim``: with spikes of finite strength, and for
+    independent rows without biases times the ratio by which corrections of order 1/d change the
+    isotropic theory. Errors are what fewer nodes and blocks would change.
+
+    Assumes: Gaussian inputs; a continuous activation; one step; a readout fitted to fresh samples.
+    Status: heuristic (leave-one-out), verified by simulation; unpublished.
+    References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980, and Dandi et
+        al. 2024, arXiv:2410.18938, for isotropic rows.
+
+    >>> settings = GiantStep(
+    ...     activation="relu", samples="2d", step_size=1.5, width="1d", readout_samples="2d",
+    ...     ridge=0.05)
+    >>> round(predict_any_activation(Problem.of("relu(h1)"), settings).metrics["test_error"], 5)
+    0.23938
+    """
+    fine = RiskOverSizes(problem, settings, version)
+    sizes, network = fine.sizes, fine.network(fine.sizes)
+    risk = fine.at(sizes)
+    bounds = functional_bounds(network)
+    metrics = {
+        "test_error": risk.test,
+        "test_error_noisy": risk.test + problem.noise,
+        "train_error": risk.train,
+        "spike_strength": _one_or_list(network.rows.spikes),
+        "bulk_variance": _one_or_list(np.diag(network.rows.bulks)),
+        "alignment": network.rows.alignment,
+        "bound_upper": bounds.upper,
+        "bound_lower": bounds.lower,
+        "linear_floor": tail_energy(problem.target, 1).value,
+        "random_features_error": _without_step(fine),
+    }
+    errors = _quadrature_errors(problem, settings, version, risk) if risk.converged else {}
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "heuristic"),
+        REFERENCES,
+        tuple(_notes(fine, settings, risk)),
+        errors=errors,
+    )
+
+
+def functional_bounds(network: SteppedNetwork) -> Bounds:
+    r"""Upper and lower bound on the excess risk at the best ridge, noise not counted.
+
+    .. math:: \inf_b E\big[(g - b\cdot m)^2\big] \;\ge\; \inf_\lambda R \;\ge\;
+        \inf E\big[(g - b\cdot m - b'\cdot\kappa u - b''\cdot\tau
+            - \textstyle\sum_i b_i\cdot z_iu)^2\big]
+
+    As :func:`giantstep.theory.spiked_features.risk_bounds.risk_bounds`, with the functions tau
+    that neurons of different lengths can fit.
+
+    Symbols: m, u, tau ``network.features``.
+
+    Assumes: d infinite, n and p proportional to d.
+    Status: heuristic (from the exact risk).
+    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
+
+    >>> from giantstep.activations.activation import activation
+    >>> network = network_after_step(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    >>> bounds = functional_bounds(network)
+    >>> round(bounds.upper, 6), abs(round(bounds.lower, 6))
+    (0.5, 0.0)
+    """
+    found, labels, weights = network.features, network.labels, network.weights
+    power = float(labels.power @ weights)
+    fitted = np.concatenate([found.means, found.along, found.stretch])
+    across = sum(explained_energy(slope, found.slopes, weights) for slope in labels.slope)
+    return Bounds(
+        upper=power - explained_energy(labels.mean, found.means, weights),
+        lower=power - explained_energy(labels.mean, fitted, weights) - across,
+    )
+
+
+def _without_step(fine: RiskOverSizes) -> float:
+    """Excess risk of the same fit before the step, in the limit; each distinct row counts once."""
+    start, sizes = fine.start, fine.sizes
+    # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
+    copies = int(start.twins[0].sum())
+    biases, places = np.unique(start.biases, return_inverse=True)
+    law = biases, np.bincount(places, weights=start.fractions)
+    still = Start.of([1.0], biases=law)
+    network = network_after_step(
+        fine.problem, fine.sigma, still, step_size=0.0, samples=sizes.samples_ratio
+    )
+    width = sizes.width_ratio / copies
+    fit = Fit(sizes.readout_samples_ratio, width, sizes.ridge * width, LIMIT)
+    return any_activation_risk(network, fit).test - fine.problem.noise
+
+
+def _quadrature_errors(
+    problem: Problem, settings: GiantStep, version: Version | None, risk: Errors
+) -> dict[str, float]:
+    """What fewer nodes for the labels, and fewer blocks for a law, would change."""
+    coarse = RiskOverSizes(problem, settings, version, coarse=True)
+    coarse.corrected = False
+    found = coarse.at(coarse.sizes)
+    if not found.converged:
+        return {}
+    factor = risk.correction or NONE
+    test = abs(found.test * factor.test - risk.test)
+    train = abs(found.train * factor.train - risk.train)
+    return {"test_error": test, "test_error_noisy": test, "train_error": train}
+
+
+def _notes(fine: RiskOverSizes, settings: GiantStep, risk: Errors) -> list[str]:
+    """What the reader of a prediction must know."""
+    notes = ["rows as a real step leaves them: not isotropic, for any activation"]
+    version = fine.step.version
+    if version == "limit":
+        notes.append(VERSION_NOTES[version])
+    elif fine.corrected and risk.correction is not None:
+        notes.append(
+            f"finite d: spikes of finite strength, times {risk.correction.test:.4f}, by which "
+            f"version {version} changes the error of isotropic rows"
+        )
+    else:
+        notes.append("finite d: spikes of finite strength; other corrections of order 1/d are not")
+        notes[-1] += " known here, and were up to a few per cent at d = 200"
+    if fine.corrected and risk.correction is None:
+        notes[-1] = (
+            "finite d: spikes of finite strength; the other corrections of order 1/d are too "
+            "large here to be trusted"
+        )
+    if math.isclose(fine.network(fine.sizes).rows.alignment, 0.0, abs_tol=1e-9):
+        notes.append("the target has no linear part: one step learns none of its directions")
+    if settings.readout == "normal" or settings.biases != "none":
+        notes.append(f"laws of readouts and biases: {len(fine.start.readout)} blocks of neurons")
+    if not risk.converged:
+        notes.append("the equations did not converge: no error is given")
+    return notes
+
+
+def _one_or_list(values: Float[np.ndarray, " blocks"]) -> float | list[float]:
+    return float(values[0]) if len(values) == 1 else [float(value) for value in values]
