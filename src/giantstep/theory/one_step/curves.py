@@ -17,6 +17,10 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
+from giantstep.theory.one_step.any_activation.over_sizes import (
+    RiskOverSizes,
+    needs_any_activation,
+)
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.spiked_features.risk import Prepared
@@ -25,6 +29,8 @@ from giantstep.theory.spiked_features.risk import Prepared
 SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
 #: Points a side of the coarse grid from which the search starts.
 COARSE = 6
+#: Relative step of central differences.
+DIFFERENCE = 1e-4
 #: Relative precision of the best sizes; so close to an end of the search there is no optimum.
 PRECISION, EDGE = 0.02, 0.05
 
@@ -75,7 +81,7 @@ class Optimum(NamedTuple):
 def risk_curve(
     problem: Problem, settings: GiantStep, name: str, values: Sequence[float] | np.ndarray
 ) -> Curve:
-    r"""The risk along one of the sizes, by one compiled program.
+    r"""The risk along one of the sizes: by one compiled program, or from point to point.
 
     .. math:: t \mapsto R(\text{name} = t)
 
@@ -97,6 +103,10 @@ def risk_curve(
     if name not in names:
         raise SettingsError(f"name = {name!r}: use {', '.join(names[:-1])} or {names[-1]}")
     points = np.asarray(values, dtype=np.float64)
+    if needs_any_activation(activation(settings.activation), settings):
+        over = RiskOverSizes(problem, settings)
+        found = [over.at(over.sizes._replace(**{name: float(point)})) for point in points]
+        return Curve(points, *(np.array(errors) for errors in list(zip(*found, strict=True))[:2]))
     step, sizes = one_step(problem, settings)
     widest = sizes._replace(step_size=points) if name == "step_size" else sizes
     prepared = step.prepared(activation(settings.activation), problem, widest)
@@ -114,7 +124,8 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
         \frac{\partial R}{\partial(n_0/d)}, \frac{\partial R}{\partial(n/d)},
         \frac{\partial R}{\partial(p/d)}\Big)
 
-    by the implicit function theorem at the fixed point.
+    by the implicit function theorem at the fixed point; for activations with
+    :math:`\mu_2 \ne 0`, pairs and biases by central differences.
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
     Status: replica.
@@ -127,6 +138,8 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
     >>> round(risk, 6), round(slopes.readout_samples_ratio, 5)
     (0.037311, -0.00561)
     """
+    if needs_any_activation(activation(settings.activation), settings):
+        return _differences(RiskOverSizes(problem, settings))
     step, sizes = one_step(problem, settings)
     prepared = step.prepared(activation(settings.activation), problem, sizes)
     numbers, words = _numbers(step)
@@ -147,7 +160,7 @@ def best_sizes(
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`; a coarse grid over
     0.01 <= eta <= 30, 1e-5 <= lambda <= 1e4 finds the valley of the minimum. Sizes are found to
-    two per cent, the risk to the square of that; ``at_edge`` tells where there is no minimum inside.
+    two per cent, the risk to the square of that; ``at_edge`` tells where no minimum is inside.
     Status: replica.
     References: Cui et al. 2024, arXiv:2402.04980.
 
@@ -164,8 +177,9 @@ def best_sizes(
     if unknown or not optimise:
         raise SettingsError(f"optimise = {tuple(optimise)!r}: use step_size, ridge or both")
     names = tuple(name for name in SEARCH if name in optimise)
-    step, sizes = one_step(problem, settings)
     sigma = activation(settings.activation)
+    over = RiskOverSizes(problem, settings) if needs_any_activation(sigma, settings) else None
+    step, sizes = (over.step, over.sizes) if over else one_step(problem, settings)
     low, high = np.log([SEARCH[name] for name in names]).T
 
     # The version that is cheap finds the valley, and nearly its bottom.
@@ -174,8 +188,13 @@ def best_sizes(
     def risk(logarithms: np.ndarray, step: OneStep = step) -> float:
         inside = np.clip(logarithms, low, high)
         chosen = sizes._replace(**dict(zip(names, np.exp(inside).tolist(), strict=True)))
-        found = step.risk(step.prepared(sigma, problem, chosen), chosen)
         outside = float(np.sum((logarithms - inside) ** 2))
+        if over:
+            over.corrected = over.correctable and step.resolved
+            errors = over.at(chosen)
+            risk = errors.test + problem.noise
+            return risk * (1 + outside) if errors.converged else math.inf
+        found = step.risk(step.prepared(sigma, problem, chosen), chosen)
         return float(found.test) * (1 + outside) if found.converged else math.inf
 
     axes = [np.linspace(a, b, COARSE + 2)[1:-1] for a, b in zip(low, high, strict=True)]
@@ -213,6 +232,16 @@ def best_sizes(
         gain_over_linear=tail_energy(problem.target, 1).value - test,
         at_edge=tuple(name for name, there in zip(names, ended, strict=True) if there),
     )
+
+
+def _differences(over: RiskOverSizes) -> tuple[float, Sizes]:
+    """The excess risk and its central differences."""
+    sizes, slopes = over.sizes, []
+    for name, at in sizes._asdict().items():
+        width = DIFFERENCE * at
+        ends = [over.at(sizes._replace(**{name: at + side * width})).test for side in (-1, 1)]
+        slopes.append((ends[1] - ends[0]) / (2 * width) if width else math.nan)
+    return over.at(sizes).test, Sizes(*slopes)
 
 
 def _best_random_features(problem: Problem, settings: GiantStep, sizes: Sizes) -> float:

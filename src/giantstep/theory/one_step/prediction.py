@@ -13,6 +13,8 @@ from giantstep.results import Prediction
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
 from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.one_step.any_activation.over_sizes import needs_any_activation
+from giantstep.theory.one_step.any_activation.prediction import predict_any_activation
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.spiked_features.finite_size import VERSION_NOTES, Version
@@ -27,8 +29,6 @@ REFERENCES = (
 )
 #: A relative change of the risk that is worth a note.
 NOTEWORTHY = 0.005
-#: Second Hermite coefficients below this leave the rows isotropic across the learned direction.
-NEGLIGIBLE = 1e-8
 
 
 def predict(problem: Problem, settings: GiantStep, *, version: Version | None = None) -> Prediction:
@@ -44,8 +44,11 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     A step size in :math:`d^{-1/2}` without a dimension has the closed form of small steps; at a
     given dimension every step size is covered, by the finite-size version that the notes name.
 
-    Assumes: Gaussian inputs; rows isotropic across the learned direction, which a real step
-    leaves so up to a few per cent in the risk for odd activations, up to ten for others.
+    Activations with :math:`\mu_2 \ne 0`, pairs of equal first rows and biases go to
+    :func:`~giantstep.theory.one_step.any_activation.prediction.predict_any_activation`.
+
+    Assumes: Gaussian inputs; for the others rows isotropic across the learned direction, which a
+    real step leaves so up to a few per cent in the risk.
     Status: replica in the limit, heuristic at finite d, theorem for small steps.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980;
         Dandi et al. 2024, arXiv:2410.18938.
@@ -58,8 +61,10 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     """
     if settings.dim is None and settings.step_size.power == -0.5:
         return _small_step_prediction(problem, settings)
-    step, sizes = one_step(problem, settings, version)
     sigma = activation(settings.activation)
+    if needs_any_activation(sigma, settings):
+        return predict_any_activation(problem, settings, version=version)
+    step, sizes = one_step(problem, settings, version)
     prepared = step.prepared(sigma, problem, sizes)
     risk = step.risk(prepared, sizes)
     if step.version != "limit":
@@ -97,7 +102,7 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
 
 def _notes(problem: Problem, settings: GiantStep, version: Version) -> list[str]:
     """What the reader of a prediction must know."""
-    sigma, target = activation(settings.activation), problem.target
+    target = problem.target
     notes = [VERSION_NOTES[version]]
     direction, weight = learned_direction(target)
     if weight == 0:
@@ -112,14 +117,6 @@ def _notes(problem: Problem, settings: GiantStep, version: Version) -> list[str]
             notes.append("kinks of the target across the learned direction: good to about 1e-4")
     if settings.readout == "normal":
         notes.append("Gaussian readout: 9 Gauss-Hermite blocks")
-    mu_2 = float(sigma.hermite(2)[2])
-    if abs(mu_2) > NEGLIGIBLE:
-        notes.append(
-            f"approximate: mu_2 = {mu_2:.3g} of the activation makes the rows anisotropic across "
-            "the learned direction, which moved the risk of relu by 3 to 10 % in simulations with "
-            "steps up to 1.5, by up to 40 % at step 4; "
-            "theory.semi_analytic gives it for an actual first layer"
-        )
     return notes
 
 

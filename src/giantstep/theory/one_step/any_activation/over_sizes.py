@@ -80,7 +80,9 @@ class RiskOverSizes:
         step, self.sizes = one_step(problem, plain, version)
         self.step: OneStep = step
         self.start = start_of(settings, self.sigma, coarse=coarse)
-        self.corrected = step.resolved and plain == settings
+        # Corrections of order 1/d are known for independent rows without biases.
+        self.correctable = plain == settings
+        self.corrected = self.correctable and step.resolved
         self._coarse = coarse
         self._network: tuple[tuple[float, float], SteppedNetwork] | None = None
         self._state: State | None = None

@@ -147,22 +147,7 @@ def _quadrature_errors(
 def _notes(fine: RiskOverSizes, settings: GiantStep, risk: Errors) -> list[str]:
     """What the reader of a prediction must know."""
     notes = ["rows as a real step leaves them: not isotropic, for any activation"]
-    version = fine.step.version
-    if version == "limit":
-        notes.append(VERSION_NOTES[version])
-    elif fine.corrected and risk.correction is not None:
-        notes.append(
-            f"finite d: spikes of finite strength, times {risk.correction.test:.4f}, by which "
-            f"version {version} changes the error of isotropic rows"
-        )
-    else:
-        notes.append("finite d: spikes of finite strength; other corrections of order 1/d are not")
-        notes[-1] += " known here, and were up to a few per cent at d = 200"
-    if fine.corrected and risk.correction is None:
-        notes[-1] = (
-            "finite d: spikes of finite strength; the other corrections of order 1/d are too "
-            "large here to be trusted"
-        )
+    notes.append(_size_note(fine, risk))
     if math.isclose(fine.network(fine.sizes).rows.alignment, 0.0, abs_tol=1e-9):
         notes.append("the target has no linear part: one step learns none of its directions")
     if settings.readout == "normal" or settings.biases != "none":
@@ -170,6 +155,23 @@ def _notes(fine: RiskOverSizes, settings: GiantStep, risk: Errors) -> list[str]:
     if not risk.converged:
         notes.append("the equations did not converge: no error is given")
     return notes
+
+
+def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
+    """How finite d is treated."""
+    version, strength = fine.step.version, "finite d: spikes of finite strength"
+    if version == "limit":
+        return VERSION_NOTES[version]
+    if not fine.step.resolved:
+        return strength
+    if not fine.corrected:
+        return f"{strength}; other corrections of order 1/d are not known for pairs and biases"
+    if risk.correction is None:
+        return f"{strength}; other corrections of order 1/d are too large here to be trusted"
+    return (
+        f"{strength}, times {risk.correction.test:.4f}, by which version {version} changes the "
+        "error of isotropic rows"
+    )
 
 
 def _one_or_list(values: Float[np.ndarray, " blocks"]) -> float | list[float]:
