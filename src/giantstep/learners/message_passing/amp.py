@@ -6,7 +6,6 @@ import functools
 import os
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -17,9 +16,9 @@ from giantstep.channels import Channel, channel_for, label_means
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.learners.message_passing.iteration import State, pass_messages
+from giantstep.learners.seeds import over_seeds
 from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.amp import Amp
@@ -65,19 +64,14 @@ def simulate(
     large = samples * dim > LARGE
     dtype = settings.dtype if settings.dtype != "auto" else "float32" if large else "float64"
 
-    def run(index: int) -> dict[str, Any]:
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+    def run(rng: np.random.Generator) -> dict[str, Any]:
         data = draw_data(problem, dim, samples, channel.noise, rng, dtype)
         return _metrics(problem, channel, settings, data, rng)
 
     fitting = MEMORY // (samples * dim * np.dtype(dtype).itemsize)
-    rows: list[dict[str, Any]] = []
-    with ThreadPoolExecutor(int(max(1, min(os.cpu_count() or 1, fitting)))) as threads:
-        for row in threads.map(run, range(seeds)):
-            rows.append(row)
-            if progress is not None:
-                progress(len(rows) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    threads = int(max(1, min(os.cpu_count() or 1, fitting)))
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress, threads=threads)
     notes = (*channel.notes, *_remarks(channel, metrics))
     seconds = time.perf_counter() - started
     return Run(settings.learner, settings.to_json(), metrics, notes, seconds)

@@ -19,7 +19,7 @@ from giantstep.channels.preprocessing import (
 )
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.spectral import Spectral
@@ -40,20 +40,20 @@ def simulate(
 ) -> Run:
     """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
     started = time.perf_counter()
-    if settings.dim is None:
+    dim = settings.dim
+    if dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_for(problem)
-    samples = settings.samples.count(settings.dim, "samples")
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        data = draw_data(problem, settings.dim, samples, channel.noise, rng)
-        rows.append(_measured(channel, settings, data, rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    samples = settings.samples.count(dim, "samples")
+
+    def run(rng: np.random.Generator) -> dict[str, Any]:
+        data = draw_data(problem, dim, samples, channel.noise, rng)
+        return _measured(channel, settings, data, rng)
+
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     return Run(
         settings.learner,
         settings.to_json(),

@@ -10,7 +10,7 @@ import numpy as np
 from giantstep.activations.kernels import Kernel, kernel
 from giantstep.errors import SettingsError
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.kernel import KernelRidge
@@ -35,13 +35,12 @@ def simulate(
         raise SettingsError(
             f"dim = {settings.dim} is below the {problem.target.rank} target directions"
         )
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        rows.append(_one_run(problem, settings, kernel(settings.kernel), rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def run(rng: np.random.Generator) -> dict[str, float]:
+        return _one_run(problem, settings, kernel(settings.kernel), rng)
+
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     seconds = time.perf_counter() - started
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

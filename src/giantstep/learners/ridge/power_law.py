@@ -11,7 +11,7 @@ import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import NoTarget
 from giantstep.results import Run
 from giantstep.settings.power_law import PowerLaw
@@ -48,13 +48,12 @@ def simulate(
         raise SettingsError("exponents are rates of the limit: simulate at given --samples")
     samples, width = round(settings.number_of_samples()), settings.number_of_projections()
     modes = _modes(settings, samples, width)
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.noise, settings.to_json(), seed + index)
-        rows.append(_one_run(problem.noise, settings.ridge_value(), samples, width, modes, rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def run(rng: np.random.Generator) -> dict[str, float]:
+        return _one_run(problem.noise, settings.ridge_value(), samples, width, modes, rng)
+
+    described = (settings.learner, problem.noise, settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     seconds = time.perf_counter() - started
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

@@ -13,7 +13,7 @@ from giantstep.errors import SettingsError
 from giantstep.learners.ridge.classifiers import classifier, mean_loss, susceptibility
 from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.problem_rules import check_binary_labels
@@ -34,13 +34,12 @@ def simulate(
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     if settings.loss != "square":
         check_binary_labels(problem, settings.loss)
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        rows.append(_one_run(problem, settings, rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+    def run(rng: np.random.Generator) -> dict[str, Any]:
+        return _one_run(problem, settings, rng)
+
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     seconds = time.perf_counter() - started
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

@@ -14,7 +14,7 @@ from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -39,20 +39,16 @@ def simulate(
     what = "spiked random features are simulated"
     check_covered(problem.inputs, (Gaussian,), what, SettingsError)
     begun, sigma = time.perf_counter(), activation(settings.activation)
-    errors = np.empty((seeds, 2))
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        errors[index] = _run(problem, settings, sigma, rng)
-        if progress is not None:
-            progress((index + 1) / seeds)
+
+    def run(rng: np.random.Generator) -> dict[str, float]:
+        return _one_run(problem, settings, sigma, rng)
+
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     return Run(
         learner=settings.learner,
         settings=settings.to_json(),
-        metrics={
-            "test_error": errors[:, 0],
-            "test_error_noisy": errors[:, 0] + problem.noise,
-            "train_error": errors[:, 1],
-        },
+        metrics=metrics,
         notes=("test_error: population risk of the fitted readout, no test set",),
         seconds=time.perf_counter() - begun,
     )
@@ -93,13 +89,13 @@ def spike_direction(problem: Problem, alignment: float, dim: int) -> Float[np.nd
     return direction
 
 
-def _run(
+def _one_run(
     problem: Problem,
     settings: SpikedRandomFeatures,
     sigma: Activation,
     rng: np.random.Generator,
-) -> tuple[float, float]:
-    """Excess risk and train error of one draw."""
+) -> dict[str, float]:
+    """The metrics of one draw."""
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")
     weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
@@ -108,4 +104,8 @@ def _run(
     path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
     readout = path.coefficients(settings.ridge)[0] / scale
     risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
-    return risk, float(path.train_error(settings.ridge)[0])
+    return {
+        "test_error": risk,
+        "test_error_noisy": risk + problem.noise,
+        "train_error": float(path.train_error(settings.ridge)[0]),
+    }

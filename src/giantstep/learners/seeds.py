@@ -1,0 +1,53 @@
+"""One run for each seed, drawn and gathered in the same way by every learner that runs them singly.
+
+The runs of `giant-step` are computed in groups and have a loop of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from giantstep.numerics.seeds import generator
+
+Metrics = Mapping[str, Any]
+
+
+def over_seeds(
+    run: Callable[[np.random.Generator], Metrics],
+    described: tuple[Any, ...],
+    *,
+    seeds: int,
+    seed: int,
+    progress: Callable[[float], None] | None = None,
+    threads: int | None = None,
+) -> dict[str, np.ndarray]:
+    """The metrics of ``run`` for each of ``seeds`` seeds from ``seed`` on, stacked in that order.
+
+    Each run draws from a generator of its own, which depends on what is ``described`` (learner,
+    problem, settings) and on the number of the seed: not on how many seeds there are. With
+    ``threads`` so many run side by side. ``progress`` hears the share that is done.
+    """
+
+    def one(number: int) -> Metrics:
+        return run(generator(*described, number))
+
+    numbers = range(seed, seed + seeds)
+    if threads is None:
+        return _gathered(map(one, numbers), seeds, progress)
+    with ThreadPoolExecutor(threads) as pool:
+        return _gathered(pool.map(one, numbers), seeds, progress)
+
+
+def _gathered(
+    runs: Iterable[Metrics], seeds: int, progress: Callable[[float], None] | None
+) -> dict[str, np.ndarray]:
+    rows: list[Metrics] = []
+    for row in runs:
+        rows.append(row)
+        if progress is not None:
+            progress(len(rows) / seeds)
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
