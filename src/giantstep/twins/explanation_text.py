@@ -17,15 +17,7 @@ if TYPE_CHECKING:
 
 
 def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
-    r"""A staircase as text, the first stair at the bottom.
-
-    .. math:: U_1 \subset U_2 \subset \dots
-
-    Symbols: the stairs of ``staircase``; with ``grand`` their classes are named, not their leaps.
-
-    Assumes: a staircase as found by ``leap_staircase`` or ``grand_staircase``.
-    Status: theorem (a picture of one).
-    References: Abbe et al. 2022, arXiv:2202.08658.
+    """A staircase as text, the first stair at the bottom; ``grand`` names classes, not leaps.
 
     >>> from giantstep.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase

@@ -167,7 +167,7 @@ def one_step(
     readout ``cells``.
 
     Assumes: one step on Gaussian inputs, no biases, independent rows, a fit on fresh samples.
-    Status: theorem (bookkeeping).
+    Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> settings = GiantStep(

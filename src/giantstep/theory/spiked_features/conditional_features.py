@@ -103,7 +103,7 @@ def conditional_feature_moments(
     Symbols: t ``shift``, s ``scale``, d ``dim``.
 
     Assumes: the table reaches ``|t| + 8.5 s`` and is fine enough for the smallest s.
-    Status: theorem (an integral).
+    Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> one = np.ones((1, 1))
@@ -140,7 +140,7 @@ def single_site_cumulants(
     :func:`conditional_feature_moments`.
 
     Assumes: as :func:`conditional_feature_moments`.
-    Status: theorem (integrals).
+    Status: theorem.
     References: used by the expansion of :mod:`giantstep.theory.spiked_features.finite_size`.
 
     >>> one = np.ones((1, 1))

@@ -108,7 +108,7 @@ def conditional_label_moments(
 
     Assumes: at most five free directions; kinks along the axes are resolved exactly where the
     learned direction is an axis, to about 1e-4 where it is not.
-    Status: theorem (integrals).
+    Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> latents = Latents(lambda h: (h[..., 0] ** 2, h[..., 0] ** 4), [()], np.ones(1))

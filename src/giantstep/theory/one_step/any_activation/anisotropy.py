@@ -115,13 +115,7 @@ def finite_size_ratio(
 
 
 def fit_of(sizes: Sizes, dim: float) -> Fit:
-    r"""The fit of the readout at these sizes: the ridge acts on features over sqrt(p).
-
-    .. math:: \bar\lambda = \text{ridge}\cdot p/d
-
-    Assumes: sizes as multiples of d.
-    Status: theorem (bookkeeping).
-    References: Cui et al. 2024, arXiv:2402.04980, for the ridge.
+    """The fit of the readout at these sizes: its penalty is ridge p/d, for features over sqrt(p).
 
     >>> sizes = Sizes(
     ...     step_size=1.0, ridge=0.1, samples_ratio=4.0, readout_samples_ratio=2.0, width_ratio=0.5)

@@ -173,15 +173,7 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
 
 
 def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
-    r"""What the pencil needs of the network, and of the width of each block.
-
-    .. math:: \beta_a = \pi_a\,p/d
-
-    Symbols: pi ``network.fractions``, p/d ``fit.width``.
-
-    Assumes: fractions that sum to one.
-    Status: theorem (bookkeeping).
-    References: Cui et al. 2024, arXiv:2402.04980, for blocks of neurons.
+    """What the pencil needs of the network, and p/d for each block of neurons.
 
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.problem import Problem

@@ -57,7 +57,7 @@ def features(
     Symbols: beta ``biases``; s, c, rho ``rows``.
 
     Assumes: kappa within nine standard deviations.
-    Status: theorem (integrals).
+    Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980, for m, u and e.
 
     >>> from giantstep.activations.activation import activation

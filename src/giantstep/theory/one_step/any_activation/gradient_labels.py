@@ -69,7 +69,7 @@ def gradient_labels(
     Symbols: g ``target``, Delta ``noise``; h in the coordinates of ``frame`` (orthonormal rows).
 
     Assumes: at most five variables, three where the target has kinks.
-    Status: theorem (integrals).
+    Status: theorem.
     References: Golub, Welsch 1969, for the Gauss rule of a discrete measure.
 
     >>> labels = gradient_labels(Target("h1 + He2(h1)/sqrt(2)"), 0.1, np.eye(1))

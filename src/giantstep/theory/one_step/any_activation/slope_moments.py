@@ -38,7 +38,7 @@ def slope_moments(sigma: Activation) -> SlopeMoments:
         E r^2 = \mathrm{Var}\,\sigma'(z) - \mu_2^2
 
     Assumes: an activation without jumps.
-    Status: theorem (integrals).
+    Status: theorem.
     References: Cui et al. 2024, arXiv:2402.04980, for mu_1 and the variance of the slope.
 
     >>> from giantstep.activations.activation import activation

@@ -21,20 +21,12 @@ Law = tuple[Float[np.ndarray, " values"], Float[np.ndarray, " values"]]
 
 
 def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) -> Start:
-    r"""The network before its step, in blocks of equal readout and bias.
+    """The network before its step, in blocks of equal readout and bias.
 
-    A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule.
-    The step's residuals lack the constant
-
-    .. math:: f_0 = E[a]\,E_b\,E_z[\sigma(z + b)]
-
-    that the network starts from; it is zero for the correlation loss and for pairs.
-
-    Symbols: a, b ``settings.readout``, ``settings.biases``; ``coarse``: fewer blocks.
-
-    Assumes: readouts and biases independent of each other and of the first rows.
-    Status: theorem (bookkeeping); laws with a density converge with the number of blocks.
-    References: Golub, Welsch 1969, for the nodes of the biases.
+    A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule;
+    with ``coarse`` there are fewer of both. The step's residuals lack the constant E[a] E[sigma(z +
+    b)] that the network starts from; it is zero for the correlation loss and for pairs. Readouts
+    and biases are independent of each other and of the first rows.
 
     >>> from giantstep.activations.activation import activation
     >>> start = start_of(GiantStep(biases="uniform"), activation("relu"))
@@ -65,15 +57,9 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
 
 
 def bias_law(name: str, nodes: int) -> Law:
-    r"""Values of a bias with their probabilities: none, N(0, 1), or uniform on [-1, 1].
+    """Values of a bias with their probabilities: none, N(0, 1), or uniform on [-1, 1].
 
-    .. math:: E f(b) \approx \sum_i \pi_i f(b_i)
-
-    Symbols: number of values ``nodes``.
-
-    Assumes: f smooth on the scale of the law.
-    Status: theorem (a Gauss rule).
-    References: Golub, Welsch 1969.
+    The ``nodes`` values are those of the law's Gauss rule (Golub, Welsch 1969).
 
     >>> values, weights = bias_law("uniform", 5)
     >>> round(float(weights @ values**2), 9)

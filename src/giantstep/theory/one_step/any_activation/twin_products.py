@@ -37,7 +37,7 @@ def twin_products(
     Symbols: (alpha, beta) ``shifts``, (c_x, c_y) ``variances``, rho ``covariance``.
 
     Assumes: an activation that is smooth between its kinks.
-    Status: theorem (an integral).
+    Status: theorem.
     References: Cho, Saul 2009, for relu without shifts, which the doctest evaluates.
 
     >>> from giantstep.activations.activation import activation
