@@ -49,7 +49,7 @@ architecture: .venv/.test
 	@$(BIN)/python tests/house/rooms.py
 
 clean:
-	rm -rf .venv .venv-floor out .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-floor out .mypy_cache .ruff_cache .hypothesis .jax_cache
 
 .venv/.python$(VERSION):
 	rm -rf .venv
