@@ -31,11 +31,11 @@ test: .venv/.test
 test-portable: .venv/.test
 	@$(PORTABLE) $(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow" $(LEFT_OUT)
 
-# Numbers and the store at the least versions that pyproject allows, in an environment of its own.
+# Numbers, the store and the commands at the least versions that pyproject allows, in an environment of its own.
 test-floor: .venv-floor/.done
 	@.venv-floor/bin/python -m pytest -m "not slow" tests/numerics tests/measures \
-		tests/activations tests/settings tests/studies/test_store.py src/giantstep/numerics \
-		src/giantstep/theory/ridge
+		tests/activations tests/settings tests/studies/test_store.py tests/cli/test_help.py \
+		tests/cli/test_errors.py src/giantstep/numerics src/giantstep/theory/ridge
 
 lint: .venv/.test
 	@$(BIN)/ruff check .

@@ -22,11 +22,16 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 
+from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
 sys.path.insert(0, str(Path(__file__).parent))
 ROOMS = ("numerics", "targets", "activations", "measures", "channels", "learners", "theory")
 install_import_hook([f"giantstep.{room}" for room in ROOMS], "shape_checks.check")
+
+# The same examples on every machine, however slow it is.
+settings.register_profile("giantstep", derandomize=True, deadline=None)
+settings.load_profile("giantstep")
 
 
 @pytest.fixture(scope="module")

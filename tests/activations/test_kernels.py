@@ -33,7 +33,7 @@ def test_arc_cosine_kernels_are_those_of_random_neurons() -> None:
         assert kernel(name).matrix(x, x) == pytest.approx(expected, abs=0.01)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=40)
 @given(st.sampled_from(NAMES), st.integers(0, 10**6), st.integers(2, 6))
 def test_matrices_are_positive_semidefinite(name: str, seed: int, dim: int) -> None:
     x = np.random.default_rng(seed).standard_normal((12, dim))

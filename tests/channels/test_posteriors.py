@@ -121,7 +121,7 @@ def test_every_problem_gets_its_most_exact_channel(given_problem: Any, kind: str
 
 
 @pytest.mark.parametrize("given_problem", KINDS, ids=str)
-@settings(max_examples=8, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 2**32 - 1),
     log_size=st.floats(-7.0, 0.0),

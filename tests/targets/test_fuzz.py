@@ -21,13 +21,7 @@ pytestmark = pytest.mark.usefixtures("unchecked_types")
 
 
 def fuzz(examples: int) -> settings:
-    return settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
+    return settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
 
 
 class Choices:

@@ -128,7 +128,7 @@ def rotated(text: str, rotation: np.ndarray) -> str:
     return text
 
 
-@settings(max_examples=6, deadline=None, derandomize=True, database=None)
+@settings(max_examples=6)
 @given(st.sampled_from(POLYNOMIALS), st.integers(0, 10**6))
 def test_rotations_change_nothing_but_the_directions(text: str, seed: int) -> None:
     rank = Target(text).rank

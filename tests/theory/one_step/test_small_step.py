@@ -53,7 +53,7 @@ def test_reference_risks(step: float, test: float, objective: float) -> None:
     assert risk.objective == pytest.approx(objective, rel=1e-4)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     *(st.floats(0.3, 5.0), st.floats(0.3, 5.0), st.floats(1e-3, 10.0), st.floats(0.0, 1.0)),
     st.sampled_from([("tanh", "h1 + He2(h1)"), ("relu", "sin(h1) + 0.3"), ("erf2", "abs(h1)")]),

@@ -50,7 +50,7 @@ def test_reference_values(
     assert outlier.separated == (theta > ratio**0.25)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(0.2, 5.0), st.floats(0.05, 20.0))
 def test_closed_form_of_equal_rows(ratio: float, strength: float) -> None:
     outlier, square = weight_outlier(strength, ratio), strength**2
@@ -66,7 +66,7 @@ def test_closed_form_of_equal_rows(ratio: float, strength: float) -> None:
     assert outlier.right == pytest.approx(1 - (ratio + square) / (square * (square + 1)), abs=1e-8)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(st.floats(0.2, 5.0))
 def test_marchenko_pastur(ratio: float) -> None:
     low, high = bulk_edges(ratio)

@@ -196,7 +196,7 @@ def test_gradients_are_those_of_central_differences() -> None:
 positive = st.floats(-4.0, 3.0).map(lambda x: float(np.exp(x)))
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200)
 @given(st.tuples(*[positive] * 8), st.sampled_from([0.0, 1.0, math.inf]))
 def test_invariants(numbers: tuple[float, ...], constant: float) -> None:
     point = {**dict(zip(NUMBERS, numbers, strict=False)), "constant": constant, "mean": 0.5}
@@ -214,7 +214,7 @@ def test_invariants(numbers: tuple[float, ...], constant: float) -> None:
     assert found.objective == pytest.approx(found.train_error + penalty, rel=1e-9)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=50)
 @given(st.tuples(*[positive] * 8))
 def test_scaling_features_scales_the_ridge(numbers: tuple[float, ...]) -> None:
     point = dict(zip(NUMBERS, numbers, strict=False))

@@ -128,7 +128,7 @@ def test_one_block_equals_two_equal_blocks(version: Version) -> None:
     assert two == pytest.approx(one, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(
     st.floats(0.1, 3.0), st.floats(0.8, 2.0), st.floats(0.0, 1.0),
     st.floats(0.3, 4.0), st.floats(0.3, 4.0), st.floats(1e-3, 10.0),
