@@ -125,3 +125,26 @@ def test_help_imports_nothing_heavy() -> None:
     assert "explain" in done.stdout
     loaded = set(done.stdout.split("LOADED")[1].split())
     assert not loaded & heavy
+
+
+#: Methods of named tuples, whose underscore keeps them apart from fields.
+NAMED_TUPLE = ("_asdict", "_fields", "_make", "_replace")
+
+
+def private_names_of_others(path: Path) -> list[str]:
+    """Private names that a module takes from another one of the house."""
+    tree, found, imported = ast.parse(path.read_text()), [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("giantstep"):
+            imported |= {alias.asname or alias.name for alias in node.names}
+            found += [alias.name for alias in node.names]
+    for node in ast.walk(tree):
+        is_attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        if is_attribute and node.value.id in imported and node.attr not in NAMED_TUPLE:
+            found.append(node.attr)
+    return [name for name in found if name.startswith("_") and not name.startswith("__")]
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_private_name_crosses_modules(path: Path) -> None:
+    assert not private_names_of_others(path)

@@ -13,13 +13,20 @@ import giantstep.theory
 
 REQUIRED = ("Assumes:", "Status:", "References:", ">>>")
 STATUSES = ("theorem", "replica", "heuristic", "conjecture")
-#: Nodes and sums, not formulas: a plain line each will do.
-PLUMBING = ("giantstep.theory.message_passing.averages.",)
+#: Nodes, sums, cases and remarks, not formulas: a plain line each will do.
+PLUMBING = (
+    "giantstep.theory.message_passing.averages.",
+    "giantstep.theory.convex.label_geometry.",
+    "giantstep.theory.convex.margin_losses.",
+    "giantstep.theory.ridge.degree_energies.",
+    "giantstep.theory.ridge.spectral_case.",
+    "giantstep.theory.ridge.spiked_kernel_cases.",
+)
 
 
 def public_functions() -> Iterator[tuple[str, object]]:
     for module_info in pkgutil.walk_packages(giantstep.theory.__path__, "giantstep.theory."):
-        if module_info.name.startswith(PLUMBING):
+        if f"{module_info.name}.".startswith(PLUMBING):
             continue
         module = importlib.import_module(module_info.name)
         for name, value in vars(module).items():

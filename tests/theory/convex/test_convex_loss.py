@@ -27,7 +27,7 @@ def labels(name: str) -> Labels:
         "bent": (lambda h: h[..., 0] + 0.5 * h[..., 1] + h[..., 0] * h[..., 1], 2, ((), ())),
     }
     function, directions, kinks = functions[name]
-    return label_geometry._label_lines(function, directions, 0, kinks)
+    return label_geometry.label_lines(function, directions, 0, kinks)
 
 
 @functools.cache
@@ -100,7 +100,7 @@ def test_two_directions() -> None:
 
 
 def test_a_second_direction_without_influence_changes_nothing() -> None:
-    two = label_geometry._label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
+    two = label_geometry.label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), two, "logistic")
@@ -109,9 +109,7 @@ def test_a_second_direction_without_influence_changes_nothing() -> None:
 
 
 def test_rotated_labels_have_rotated_overlaps() -> None:
-    turned = label_geometry._label_lines(
-        lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ())
-    )
+    turned = label_geometry.label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), turned, "logistic")
@@ -162,7 +160,7 @@ def test_proximal_fit(loss: str, v: float) -> None:
     losses = {"logistic": lambda t: np.logaddexp(0, -t), "hinge": lambda t: max(1 - t, 0.0)}
     margins = np.array([-30.0, -2.0, 0.3, 0.97, 5.0])
     with float64():
-        found = jax.device_get(margin_losses._fit(loss, margins, np.asarray(v)))
+        found = jax.device_get(margin_losses.proximal_step(loss, margins, np.asarray(v)))
     for u, force, value in zip(margins, found.force, found.loss, strict=True):
         cost = lambda t, u=u: losses[loss](t) + (t - u) ** 2 / (2 * v)  # noqa: E731
         best = minimize_scalar(cost, bounds=(u - 1, u + v + 1), options={"xatol": 1e-10})

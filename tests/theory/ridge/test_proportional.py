@@ -19,7 +19,7 @@ from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk
 from giantstep.theory.ridge.proportional import proportional_risk
 
 NUMBERS = (
-    *("samples", "width", "ridge", "noise", "linear_features", "nonlinear_features"),
+    *("samples_ratio", "width_ratio", "ridge", "noise", "linear_features", "nonlinear_features"),
     *("linear_target", "nonlinear_target", "mean", "constant"),
 )
 
@@ -65,13 +65,25 @@ RELU = {
 def test_relu(sizes: tuple[float, float, float]) -> None:
     alpha, psi, ridge = sizes
     found = risk(
-        samples=alpha, width=psi, ridge=ridge, noise=0.1, nonlinear_target=1.0, **features("relu")
+        samples_ratio=alpha,
+        width_ratio=psi,
+        ridge=ridge,
+        noise=0.1,
+        nonlinear_target=1.0,
+        **features("relu"),
     )
     assert (found.test_error, found.train_error) == pytest.approx(RELU[sizes], abs=1e-6)
 
 
 def test_norm_and_objective() -> None:
-    found = risk(samples=2, width=1, ridge=0.1, noise=0.1, nonlinear_target=1.0, **features("relu"))
+    found = risk(
+        samples_ratio=2,
+        width_ratio=1,
+        ridge=0.1,
+        noise=0.1,
+        nonlinear_target=1.0,
+        **features("relu"),
+    )
     assert found.norm == pytest.approx(1.707282, abs=1e-6)
     assert found.objective == pytest.approx(1.039121, abs=1e-6)
 
@@ -83,7 +95,14 @@ def test_ridgeless_double_descent() -> None:
         *(28.106634, 4.197238, 2.868938, 1.872713, 1.567746),
     )
     found = [
-        risk(samples=2, width=p, ridge=0, noise=0.1, nonlinear_target=1.0, **features("relu"))
+        risk(
+            samples_ratio=2,
+            width_ratio=p,
+            ridge=0,
+            noise=0.1,
+            nonlinear_target=1.0,
+            **features("relu"),
+        )
         for p in widths
     ]
     assert [float(f.test_error) for f in found] == pytest.approx(expected, abs=2e-6)
@@ -92,7 +111,9 @@ def test_ridgeless_double_descent() -> None:
 @pytest.mark.parametrize(("alpha", "psi"), [(2.0, 0.7), (0.6, 3.0), (1.3, 1.7)])
 def test_ridgeless_root_in_closed_form(alpha: float, psi: float) -> None:
     m1, ms, rank = 0.3, 0.2, min(alpha, psi)
-    found = risk(samples=alpha, width=psi, ridge=0, linear_features=m1, nonlinear_features=ms)
+    found = risk(
+        samples_ratio=alpha, width_ratio=psi, ridge=0, linear_features=m1, nonlinear_features=ms
+    )
     linear = rank * m1 - m1 - ms
     root = (-linear + math.sqrt(linear**2 + 4 * rank * m1 * ms)) / (2 * rank)
     assert found.nu2 == pytest.approx(root, rel=1e-12)
@@ -102,13 +123,13 @@ def test_ridgeless_root_in_closed_form(alpha: float, psi: float) -> None:
 
 
 def test_peak_is_infinite() -> None:
-    found = risk(samples=2, width=2, ridge=0, noise=0.1, **features("relu"))
+    found = risk(samples_ratio=2, width_ratio=2, ridge=0, noise=0.1, **features("relu"))
     assert found.test_error == math.inf
     assert found.train_error == 0
 
 
 def test_near_the_peak() -> None:
-    sizes = {"samples": 2, "width": 2, "ridge": 1e-3, "nonlinear_target": 1.0}
+    sizes = {"samples_ratio": 2, "width_ratio": 2, "ridge": 1e-3, "nonlinear_target": 1.0}
     assert risk(**sizes, **features("z + 0.5*He2(z)")).test_error == pytest.approx(18.77, abs=5e-3)
 
 
@@ -116,7 +137,7 @@ def test_erf_and_sine() -> None:
     shape = {"linear_target": 0.36787944, "nonlinear_target": 0.06445292, "noise": 0.2}
     expected = {0: (0.794696, None), 0.01: (0.597801, 0.007409), 1: (0.331269, 0.302215)}
     for ridge, (test_error, train_error) in expected.items():
-        found = risk(samples=1, width=2, ridge=ridge, **shape, **features("erf"))
+        found = risk(samples_ratio=1, width_ratio=2, ridge=ridge, **shape, **features("erf"))
         assert found.test_error == pytest.approx(test_error, abs=1e-6)
         assert train_error is None or found.train_error == pytest.approx(train_error, abs=1e-6)
 
@@ -125,7 +146,7 @@ def test_tanh_and_relu() -> None:
     shape = {"linear_target": 0.25, "nonlinear_target": 0.5 - 0.25 - 1 / (2 * math.pi)}
     expected = {0: 0.236316, 0.1: 0.168639, 1: 0.209996}
     for ridge, test_error in expected.items():
-        found = risk(samples=3, width=1.5, ridge=ridge, **shape, **features("tanh"))
+        found = risk(samples_ratio=3, width_ratio=1.5, ridge=ridge, **shape, **features("tanh"))
         assert found.test_error == pytest.approx(test_error, abs=1e-6)
         assert ridge or found.train_error == pytest.approx(0.059079, abs=1e-6)
 
@@ -140,7 +161,7 @@ def test_tanh_and_relu() -> None:
 )
 def test_mean_of_the_target(name: str, constant: float, expected: tuple[float, ...]) -> None:
     for ridge, test_error in zip((0.01, 0.1, 1), expected, strict=True):
-        sizes = {"samples": 2, "width": 1.5, "ridge": ridge, "noise": 0.05}
+        sizes = {"samples_ratio": 2, "width_ratio": 1.5, "ridge": ridge, "noise": 0.05}
         found = risk(**sizes, mean=0.7, constant=constant, **features(name))
         assert found.test_error == pytest.approx(test_error, abs=6e-6)
 
@@ -148,20 +169,33 @@ def test_mean_of_the_target(name: str, constant: float, expected: tuple[float, .
 def test_kernel_limit() -> None:
     exp = kernel("exp")
     shape = {"linear_features": exp.power(1), "nonlinear_features": exp.total_above(1)}
-    sizes = {"samples": 1, "width": math.inf, "ridge": 0.01, "noise": 0.01}
+    sizes = {"samples_ratio": 1, "width_ratio": math.inf, "ridge": 0.01, "noise": 0.01}
     assert risk(**sizes, **shape).test_error == pytest.approx(0.394814, abs=1e-6)
     found = risk(**sizes, **shape, linear_target=0.0, nonlinear_target=1.0)
     assert found.test_error == pytest.approx(1.237471, abs=1e-6)
-    wide = risk(**{**sizes, "width": 1e9}, **shape)
+    wide = risk(**{**sizes, "width_ratio": 1e9}, **shape)
     assert wide.test_error == pytest.approx(risk(**sizes, **shape).test_error, abs=1e-8)
 
 
 def test_gradient_of_the_reference_point() -> None:
-    point = {"samples": 2.0, "width": 1.0, "ridge": 0.1, "noise": 0.1, **features("relu")}
+    point = {
+        "samples_ratio": 2.0,
+        "width_ratio": 1.0,
+        "ridge": 0.1,
+        "noise": 0.1,
+        **features("relu"),
+    }
     point |= {"linear_target": 1.0, "nonlinear_target": 1.0, "mean": 0.0, "constant": 1.0}
     with float64():
         found = jax.device_get(slopes(point))
-    names = ("samples", "width", "ridge", "linear_features", "nonlinear_features", "noise")
+    names = (
+        "samples_ratio",
+        "width_ratio",
+        "ridge",
+        "linear_features",
+        "nonlinear_features",
+        "noise",
+    )
     expected = (-0.2083407, -0.1755883, -2.8506024, -0.2459803, 3.8147953, 0.3962127)
     assert [float(found[name]) for name in names] == pytest.approx(expected, abs=1e-6)
 

@@ -11,8 +11,8 @@ import numpy as np
 from jaxtyping import Array, Float, ScalarLike
 
 from giantstep.numerics.implicit import lazy_fixed_point
-from giantstep.theory.convex.label_geometry import Labels, _field_law
-from giantstep.theory.convex.margin_losses import _fit, _margin_rule
+from giantstep.theory.convex.label_geometry import Labels, field_law
+from giantstep.theory.convex.margin_losses import margin_rule, proximal_step
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
@@ -84,8 +84,8 @@ class _Channel(NamedTuple):
 
 @functools.partial(jax.jit, static_argnames="loss")
 def convex_risk(
-    samples: ScalarLike,
-    width: ScalarLike,
+    samples_ratio: ScalarLike,
+    width_ratio: ScalarLike,
     ridge: ScalarLike,
     features: Features,
     teacher: Labels | SquareTeacher,
@@ -112,10 +112,10 @@ def convex_risk(
     The mean b of the student's field is free (E[f] = 0) when the features have a mean, 0 when they
     are centred, and in between for Gaussian rows: ``features.constant``.
 
-    Symbols: ``samples`` n/d, ``width`` p/d, ``ridge`` lambda, ``features`` (mu_1^2, mu_*^2,
-    constant), ``teacher`` the labels, ``loss`` one of square, logistic, hinge. ``test_error`` is
-    the 0-1 error of a classification loss and the excess risk of the square loss; ``norm`` is
-    :math:`|a|^2` per sample. Differentiable in every number; call it in float64.
+    Symbols: ``samples_ratio`` n/d, ``width_ratio`` p/d, ``ridge`` lambda, ``features`` (mu_1^2,
+    mu_*^2, constant), ``teacher`` the labels, ``loss`` one of square, logistic, hinge.
+    ``test_error`` is the 0-1 error of a classification loss and the excess risk of the square
+    loss; ``norm`` is :math:`|a|^2` per sample. Differentiable in every number; call it in float64.
 
     Assumes: n, p, d large in proportion, Gaussian inputs, labels that depend on a few directions.
     Status: replica
@@ -123,14 +123,14 @@ def convex_risk(
         (theorem for convex losses on Gaussian covariates).
 
     >>> from giantstep.numerics.float64 import float64
-    >>> from giantstep.theory.convex.label_geometry import _label_lines
+    >>> from giantstep.theory.convex.label_geometry import label_lines
     >>> with float64():
-    ...     labels = _label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
+    ...     labels = label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
     ...     risk = convex_risk(3.0, 2.0, 0.1, Features(0.366879, 0.027415, 0.0), labels, "logistic")
     >>> round(float(risk.test_error), 5), bool(risk.converged)
     (0.20475, True)
     """
-    alpha, psi, lam = (jnp.asarray(x, float) for x in (samples, width, ridge))
+    alpha, psi, lam = (jnp.asarray(x, float) for x in (samples_ratio, width_ratio, ridge))
     theta = (alpha, psi, lam, jax.tree.map(lambda x: jnp.asarray(x, float), (features, teacher)))
     directions = len(teacher.linear if isinstance(teacher, SquareTeacher) else teacher.learnable)
     one, zero = jnp.asarray(1.0), jnp.asarray(0.0)
@@ -203,10 +203,10 @@ def _square(x: Overlaps, teacher: SquareTeacher) -> _Channel:
 
 
 def _margin(loss: str, x: Overlaps, labels: Labels) -> _Channel:
-    u, everywhere, missed = _margin_rule(x.v, x.q, x.b, _SIGNS)
+    u, everywhere, missed = margin_rule(x.v, x.q, x.b, _SIGNS)
     fields = _SIGNS[:, None] * u - x.b
-    law = _field_law(labels, _SIGNS, fields, x.q, x.m)
-    fit = _fit(loss, u, x.v)
+    law = field_law(labels, _SIGNS, fields, x.q, x.m)
+    fit = proximal_step(loss, u, x.v)
     force = everywhere * _SIGNS[:, None] * fit.force
     moved = jnp.einsum("yf,yfr->r", force, law.first_moment)
     moved = moved - x.m * jnp.sum(force * law.density * fields) / x.q

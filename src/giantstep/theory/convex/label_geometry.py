@@ -35,7 +35,7 @@ class Labels(NamedTuple):
     learnable: Float[Array | np.ndarray, " directions"]
 
 
-def _label_lines(
+def label_lines(
     label: Callable[[np.ndarray], np.ndarray],
     directions: int,
     noises: int,
@@ -83,11 +83,13 @@ def _label_lines(
 
 
 @functools.lru_cache(maxsize=64)
-def _labels_of(target: Any) -> Labels:
+def labels_of(target: Any) -> Labels:
+    """The labels of a target, line by line."""
+
     def label(h: np.ndarray) -> np.ndarray:
         return target.numpy(h[..., : target.rank], h[..., target.rank :] if target.noises else None)
 
-    return _label_lines(label, target.rank, target.noises, target.kinks)
+    return label_lines(label, target.rank, target.noises, target.kinks)
 
 
 class FieldLaw(NamedTuple):
@@ -97,7 +99,7 @@ class FieldLaw(NamedTuple):
     first_moment: Float[Array, "labels fields directions"]
 
 
-def _field_law(labels: Labels, signs: Any, fields: Any, q: Any, m: Any) -> FieldLaw:
+def field_law(labels: Labels, signs: Any, fields: Any, q: Any, m: Any) -> FieldLaw:
     """The joint law of label and field w, with (h, w) Gaussian, E w^2 = q and E[h w] = m.
 
     ``fields[i]`` are the fields at which label ``signs[i]`` is asked for.

@@ -28,7 +28,7 @@ class Fit(NamedTuple):
     loss: Float[Array, " ..."]
 
 
-def _fit(loss: str, u: Any, v: Any) -> Fit:
+def proximal_step(loss: str, u: Any, v: Any) -> Fit:
     """The proximal step at margin u = y w: force (prox(u) - u)/V, minus its slope in u, loss."""
     if loss == "hinge":
         force = jnp.clip((1 - u) / v, 0.0, 1.0)
@@ -66,7 +66,7 @@ def _newton_step(t: Any, u: Any, v: Any) -> Any:
     return t - (t - u - v * force) / (1 + v * force * (1 - force))
 
 
-def _margin_rule(v: Any, q: Any, b: Any, signs: Any) -> tuple[Any, Any, Any]:
+def margin_rule(v: Any, q: Any, b: Any, signs: Any) -> tuple[Any, Any, Any]:
     """Nodes in the margin u = y (w + b) for each label, split where the loss bends.
 
     Returns the nodes, the weights of an average over the fields, and those of an average over the

@@ -30,7 +30,7 @@ class DegreeEnergies(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _feature_energies(sigma: Activation) -> DegreeEnergies:
+def feature_energies(sigma: Activation) -> DegreeEnergies:
     """mu_k^2/k!, and E[sigma^2]."""
     factorials = np.array([math.factorial(k) for k in range(DEGREES + 3)])
     by_degree = sigma.hermite(DEGREES + 2) ** 2 / factorials
@@ -41,21 +41,21 @@ def _feature_energies(sigma: Activation) -> DegreeEnergies:
 
 
 @functools.lru_cache(maxsize=64)
-def _kernel_energies(shape: Kernel) -> DegreeEnergies:
+def kernel_energies(shape: Kernel) -> DegreeEnergies:
     """The powers F_k, and F(1)."""
     by_degree = np.array([shape.power(k) for k in range(DEGREES + 3)])
     return DegreeEnergies(by_degree, float(shape.profile(1.0)))
 
 
 @functools.lru_cache(maxsize=64)
-def _target_energies(target: Target) -> DegreeEnergies:
+def target_energies(target: Target) -> DegreeEnergies:
     """|P_k g|^2, and E[g^2] with the noise inside the label."""
     return DegreeEnergies(energies(target, DEGREES), float(moments(target).second_moment))
 
 
-def _check_powers(shape: Kernel, target: Target, reach: int, first: int = 1) -> None:
+def check_powers(shape: Kernel, target: Target, reach: int, first: int = 1) -> None:
     """Refuse a kernel without a power that the target has and that is within reach."""
-    energy = _target_energies(target)
+    energy = target_energies(target)
     for k in range(first, min(reach, DEGREES) + 1):
         share = float(energy.by_degree[k]) / energy.total if energy.total else 0.0
         if share > 1e-9 and shape.power(k) == 0:

@@ -16,16 +16,16 @@ from giantstep.results import Prediction
 from giantstep.settings.kernel import KernelRidge
 from giantstep.sizes import Size
 from giantstep.targets import Target
-from giantstep.theory.ridge.degree_energies import _check_powers, _kernel_energies, _target_energies
+from giantstep.theory.ridge.degree_energies import check_powers, kernel_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
-from giantstep.theory.ridge.spectral_case import SpectralCase, _remark, _wants_ridge
+from giantstep.theory.ridge.spectral_case import SpectralCase, ridge_remark, wants_ridge
 from giantstep.theory.ridge.spiked_kernel_cases import (
     SpikedCase,
-    _check_spike_covered,
-    _spike_limit,
-    _spiked_case,
+    check_spike_covered,
+    spike_limit,
+    spiked_case,
 )
 
 REFERENCES = (
@@ -51,11 +51,11 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
     >>> round(law.metrics["test_error"], 6), law.status
     (0.394814, 'theorem')
     """
-    case, chosen = _case(problem, settings), _wants_ridge(optimise)
+    case, chosen = _case(problem, settings), wants_ridge(optimise)
     notes = [case.note]
     if chosen:
         best = case.best_ridge(problem.noise)
-        settings, notes = settings.replace(ridge=best.ridge), [*notes, _remark(best)]
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, ridge_remark(best)]
     found = case.metrics(settings.ridge, problem.noise)
     metrics = {name: found[name] for name in METRICS}
     if chosen:
@@ -102,19 +102,19 @@ def _case(problem: Problem, settings: KernelRidge) -> SpectralCase | SpikedCase:
     shape, law = kernel(settings.kernel), problem.inputs
     target, dim = problem.target, settings.dim
     if isinstance(law, Spiked):
-        _check_spike_covered(target, shape, law.strength, dim)
+        check_spike_covered(target, shape, law.strength, dim)
         if dim is None:
-            return _spike_limit(target, settings.samples.ratio("samples"), shape, law.strength)
-        return _spiked_case(target, settings.samples.at(dim), shape, law.strength, dim)
+            return spike_limit(target, settings.samples.ratio("samples"), shape, law.strength)
+        return spiked_case(target, settings.samples.at(dim), shape, law.strength, dim)
     if dim is None:
         return _isotropic_limit(target, settings.samples, shape)
     return _isotropic_case(target, settings.samples.at(dim), shape, law, dim)
 
 
 def _isotropic_limit(target: Target, samples: Size, shape: Kernel) -> SpectralCase:
-    _check_powers(shape, target, math.floor(samples.power))
+    check_powers(shape, target, math.floor(samples.power))
     regime = polynomial_regime(
-        samples, None, _kernel_energies(shape), _target_energies(target), weak_modes=True
+        samples, None, kernel_energies(shape), target_energies(target), weak_modes=True
     )
     return SpectralCase(
         regime.samples,
@@ -130,7 +130,7 @@ def _isotropic_limit(target: Target, samples: Size, shape: Kernel) -> SpectralCa
 def _isotropic_case(
     target: Target, samples: float, shape: Kernel, inputs: Inputs, dim: int
 ) -> SpectralCase:
-    _check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
+    check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
     # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
     exact = isinstance(inputs, Sphere) and target.rank == 1 and not target.is_random
     return SpectralCase(

@@ -21,10 +21,10 @@ from giantstep.theory.ridge.scaling_laws import (
     scaling_exponents,
 )
 from giantstep.theory.ridge.spectral_case import (
-    _check_converged,
-    _peak_note,
-    _remark,
-    _wants_ridge,
+    check_converged,
+    peak_note,
+    ridge_remark,
+    wants_ridge,
 )
 
 REFERENCES = ("Defilippis et al. 2024, arXiv:2405.15699",)
@@ -45,23 +45,23 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     >>> round(predict(NoTarget(noise=0.01), case).metrics["test_error"], 6)
     0.05801
     """
-    chosen = _wants_ridge(optimise)
+    chosen = wants_ridge(optimise)
     if settings.exponents:
         return _rates(problem, settings)
     ridge, notes = settings.ridge_value(), []
     if chosen:
         best = _best_ridge(problem, settings)
-        ridge, notes = best.ridge, [_remark(best)]
+        ridge, notes = best.ridge, [ridge_remark(best)]
         settings = settings.replace(ridge=ridge, ridge_exponent=None)
     samples, width = settings.number_of_samples(), settings.number_of_projections()
     _check_rank(settings, samples, width, ridge)
     with float64():
         risk = jax.device_get(_risk(*_numbers(settings, ridge, problem.noise), _modes(settings)))
-    _check_converged(risk, samples, width, ridge)
+    check_converged(risk, samples, width, ridge)
     metrics = {name: float(getattr(risk, name)) for name in METRICS}
     if chosen:
         metrics["ridge"] = ridge
-    notes += _peak_note(samples, width, ridge)
+    notes += peak_note(samples, width, ridge)
     return Prediction(
         settings.learner,
         settings.to_json(),

@@ -9,8 +9,8 @@ from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum,
 
 
 def proportional_risk(
-    samples: ScalarLike,
-    width: ScalarLike,
+    samples_ratio: ScalarLike,
+    width_ratio: ScalarLike,
     ridge: ScalarLike,
     noise: ScalarLike,
     *,
@@ -42,8 +42,8 @@ def proportional_risk(
     mean (``constant`` infinite), not at all when they are centred (0), and as a mode of eigenvalue
     ``constant``/d, :math:`\mu_2^2/2`, when they are centred and the rows are Gaussian.
 
-    Symbols: alpha ``samples``/d, psi ``width``/d (``inf``: kernel, with F'(0) and
-    F(1) - F(0) - F'(0) for mu_1^2 and mu_*^2), lambda ``ridge``, Delta ``noise``, mu_1^2
+    Symbols: alpha = n/d ``samples_ratio``, psi = p/d ``width_ratio`` (``inf``: kernel, with F'(0)
+    and F(1) - F(0) - F'(0) for mu_1^2 and mu_*^2), lambda ``ridge``, Delta ``noise``, mu_1^2
     ``linear_features``, mu_*^2 ``nonlinear_features``, F_1 = |P_1 g|^2 ``linear_target``, F_* =
     |P_{>1} g|^2 ``nonlinear_target``, E g ``mean``. Differentiable in every number, in float64.
 
@@ -69,4 +69,4 @@ def proportional_risk(
         jnp.asarray(nonlinear_features, float),
         jnp.asarray(nonlinear_target, float),
     )
-    return ridge_risk(samples, width, ridge, spectrum, noise)
+    return ridge_risk(samples_ratio, width_ratio, ridge, spectrum, noise)

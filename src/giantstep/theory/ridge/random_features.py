@@ -21,13 +21,13 @@ from giantstep.settings.random_features import RandomFeatures
 from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.convex.convex_loss import Features, convex_risk
-from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, _labels_of
-from giantstep.theory.ridge.degree_energies import _feature_energies, _target_energies
+from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, labels_of
+from giantstep.theory.ridge.degree_energies import feature_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import random_feature_spectrum
-from giantstep.theory.ridge.spectral_case import SpectralCase, _peak_note, _remark, _wants_ridge
+from giantstep.theory.ridge.spectral_case import SpectralCase, peak_note, ridge_remark, wants_ridge
 
 SQUARE = ("Mei, Montanari 2019, arXiv:1908.05355", "Defilippis et al. 2024, arXiv:2405.15699")
 CONVEX = ("Gerace et al. 2020, arXiv:2002.09339", "Loureiro et al. 2021, arXiv:2102.08127")
@@ -58,7 +58,7 @@ def predict(
     >>> round(law.metrics["test_error"], 6), law.status
     (2.095686, 'theorem')
     """
-    chosen = _wants_ridge(optimise)
+    chosen = wants_ridge(optimise)
     _check_covered(settings)
     if settings.loss != "square":
         return _predict_convex(problem, settings, chosen)
@@ -66,12 +66,12 @@ def predict(
     notes = [case.note]
     if chosen:
         best = case.best_ridge(problem.noise)
-        settings, notes = settings.replace(ridge=best.ridge), [*notes, _remark(best)]
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, ridge_remark(best)]
     found = case.metrics(settings.ridge, problem.noise)
     metrics = {name: found[name] for name in METRICS}
     if chosen:
         metrics["ridge"] = settings.ridge
-    notes += _peak_note(case.samples, case.width, settings.ridge)
+    notes += peak_note(case.samples, case.width, settings.ridge)
     return Prediction(
         settings.learner,
         settings.to_json(),
@@ -134,8 +134,8 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
         sizes = Size(sizes[0].at(dim) / dim, 1.0), Size(sizes[1].at(dim) / dim, 1.0)
     regime = polynomial_regime(
         *sizes,
-        _feature_energies(sigma),
-        _target_energies(problem.target),
+        feature_energies(sigma),
+        target_energies(problem.target),
         weak_modes=settings.rows == "gaussian",
         spike=_fixed_spike(spike, problem.target, *sizes),
     )
@@ -192,7 +192,7 @@ def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
     features = Features(
         float(linear**2), sigma.mu_star_squared, math.inf if mean != 0 else float(weak)
     )
-    return alpha, psi, settings.ridge, features, _labels_of(target), settings.loss
+    return alpha, psi, settings.ridge, features, labels_of(target), settings.loss
 
 
 @functools.partial(jax.jit, static_argnums=5)
@@ -210,7 +210,7 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
     notes = ["the limit of large d, samples and width proportional to d"]
     if optimise:
         best = _best_convex_ridge(case)
-        settings, notes = settings.replace(ridge=best.ridge), [*notes, _remark(best)]
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, ridge_remark(best)]
         case = (*case[:2], best.ridge, *case[3:])
     with float64():
         risk = jax.device_get(convex_risk(*case))

@@ -46,7 +46,7 @@ class SpectralCase:
         self._check_well_posed(ridge)
         with float64():
             risk = jax.device_get(_risk(self.samples, self.width, ridge, self.spectrum, noise))
-        _check_converged(risk, self.samples, self.width, ridge)
+        check_converged(risk, self.samples, self.width, ridge)
         numbers = {name: value for name, value in risk._asdict().items() if name != "converged"}
         found = {name: float(value) for name, value in numbers.items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
@@ -80,7 +80,7 @@ class SpectralCase:
             )
 
 
-def _check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
+def check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
     """Refuse sizes whose equivalent ridge was not found."""
     if not risk.converged:
         raise NoTheory(
@@ -90,7 +90,7 @@ def _check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float
         )
 
 
-def _wants_ridge(optimise: Sequence[str]) -> bool:
+def wants_ridge(optimise: Sequence[str]) -> bool:
     """Whether the ridge is to be optimised; it is the only setting that can be."""
     chosen = (optimise,) if isinstance(optimise, str) else tuple(optimise)
     if set(chosen) - {"ridge"}:
@@ -98,13 +98,15 @@ def _wants_ridge(optimise: Sequence[str]) -> bool:
     return bool(chosen)
 
 
-def _remark(best: BestRidge) -> str:
+def ridge_remark(best: BestRidge) -> str:
+    """What to say of a ridge that was optimised."""
     if best.interior:
         return f"ridge: the best one, {best.ridge:.6g}"
     return f"ridge: the risk is least at the end of the range, {best.ridge:.3g}"
 
 
-def _peak_note(samples: float, width: float, ridge: float) -> list[str]:
+def peak_note(samples: float, width: float, ridge: float) -> list[str]:
+    """What to say at the interpolation peak and near it."""
     if samples == width and ridge == 0:
         return ["test_error: infinite, at the interpolation peak (samples = width without ridge)"]
     if abs(samples / width - 1) < 0.02 and ridge < 1e-3:

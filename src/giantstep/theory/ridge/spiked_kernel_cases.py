@@ -16,7 +16,7 @@ from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.results import Status
 from giantstep.sizes import Size
 from giantstep.targets import Target
-from giantstep.theory.ridge.degree_energies import DEGREES, _check_powers, _target_energies
+from giantstep.theory.ridge.degree_energies import DEGREES, check_powers, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 from giantstep.theory.ridge.spectral_case import SpectralCase
@@ -83,9 +83,8 @@ class SpikedCase:
         return _risk(self.samples, self.spike, ridge, noise, self.dim, self.shapes)
 
 
-def _spiked_case(
-    target: Target, samples: float, shape: Kernel, spike: Size, dim: int
-) -> SpikedCase:
+def spiked_case(target: Target, samples: float, shape: Kernel, spike: Size, dim: int) -> SpikedCase:
+    """The equivalent at finite dimension, with the grid on which the target is known."""
     kinks = target.kinks[0]
     nodes, weights = (
         split_gaussian(kinks, panel_order=PANEL_ORDER, panel_length=PANEL_LENGTH)
@@ -100,12 +99,12 @@ def _spiked_case(
     return SpikedCase(samples, spike.at(dim), float(dim), shapes, note)
 
 
-def _spike_limit(target: Target, samples: float, shape: Kernel, spike: Size) -> SpectralCase:
+def spike_limit(target: Target, samples_ratio: float, shape: Kernel, spike: Size) -> SpectralCase:
     """Degree k of h1 has eigenvalue F^(k)(0) (spike/d)^k: above 1/n it is learned, below not.
 
     The rest of the inputs is isotropic: one eigenvalue F'(0)/d of multiplicity d, and a tail.
     """
-    energy, gamma = _target_energies(target), spike.power
+    energy, gamma = target_energies(target), spike.power
     thresholds = [1 - 1 / k for k in range(1, DEGREES + 1)]
     learned = 1 + sum(gamma > threshold + 1e-12 for threshold in thresholds)
     critical = learned <= DEGREES and abs(gamma - thresholds[learned - 1]) <= 1e-12
@@ -124,10 +123,11 @@ def _spike_limit(target: Target, samples: float, shape: Kernel, spike: Size) -> 
     )
     note = "the limit of large d at a fixed ridge; a ridge that grows slowly reaches |P_>k g|^2"
     cause = f"kernel = {shape.name!r}"
-    return SpectralCase(samples, math.inf, spectrum, cause, "heuristic", REFERENCES, note)
+    return SpectralCase(samples_ratio, math.inf, spectrum, cause, "heuristic", REFERENCES, note)
 
 
-def _check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | None) -> None:
+def check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | None) -> None:
+    """Refuse targets, kernels and spikes that the prediction with a spike does not cover."""
     if target.rank > 1 or target.is_random:
         raise NoTheory(
             f"target = {target.text!r}: with a spike the prediction covers functions of h1 alone"
@@ -149,4 +149,4 @@ def _check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | 
         )
     exponent = spike.power if dim is None else math.log(max(spike.at(dim), 1)) / math.log(dim)
     reach = DEGREES if exponent >= 1 else math.ceil(1 / (1 - exponent) - 1e-9) - 1
-    _check_powers(shape, target, reach, first=0)
+    check_powers(shape, target, reach, first=0)
