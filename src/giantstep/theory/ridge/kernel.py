@@ -18,6 +18,7 @@ from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.ridge.degree_energies import check_powers, kernel_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.limit_note import limit_note
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
 from giantstep.theory.ridge.spectral_case import SpectralCase, ridge_remark, wants_ridge
@@ -64,6 +65,8 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
         notes.append("the fixed point did not converge")
     if isinstance(case, SpectralCase) and settings.dim and isinstance(problem.inputs, Gaussian):
         notes += _norm_note(kernel(settings.kernel), settings.dim, case.samples * found["nu1"])
+    if settings.dim is None and not isinstance(problem.inputs, Spiked):
+        notes += _limit_note(problem, settings, metrics["test_error"])
     return Prediction(
         settings.learner,
         settings.to_json(),
@@ -142,6 +145,15 @@ def _isotropic_case(
         REFERENCES,
         f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)"),
     )
+
+
+def _limit_note(problem: Problem, settings: KernelRidge, limit: float) -> list[str]:
+    def at_size(dim: int) -> float:
+        case = _case(problem, settings.replace(dim=dim))
+        return case.metrics(settings.ridge, problem.noise)["test_error"]
+
+    energy = target_energies(problem.target).total + problem.noise
+    return limit_note(limit, energy, (settings.samples,), at_size)
 
 
 @functools.lru_cache(maxsize=64)

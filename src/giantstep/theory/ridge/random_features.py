@@ -24,6 +24,7 @@ from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, labels_of
 from giantstep.theory.ridge.degree_energies import feature_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.limit_note import limit_note
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import random_feature_spectrum
@@ -72,6 +73,8 @@ def predict(
     if chosen:
         metrics["ridge"] = settings.ridge
     notes += peak_note(case.samples, case.width, settings.ridge)
+    if settings.dim is None and not isinstance(problem.inputs, Spiked):
+        notes += _limit_note(problem, settings, metrics["test_error"])
     return Prediction(
         settings.learner,
         settings.to_json(),
@@ -150,6 +153,15 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
         SQUARE if proportional else POLYNOMIAL,
         f"the limit of large d, samples or width of order {order}",
     )
+
+
+def _limit_note(problem: Problem, settings: RandomFeatures, limit: float) -> list[str]:
+    def at_size(dim: int) -> float:
+        case = _square_case(problem, settings.replace(dim=dim))
+        return case.metrics(settings.ridge, problem.noise)["test_error"]
+
+    energy = target_energies(problem.target).total + problem.noise
+    return limit_note(limit, energy, (settings.samples, settings.width), at_size)
 
 
 def _fixed_spike(spike: Size | None, target: Target, samples: Size, width: Size) -> float:

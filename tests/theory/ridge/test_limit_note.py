@@ -1,0 +1,58 @@
+"""Limits that no size one can run comes near are marked, with the number at such a size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from giantstep.problem import Problem
+from giantstep.settings.kernel import KernelRidge
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.sizes import Size
+from giantstep.theory.ridge import kernel, random_features
+from giantstep.theory.ridge.limit_note import limit_note, runnable_dim
+
+
+def far(found: Any) -> list[str]:
+    return [note for note in found.notes if "far from its limit" in note]
+
+
+def test_a_mean_under_a_large_ridge() -> None:
+    """The limit learns the mean for nothing; n kernel values of 1 must first outweigh the ridge."""
+    problem, settings = Problem.of("h1 + 3"), KernelRidge(samples="1d", ridge=1e3)
+    limit, finite = (kernel.predict(problem, s) for s in (settings, settings.replace(dim=1000)))
+    (note,) = far(limit)
+    assert f"{finite.metrics['test_error']:.3g} at d = 1000" in note
+    # Half of the mean is left where n equals the ridge: 9/4, beside the linear part.
+    assert finite.metrics["test_error"] == pytest.approx(limit.metrics["test_error"] + 9 / 4, 0.02)
+    assert not far(finite)
+
+
+def test_few_neurons() -> None:
+    problem, settings = Problem.of("h1 + 3"), RandomFeatures(width="0.004d", ridge=1e3)
+    limit = random_features.predict(problem, settings)
+    finite = random_features.predict(problem, settings.replace(dim=1000))
+    (note,) = far(limit)
+    assert f"{finite.metrics['test_error']:.3g} at d = 1000" in note
+
+
+def test_limits_that_are_near_are_left_alone() -> None:
+    problem = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
+    assert not far(kernel.predict(problem, KernelRidge(samples="1d")))
+    assert not far(random_features.predict(problem, RandomFeatures()))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "dim"),
+    [(("2d", "1d"), 1000), (("d^2",), 100), (("d^2", "10d^3"), 10), (("d^0.5",), 1000)],
+)
+def test_runnable_dimension(sizes: tuple[str, ...], dim: int) -> None:
+    assert runnable_dim(*map(Size.parse, sizes)) == dim
+
+
+def test_no_size_or_no_number_is_no_note() -> None:
+    assert runnable_dim(Size.parse("1e6d")) is None
+    assert not limit_note(1.0, 1.0, (Size(1e6, 1.0),), lambda _: 5.0)
+    assert not limit_note(float("inf"), 1.0, (Size(1.0, 1.0),), lambda _: 5.0)
+    assert limit_note(1.0, 1.0, (Size(1.0, 1.0),), lambda _: 5.0)
