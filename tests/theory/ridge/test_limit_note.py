@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -35,6 +36,18 @@ def test_few_neurons() -> None:
     finite = random_features.predict(problem, settings.replace(dim=1000))
     (note,) = far(limit)
     assert f"{finite.metrics['test_error']:.3g} at d = 1000" in note
+
+
+def test_few_neurons_at_an_ordinary_ridge() -> None:
+    """p neurons fit a constant only as far as their other outputs average out."""
+    problem, settings = Problem.of("h1 + 3"), RandomFeatures(width="d^0.5", ridge=0.1)
+    limit = random_features.predict(problem, settings)
+    finite = random_features.predict(problem, settings.replace(dim=1000)).metrics["test_error"]
+    (note,) = far(limit)
+    assert f"{finite:.3g} at d = 1000, far from its limit {limit.metrics['test_error']:.3g}" in note
+    mean_squared, width = 1 / (2 * math.pi), 31
+    left = (0.5 - mean_squared) / (width * mean_squared + 0.5 - mean_squared)
+    assert finite == pytest.approx(1 + 9 * left, rel=0.01)
 
 
 def test_limits_that_are_near_are_left_alone() -> None:
