@@ -28,6 +28,21 @@ def test_what_is_given_beside_a_problem_replaces_its_own() -> None:
     assert explain(problem).noise == 0.1
 
 
+@pytest.mark.parametrize("target", ["sign(h1*h2*h3)", "-sign(h1*h2)", "h1*h2", "sign(h1)"])
+def test_parities_live_on_the_hypercube(target: str) -> None:
+    assert Problem(target, inputs="hypercube:boost=d").inputs.name == "hypercube"
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["sign((h1+h2)*h3)", "sign(h1+h2+h3)", "sign(h1*h2*z1)", "2*h1*h2", "sign(h1+2*h2)"],
+)
+def test_other_targets_do_not(target: str) -> None:
+    with pytest.raises(SettingsError, match="no parity of coordinates") as caught:
+        Problem(target, inputs="hypercube")
+    assert "\n" not in str(caught.value)
+
+
 @pytest.mark.parametrize("noise", [-1, float("nan"), float("inf"), 1e300, 10**400, "much", None])
 def test_noise_is_a_finite_variance(noise: object) -> None:
     with pytest.raises(SettingsError, match="noise = ") as caught:

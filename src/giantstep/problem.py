@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from giantstep.errors import SettingsError
-from giantstep.inputs import Inputs, read_inputs
+import numpy as np
+
+from giantstep.errors import SettingsError, shown
+from giantstep.inputs import Hypercube, Inputs, read_inputs
 from giantstep.targets import Target
 
 #: The fields of a problem, as study files and results name them.
 FIELDS = ("target", "noise", "inputs")
+#: Coordinates of a parity on the hypercube whose 2^k corners are looked at.
+LARGEST_PARITY = 12
 #: A variance beyond this overflows in the squares that follow.
 MOST_NOISE = 1e30
 #: How a law of the inputs may be given: see :func:`giantstep.inputs.read_inputs`.
@@ -38,6 +43,8 @@ class Problem:
         object.__setattr__(self, "target", target if isinstance(target, Target) else Target(target))
         object.__setattr__(self, "noise", _variance(noise))
         object.__setattr__(self, "inputs", read_inputs(inputs))
+        if isinstance(self.inputs, Hypercube):
+            _check_parity(self.target)
 
     @classmethod
     def of(
@@ -91,6 +98,19 @@ def read_problem(given: Mapping[str, Any], *, has_target: bool = True) -> Proble
     if "target" not in given:
         raise SettingsError("problem has no target: give one such as target = 'h1 + He2(h2)'")
     return Problem(**given)
+
+
+def _check_parity(target: Target) -> None:
+    """Refuse what is not, on signs h, the product of all the coordinates h1..hr or minus that."""
+    if target.rank <= LARGEST_PARITY and not target.is_random:
+        corners = np.array(list(itertools.product((-1.0, 1.0), repeat=target.rank)))
+        values = np.broadcast_to(target.numpy(corners), len(corners)) * corners.prod(axis=1)
+        if abs(values[0]) == 1 and np.all(values == values[0]):
+            return
+    raise SettingsError(
+        f"target = {shown(target.text)} is no parity of coordinates, and labels on the hypercube "
+        f"are: write sign(h1*h2*...*hk) with k up to {LARGEST_PARITY}"
+    )
 
 
 def _variance(given: Any) -> float:

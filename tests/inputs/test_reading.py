@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.inputs import Gaussian, Inputs, Sphere, Spiked, read_inputs
+from giantstep.inputs import Gaussian, Hypercube, Inputs, Sphere, Spiked, read_inputs
 from giantstep.sizes import Size
 
 TEXTS: dict[str, Inputs] = {
@@ -15,6 +15,12 @@ TEXTS: dict[str, Inputs] = {
     "spiked:d^0.5": Spiked(Size(1.0, 0.5)),
     "spiked:strength=0.5*d": Spiked("0.5d"),
     "spiked:0": Spiked(0.0),
+    "spiked:strength=d^0.5,alignment=d^-0.25": Spiked("d^0.5", "d^-0.25"),
+    "spiked:8, alignment=0.5": Spiked(8, 0.5),
+    "spiked:8,alignment=0": Spiked(8, 0),
+    "spiked:8,alignment=1": Spiked(8),
+    "hypercube": Hypercube(1),
+    "hypercube:boost=d^0.5": Hypercube("d^0.5"),
 }
 
 
@@ -28,7 +34,12 @@ def test_a_law_is_read_and_written_back(text: str) -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ("cube", "gaussian, sphere, or spiked:STRENGTH"),
+        ("cube", "gaussian, sphere, spiked:STRENGTH"),
+        ("spiked:4,alignment=1.5", "a number from 0 to 1"),
+        ("spiked:4,alignment=d^0.5", "a number from 0 to 1"),
+        ("spiked:4,alignment=-0.5", "alignment of the spike"),
+        ("spiked:strength=-4,alignment=0.5", "strength of the spike"),
+        ("hypercube:boost=-1", "boost of the target"),
         ("", "are unknown"),
         ("spiked", "strength is missing"),
         ("spiked:", "strength of the spike"),
@@ -46,5 +57,5 @@ def test_what_is_no_law_gets_one_line(given: object, expected: str) -> None:
     with pytest.raises(SettingsError, match="inputs") as caught:
         read_inputs(given)  # type: ignore[arg-type]
     assert expected in str(caught.value)
-    assert len(str(caught.value)) < 250
+    assert len(str(caught.value)) < 330
     assert "\n" not in str(caught.value)

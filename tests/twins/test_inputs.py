@@ -15,7 +15,7 @@ from giantstep.twins.table import TWINS, twin
 from giantstep.twins.verbs import predict, simulate
 
 #: Isotropic Gaussian inputs are what every other test is about.
-LAWS = ("sphere", "spiked:2")
+LAWS = ("sphere", "spiked:2", "spiked:strength=2,alignment=0.5", "hypercube:boost=2")
 #: Settings that are quick to simulate and to predict.
 SMALL: dict[str, dict[str, Any]] = {
     "giant-step": {"dim": 30, "width": 4},
@@ -34,7 +34,7 @@ SIMULATED = {
     "amp": LAWS[:1],
     "spectral": LAWS[:1],
 }
-PREDICTED = {**SIMULATED, "giant-step": ()}
+PREDICTED = {**SIMULATED, "giant-step": (), "random-features": LAWS[:2], "kernel": LAWS[:2]}
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from giantstep.inputs.coverage import check_covered
-from giantstep.inputs.laws import Gaussian, Inputs, Sphere, Spiked
+from giantstep.inputs.coverage import check_aligned, check_covered
+from giantstep.inputs.laws import Gaussian, Hypercube, Inputs, Sphere, Spiked
 from giantstep.inputs.reading import read_inputs
 
-__all__ = ["Gaussian", "Inputs", "Sphere", "Spiked", "check_covered", "read_inputs"]
+__all__ = [
+    "Gaussian",
+    "Hypercube",
+    "Inputs",
+    "Sphere",
+    "Spiked",
+    "check_aligned",
+    "check_covered",
+    "read_inputs",
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from giantstep.errors import GiantstepError
-from giantstep.inputs.laws import Inputs
+from giantstep.inputs.laws import Gaussian, Inputs, Sphere, Spiked
 
 
 def check_covered(
@@ -19,5 +19,18 @@ def check_covered(
     """
     if not isinstance(given, laws):
         names = " or ".join(law.name for law in laws)
-        covered = f"isotropic inputs alone, {names}" if len(laws) > 1 else f"{names} inputs alone"
+        isotropic = "isotropic inputs alone, " if laws == (Gaussian, Sphere) else ""
+        covered = f"{isotropic}{names}" if len(laws) > 1 else f"{names} inputs alone"
         raise error(f"inputs = {given}: {what} for {covered}")
+
+
+def check_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:
+    """Raise ``error`` if there is a spike beside the target's direction.
+
+    >>> from giantstep.errors import NoTheory
+    >>> check_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
+    Traceback (most recent call last):
+    giantstep.errors.NoTheory: inputs = spiked:strength=4,alignment=0.5: a kernel is predicted for a spike along h1 alone, of alignment 1
+    """  # noqa: E501
+    if isinstance(given, Spiked) and not given.is_aligned:
+        raise error(f"inputs = {given}: {what} for a spike along h1 alone, of alignment 1")

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from giantstep.errors import SettingsError
-from giantstep.inputs.laws import Gaussian, Inputs, Sphere, Spiked
+from giantstep.inputs.laws import Gaussian, Hypercube, Inputs, Sphere, Spiked
 
 #: Every law by its name; what follows the colon in the text are the fields of its class.
-LAWS: dict[str, type[Inputs]] = {law.name: law for law in (Gaussian, Sphere, Spiked)}
+LAWS: dict[str, type[Inputs]] = {law.name: law for law in (Gaussian, Sphere, Spiked, Hypercube)}
 #: What the option --inputs says of itself.
-SYNTAX = "gaussian, sphere, or spiked:STRENGTH with a strength such as 4 or d^0.5 along h1"
+SYNTAX = (
+    "gaussian, sphere, spiked:STRENGTH with a strength such as 4 or d^0.5 along h1, "
+    "spiked:strength=d^0.5,alignment=d^-0.25 beside it, or hypercube:boost=d^0.5"
+)
 
 
 def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
@@ -21,7 +25,7 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     After the colon stand the numbers of the law, by name or, the first one, without it.
 
     >>> read_inputs("spiked:d^0.5")
-    Spiked(strength=Size(coefficient=1.0, power=0.5))
+    Spiked(strength=Size(coefficient=1.0, power=0.5), alignment=Size(coefficient=1.0, power=0.0))
     >>> read_inputs("spiked:strength=d^0.5") == read_inputs({"law": "spiked", "strength": "d^0.5"})
     True
     """
@@ -39,7 +43,8 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
         raise SettingsError(
             f"inputs = {_shown(given)}: {law.name} has no number {unknown[0]!r}, {has}"
         )
-    missing = [name for name in known if name not in numbers]
+    given_by_default = [p.name for p in _parameters(law) if p.default is not p.empty]
+    missing = [name for name in known if name not in (*numbers, *given_by_default)]
     if missing:
         raise SettingsError(f"inputs = {_shown(given)}: {missing[0]} is missing: use {SYNTAX}")
     return law(**numbers)
@@ -60,6 +65,10 @@ def _fields(text: str) -> dict[str, Any]:
         else:
             fields[first[0] if first and position == 0 else part.strip()] = part.strip()
     return fields
+
+
+def _parameters(law: type[Inputs]) -> list[inspect.Parameter]:
+    return list(inspect.signature(law).parameters.values())
 
 
 def _shown(given: Any) -> str:

@@ -52,6 +52,14 @@ SETTINGS: dict[str, tuple[str, Inputs, int, dict[str, Any]]] = {
     "none left": (STAIRS, Gaussian(), RUNS, {"dim": 9, "samples": 50, "width": 8}),
     "less than none": (STAIRS, Gaussian(), RUNS, {"dim": 8, "samples": 4, "width": 8}),
     "spiked": (STAIRS, Spiked(3.0), RUNS, {"dim": 60, "samples": 100, "width": 4}),
+    "a spike beside the target": (
+        *(STAIRS, Spiked(6.0, 0.6), RUNS),
+        {"dim": 40, "samples": 60, "width": 4, "steps": 2},
+    ),
+    "a spike beside the target, reused": (
+        *("He2(h1)", Spiked(6.0, 0.6), RUNS),
+        REUSED | {"dim": 30, "samples": 40, "steps": 2},
+    ),
     "detrended, same batch": (
         *("h1 + He2(h2)", Gaussian(), RUNS),
         DETRENDED | {"readout_samples": "same", "biases": "normal", "normalise": True},

@@ -1,13 +1,14 @@
 r"""Giant steps exactly in law, at a cost that does not depend on the dimension.
 
 The rows of the first layer enter only through their coordinates A in an orthonormal frame whose
-first r directions are the target's. Given a fresh Gaussian batch, let Z be its coordinates in the
-frame and P the pulls, which are functions of Z. Outside the frame the columns of
-:math:`P^T X` are iid :math:`N(0, P^T P)`, so with :math:`F F^T = P^T P` and a Bartlett factor T
+first directions are the target's, and that of a spike beside them. Given a fresh Gaussian batch,
+let Z be its coordinates in the frame and P the pulls, which are functions of Z. Outside the frame
+the columns of :math:`P^T X` are iid :math:`N(0, P^T P)`, so with :math:`F F^T = P^T P` and a
+Bartlett factor T
 
 .. math:: A \leftarrow [\,A + \eta\, a\, P^T Z / n \;,\; \eta\, a\, F T / n\,]
 
-in a frame with p more directions. Only the Gram matrix of the rows beyond the target's directions
+in a frame with p more directions. Only the Gram matrix of the rows beyond these first directions
 matters, hence p of those suffice: a QR factorisation compresses them. Cost O(n p (p + r) + p^3).
 
 A batch that is used again (reused, detrended, or fitted by the readout) is kept and explored.
@@ -67,7 +68,7 @@ class InLaw:
         rows = np.concatenate([inside, gain * pulled.outside], axis=-1)
         if plan.settings.normalise:
             rows = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-        self._rows = rows if plan.keeps_batch else _compressed(rows, plan.rank)
+        self._rows = rows if plan.keeps_batch else _compressed(rows, plan.special)
         return pulled.moments
 
     def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
@@ -77,7 +78,7 @@ class InLaw:
         if plan.same_batch:
             kept, rows = self._keep(batch), self._rows
         else:
-            rows = _compressed(self._rows, plan.rank)
+            rows = _compressed(self._rows, plan.special)
             if plan.settings.detrend:
                 kept = KeptBatch(plan, self._draws, role, batch, samples, rows.shape[-1])
         if kept is None:
@@ -118,7 +119,7 @@ class InLaw:
         """The batch of that number; a new one is drawn in the frame of the rows."""
         plan = self.plan
         if self._kept is None or self._kept.number != number:
-            self._rows = _compressed(self._rows, plan.rank)
+            self._rows = _compressed(self._rows, plan.special)
             columns = self._rows.shape[-1]
             self._kept = KeptBatch(plan, self._draws, Role.BATCH, number, plan.samples, columns)
         return self._kept
@@ -151,13 +152,13 @@ def _widened(array: Float[np.ndarray, "... s"], columns: int) -> np.ndarray:
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
 
 
-def _compressed(rows: Float[np.ndarray, "runs p s"], rank: int) -> np.ndarray:
-    """The same Gram matrices, with p directions beyond the target's at most."""
+def _compressed(rows: Float[np.ndarray, "runs p s"], special: int) -> np.ndarray:
+    """The same Gram matrices, with p directions beyond the special ones at most."""
     width = rows.shape[-2]
-    if rows.shape[-1] <= rank + width:
+    if rows.shape[-1] <= special + width:
         return rows
-    others = np.linalg.qr(rows[..., rank:].mT, mode="r")
-    return np.concatenate([rows[..., :rank], np.swapaxes(others, -1, -2)], axis=-1)
+    others = np.linalg.qr(rows[..., special:].mT, mode="r")
+    return np.concatenate([rows[..., :special], np.swapaxes(others, -1, -2)], axis=-1)
 
 
 def _square_root(gram: Float[np.ndarray, "runs p p"]) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from giantstep.errors import SettingsError
+from giantstep.inputs import Gaussian, Spiked
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws
 from giantstep.learners.giant_step.features import LabelledFeatures
@@ -40,7 +41,7 @@ def choose(plan: Plan) -> tuple[str, str]:
     if obstacle is None:
         how = "as asked" if asked == "in-law" else "chosen by auto"
         return "in-law", f"method: in-law, exact at a cost that ignores d, {how}"
-    if asked == "in-law" and plan.on_sphere:
+    if asked == "in-law" and not _is_gaussian(plan):
         raise SettingsError(f"method = 'in-law': {obstacle}; use --method direct")
     if asked == "in-law":
         return "in-law", f"method: in-law, as asked; direct would be cheaper, because {obstacle}"
@@ -49,19 +50,23 @@ def choose(plan: Plan) -> tuple[str, str]:
 
 def _obstacle(plan: Plan) -> str | None:
     """Why the simulation in law cannot be used, or is not worth it."""
-    if plan.on_sphere:
-        return "inputs on a sphere are not Gaussian outside the directions that were seen"
+    if not _is_gaussian(plan):
+        return f"inputs = {plan.inputs} are not Gaussian outside the directions that were seen"
     frame = largest_frame(plan)
     if frame >= plan.dim:
         return f"it follows {frame} directions, no fewer than d = {plan.dim}"
     return None
 
 
+def _is_gaussian(plan: Plan) -> bool:
+    return isinstance(plan.inputs, Gaussian | Spiked)
+
+
 def largest_frame(plan: Plan) -> int:
-    """Directions in law: the target's, p for the rows, and those that kept batches explore."""
+    """Directions in law: the special ones, p for the rows, and those that kept batches explore."""
     reused = plan.settings.batches == "reused"
     explored = plan.width * (plan.settings.steps if reused else 0)
-    return plan.rank + plan.width + explored
+    return plan.special + plan.width + explored
 
 
 def begin(method: str, plan: Plan, draws: Draws) -> Runs:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError, TargetError
-from giantstep.inputs import Sphere, Spiked
+from giantstep.inputs import Inputs
+from giantstep.inputs.placing import special_directions
 from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
 from giantstep.problem import Problem
@@ -21,18 +21,22 @@ PROBES = 4096
 
 @dataclass(frozen=True)
 class Plan:
-    """What to simulate, in numbers. ``fit_samples`` is None where no readout is fitted."""
+    """What to simulate, in numbers. ``fit_samples`` is None where no readout is fitted.
+
+    ``special`` counts the first axes that are unlike the others: the target's directions, and that
+    of a spike beside them.
+    """
 
     model: Model
     settings: GiantStep
     dim: int
     rank: int
+    special: int
     width: int
     samples: int
     step_size: float
     noise: float
-    spike_scale: float
-    on_sphere: bool
+    inputs: Inputs
     fit_samples: int | None
     test_samples: int
 
@@ -83,12 +87,12 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
         settings=settings,
         dim=dim,
         rank=rank,
+        special=special_directions(problem.inputs, rank, dim),
         width=width,
         samples=samples,
         step_size=settings.step_size.at(dim),
         noise=problem.noise,
-        spike_scale=_spike_scale(problem, dim),
-        on_sphere=isinstance(problem.inputs, Sphere),
+        inputs=problem.inputs,
         fit_samples=_fit_samples(settings, dim, samples),
         test_samples=settings.test_samples.count(dim, "test_samples"),
     )
@@ -100,12 +104,6 @@ def _fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
     if settings.readout_samples in (None, "same"):
         return samples
     return settings.readout_samples.count(dim, "readout_samples")
-
-
-def _spike_scale(problem: Problem, dim: int) -> float:
-    if not isinstance(problem.inputs, Spiked):
-        return 1.0
-    return math.sqrt(1 + problem.inputs.strength.at(dim))
 
 
 def _check_target(problem: Problem) -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.inputs.placing import place
 from giantstep.learners.giant_step.chunks import Chunks, one_ahead
 from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.network import Randomness
@@ -66,23 +67,11 @@ class Batches:
         random = self._randomness(shape[0], Role(role + 1), *path)
 
         def finished() -> Sample:
-            inputs = pending()
-            return Sample(inputs, self._placed(inputs), random, filled)
+            plan, inputs = self._plan, pending()
+            latent = place(plan.inputs, inputs, plan.rank, plan.dim)
+            return Sample(inputs, latent, random, filled)
 
         return finished
-
-    def _placed(self, inputs: np.ndarray) -> np.ndarray:
-        """Give the standard normals the law of the inputs, in place; returns the target's view."""
-        plan = self._plan
-        if plan.on_sphere:
-            inputs *= np.sqrt(plan.dim, dtype=inputs.dtype) / np.linalg.norm(
-                inputs, axis=-1, keepdims=True
-            )
-        latent = inputs[..., : plan.rank]
-        if plan.spike_scale != 1:
-            latent = latent.copy()
-            inputs[..., 0] *= np.asarray(plan.spike_scale, inputs.dtype)
-        return latent
 
     def _randomness(self, rows: int, *path: int) -> Randomness:
         """The normals behind the labels; zeros where the labels have none."""

@@ -47,15 +47,15 @@ def rows(plan: Plan, draws: Draws, dtype: str) -> Float[np.ndarray, "runs p d"]:
 
 
 def coordinates(plan: Plan, draws: Draws) -> Float[np.ndarray, "runs p s"]:
-    """First rows in law: their r coordinates on the target's directions, then the rest.
+    """First rows in law: their coordinates on the special directions, then the rest.
 
-    The rest is the triangular factor of p - possibly fewer - Gaussian rows in d - r dimensions,
-    filled up with zeros to min(p, d - r) columns.
+    The rest is the triangular factor of p - possibly fewer - Gaussian rows in the d - s other
+    dimensions, filled up with zeros to min(p, d - s) columns.
     """
     distinct = plan.width // 2 if plan.symmetric else plan.width
-    known = draws.normal((distinct, plan.rank), Role.ROWS)
-    others = bartlett(draws, distinct, plan.dim - plan.rank, Role.BARTLETT, 0)
-    columns = min(plan.width, plan.dim - plan.rank)
+    known = draws.normal((distinct, plan.special), Role.ROWS)
+    others = bartlett(draws, distinct, plan.dim - plan.special, Role.BARTLETT, 0)
+    columns = min(plan.width, plan.dim - plan.special)
     padded = np.zeros((len(draws.seeds), distinct, columns))
     padded[..., : others.shape[-1]] = others
     return _as_started(np.concatenate([known, padded], axis=-1), plan)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.inputs import Sphere, Spiked
+from giantstep.inputs.placing import place
 from giantstep.problem import Problem
 
 
@@ -21,14 +21,10 @@ class Labelled(NamedTuple):
 
 
 def labelled_inputs(problem: Problem, samples: int, dim: int, rng: np.random.Generator) -> Labelled:
-    """Draw samples of the problem: x Gaussian, on the sphere of radius sqrt(d), or spiked."""
-    target, law = problem.target, problem.inputs
+    """Draw samples of the problem, whatever its law of the inputs."""
+    target = problem.target
     x = rng.standard_normal((samples, dim))
-    if isinstance(law, Sphere):
-        x *= np.sqrt(dim) / np.linalg.norm(x, axis=1, keepdims=True)
-    latent = x[:, : target.rank].copy()
-    if isinstance(law, Spiked):
-        x[:, 0] *= np.sqrt(1 + law.strength.at(dim))
+    latent = place(problem.inputs, x, target.rank, dim)
     inner = rng.standard_normal((samples, target.noises)) if target.noises else None
     clean = np.broadcast_to(np.asarray(target.numpy(latent, inner), float), (samples,))
     noise = np.sqrt(problem.noise) * rng.standard_normal(samples) if problem.noise else 0.0

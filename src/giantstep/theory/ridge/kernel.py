@@ -9,7 +9,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from giantstep.activations.kernels import Kernel, kernel
-from giantstep.inputs import Gaussian, Inputs, Sphere, Spiked
+from giantstep.errors import NoTheory
+from giantstep.inputs import (
+    Gaussian,
+    Inputs,
+    Sphere,
+    Spiked,
+    check_aligned,
+    check_covered,
+)
 from giantstep.numerics.gegenbauer import gaussian_radii
 from giantstep.problem import Problem
 from giantstep.results import Prediction
@@ -104,6 +112,8 @@ def gradient(problem: Problem, settings: KernelRidge) -> dict[str, float]:
 def _case(problem: Problem, settings: KernelRidge) -> SpectralCase | SpikedCase:
     shape, law = kernel(settings.kernel), problem.inputs
     target, dim = problem.target, settings.dim
+    check_covered(law, (Gaussian, Sphere, Spiked), "kernel regression is predicted", NoTheory)
+    check_aligned(law, "kernel regression is predicted", NoTheory)
     if isinstance(law, Spiked):
         check_spike_covered(target, shape, law.strength, dim)
         if dim is None:

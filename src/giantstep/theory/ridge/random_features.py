@@ -12,7 +12,7 @@ import numpy as np
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, Sphere, Spiked, check_covered
+from giantstep.inputs import Gaussian, Sphere, Spiked, check_aligned, check_covered
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
@@ -121,6 +121,8 @@ def _check_covered(settings: RandomFeatures) -> None:
 
 def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
     sigma, law = activation(settings.activation), problem.inputs
+    check_covered(law, (Gaussian, Sphere, Spiked), "random features are predicted", NoTheory)
+    check_aligned(law, "random features are predicted", NoTheory)
     spike = law.strength if isinstance(law, Spiked) else None
     dim, cause = settings.dim, f"activation = {sigma.name!r}"
     if dim is not None and spike is None:
