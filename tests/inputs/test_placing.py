@@ -48,7 +48,7 @@ def test_labels_read_signs_of_the_hypercube() -> None:
 def test_an_alignment_is_checked_at_the_dimension() -> None:
     law = Spiked(4, "2*d^-0.25")
     assert law.numbers(10_000) == (4, 0.2)
-    with pytest.raises(SettingsError, match="alignment is 1.12 at d = 10"):
+    with pytest.raises(SettingsError, match=r"alignment is 1\.12 at d = 10"):
         law.numbers(10)
     with pytest.raises(SettingsError, match="needs a dimension above 2"):
         place(Spiked(4, 0.5), np.zeros((3, 2)), 2, 2)
