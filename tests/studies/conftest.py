@@ -56,5 +56,5 @@ def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     yield begin
     for process in started:
-        if process.poll() is None:
+        if process.stderr and not process.stderr.closed:
             end(process)
