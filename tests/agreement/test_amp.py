@@ -9,7 +9,7 @@ from giantstep.learners.message_passing.amp import simulate
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.amp import Amp
-from giantstep.theory.message_passing.state_evolution import predict
+from giantstep.theory.message_passing.amp import predict
 
 #: Standard errors allowed, beyond the finite-size term.
 ERRORS = 3.5

@@ -65,8 +65,8 @@ class Likelihood:
 class Channel:
     """A problem's channel: its likelihood, its label noise, and what was done to get it.
 
-    ``noise`` may exceed the problem's own (see :func:`channel_for`); ``error`` estimates the
-    relative error of g_out, 0 for closed forms.
+    ``noise`` exceeds the problem's own where the channel is ``altered`` (see :func:`channel_for`);
+    ``error`` estimates the relative error of g_out, 0 for closed forms.
     """
 
     likelihood: Likelihood
@@ -74,6 +74,12 @@ class Channel:
     noise: float
     notes: tuple[str, ...] = ()
     error: float = 0.0
+    altered: bool = False
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """What results must record of the channel: its noise, where it is not the problem's."""
+        return {"channel_noise": self.noise} if self.altered else {}
 
     @property
     def rank(self) -> int:
@@ -200,7 +206,8 @@ def _by_quadrature(structure: Structure, noise: float) -> Channel:
     groups = Cells((), (0,)) if use_affine else _groups(structure)
     integrated = structure.continuous - use_affine
     core, error = resolved(structure, groups, use_affine, integrated, noise)
-    return _assembled(structure, core, noise, notes=tuple(notes), error=error)
+    altered = bool(notes)
+    return _assembled(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
 
 
 def _with_last(structure: Structure, axis: int) -> Structure:

@@ -9,6 +9,12 @@ from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
 from giantstep.sizes import Size
 
+#: Damping for one direction: a few wrong preimages must not make V collapse before the error does.
+_ONE_DIRECTION = 0.1
+#: Damping for several directions: their signs can alternate from step to step, and grow as fast
+#: as what is sought (the map M -> E[G M G] has negative eigenvalues too).
+_SEVERAL_DIRECTIONS = 0.3
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Amp(Settings):
@@ -49,6 +55,12 @@ class Amp(Settings):
         "precision of the matrix products; auto takes float32 for large data",
         choices=("auto", "float32", "float64"),
     )
+
+    def damping_for(self, directions: int) -> float:
+        """The damping as given, or its default for that many directions."""
+        if self.damping is not None:
+            return self.damping
+        return _ONE_DIRECTION if directions == 1 else _SEVERAL_DIRECTIONS
 
     def check(self) -> None:
         """Shares below one; see :class:`Settings`."""

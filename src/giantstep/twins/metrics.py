@@ -91,6 +91,7 @@ AMP = (
     *both("test_error", "converged", when="without --phases"),
     *simulated("iterations", "fallback"),
     *predicted("free_entropy", "mutual_information", when="without --phases"),
+    *predicted("expected_iterations", when="without --phases"),
     *predicted("transitions", axes=("transition",), when="with --phases"),
     *predicted(
         *("overlap_squared_before", "overlap_squared_after"),

@@ -170,7 +170,7 @@ def run_of(
     if row.cost:
         row.load("cost")(problem, settings).check_memory()
     run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
-    described = {**settings.to_json(), "seeds": seeds, "seed": seed}
+    described = {**run.settings, **settings.to_json(), "seeds": seeds, "seed": seed}
     return dataclasses.replace(run, problem=problem.to_json(), settings=described, axes=row.axes)
 
 
@@ -193,8 +193,8 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
     return dataclasses.replace(
         law,
         problem=problem.to_json(),
-        # An optimum has settings of its own.
-        settings=law.settings if optimise else settings.to_json(),
+        # An optimum has settings of its own; a theory may record more than the settings it got.
+        settings=law.settings if optimise else {**law.settings, **settings.to_json()},
         axes=row.axes,
         notes=(*law.notes, *_about_what_is_not_finite(law)),
     )

@@ -37,7 +37,7 @@ def test_linear_thresholds(given: tuple[str, float], alpha: float) -> None:
 
 
 def kinds(text: str) -> list[tuple[str, float]]:
-    return [(t.kind, t.alpha) for t in phases(Problem.of(text))]
+    return [(t.kind, t.samples_ratio) for t in phases(Problem.of(text))]
 
 
 @pytest.mark.parametrize("text", ["|h1|", "h1^2"])
@@ -49,24 +49,24 @@ def test_phase_retrieval(text: str) -> None:
         "information",
         "perfect recovery",
     )
-    assert weak.alpha == pytest.approx(0.5, abs=1e-5)
-    assert information.alpha == pytest.approx(1.0, abs=1e-9)
-    assert 1.12 < jump.alpha < 1.13
+    assert weak.samples_ratio == pytest.approx(0.5, abs=1e-5)
+    assert information.samples_ratio == pytest.approx(1.0, abs=1e-9)
+    assert 1.12 < jump.samples_ratio < 1.13
     assert jump.before[0] < 0.85
     assert jump.after[0] == 1.0
 
 
 def test_sign_is_trivial_and_never_perfect() -> None:
     (only,) = phases(Problem.of("sign(h1)"))
-    assert (only.kind, only.alpha) == ("trivial", 0.0)
+    assert (only.kind, only.samples_ratio) == ("trivial", 0.0)
 
 
 def test_relu_needs_twice_as_many_samples_as_a_linear_target() -> None:
     """Half of its labels are 0 and tell next to nothing: perfect recovery is possible from 2 on."""
     found = {t.kind: t for t in phases(Problem.of("relu(h1)"))}
-    assert found["trivial"].alpha == 0.0
+    assert found["trivial"].samples_ratio == 0.0
     assert kinds("h1")[-1] == ("perfect recovery", 1.0)
-    assert found["perfect recovery"].alpha >= 1.0
+    assert found["perfect recovery"].samples_ratio >= 1.0
 
 
 def test_third_hermite_is_trivial_then_jumps_to_perfect_recovery() -> None:
@@ -79,36 +79,36 @@ def test_third_hermite_is_trivial_then_jumps_to_perfect_recovery() -> None:
 def test_parity_of_two_has_one_continuous_transition() -> None:
     (only,) = phases(Problem.of("sign(h1*h2)"))
     assert only.kind == "weak recovery"
-    assert only.alpha == pytest.approx(np.pi**2 / 4, abs=1e-6)
+    assert only.samples_ratio == pytest.approx(np.pi**2 / 4, abs=1e-6)
 
 
 def test_generative_exponent_four_is_hard() -> None:
     information, hard = phases(Problem.of("h1^2*exp(-h1^2)"))
-    assert (hard.kind, hard.alpha) == ("hard", np.inf)
+    assert (hard.kind, hard.samples_ratio) == ("hard", np.inf)
     assert information.kind == "information"
-    assert information.alpha == pytest.approx(1.0, abs=1e-6)
+    assert information.samples_ratio == pytest.approx(1.0, abs=1e-6)
 
 
 @pytest.mark.slow
 def test_parity_of_three_is_hard_but_in_the_data() -> None:
     information, hard = phases(Problem.of("sign(h1*h2*h3)"))
-    assert (hard.kind, hard.alpha) == ("hard", np.inf)
+    assert (hard.kind, hard.samples_ratio) == ("hard", np.inf)
     assert information.kind == "information"
-    assert 2.5 < information.alpha < 20
+    assert 2.5 < information.samples_ratio < 20
     assert information.after.min() > 0.5
 
 
 @pytest.mark.slow
 def test_grand_staircase_has_two_stairs_and_a_jump_between() -> None:
-    first, hidden, jump, second = phases(Problem.of("h1^2 + sign(h1*h2*h3)"), largest_alpha=3.0)
+    first, hidden, jump, second = phases(Problem.of("h1^2 + sign(h1*h2*h3)"), largest_ratio=3.0)
     assert first.kind == second.kind == "weak recovery"
-    assert first.alpha == pytest.approx(0.575167, abs=1e-5)
+    assert first.samples_ratio == pytest.approx(0.575167, abs=1e-5)
     # d noiseless labels determine h1; message passing needs 1.4 d of them.
     assert hidden.kind == "information"
-    assert hidden.alpha == pytest.approx(1.0, abs=0.01)
+    assert hidden.samples_ratio == pytest.approx(1.0, abs=0.01)
     assert jump.kind == "perfect recovery"
-    assert jump.alpha == pytest.approx(1.4001, abs=1e-3)
-    assert second.alpha == pytest.approx(np.pi**2 / 4, rel=1e-3)
+    assert jump.samples_ratio == pytest.approx(1.4001, abs=1e-3)
+    assert second.samples_ratio == pytest.approx(np.pi**2 / 4, rel=1e-3)
     assert first.after[1] < 1e-4 < second.after[1]
 
 

@@ -12,9 +12,10 @@ from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
 from giantstep.targets import Target, catalogue
-from giantstep.theory.message_passing import state_evolution as module
+from giantstep.theory.message_passing import fixed_points
+from giantstep.theory.message_passing.amp import predict
 from giantstep.theory.message_passing.averages.population import population_of
-from giantstep.theory.message_passing.state_evolution import overlap_curve, predict, state_evolution
+from giantstep.theory.message_passing.state_evolution import overlap_curve, state_evolution
 
 PARITY = "sign(h1*h2)"
 STAIRCASE = "h1^2 + sign(h1*h2*h3)"
@@ -166,27 +167,29 @@ def test_prediction_has_all_metrics() -> None:
     np.testing.assert_allclose(law.metrics["overlap_squared"], [0.643841] * 2, atol=1e-4)
     assert law.metrics["converged"] == 1.0
     assert set(law.metrics) >= {"test_error", "free_entropy", "mutual_information"}
-    assert law.status == "theorem"
-    assert predict(Problem.of("h1"), Amp(samples="1d", start="informed")).status == "replica"
+    assert law.statuses["overlap_squared"] == law.statuses["test_error"] == "theorem"
+    assert law.statuses["free_entropy"] == law.statuses["mutual_information"] == "replica"
+    informed = predict(Problem.of("h1"), Amp(samples="1d", start="informed"))
+    assert informed.statuses["overlap_squared"] == "replica"
 
 
 def test_non_convergence_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_STEPS", 1)
+    monkeypatch.setattr(fixed_points, "_STEPS", 1)
     problem = Problem.of("sign(h1) + 2*sign(h2)")
     assert not state_evolution(problem, 1.0).converged
-    assert np.isnan(overlap_curve(problem, np.array([1.0]))).all()
-    law = predict(problem, Amp(samples="1d"))
-    assert np.isnan(law.metrics["overlap_squared"]).all()
-    assert np.isnan(law.metrics["test_error"])
-    assert law.metrics["converged"] == 0.0
-    assert "did not converge" in law.notes[-1]
+    for refused in (
+        lambda: overlap_curve(problem, np.array([1.0])),
+        lambda: predict(problem, Amp(samples="1d")),
+    ):
+        with pytest.raises(NoTheory, match=r"^samples = 1d: .* no stable fixed point in 1 steps"):
+            refused()
 
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
 def test_bad_alpha(alpha: float) -> None:
-    with pytest.raises(SettingsError, match=r"alpha = .* must be positive and finite"):
+    with pytest.raises(SettingsError, match=r"samples_ratio = .* must be positive and finite"):
         state_evolution(Problem.of("h1"), alpha)
-    with pytest.raises(SettingsError, match="alpha"):
+    with pytest.raises(SettingsError, match="samples_ratio"):
         overlap_curve(Problem.of("h1"), np.array([1.0, alpha]))
 
 

@@ -74,7 +74,8 @@ def simulate(
     metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress, threads=threads)
     notes = (*channel.notes, *_remarks(channel, metrics))
     seconds = time.perf_counter() - started
-    return Run(settings.learner, settings.to_json(), metrics, notes, seconds)
+    own = settings.to_json() | channel.settings
+    return Run(settings.learner, own, metrics, notes, seconds)
 
 
 def _remarks(channel: Channel, metrics: dict[str, np.ndarray]) -> list[str]:

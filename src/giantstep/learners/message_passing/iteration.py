@@ -18,11 +18,6 @@ _LEAST = 10
 _FLOOR = {"float32": 1e-11, "float64": 1e-13}
 #: Smallest eigenvalue allowed of I + A.
 _SMALLEST = 0.1
-#: Damping for one direction: a few wrong preimages must not make V collapse before the error does.
-_ONE_DIRECTION = 0.1
-#: Damping for several directions: their signs can alternate from step to step, and grow as fast
-#: as what is sought (the map M -> E[G M G] has negative eigenvalues too).
-_SEVERAL_DIRECTIONS = 0.3
 
 
 class State(NamedTuple):
@@ -64,9 +59,7 @@ def _until_rest(
     A direction that is learned only once another is known has faded by then: its first rest is a
     saddle. The kick is the random start again, times what is still unknown of each direction.
     """
-    damping, tolerance = settings.damping, settings.tolerance
-    if damping is None:
-        damping = _ONE_DIRECTION if begin.estimate.shape[1] == 1 else _SEVERAL_DIRECTIONS
+    damping, tolerance = settings.damping_for(begin.estimate.shape[1]), settings.tolerance
     if x.dtype == np.float32:
         tolerance = max(tolerance, _FLOAT32_TOLERANCE)
     state, kicks = begin, int(settings.start == "random")

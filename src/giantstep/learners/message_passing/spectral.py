@@ -56,7 +56,7 @@ def simulate(
     metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     return Run(
         settings.learner,
-        settings.to_json(),
+        settings.to_json() | channel.settings,
         {n: v[:, 0] if channel.rank == 1 and v.ndim > 1 else v for n, v in metrics.items()},
         notes=channel.notes,
         seconds=time.perf_counter() - started,

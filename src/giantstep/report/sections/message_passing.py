@@ -48,7 +48,9 @@ def build(context: Context) -> Section:
                 n=r"n = \alpha d",
             ),
         ),
-        pictures=(_picture(experiment, found, alphas, overlaps, laws[0].status),),
+        pictures=(
+            _picture(experiment, found, alphas, overlaps, laws[0].statuses["overlap_squared"]),
+        ),
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(laws[0].references),
     )

@@ -7,15 +7,15 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels import channel_for
+from giantstep.channels import Channel, channel_for
 from giantstep.problem import Problem
-from giantstep.theory.message_passing.averages.population import population_of
-from giantstep.theory.message_passing.curve import EDGE
+from giantstep.theory.message_passing.averages.overlaps import EDGE
+from giantstep.theory.message_passing.averages.population import Population, population_of
 
 
 def free_entropy(
     problem: Problem,
-    alpha: float,
+    samples_ratio: float,
     overlap: Float[np.ndarray, "r r"],
     conjugate: Float[np.ndarray, "r r"],
 ) -> float:
@@ -29,7 +29,7 @@ def free_entropy(
     Its value sup_M inf_M^ is the limit of E[log P(y_1..y_n | x_1..x_n)]/d; its stationary points
     are the fixed points of state evolution, since dPsi/dM = E[g_out g_out^T]/2.
 
-    Symbols: alpha ``alpha``, M ``overlap``, M^ ``conjugate``.
+    Symbols: alpha ``samples_ratio``, M ``overlap``, M^ ``conjugate``.
 
     Assumes: isotropic Gaussian inputs, Gaussian prior on the directions, d to infinity with n/d
     and r <= 3 fixed.
@@ -44,17 +44,22 @@ def free_entropy(
     energy = (np.trace(conjugate) - np.trace(overlap @ conjugate)) / 2
     entropy = -np.linalg.slogdet(eye + conjugate)[1] / 2
     psi = float(population_of(channel_for(problem)).log_partition(overlap))
-    return float(energy + entropy + alpha * psi)
+    return float(energy + entropy + samples_ratio * psi)
 
 
-def free_entropy_at(problem: Problem, alpha: float, overlap: Float[np.ndarray, "r r"]) -> float:
+def free_entropy_at(
+    problem: Problem,
+    samples_ratio: float,
+    overlap: Float[np.ndarray, "r r"],
+    population: Population | None = None,
+) -> float:
     r"""The free entropy on the curve of state evolution, M^ = M (I - M)^-1.
 
     .. math:: \Phi(M) = \tfrac12 \mathrm{Tr} M + \tfrac12 \log\det(I - M) + \alpha \Psi(M)
 
     Infinite where a noiseless continuous label is recovered perfectly.
 
-    Symbols: alpha ``alpha``, M ``overlap``.
+    Symbols: alpha ``samples_ratio``, M ``overlap``; averages by ``population`` where it is given.
 
     Assumes: as :func:`free_entropy`.
     Status: theorem for r = 1; replica beyond.
@@ -63,24 +68,29 @@ def free_entropy_at(problem: Problem, alpha: float, overlap: Float[np.ndarray, "
     >>> round(free_entropy_at(Problem.of("abs(h1)"), 0.8, np.array([[0.21623]])), 5)
     -0.57905
     """
+    population = population or population_of(channel_for(problem))
     values = np.linalg.eigvalsh(overlap)
-    population = population_of(channel_for(problem))
-    if values[-1] > 1 - 2 * EDGE and _is_noiseless_and_continuous(problem):
+    if values[-1] > 1 - 2 * EDGE and _is_noiseless_and_continuous(population.channel):
         return float("inf")
     inside = overlap * min(1.0, (1 - EDGE) / max(values[-1], EDGE))
     psi = float(population.log_partition(inside))
     entropy = np.linalg.slogdet(np.eye(len(overlap)) - inside)[1] / 2
-    return float(np.trace(inside) / 2 + entropy + alpha * psi)
+    return float(np.trace(inside) / 2 + entropy + samples_ratio * psi)
 
 
-def mutual_information(problem: Problem, alpha: float, overlap: Float[np.ndarray, "r r"]) -> float:
+def mutual_information(
+    problem: Problem,
+    samples_ratio: float,
+    overlap: Float[np.ndarray, "r r"],
+    population: Population | None = None,
+) -> float:
     r"""Mutual information between the directions and the labels, per dimension, in nats.
 
     .. math:: I/d = \alpha\, E[\log P(y \mid h)] - \Phi(M)
 
     at the fixed point M with the largest free entropy. Infinite for noiseless continuous labels.
 
-    Symbols: alpha ``alpha``, M ``overlap``.
+    Symbols: alpha ``samples_ratio``, M ``overlap``; averages by ``population`` where it is given.
 
     Assumes: as :func:`free_entropy`; ``overlap`` is the fixed point of largest free entropy.
     Status: theorem for r = 1; replica beyond.
@@ -89,22 +99,22 @@ def mutual_information(problem: Problem, alpha: float, overlap: Float[np.ndarray
     >>> round(mutual_information(Problem.of("sign(h1)"), 2.0, np.array([[0.728298]])), 4)
     1.031
     """
-    if _is_noiseless_and_continuous(problem):
+    population = population or population_of(channel_for(problem))
+    if _is_noiseless_and_continuous(population.channel):
         return float("inf")
-    return alpha * _label_log_likelihood(problem) - free_entropy_at(problem, alpha, overlap)
+    entropy = free_entropy_at(problem, samples_ratio, overlap, population)
+    return samples_ratio * _label_log_likelihood(population) - entropy
 
 
-def _is_noiseless_and_continuous(problem: Problem) -> bool:
+def _is_noiseless_and_continuous(channel: Channel) -> bool:
     """Whether the density of a label is infinite once the directions are known."""
-    channel = channel_for(problem)
     continuous = channel.kind in ("affine", "preimages")
-    return continuous and channel.noise == 0 and not problem.target.is_random
+    return continuous and channel.noise == 0 and not channel.structure.target.is_random
 
 
-def _label_log_likelihood(problem: Problem) -> float:
+def _label_log_likelihood(population: Population) -> float:
     """E[log P(y | h)]."""
-    channel = channel_for(problem)
-    if problem.target.is_random:
-        nearly_all = (1 - EDGE) * np.eye(channel.rank)
-        return float(population_of(channel).log_partition(nearly_all))
+    channel = population.channel
+    if channel.structure.target.is_random:
+        return float(population.log_partition((1 - EDGE) * np.eye(channel.rank)))
     return -math.log(2 * math.pi * math.e * channel.noise) / 2 if channel.noise > 0 else 0.0

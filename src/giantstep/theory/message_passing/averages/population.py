@@ -101,6 +101,12 @@ class Population:
         found = np.array([average(matrix) for matrix in stack])
         return found.reshape((*overlap.shape[:-2], *found.shape[1:]))
 
+    @property
+    def is_blind(self) -> bool:
+        """Whether E[h | y] = 0 for every label, so that an estimate of zero stays zero."""
+        law = self.label_law
+        return float(law.weights @ (law.means**2).sum(axis=1)) < 1e-9
+
     @functools.cached_property
     def label_law(self) -> LabelLaw:
         """The labels and what each of them says about h on its own."""
