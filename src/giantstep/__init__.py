@@ -1,58 +1,163 @@
 """giantstep: how a neural network learns the few directions that matter.
 
-The verbs are :func:`explain`, :func:`simulate`, :func:`predict` and :func:`compare`; the nouns
-:class:`Target`, :class:`Problem` and one settings class a learner. Names are imported when they
-are first used, so that ``import giantstep`` costs nothing.
+The verbs are :func:`explain`, :func:`simulate`, :func:`predict`, :func:`compare`,
+:func:`spectrum`, :func:`figure` and :func:`report`; the nouns :class:`Target`, :class:`Problem`
+and one settings class a learner. Names are imported when they are first used, so that
+``import giantstep`` costs nothing.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
+import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from giantstep.errors import GiantstepError, NoTheory, SettingsError, TargetError
+    from giantstep.estimators import GiantStepClassifier, GiantStepRegressor
+    from giantstep.figures.rendering import Rendering
+    from giantstep.figures.result import draw
+    from giantstep.figures.verb import figure
+    from giantstep.inputs import Gaussian, Sphere, Spiked
     from giantstep.problem import Problem
+    from giantstep.report.verb import report
     from giantstep.results import Prediction, Run
+    from giantstep.settings.amp import Amp
     from giantstep.settings.giant_step import GiantStep
+    from giantstep.settings.kernel import KernelRidge as Kernel
+    from giantstep.settings.power_law import PowerLaw
+    from giantstep.settings.random_features import RandomFeatures
+    from giantstep.settings.spectral import Spectral
+    from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+    from giantstep.settings.sweeps import sweep
+    from giantstep.sizes import Size
+    from giantstep.studies.database import StoreError
     from giantstep.studies.study import Study
+    from giantstep.sweep import Sweep
     from giantstep.targets import Target
-    from giantstep.twins.explanation import explain
+    from giantstep.twins.comparison import Comparison
+    from giantstep.twins.explanation import Explanation, explain
+    from giantstep.twins.spectra import SpectrumComparison, spectrum
     from giantstep.twins.verbs import compare, predict, simulate
 
 __version__ = "0.1.0"
 
+#: Where each name lives; the name there, where it is another one, after a colon.
 _HOME = {
+    "Amp": "settings.amp",
+    "Comparison": "twins.comparison",
+    "Explanation": "twins.explanation",
+    "Gaussian": "inputs",
     "GiantStep": "settings.giant_step",
+    "GiantStepClassifier": "estimators",
+    "GiantStepRegressor": "estimators",
+    "GiantstepError": "errors",
+    "Kernel": "settings.kernel:KernelRidge",
+    "NoTheory": "errors",
+    "PowerLaw": "settings.power_law",
     "Prediction": "results",
     "Problem": "problem",
+    "RandomFeatures": "settings.random_features",
+    "Rendering": "figures.rendering",
     "Run": "results",
+    "SettingsError": "errors",
+    "Size": "sizes",
+    "Spectral": "settings.spectral",
+    "SpectrumComparison": "twins.spectra",
+    "Sphere": "inputs",
+    "Spiked": "inputs",
+    "SpikedRandomFeatures": "settings.spiked_random_features",
+    "StoreError": "studies.database",
     "Study": "studies.study",
+    "Sweep": "sweep",
     "Target": "targets",
+    "TargetError": "errors",
     "compare": "twins.verbs",
+    "draw": "figures.result",
     "explain": "twins.explanation",
+    "figure": "figures.verb",
     "predict": "twins.verbs",
+    "report": "report.verb",
     "simulate": "twins.verbs",
+    "spectrum": "twins.spectra",
+    "sweep": "settings.sweeps",
 }
+#: Verbs that have the name of a room: the room is called for them.
+_ROOMS_TOO = ("report", "sweep")
 
 __all__ = [
+    "Amp",
+    "Comparison",
+    "Explanation",
+    "Gaussian",
     "GiantStep",
+    "GiantStepClassifier",
+    "GiantStepRegressor",
+    "GiantstepError",
+    "Kernel",
+    "NoTheory",
+    "PowerLaw",
     "Prediction",
     "Problem",
+    "RandomFeatures",
+    "Rendering",
     "Run",
+    "SettingsError",
+    "Size",
+    "Spectral",
+    "SpectrumComparison",
+    "Sphere",
+    "Spiked",
+    "SpikedRandomFeatures",
+    "StoreError",
     "Study",
+    "Sweep",
     "Target",
+    "TargetError",
     "compare",
+    "draw",
     "explain",
+    "figure",
     "predict",
+    "report",
     "simulate",
+    "spectrum",
+    "sweep",
 ]
 
 
+def _named(name: str) -> Any:
+    home, _, other = _HOME[name].partition(":")
+    return getattr(importlib.import_module(f"giantstep.{home}"), other or name)
+
+
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS_TOO:
+        return importlib.import_module(f"giantstep.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'giantstep' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"giantstep.{_HOME[name]}"), name)
+    return _named(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+    return [*__all__, "__version__"]
+
+
+class _RoomAndVerb(types.ModuleType):
+    """A room that can be called as the verb of its name: ``giantstep.report("h1")``."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _named(self.__name__.rpartition(".")[2])(*args, **kwargs)
+
+
+class _FrontDoor(types.ModuleType):
+    """Python binds a room to its name here once it is imported; it must not hide the verb."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _ROOMS_TOO and isinstance(value, types.ModuleType):
+            value.__class__ = _RoomAndVerb
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

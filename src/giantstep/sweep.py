@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.sizes import Size
+
+if TYPE_CHECKING:
+    import pandas
+    import xarray
+    from matplotlib.axes import Axes
 
 Point = TypeVar("Point")
 Other = TypeVar("Other")
@@ -19,7 +25,7 @@ Other = TypeVar("Other")
 LOG_RATIO = 50
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep(Generic[Point]):
     """Points along one axis: questions, or the answers to them.
 
@@ -79,6 +85,39 @@ class Sweep(Generic[Point]):
         first: Any = self.points[0]
         return first.sweep_json(self)
 
+    def to_frame(self) -> pandas.DataFrame:
+        """A tidy table over the points of a sweep of results."""
+        return self._as_result("to_frame")
+
+    def to_xarray(self) -> xarray.Dataset:
+        """Arrays whose first dimension is what was swept; needs xarray."""
+        return self._as_result("to_xarray")
+
+    def table(self, metric: Any = None, *, everything: bool = False) -> str:
+        """The text that the command line prints of a sweep of results."""
+        return self._as_result("table", metric, everything=everything)
+
+    def plot(self, x: str | None = None, metric: Any = None, ax: Axes | None = None) -> Axes:
+        """Draw a metric of a sweep of results along what was swept."""
+        return self._as_result("plot", x, metric, ax)
+
+    def _as_result(self, name: str, *args: Any, **kwargs: Any) -> Any:
+        """What the points, which are results, can do; a sweep of results can do it too."""
+        does = getattr(type(self.points[0]), "sweep_do", None)
+        if does is None:
+            raise AttributeError(f"this is a sweep of {type(self.points[0]).__name__}: no {name}")
+        return does(name, self, *args, **kwargs)
+
+    def __repr__(self) -> str:
+        if hasattr(self.points[0], "sweep_do"):
+            return self._as_result("__repr__")
+        return f"Sweep({self.axis!r}, {len(self)} points: {self.label(0)} to {self.values[-1]})"
+
+    def _repr_html_(self) -> str:
+        if hasattr(self.points[0], "sweep_do"):
+            return self._as_result("_repr_html_")
+        return f"<code>{html.escape(repr(self))}</code>"
+
 
 class Positions:
     """Where values stand on an axis: numbers, multiples or powers of d, or one by one.
@@ -107,9 +146,19 @@ class Positions:
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether the values span so much that they are better seen by decades."""
-        low, high = min(self.of.values()), max(self.of.values())
-        return self.ticks is None and low > 0 and high / low > LOG_RATIO
+        """Whether the values span so much, or grow so evenly, that they are seen by decades."""
+        numbers = np.array(list(self.of.values()))
+        if self.ticks is not None or numbers.min() <= 0:
+            return False
+        return bool(numbers.max() / numbers.min() > LOG_RATIO or _is_geometric(numbers))
+
+
+def _is_geometric(numbers: np.ndarray) -> bool:
+    """Whether four numbers or more grow by one factor, as those of ``1:10:4log`` do."""
+    if len(numbers) < 4:
+        return False
+    factors = numbers[1:] / numbers[:-1]
+    return bool(np.ptp(factors) < 1e-6 * factors[0] and not np.isclose(factors[0], 1.0))
 
 
 def swept_words(axis: str, value: Any) -> str:

@@ -13,6 +13,7 @@ from giantstep.cli.options import (
     NOISE,
     parameter,
     parameter_of,
+    picture_parameters,
     problem_parameters,
     with_parameters,
 )
@@ -77,8 +78,11 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
             parameter("seeds", int, "number of independent runs", 8),
             parameter("seed", int, "seed of the first run", 0),
         ]
-    if verb == "compare":
-        parameters.append(parameter("out", Path, "file of the picture", Path("compare.png")))
+    parameters += [
+        parameter("metric", str, "show this metric, or several: test_error,overlap", ""),
+        parameter("all", bool, "show every metric after every step", False),
+        *picture_parameters(Path("compare.png") if verb == "compare" else None),
+    ]
     parameters.append(parameter("json", bool, "print one JSON object", False))
     return with_parameters(command, parameters)
 
@@ -103,15 +107,19 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
         with progress_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
             result = run(question, seeds=given["seeds"], seed=given["seed"], progress=progress)
-    if verb == "compare":
-        from giantstep.figures.comparison import draw_comparison
+    if given["out"] is not None:
+        from giantstep.figures.result import draw_result
 
-        draw_comparison(result, given["out"])
+        draw_result(
+            result,
+            given["out"],
+            metric=given["metric"] or None,
+            with_caption=given["caption"],
+            size=given["size"],
+        )
     if given["json"]:
         print_json(result.to_json())
         return
-    from giantstep.cli import tables
-
-    tables.show(result)
-    if verb == "compare":
+    typer.echo(result.table(given["metric"] or None, everything=given["all"]))
+    if given["out"] is not None:
         note(f"wrote {given['out']}")

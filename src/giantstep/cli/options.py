@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -48,6 +49,13 @@ def parameter_of(field: dataclasses.Field[Any], shown_default: Any = ...) -> ins
     )
 
 
+class PictureSize(enum.StrEnum):
+    """The width of a picture in a paper."""
+
+    single = "single"
+    double = "double"
+
+
 NOISE = parameter("noise", str, "variance of the label noise", "0.0")
 
 
@@ -57,6 +65,23 @@ def problem_parameters() -> list[inspect.Parameter]:
         parameter("target", str, "target: an expression in h1, h2, ... or a name", ...),
         NOISE,
         parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),
+    ]
+
+
+def picture_parameters(default: Path | None) -> list[inspect.Parameter]:
+    """The options of a picture, the same for every verb that draws; None: only when asked for."""
+    sizes = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
+    captions = typer.Option("--caption/--no-caption", help="settings above the picture")
+    file = typer.Option("--out", help="draw it to this .png, .pdf or .svg file", metavar="FILE")
+    given: list[tuple[str, Any, Any, Any]] = [
+        ("out", Path | None, file, default),
+        ("size", PictureSize | None, sizes, None),
+        ("caption", bool, captions, True),
+    ]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [
+        inspect.Parameter(name, kind, default=start, annotation=Annotated[annotation, option])
+        for name, annotation, option, start in given
     ]
 
 

@@ -54,22 +54,58 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.metadata:
-                object.__setattr__(self, field.name, _checked(field, getattr(self, field.name)))
-        self.check()
+                object.__setattr__(self, field.name, _read(field, getattr(self, field.name)))
+        if self.ranges:
+            # Rules that tie fields together are checked at every point.
+            self.points()
+        else:
+            self.check()
+
+    @property
+    def ranges(self) -> list[str]:
+        """The fields that hold several values: a verb answers such settings with a sweep."""
+        return [f.name for f in dataclasses.fields(self) if type(getattr(self, f.name)) is Values]
+
+    def points(self) -> list[Any]:
+        """The settings at each value of the one field that has several."""
+        if len(self.ranges) > 1:
+            both = " and ".join(self.ranges)
+            raise SettingsError(f"{both} are both ranges: sweep one setting at a time")
+        name = self.ranges[0]
+        return [self.replace(**{name: value}) for value in getattr(self, name)]
 
     def check(self) -> None:
         """Rules that tie several fields together; raise :class:`SettingsError`."""
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain values; sizes as text."""
-        return {
-            f.name: str(v) if isinstance(v := getattr(self, f.name), Size) else v
-            for f in dataclasses.fields(self)
-        }
+        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def replace(self, **changes: Any) -> Any:
         """The same settings with some fields changed, checked again."""
         return dataclasses.replace(self, **changes)
+
+
+class Values(tuple[Any, ...]):
+    """Several values of one field, each checked."""
+
+
+def _plain(value: Any) -> Any:
+    if type(value) is Values:
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Size) else value
+
+
+def _read(field: dataclasses.Field[Any], value: Any) -> Any:
+    """The value of a field, or the values of a range or a list, checked."""
+    # The language of ranges is a file of its own, which knows this one.
+    from giantstep.settings.sweeps import axis_values, is_sweep
+
+    kind = field.metadata["kind"]
+    if type(value) is Values or (kind in (Size, float, int) and is_sweep(value, kind)):
+        given = value if type(value) is Values else axis_values(field.name, value, kind)
+        return Values(_checked(field, each) for each in given)
+    return _checked(field, value)
 
 
 def _checked(field: dataclasses.Field[Any], value: Any) -> Any:

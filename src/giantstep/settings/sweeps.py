@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from giantstep.errors import SettingsError, shown
 from giantstep.inputs import Inputs, read_inputs
 from giantstep.results import plain
@@ -34,13 +36,13 @@ def is_sweep(given: Any, kind: Any) -> bool:
     >>> is_sweep("1d:4d:4", Size), is_sweep("1,2", float), is_sweep("-1:0.3,2:0.7", str)
     (True, True, False)
     """
-    if isinstance(given, list | tuple):
-        return True
+    if isinstance(given, list | tuple) or hasattr(given, "tolist"):
+        return np.ndim(given) > 0
     if not isinstance(given, str):
         return False
     if kind is Inputs:
-        return given.partition(":")[2].count(":") == 2
-    return kind in (Size, float, int) and (given.count(":") == 2 or "," in given)
+        return given.partition(":")[2].count(":") in (1, 2)
+    return kind in (Size, float, int) and (":" in given or "," in given)
 
 
 def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
@@ -79,6 +81,11 @@ def sweep_values(text: str, name: str) -> list[Size]:
     ['d', '2d', '3d']
     """
     match = _RANGE.match(text.replace(" ", ""))
+    if text.count(":") == 1:
+        raise SettingsError(
+            f"{name} = {shown(text)} does not say how many values: write {text.strip()}:8, or "
+            f"{text.strip()}:8log for even spacing by decades"
+        )
     remedy = "write first:last:count or first:last:countlog, such as 0.1d:4d:40 or 1e-4:10:50log"
     if not match:
         raise SettingsError(f"{name} = {text[:60]!r} is not a range: {remedy}")
@@ -104,16 +111,34 @@ def sweep_values(text: str, name: str) -> list[Size]:
 
 def swept(settings_class: type[Settings], given: Mapping[str, Any]) -> Settings | Sweep[Settings]:
     """The settings, or where one of them has several values a sweep over it."""
-    kinds = kinds_of(settings_class)
-    ranges = [name for name, value in given.items() if is_sweep(value, kinds.get(name, str))]
-    if not ranges:
-        return settings_class(**given)
-    if len(ranges) > 1:
-        raise SettingsError(f"{' and '.join(ranges)} are both ranges: sweep one setting at a time")
-    name = ranges[0]
-    values = axis_values(name, given[name], kinds[name])
-    points = tuple(settings_class(**{**given, name: value}) for value in values)
-    return sweep_along(name, points)
+    return spread_out(settings_class(**given))
+
+
+def spread_out(settings: Settings) -> Settings | Sweep[Settings]:
+    """The settings, or where one of their fields has several values a sweep over it."""
+    return sweep_along(settings.ranges[0], settings.points()) if settings.ranges else settings
+
+
+def sweep(settings: Settings, **axis: Any) -> Sweep[Settings]:
+    """Settings that differ in one field, for any verb.
+
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> sweep(GiantStep(dim=200), samples="1d:8d:8").values[:3]
+    ('d', '2d', '3d')
+    """
+    if len(axis) != 1:
+        raise SettingsError(
+            f"sweep has {len(axis)} axes: give one setting and its values, such as "
+            "samples='1d:8d:8' or ridge=[0.1, 1]"
+        )
+    name, values = next(iter(axis.items()))
+    fields = kinds_of(type(settings))
+    if name not in fields:
+        raise SettingsError(
+            f"{settings.learner} has no setting {shown(name)}: use {', '.join(fields)}"
+        )
+    given = axis_values(name, values, fields[name])
+    return sweep_along(name, [settings.replace(**{name: value}) for value in given])
 
 
 def sweep_of(points: Sequence[Settings]) -> Sweep[Settings]:
@@ -159,7 +184,7 @@ def _written(name: str, text: str, kind: Any) -> Iterable[Any]:
     if kind is Inputs:
         law, _, strengths = text.partition(":")
         return [f"{law}:{strength}" for strength in sweep_values(strengths, name)]
-    if text.count(":") != 2:
+    if ":" not in text:
         return [part.strip() for part in text.split(",")]
     sizes = sweep_values(text, name)
     if kind is not Size and any(size.power != 0 for size in sizes):

@@ -82,6 +82,22 @@ class Target:
         with np.errstate(all="ignore"):
             return np.asarray(evaluate(self.tree, NUMPY, self._leaves(np.asarray(h), z)))
 
+    def __call__(self, h: Any, z: Any = None) -> np.ndarray:
+        """g at latent points: directions on the last axis; for one direction, numbers will do.
+
+        >>> Target("h1*h2")([[1.0, 2.0], [3.0, 4.0]]).tolist(), Target("h1**2")([1.0, 2.0]).tolist()
+        ([2.0, 12.0], [1.0, 4.0])
+        """
+        at = np.asarray(h, dtype=float)
+        if self.rank == 1 and at.shape[-1:] != (1,):
+            at = at[..., None]
+        if at.shape[-1:] != (self.rank,):
+            raise TargetError(
+                f"h has shape {at.shape}: its last axis must hold the {self.rank} directions of "
+                f"{self.text}"
+            )
+        return self.numpy(at, None if z is None else np.asarray(z, dtype=float))
+
     def jax(self, h: Any, z: Any = None) -> Any:
         """g in JAX: jit, vmap and grad go through; derivatives are finite at kinks."""
         import jax.numpy as jnp

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,9 @@ from giantstep import measures
 from giantstep.places import Place
 from giantstep.results import (
     Measured,
+    Number,
     Prediction,
+    Result,
     Run,
     Status,
     described,
@@ -41,13 +43,15 @@ class Line(NamedTuple):
         return {**self._asdict(), "place": dict(self.place)}
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Result):
     """The same metrics, measured and predicted.
 
     Where theory says which subspace U_t is learned after t steps, the run has one metric more:
     ``angle``, from its top directions to U_t, which falls to 0 as d grows.
     """
+
+    KIND: ClassVar[str] = "simulation and prediction"
 
     run: Run
     prediction: Prediction
@@ -64,6 +68,32 @@ class Comparison:
         ]
         metrics = {**run.metrics, "angle": np.stack(angles, axis=1)}
         return cls(dataclasses.replace(run, metrics=metrics), prediction)
+
+    @property
+    def papers(self) -> Sequence[str]:
+        """The papers behind the theory."""
+        return self.prediction.references
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """The notes of both."""
+        return unique([*self.run.notes, *self.prediction.notes])
+
+    @classmethod
+    def weakest_statuses(cls, result: Any) -> Mapping[str, Status]:
+        """The status of each metric, over a sweep the weakest."""
+        if isinstance(result, Sweep):
+            return swept_statuses(result.map(lambda point: point.prediction))
+        return result.prediction.statuses
+
+    def numbers(self) -> Iterator[Number]:
+        """Every number that was measured or predicted, both where both are there."""
+        measured = {(entry.metric, entry.place): entry for entry in self.run.entries()}
+        for number in self.prediction.numbers():
+            entry = measured.pop((number.metric, number.place), None)
+            yield number if entry is None else number._replace(mean=entry.mean, sem=entry.sem)
+        for entry in measured.values():
+            yield Number(entry.metric, entry.place, entry.mean, entry.sem)
 
     @property
     def learner(self) -> str:

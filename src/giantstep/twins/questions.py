@@ -14,6 +14,7 @@ from giantstep.settings.sweeps import (
     axis_values,
     coordinate,
     is_sweep,
+    spread_out,
     sweep_of,
     swept,
 )
@@ -61,7 +62,8 @@ def asked(
         return Question(point, problem_for(row, problem, noise=noise, inputs=inputs))
 
     if isinstance(given, Settings):
-        return question(given)
+        points_of = spread_out(given)
+        return points_of.map(question) if isinstance(points_of, Sweep) else question(points_of)
     if isinstance(given, Sweep):
         return given.map(question)
     points = list(given) if isinstance(given, Sequence) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -16,10 +16,11 @@ from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
     simulate_weight_spectrum,
 )
-from giantstep.problem import Problem
+from giantstep.problem import GivenInputs, Problem
 from giantstep.results import plain
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.targets import Target
 from giantstep.theory.one_step.spectra import (
     SpectrumPrediction,
     predict_feature_spectrum,
@@ -114,6 +115,27 @@ class SpectrumComparison:
 
     def _overlaps(self, name: str) -> np.ndarray:
         return np.array([run.overlaps[name] for run in self.runs])
+
+
+def spectrum(
+    settings: GiantStep | SpikedRandomFeatures,
+    problem: Problem | Target | str,
+    *,
+    of: Kind = "weights",
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    seeds: int = 4,
+    seed: int = 0,
+) -> SpectrumComparison:
+    """The spectrum of the weights or of the features after one giant step, in law and simulated.
+
+    Arguments are those of :func:`simulate`. Without a dimension, or with ``seeds`` = 0, it is
+    predicted alone.
+    """
+    if of not in get_args(Kind):
+        raise SettingsError(f"of = {of!r}: use weights or features")
+    given = Problem.of(problem, noise=noise, inputs=inputs)
+    return compare_spectra(of, given, settings, seeds=seeds, seed=seed)
 
 
 def compare_spectra(

@@ -1,0 +1,59 @@
+"""A result as HTML for a notebook: settings, metrics with errors, status, papers, picture."""
+
+from __future__ import annotations
+
+import base64
+import io
+from html import escape
+from typing import Any
+
+from giantstep.results.plain import unique
+from giantstep.results.selection import select
+from giantstep.results.table import columns_of
+from giantstep.results.words import about, fixed_words, merged_notes, status_words
+from giantstep.sweep import Sweep
+
+#: Longer tables are for `to_frame`.
+MOST_ROWS = 30
+
+
+def page(result: Any) -> str:
+    """The whole piece of HTML; it stands by itself."""
+    points = result.points if isinstance(result, Sweep) else (result,)
+    learner, fixed, _ = about(result)
+    chosen = select(result)
+    statuses = points[0].weakest_statuses(result)
+    shown = {n.metric for n in [*chosen.shown, *chosen.constant]}
+    statuses = {name: status for name, status in statuses.items() if name in shown}
+    papers = unique(paper for point in points for paper in point.papers)
+    notes = merged_notes(note for point in points for note in point.remarks)
+    parts = [
+        f"<b>{points[0].KIND}: {escape(learner)}</b>",
+        f"<p>{escape(', '.join(fixed_words(fixed)))}</p>",
+        _table(columns_of(result, chosen)),
+        f"<p>status: {escape(status_words(statuses))}</p>" if statuses else "",
+        f"<p>papers: {escape('; '.join(papers))}</p>" if papers else "",
+        *[f"<p><i>{escape(note)}</i></p>" for note in notes],
+        _picture(result),
+    ]
+    return "<div>" + "\n".join(part for part in parts if part) + "</div>"
+
+
+def _table(columns: list[Any]) -> str:
+    heads = "".join(f"<th>{escape(f'{c.over} {c.head}'.strip())}</th>" for c in columns)
+    count = len(columns[0].cells)
+    rows = [
+        "<tr>" + "".join(f"<td>{escape(c.cells[row])}</td>" for c in columns) + "</tr>"
+        for row in range(min(count, MOST_ROWS))
+    ]
+    more = f"<p>{count - MOST_ROWS} rows more</p>" if count > MOST_ROWS else ""
+    return f"<table><tr>{heads}</tr>{''.join(rows)}</table>{more}"
+
+
+def _picture(result: Any) -> str:
+    """The picture that ``plot`` draws, or nothing where there is nothing to draw along."""
+    axes = result.plot()
+    stream = io.BytesIO()
+    axes.figure.savefig(stream, format="png", dpi=110)
+    data = base64.b64encode(stream.getvalue()).decode()
+    return f'<img alt="the same as a picture" src="data:image/png;base64,{data}">'

@@ -1,0 +1,32 @@
+"""Values as JSON can hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON can hold it: arrays become lists, NaN and infinity become None or text."""
+    if isinstance(value, Mapping):
+        return {str(name): plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return plain(np.asarray(value).tolist())
+    if isinstance(value, float):
+        if np.isnan(value):
+            return None
+        if np.isinf(value):
+            return "inf" if value > 0 else "-inf"
+        return value
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    return str(value)
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Each text once, in the order of first appearance."""
+    return list(dict.fromkeys(texts))
