@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import note, print_json, reported
+from giantstep.cli.usage import example
 from giantstep.inputs.reading import SYNTAX
 
 
@@ -15,7 +16,7 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "explain",
-        epilog="Example: giantstep explain 'h1 + He3(h1)*h2' --floors",
+        epilog=example("giantstep explain 'h1 + He3(h1)*h2' --floors"),
         # A target may begin with a minus sign.
         context_settings={"ignore_unknown_options": True},
     )(explain_command)

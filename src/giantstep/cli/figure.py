@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ UNSUPPORTED = 1
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("figure", epilog="Example: giantstep figure one-step-risk --out pictures")(figure)
+    app.command("figure", epilog=example("giantstep figure one-step-risk --out pictures"))(figure)
 
 
 @reported

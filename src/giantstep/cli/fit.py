@@ -8,15 +8,16 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported
+from giantstep.cli.usage import example
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("fit", epilog="Example: giantstep fit data.csv --label price --out report.html")(
+    app.command("fit", epilog=example("giantstep fit data.csv --label price --out report.html"))(
         fit_command
     )
     app.command(
-        "apply", epilog="Example: giantstep apply model.joblib new.csv --out predictions.csv"
+        "apply", epilog=example("giantstep apply model.joblib new.csv --out predictions.csv")
     )(apply_command)
 
 

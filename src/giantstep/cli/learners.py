@@ -18,6 +18,7 @@ from giantstep.cli.options import (
     with_parameters,
 )
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.usage import example, house_group
 from giantstep.twins.table import TWINS, Twin
 
 #: A simulation that is expected to take longer is announced.
@@ -33,14 +34,15 @@ VERBS = {
 def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
     """Add the three verbs, those in ``verbs`` with their learners, and the list of learners."""
     for verb, summary in VERBS.items():
-        group = typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode=None)
+        group = house_group(summary)
         for row in TWINS if verb in verbs else ():
-            epilog = f"Example: giantstep {verb} {row.name} {row.example}"
-            group.command(row.name, help=f"{summary}\n\n{row.summary}.", epilog=epilog)(
+            epilog = example(f"giantstep {verb} {row.name} {row.example}")
+            whole = f"{summary}\n\n{row.name}: {row.summary}."
+            group.command(row.name, help=whole, short_help=row.summary, epilog=epilog)(
                 _command(verb, row)
             )
-        app.add_typer(group, name=verb)
-    app.command("learners", epilog="Example: giantstep learners --json")(list_learners)
+        app.add_typer(group, name=verb, short_help=summary)
+    app.command("learners", epilog=example("giantstep learners --json"))(list_learners)
 
 
 @reported
@@ -69,9 +71,10 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
         _answer(verb, row, chosen, given)
 
     problem = problem_parameters() if row.has_target else [NOISE]
-    parameters = [*problem, *[parameter_of(f) for f in fields]]
+    parameters = [*problem, *[parameter_of(f, hidden=_is_ignored(f, verb)) for f in fields]]
     if verb == "predict" and row.optimisable:
-        choice = " or ".join(dict.fromkeys([*row.optimisable, ",".join(row.optimisable)]))
+        named = [name.replace("_", "-") for name in row.optimisable]
+        choice = " or ".join(dict.fromkeys([*named, ",".join(named)]))
         parameters.append(parameter("optimise", str, f"find the best {choice}", ""))
     if verb != "predict":
         parameters += [
@@ -87,6 +90,12 @@ def _command(verb: str, row: Twin) -> Callable[..., None]:
     return with_parameters(command, parameters)
 
 
+def _is_ignored(field: dataclasses.Field[Any], verb: str) -> bool:
+    """Whether a setting says nothing to a verb: it is taken, so that verbs can be exchanged."""
+    only = field.metadata["only"]
+    return only is not None and only != ("predict" if verb == "predict" else "simulate")
+
+
 def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any]) -> None:
     from giantstep.problem import FIELDS
     from giantstep.twins.questions import read_question
@@ -98,7 +107,8 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
     from giantstep.twins import verbs
 
     if verb == "predict":
-        optimise = [name.strip() for name in given.get("optimise", "").split(",") if name.strip()]
+        names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
+        optimise = [name for name in names if name]
         result: Any = verbs.predict(question, optimise=optimise)
     else:
         expected = verbs.expected_seconds(question, given["seeds"])

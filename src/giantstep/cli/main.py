@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Collection
+from typing import Annotated
 
 import typer
 
+import giantstep
 from giantstep.cli import catalogue, demo, explain, figure, fit, learners, report, spectrum, study
 from giantstep.cli.output import run_program
+from giantstep.cli.usage import HouseGroup
+
+#: What a shell sets when it asks for completions.
+COMPLETION = "_GIANTSTEP_COMPLETE"
 
 
 def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
@@ -27,7 +34,7 @@ def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
         "other.",
         epilog="Try: giantstep explain 'h1 + He3(h1)*h2'",
         no_args_is_help=True,
-        add_completion=False,
+        cls=HouseGroup,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
@@ -40,12 +47,37 @@ def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
     fit.register(app)
     catalogue.register(app)
     demo.register(app)
+    app.callback()(_options)
+    for command in app.registered_commands:
+        # The summary in the list of commands is the whole first line, not as much as fits.
+        text = inspect.getdoc(command.callback) if command.callback else None
+        command.short_help = (command.help or text or "").strip().splitlines()[0]
     return app
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"giantstep {giantstep.__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_tell_version, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    pass
 
 
 def main() -> None:
     """Entry point of the command line."""
     words = sys.argv[1:]
+    if COMPLETION in os.environ:
+        # The shell asks for words of any command: it gets the whole program.
+        run_program(lambda: application()(prog_name="giantstep"))
     app = application(verbs=words)
     _only_list(app, words)
     run_program(lambda: app(prog_name="giantstep"))

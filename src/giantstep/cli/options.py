@@ -29,17 +29,21 @@ def parameter(name: str, kind: type, help: str, default: Any) -> inspect.Paramet
     )
 
 
-def parameter_of(field: dataclasses.Field[Any], shown_default: Any = ...) -> inspect.Parameter:
+def parameter_of(
+    field: dataclasses.Field[Any], shown_default: Any = ..., *, hidden: bool = False
+) -> inspect.Parameter:
     """The option that sets a field of a settings class, and the default that its help shows."""
     shown_default = field.default if shown_default is ... else shown_default
     rule, name = field.metadata, flag(field.name)
     help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
     if rule["kind"] is bool:
-        option, kind, default = typer.Option(name, help=help), bool, field.default
+        option, kind, default = typer.Option(name, help=help, hidden=hidden), bool, field.default
     else:
         # Numbers stay text here: the settings class reads them, ranges included.
         shown = "" if shown_default is None else f"  [default: {shown_default}]"
-        option = typer.Option(name, help=help + shown, metavar=_METAVAR[rule["kind"]])
+        option = typer.Option(
+            name, help=help + shown, metavar=_METAVAR[rule["kind"]], hidden=hidden
+        )
         kind, default = str | None, None  # type: ignore[assignment]
     return inspect.Parameter(
         field.name,

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.usage import example
 from giantstep.inputs.reading import SYNTAX
 
 
@@ -15,7 +16,7 @@ def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command(
         "report",
-        epilog="Example: giantstep report 'h1 + h1*h2' --out report.html",
+        epilog=example("giantstep report 'h1 + h1*h2' --out report.html"),
         # A target may begin with a minus sign.
         context_settings={"ignore_unknown_options": True},
     )(report_command)
@@ -37,8 +38,14 @@ def report_command(
 
     The page needs no network and no script; under each picture stands the command that makes it.
     """
+    from giantstep.errors import GiantstepError
     from giantstep.problem import Problem
 
+    if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
+        raise GiantstepError(
+            f"out = {str(out)!r}: a report is a web page, end the name in .html (a browser prints "
+            "it to PDF)"
+        )
     problem = Problem(target, noise, inputs)
     use_compilation_cache()
     from giantstep.report.page import write_report

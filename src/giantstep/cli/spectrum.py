@@ -11,6 +11,7 @@ import typer
 
 from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.usage import example, house_group
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Settings
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -44,11 +45,11 @@ _IRRELEVANT = ("steps", "ridge", "method", "dtype", "normalise", "test_samples")
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
     summary = "Spectrum after one giant step: simulated values over predicted bulk and outliers."
-    group = typer.Typer(help=summary, no_args_is_help=True, rich_markup_mode=None)
-    for name, (_, _, words, example) in COMMANDS.items():
-        epilog = f"Example: giantstep spectrum {name} {example}"
-        group.command(name, help=words, epilog=epilog)(_command(name))
-    app.add_typer(group, name="spectrum")
+    group = house_group(summary)
+    for name, (_, _, words, words_of_example) in COMMANDS.items():
+        epilog = example(f"giantstep spectrum {name} {words_of_example}")
+        group.command(name, help=words, short_help=words, epilog=epilog)(_command(name))
+    app.add_typer(group, name="spectrum", short_help=summary)
 
 
 def _command(name: str) -> Callable[..., None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.cli.output import INTERRUPTED, note, print_json, reported, use_compilation_cache
+from giantstep.cli.usage import example, house_group
 from giantstep.errors import GiantstepError
 from giantstep.studies import DEFAULT_STORE
 
@@ -30,17 +31,14 @@ STORE = Path(DEFAULT_STORE)
 
 def register(app: typer.Typer) -> None:
     """Add the group of commands."""
-    group = typer.Typer(
-        help="Ask the same question many times: a learner over a grid of settings and seeds.",
-        no_args_is_help=True,
-        rich_markup_mode=None,
-    )
-    group.command("run", epilog="Example: giantstep study run phase.toml --workers 4")(run)
-    group.command("show", epilog="Example: giantstep study show phase")(show)
-    group.command("export", epilog="Example: giantstep study export phase --to parquet")(export)
-    group.command("plot", epilog="Example: giantstep study plot phase --x samples")(plot)
-    group.command("check", epilog="Example: giantstep study check --store old.sqlite")(check)
-    app.add_typer(group, name="study")
+    summary = "Ask the same question many times: a learner over a grid of settings and seeds."
+    group = house_group(summary)
+    group.command("run", epilog=example("giantstep study run phase.toml --workers 4"))(run)
+    group.command("show", epilog=example("giantstep study show phase"))(show)
+    group.command("export", epilog=example("giantstep study export phase --to parquet"))(export)
+    group.command("plot", epilog=example("giantstep study plot phase --x samples"))(plot)
+    group.command("check", epilog=example("giantstep study check --store old.sqlite"))(check)
+    app.add_typer(group, name="study", short_help=summary)
 
 
 @reported

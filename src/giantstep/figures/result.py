@@ -45,6 +45,9 @@ def draw_result(
     """
     shown = _shown(result, None, metric)
     names = unique(number.metric for number in shown)
+    if metric is None and len(names) > 1:
+        # It has no theory to lie on, and the table has it.
+        names = [name for name in names if name != "angle"]
     names = names if metric is not None else names[:MOST_PANELS]
     if not names:
         raise GiantstepError("there is no number to draw")

@@ -25,7 +25,6 @@ class Result:
     """A run, a prediction or a comparison; a sweep of them can do the same."""
 
     KIND: ClassVar[str]
-    learner: str
 
     def numbers(self) -> Iterator[Number]:
         """Every number with its place; see :class:`Number`."""

@@ -26,16 +26,16 @@ class Wanted(NamedTuple):
     """A metric that was asked for, and which entry of it; without an index, all of its last step.
 
     >>> wanted("test_error, overlap[2,0]")
-    [Wanted(metric='test_error', index=None), Wanted(metric='overlap', index=(2, 0))]
+    [Wanted(metric='test_error', entry=None), Wanted(metric='overlap', entry=(2, 0))]
     """
 
     metric: str
-    index: tuple[int, ...] | None = None
+    entry: tuple[int, ...] | None = None
 
     def is_of(self, number: Number, axis: str | None) -> bool:
         """Whether the number is, or belongs to, what was asked for."""
         own = tuple(_index(name, at) for name, at in number.place if name != axis)
-        return number.metric == self.metric and self.index in (None, own)
+        return number.metric == self.metric and self.entry in (None, own)
 
 
 class Selection(NamedTuple):
@@ -81,9 +81,9 @@ def select(result: Any, metric: GivenMetric = None, *, everything: bool = False)
         # A comparison is about what was measured and predicted; `angle` is of its own making.
         every = [n for n in every if n.metric in both | {"angle"}]
         every = [n for n in every if n.metric == "angle" or n.mean + n.theory == n.mean + n.theory]
-    whole = {want.metric for want in asked if want.index is not None}
+    whole = {want.metric for want in asked if want.entry is not None}
     last = _last_steps(every, axis)
-    every = [n for n in every if n.metric in whole or _is_last(n, last.get(n.at.get(axis)))]
+    every = [n for n in every if n.metric in whole or _is_last(n, last.get(_point(n, axis)))]
     if asked:
         return Selection(every, [], [], {})
     twins = _twins(every)
@@ -107,7 +107,7 @@ def _asked_for(
         if want.metric not in names:
             raise GiantstepError(f"metric = {want.metric!r} is unknown: use {', '.join(names)}")
         if not own:
-            index = ",".join(map(str, want.index or ()))
+            index = ",".join(map(str, want.entry or ()))
             raise GiantstepError(f"metric = '{want.metric}[{index}]': it has no such entry")
         found += own
     return found
@@ -117,9 +117,14 @@ def _last_steps(every: Sequence[Number], axis: str | None) -> dict[Any, int]:
     last: dict[Any, int] = {}
     for number in every:
         if STEP in number.at:
-            point = number.at.get(axis)
+            point = _point(number, axis)
             last[point] = max(last.get(point, 0), number.at[STEP])
     return last
+
+
+def _point(number: Number, axis: str | None) -> Any:
+    """The swept value at which a number stands."""
+    return None if axis is None else number.at.get(axis)
 
 
 def _is_last(number: Number, last: int | None) -> bool:

@@ -48,12 +48,16 @@ class Amp(Settings):
         "estimate of the precision: its Hessian form, the guarded average, or the second where "
         "the first does not converge",
         choices=("auto", "hessian", "guarded"),
+        only="simulate",
     )
-    phases: bool = option(False, "predict: list the transitions in n/d instead", kind=bool)
+    phases: bool = option(
+        False, "predict: list the transitions in n/d instead", kind=bool, only="predict"
+    )
     dtype: str = option(
         "auto",
         "precision of the matrix products; auto takes float32 for large data",
         choices=("auto", "float32", "float64"),
+        only="simulate",
     )
 
     def damping_for(self, directions: int) -> float:

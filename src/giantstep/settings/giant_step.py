@@ -24,7 +24,13 @@ class GiantStep(Settings):
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
     samples: Any = option("4d", "samples n of each gradient step", kind=Size)
     steps: int = option(1, "number of gradient steps T", kind=int, low=0)
-    step_size: Any = option("1", "step size in our unit, an expression in d", kind=Size, high=1e12)
+    step_size: Any = option(
+        "1",
+        "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
+        "neuron by order 1 (maximal update); an expression in d",
+        kind=Size,
+        high=1e12,
+    )
     width: Any = option("20", "number of neurons p", kind=Size)
     activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
@@ -44,12 +50,17 @@ class GiantStep(Settings):
         kind=Size,
         words=("same",),
     )
-    test_samples: Any = option("10000", "fresh samples that measure the test error", kind=Size)
-    method: str = option("auto", "how to simulate", choices=("auto", "direct", "in-law"))
+    test_samples: Any = option(
+        "10000", "fresh samples that measure the test error", kind=Size, only="simulate"
+    )
+    method: str = option(
+        "auto", "how to simulate", choices=("auto", "direct", "in-law"), only="simulate"
+    )
     dtype: str = option(
         "float32",
         "precision of sums over samples; solves are float64",
         choices=("float32", "float64"),
+        only="simulate",
     )
 
     def check(self) -> None:

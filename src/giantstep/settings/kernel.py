@@ -29,7 +29,9 @@ class KernelRidge(Settings):
     kernel: str = option(
         "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
     )
-    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+    test_samples: int = option(
+        4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
+    )
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

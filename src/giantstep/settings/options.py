@@ -24,18 +24,20 @@ def option(
     low: float | None = None,
     above: float | None = None,
     high: float | None = None,
+    only: str | None = None,
 ) -> Any:
     """A field with its help text and its range.
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
     allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
-    ``words`` what may stand for a size. A default of None makes it optional.
+    ``words`` what may stand for a size, ``only`` the verb (``simulate`` or ``predict``) that alone
+    heeds it. A default of None makes it optional.
     """
     if high is None:
         high = MOST if kind is int else LARGEST
     metadata = {
         **{"help": help, "kind": kind, "choices": choices},
-        **{"words": words, "low": low, "above": above, "high": high},
+        **{"words": words, "low": low, "above": above, "high": high, "only": only},
     }
     return dataclasses.field(default=default, metadata=metadata)
 

@@ -33,7 +33,9 @@ class PowerLaw(Settings):
         high=100,
     )
     modes: int | None = option(None, "number of features; none: all", kind=int, low=1)
-    exponents: bool = option(False, "predict the rates instead of the risk", kind=bool)
+    exponents: bool = option(
+        False, "predict the rates instead of the risk", kind=bool, only="predict"
+    )
     ridge_exponent: float | None = option(
         None, "ell: the ridge is n^(1-ell)", kind=float, above=0, high=20
     )

@@ -35,7 +35,9 @@ class RandomFeatures(Settings):
     )
     rows: str = option("sphere", "law of the neurons' weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
-    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+    test_samples: int = option(
+        4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
+    )
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

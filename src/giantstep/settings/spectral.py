@@ -28,4 +28,6 @@ class Spectral(Settings):
         "that no rotation separates",
         choices=("auto", "blocks", "linearised"),
     )
-    phases: bool = option(False, "predict: the transition in n/d instead", kind=bool)
+    phases: bool = option(
+        False, "predict: the transition in n/d instead", kind=bool, only="predict"
+    )

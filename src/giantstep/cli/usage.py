@@ -1,0 +1,137 @@
+"""Wrong words on the command line get one line, as every other error does."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from giantstep.errors import GiantstepError
+
+#: What people call an option elsewhere, and our name for it.
+SYNONYMS = {
+    **dict.fromkeys(("--lr", "--learning-rate", "--eta", "--stepsize"), "--step-size"),
+    **dict.fromkeys(
+        ("--alpha", "--n", "--n-samples", "--num-samples", "--batch-size"), "--samples"
+    ),
+    **dict.fromkeys(("--p", "--neurons", "--hidden", "--hidden-size", "--features"), "--width"),
+    **dict.fromkeys(("--d", "--dimension", "--input-dim"), "--dim"),
+    **dict.fromkeys(("--lambda", "--reg", "--l2", "--weight-decay"), "--ridge"),
+    **dict.fromkeys(("--sigma", "--noise-variance", "--delta"), "--noise"),
+    **dict.fromkeys(("--optimize", "--best"), "--optimise"),
+    **dict.fromkeys(("--output", "--plot", "--save", "-o"), "--out"),
+    **dict.fromkeys(("--metrics", "--show"), "--metric"),
+    **dict.fromkeys(("--runs", "--repeats", "--n-seeds", "--trials"), "--seeds"),
+    **dict.fromkeys(("--epochs", "--iterations", "--T", "--n-steps"), "--steps"),
+    **dict.fromkeys(("--function", "--teacher", "-t"), "--target"),
+}
+
+
+class HouseGroup(TyperGroup):
+    """A group of commands whose usage errors are one line on standard error, exit code 2."""
+
+    def main(  # type: ignore[override]
+        self, args: Any = None, *, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
+        """Run the command line; see :class:`TyperGroup`."""
+        if not standalone_mode:
+            return super().main(args, standalone_mode=False, **extra)
+        try:
+            ended = super().main(args, standalone_mode=False, **extra)
+        except GiantstepError as error:
+            _stop(str(error))
+        except typer.Abort:
+            sys.exit(1)
+        except Exception as error:
+            # Typer brings a click of its own since 0.20: its errors are known by what they can do.
+            if not hasattr(error, "format_message"):
+                raise
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()  # type: ignore[attr-defined]
+                sys.exit(2)
+            _stop(_one_line(error))
+        sys.exit(ended if isinstance(ended, int) else 0)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is named first, or a line that lists those there are."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            known = self.list_commands(ctx)
+            place = ctx.command_path.partition(" ")[2]
+            what = "learner" if place in ("simulate", "predict", "compare") else "command"
+            where = f"{place}: " if place else ""
+            raise GiantstepError(
+                f"{where}{name!r} is no {what}: {_guess(name, known)}use {', '.join(known)}"
+            )
+        return super().resolve_command(ctx, args)
+
+
+def house_group(summary: str) -> typer.Typer:
+    """A group of commands under one name."""
+    return typer.Typer(
+        cls=HouseGroup,
+        help=summary,
+        short_help=summary,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+    )
+
+
+def _stop(message: str) -> None:
+    typer.echo(f"giantstep: {message}", err=True)
+    sys.exit(2)
+
+
+def _one_line(error: Any) -> str:
+    """What is wrong with the words, which option it is about, and what would work."""
+    ctx: Any = getattr(error, "ctx", None)
+    place = ctx.command_path.partition(" ")[2] if ctx is not None else ""
+    kind = type(error).__name__
+    if kind == "NoSuchOption":
+        options = [name for param in ctx.command.params for name in param.opts]
+        name = error.option_name
+        meant = SYNONYMS.get(name)
+        if name == "--alpha" and meant in options:
+            return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
+        guess = f"do you mean {meant}? " if meant in options else _guess(name, options)
+        see = f"giantstep {place} --help".replace("  ", " ")
+        return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
+    if kind == "MissingParameter" and error.param is not None:
+        name = error.param.opts[0]
+        if not name.startswith("-"):
+            name = name.upper()
+        example = " such as --target 'h1 + He3(h1)*h2'" if name == "--target" else ""
+        return f"{name} is missing: give it{example}; see giantstep {place} --help"
+    if kind == "BadParameter" and error.param is not None:
+        return f"{error.param.opts[0]}: {error.message.rstrip('.')}"
+    return str(error.format_message()).rstrip(".").replace("\n", " ")
+
+
+def _guess(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    return f"do you mean {close[0]}? " if close else ""
+
+
+def example(command: str, width: int = 78) -> str:
+    r"""An example under a command's help: its lines survive copying.
+
+    >>> print(example("giantstep predict amp --target 'h1' --samples 4d", width=40))
+    Example:
+    <BLANKLINE>
+    \b
+      giantstep predict amp --target 'h1' \
+        --samples 4d
+    """
+    parts = command.split(" --")
+    words = [parts[0], *[f"--{part}" for part in parts[1:]]]
+    lines, line = [], "  " + words[0]
+    for word in words[1:]:
+        if len(line) + len(word) + 3 > width:
+            lines.append(line + " \\")
+            line = "    " + word
+        else:
+            line += " " + word
+    return "\n".join(["Example:", "", "\b", *lines, line])
