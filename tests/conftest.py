@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -34,9 +34,17 @@ settings.register_profile("giantstep", derandomize=True, deadline=None)
 settings.load_profile("giantstep")
 
 
-@pytest.fixture(scope="module")
-def unchecked_types() -> Iterator[None]:
-    """Without the checks, reading an expression is twenty times faster."""
-    config.update("jaxtyping_disable", True)
-    yield
-    config.update("jaxtyping_disable", False)
+#: Folders whose tests run over and over what the tests of the rooms call with checks.
+UNCHECKED = {"agreement", "estimators", "figures", "report", "studies"}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Check shapes in fast tests; a simulation of many seeds would take three times as long."""
+    folders = item.path.relative_to(item.config.rootpath).parts
+    marked = any(item.get_closest_marker(name) for name in ("slow", "unchecked"))
+    config.update("jaxtyping_disable", marked or not UNCHECKED.isdisjoint(folders))
+    try:
+        return (yield)
+    finally:
+        config.update("jaxtyping_disable", False)

@@ -17,8 +17,6 @@ from giantstep.studies.own_learners import Untrusted
 from giantstep.studies.study import Study
 from giantstep.twins import table
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 FILES = 300
 GRID = 'problem = {target = "h1"}\nseeds = 1\nverbs = ["simulate"]\n'
 

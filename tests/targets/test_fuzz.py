@@ -17,7 +17,7 @@ from giantstep.targets.printing import to_text
 from giantstep.targets.reading import _read
 from giantstep.targets.tree import Node
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
+pytestmark = pytest.mark.unchecked
 
 
 def fuzz(examples: int) -> settings:

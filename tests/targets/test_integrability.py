@@ -53,7 +53,7 @@ def listed(text: str) -> list[str]:
     return [item.strip() for item in text.replace("\n", " ").split(";")]
 
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
+pytestmark = pytest.mark.unchecked
 
 
 @pytest.mark.parametrize("text", listed(FINE))

@@ -9,7 +9,7 @@ import pytest
 from giantstep.errors import TargetError
 from giantstep.targets import Target, catalogue
 
-pytestmark = pytest.mark.usefixtures("unchecked_types")
+pytestmark = pytest.mark.unchecked
 
 EQUAL = [
     ("h1 + h2", "h2 + h1", "h1 - (-h2)", "(h2) + ((h1))", "h2+h+0"),
