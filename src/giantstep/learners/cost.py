@@ -16,7 +16,7 @@ from giantstep.errors import SettingsError
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 #: Multiplications in a matrix product that take as long as: a normal number, an exponential, one
 #: entry of a matrix that is read for a product with a vector, and eigenvectors over n^3.
-DRAW, EXPONENTIAL, ENTRY, EIGEN = 250, 100, 4, 5
+DRAW, EXPONENTIAL, ENTRY, EIGEN = 250, 100, 16, 5
 #: Side of the matrices whose product measures the speed of the machine.
 _PROBE = 512
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from giantstep.channels import channel_for
+from giantstep.channels.channel import Quadrature, evaluations
 from giantstep.errors import SettingsError
 from giantstep.learners.cost import DRAW, EIGEN, ENTRY, EXPONENTIAL, Cost
 from giantstep.learners.message_passing.spectral import DENSE
@@ -10,7 +12,9 @@ from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral
 
 #: Iterations, and products of an iterative eigensolver, that a run takes as a rule.
-_ITERATIONS, _PRODUCTS = 50, 100
+_ITERATIONS, _PRODUCTS = 70, 100
+#: Exponentials that a posterior and its derivatives take at each point of a rule.
+_POINT = 30
 _REMEDY = "lower --samples or --dim"
 
 
@@ -19,7 +23,9 @@ def amp(problem: Problem, settings: Amp) -> Cost:
     n, dim, sizes = _sizes(settings)
     rank = problem.target.rank
     iterations = min(settings.iterations, _ITERATIONS)
-    step = 2 * rank * ENTRY * n * dim + n * rank**2 * 100 * EXPONENTIAL
+    core = channel_for(problem).likelihood.core
+    points = _POINT * evaluations(core) if isinstance(core, Quadrature) else rank**2 * 100
+    step = 2 * rank * ENTRY * n * dim + n * points * EXPONENTIAL
     width = 4 if settings.dtype == "float32" else 8
     return Cost(n * dim * float(width), n * dim * DRAW + iterations * step, sizes, _REMEDY)
 

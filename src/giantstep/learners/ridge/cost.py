@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from giantstep.errors import SettingsError
-from giantstep.learners.cost import DRAW, EIGEN, EXPONENTIAL, Cost, ridge_fit
+from giantstep.learners.cost import DRAW, EIGEN, ENTRY, EXPONENTIAL, Cost, ridge_fit
 from giantstep.learners.ridge.power_law import LEAST_MODES, MODES_EACH
 from giantstep.problem import NoTarget, Problem
 from giantstep.settings.kernel import KernelRidge
@@ -13,8 +13,9 @@ from giantstep.settings.power_law import PowerLaw
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
-#: Passes over the features that a classifier takes.
-_PASSES = 300
+#: Products with the features that a classifier takes, and terms of the series that integrates a
+#: pair of neurons.
+_PRODUCTS, _TERMS = 300, 35
 
 
 def random_features(problem: Problem, settings: RandomFeatures) -> Cost:
@@ -22,7 +23,7 @@ def random_features(problem: Problem, settings: RandomFeatures) -> Cost:
     dim = _dim(settings.dim)
     n, p = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
     rows = n + settings.test_samples
-    fit = ridge_fit(n, p) if settings.loss == "square" else _PASSES * n * p
+    fit = ridge_fit(n, p) if settings.loss == "square" else _PRODUCTS * ENTRY * n * p
     return Cost(
         8 * (rows * (dim + 2.0 * p) + p * dim + 4.0 * min(n, p) ** 2),
         rows * dim * (p + DRAW) + rows * p * EXPONENTIAL + fit,
@@ -50,7 +51,7 @@ def spiked_random_features(problem: Problem, settings: SpikedRandomFeatures) -> 
     p = settings.width.count(dim, "width")
     return Cost(
         8 * (n * (dim + 2.0 * p) + p * dim + 4.0 * min(n, p) ** 2 + 5.0 * p**2),
-        n * dim * (p + DRAW) + p**2 * (dim + EXPONENTIAL) + ridge_fit(n, p),
+        n * dim * (p + DRAW) + p**2 * (dim + _TERMS * EXPONENTIAL) + ridge_fit(n, p),
         f"readout_samples = {n}, width = {p} at dim = {dim}",
         "lower --readout-samples, --width or --dim",
     )
