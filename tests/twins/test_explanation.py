@@ -26,6 +26,9 @@ KEYS = [
     *("class", "alpha_c", "thresholds", "samples"),
 ]
 
+#: No structure decides about it, and it takes little time.
+SAMPLED = "sin(h1*h2*h3)"
+
 
 def test_json_has_exactly_the_keys() -> None:
     found = explain("h1 + He3(h1)*h2").to_json()
@@ -58,6 +61,45 @@ def test_json_has_exactly_the_keys() -> None:
 def test_facts(text: str, noise: float, expected: dict) -> None:
     found = explain(text, noise=noise).to_json()
     assert {key: found[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "classes", "hardest", "alpha"),
+    [
+        ("h1 + He2(h2)", ["trivial", "easy"], "easy", 0.0),
+        ("h1 + h1*h2", ["trivial"], "trivial", 0.0),
+        ("sign(h1) + 4*sign(h2*h3*h4)", ["trivial", "hard"], "hard", 0.0),
+        ("h1**2 + sign(h1*h2*h3)", ["easy", "easy"], "easy", 0.575166),
+        ("sign(h1*h2*h3)", ["hard"], "hard", None),
+    ],
+)
+def test_each_stair_has_its_class(
+    text: str, classes: list[str], hardest: str, alpha: float | None
+) -> None:
+    """The class of the target is that of its hardest stair, alpha_c belongs to the first."""
+    found = explain(text).to_json()
+    assert [stair["class"] for stair in found["grand_staircase"]] == classes
+    assert found["class"] == hardest
+    assert found["alpha_c"] == (None if alpha is None else pytest.approx(alpha, rel=1e-4))
+
+
+def test_a_target_with_an_easy_direction_is_nowhere_called_trivial() -> None:
+    found = explain("h1 + He2(h2)")
+    assert found.difficulty == "easy"
+    drawn = [line for line in found.report().splitlines() if "────" in line]
+    assert any("h2 (easy)" in line for line in drawn)
+    assert any("h1" in line and "(trivial)" in line for line in drawn)
+
+
+def test_sampled_stairs_say_so() -> None:
+    found = explain(SAMPLED)
+    assert found.grand_staircase.sampled
+    told = found.to_json()["grand_staircase"]
+    stairs = found.grand_staircase.stairs
+    assert [stair["sampled"] for stair in told] == [stair.sampled for stair in stairs]
+    assert "Found by sampling, not proved" in found.report()
+    assert "theorem" not in found.report()
+    assert "sampling" not in explain("h1*h2").report()
 
 
 def test_sample_scalings() -> None:

@@ -104,7 +104,7 @@ def _theory(link: Link) -> Section:
                 (
                     ("expression", found.target.text),
                     ("share of the link's variance", f"{found.captured:.2f}"),
-                    ("class", explanation.difficulty),
+                    ("class of its hardest direction", explanation.difficulty),
                 ),
             ),
         ),

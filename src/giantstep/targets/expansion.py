@@ -141,7 +141,8 @@ def block_expansion(
         regression = second
         if noises:
             given_h = grid.contract(values, [None] * rank + [0] * noises)
-            regression = grid.average(given_h.reshape(grid.shape[:rank]) ** 2)
+            # A block of noises alone has one number here, and its square is not an array.
+            regression = grid.average(np.asarray(given_h.reshape(grid.shape[:rank]) ** 2))
         return np.append(table.ravel(), np.sqrt([second, regression]))
 
     found, error, method = integrate(block, numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,9 @@ from giantstep.theory.learnability.floors import Floor, second_layer_floors
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.sample_complexity import sample_scalings
 from giantstep.theory.learnability.staircase import Staircase, leap_staircase
+from giantstep.theory.learnability.stairs import Difficulty, difficulty_of
 from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.twins.explanation_text import report
-
-Difficulty = Literal["trivial", "easy", "hard"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,16 +69,20 @@ class Explanation:
 
     @property
     def difficulty(self) -> Difficulty:
-        """The class of the first stair of the grand staircase; hard if there is none."""
-        first = self.grand_staircase.first_leap
-        return "trivial" if first == 1 else "easy" if first == 2 else "hard"
+        """The class of the hardest stair of the grand staircase; hard if a direction is missed.
+
+        Each stair has its own: ``[stair.difficulty for stair in found.grand_staircase.stairs]``.
+        """
+        reached = len(self.grand_staircase.subspace) == self.dimension
+        return difficulty_of(self.grand_staircase.largest_leap if reached else None)
 
     @property
     def alpha_c(self) -> Estimate | None:
-        """Samples over d from which the first direction is found: 0 if trivial, None if hard."""
-        if self.difficulty == "trivial":
+        """Samples over d from which the first stair is found: 0 if trivial, None if hard."""
+        first = difficulty_of(self.grand_staircase.first_leap)
+        if first == "trivial":
             return Estimate(0.0, 0.0, self.grand_staircase.method)
-        return self.thresholds[0].alpha if self.difficulty == "easy" else None
+        return self.thresholds[0].alpha if first == "easy" else None
 
     @property
     def samples(self) -> dict[str, str]:
@@ -103,7 +106,7 @@ class Explanation:
             "staircase": _stairs_json(self.staircase),
             "leap": self.leap,
             "generative_exponent": self.generative_exponent,
-            "grand_staircase": _stairs_json(self.grand_staircase),
+            "grand_staircase": _grand_stairs_json(self.grand_staircase),
             "class": self.difficulty,
             "alpha_c": None if alpha is None else alpha.value,
             "thresholds": [_threshold_json(threshold) for threshold in self.thresholds],
@@ -140,7 +143,8 @@ def explain(
     Hermite degree ``degree``; ``seed`` draws the samples where a law of labels is sampled.
 
     Assumes: isotropic inputs (Gaussian, or on the sphere), d to infinity at fixed r.
-    Status: theorem for the staircases; replica for thresholds; conjecture for floors.
+    Status: theorem for the staircases, heuristic where a stair is sampled; replica for thresholds;
+    conjecture for floors.
     References: Abbe et al. 2023, arXiv:2302.11055; Dandi et al. 2023, arXiv:2305.18270; Troiani et
     al. 2024, arXiv:2405.15480.
 
@@ -174,6 +178,14 @@ def explain(
 def _stairs_json(staircase: Staircase) -> list[dict[str, Any]]:
     return [
         {"leap": stair.leap, "directions": stair.directions.tolist()} for stair in staircase.stairs
+    ]
+
+
+def _grand_stairs_json(staircase: Staircase) -> list[dict[str, Any]]:
+    """Each stair with its class, and with the error of its directions where they are sampled."""
+    return [
+        line | {"class": stair.difficulty, "sampled": stair.sampled, "error": stair.error}
+        for line, stair in zip(_stairs_json(staircase), staircase.stairs, strict=True)
     ]
 
 

@@ -38,7 +38,13 @@ def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
 def _kind(stair: Stair, grand: bool) -> str:
     if not grand:
         return f"(leap {stair.leap})"
-    return {1: "(trivial)", 2: "(easy)"}.get(stair.leap, f"(hard, order {stair.leap})")
+    return f"({class_text(stair)})"
+
+
+def class_text(stair: Stair) -> str:
+    """The class of a stair of the grand staircase in words; hard ones with their order."""
+    hard = stair.difficulty == "hard"
+    return f"hard, order {stair.leap}" if hard else stair.difficulty
 
 
 def report(found: Explanation) -> str:
@@ -122,7 +128,21 @@ def _message_passing_section(found: Explanation) -> str:
             value = threshold.alpha
             lines.append(f"  {name}: from n = {value.value:.5g} d (± {value.error:.1g}).")
     lines.append(f"  Method: {grand.method}.")
+    lines += [f"  {sentence}" for sentence in sampling_notes(grand)]
     return "\n".join(lines)
+
+
+def sampling_notes(grand: Staircase) -> list[str]:
+    """What sampling decided about a grand staircase, in sentences; none if it decided nothing."""
+    notes = [
+        f"Found by sampling, not proved: {directions_text(stair.directions)}"
+        + (f" (sine of the angle to the truth: ± {stair.error:.1g})." if stair.error else ".")
+        for stair in grand.stairs
+        if stair.sampled
+    ]
+    if grand.open_end:
+        notes.append("Found by sampling, not proved: that nothing else is visible.")
+    return notes
 
 
 def _never_section(found: Explanation) -> str:

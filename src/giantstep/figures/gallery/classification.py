@@ -42,7 +42,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         known = {str(t["directions"]): t["alpha"] for t in told["thresholds"]}
         for stair, step in enumerate(told["grand_staircase"]):
             easy = known.get(str(step["directions"]))
-            kind = {1: "trivial", 2: "easy"}.get(step["leap"], "hard")
+            kind = step["class"]
             alpha = {"trivial": 0.0, "hard": float("inf")}.get(kind, easy)
             lines.append(
                 {"name": name, "target": told["target"], "leap": told["leap"], "stair": stair}

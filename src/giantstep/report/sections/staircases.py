@@ -11,12 +11,15 @@ from giantstep.targets.directions import directions_text
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 from giantstep.theory.learnability.stairs import Stair
 from giantstep.twins.explanation import Explanation
+from giantstep.twins.explanation_text import class_text, sampling_notes
 
 REFERENCES = (
     "Abbe et al. 2023, arXiv:2302.11055",
     "Dandi et al. 2023, arXiv:2305.18270",
     "Troiani et al. 2024, arXiv:2405.15480",
 )
+#: The status of a stair whose directions sampling decided.
+SAMPLED = "heuristic (sampled)"
 
 
 def build(context: Context) -> Section:
@@ -34,7 +37,10 @@ def build(context: Context) -> Section:
         ),
         pictures=(_leaps(found, command), _classes(found, command)),
         tables=tuple(table for table in tables if table.rows),
-        notes=(f"Grand staircase computed by {found.grand_staircase.method}.",),
+        notes=(
+            f"Grand staircase computed by {found.grand_staircase.method}.",
+            *sampling_notes(found.grand_staircase),
+        ),
         references=REFERENCES,
     )
 
@@ -58,7 +64,7 @@ def _leaps(found: Explanation, command: str) -> Picture:
 def _classes(found: Explanation, command: str) -> Picture:
     stairs = found.grand_staircase.stairs
     alt = "Grand staircase: " + (
-        "; then ".join(f"{directions_text(s.directions)}, {_class(s)}" for s in stairs)
+        "; then ".join(f"{directions_text(s.directions)}, {class_text(s)}" for s in stairs)
         or f"no stair up to order {found.grand_staircase.degree}"
     )
     with canvas(HALF, 2.8) as (figure, panel):
@@ -78,7 +84,7 @@ def _leap_table(found: Explanation) -> Table:
             str(stair.leap),
             mathml(power_latex(giant_step_samples(stair.leap))),
             mathml(power_latex(one_pass_samples(stair.leap))),
-            "theorem" if number == 0 else "conjecture",
+            _leap_status(stair, number),
         )
         for number, stair in enumerate(found.staircase.stairs)
     ]
@@ -86,11 +92,17 @@ def _leap_table(found: Explanation) -> Table:
     return Table("Gradient descent on fresh samples", head, tuple(rows))
 
 
+def _leap_status(stair: Stair, number: int) -> str:
+    if stair.sampled:
+        return SAMPLED
+    return "theorem" if number == 0 else "conjecture"
+
+
 def _class_table(found: Explanation) -> Table:
     rows: list[tuple[Words, ...]] = []
     for number, stair in enumerate(found.grand_staircase.stairs):
         if stair.leap != 2:
-            rows.append((directions_mathml(stair.directions), _class(stair), *_samples(stair)))
+            rows.append((directions_mathml(stair.directions), class_text(stair), *_samples(stair)))
             continue
         for threshold in found.thresholds:
             if threshold.stair != number:
@@ -100,16 +112,13 @@ def _class_table(found: Explanation) -> Table:
                 rows.append((place, "easy", f"not known: {threshold.reason}", "open"))
             else:
                 size = f"n > {threshold.alpha.value:.4g}\\,d"
-                rows.append((place, "easy", mathml(size), "theorem; optimal: replica"))
+                status = SAMPLED if stair.sampled else "theorem; optimal: replica"
+                rows.append((place, "easy", mathml(size), status))
     head = ("directions", "class", "samples", "status")
     return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
 
 
-def _class(stair: Stair) -> str:
-    return {1: "trivial", 2: "easy"}.get(stair.leap, f"hard, order {stair.leap}")
-
-
 def _samples(stair: Stair) -> tuple[Words, Words]:
     if stair.leap == 1:
-        return mathml(r"n = \alpha d,\ \alpha > 0"), "theorem"
+        return mathml(r"n = \alpha d,\ \alpha > 0"), SAMPLED if stair.sampled else "theorem"
     return mathml(f"n \\sim {power_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"

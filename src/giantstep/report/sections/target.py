@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from giantstep.figures.style import COLOURS
@@ -30,7 +32,7 @@ def build(context: Context) -> Section:
         ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
         ("Information exponent", _exponent(found.information_exponent)),
         ("Generative exponent", _exponent(found.generative_exponent)),
-        ("Class", found.difficulty),
+        ("Class", _classes(found)),
     ]
     lead = words(
         "The label is {y}, with {x} standard Gaussian in {d} dimensions and {h} the few latent "
@@ -47,6 +49,14 @@ def build(context: Context) -> Section:
         facts=tuple(facts),
         pictures=(_energy_bars(context, energies, seen),),
     )
+
+
+def _classes(found: Explanation) -> str:
+    """The classes of the stairs, from the first to the last; hard where a direction is missed."""
+    classes = [stair.difficulty for stair in found.grand_staircase.stairs]
+    if len(found.grand_staircase.subspace) < found.dimension:
+        classes.append("hard")
+    return ", then ".join(kind for kind, _ in itertools.groupby(classes)) or found.difficulty
 
 
 def _noise(found: Explanation) -> str:
