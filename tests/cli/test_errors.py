@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -108,3 +109,23 @@ def test_an_interrupted_run_stops_with_130(monkeypatch: pytest.MonkeyPatch) -> N
     assert code == 130
     assert out == ""
     assert err == "giantstep: stopped\n"
+
+
+def test_a_picture_into_a_missing_folder_is_refused_before_any_work(tmp_path: Path) -> None:
+    code, out, err = run("explain", "h1", "--picture", str(tmp_path / "none" / "x.png"))
+    assert (code, out) == (2, "")
+    assert err.startswith("giantstep: picture = ")
+    assert "there is no folder" in err
+
+
+def test_another_notation_is_read_and_said() -> None:
+    code, out, err = run("explain", r"$\mathrm{He}_2(x_1) x_2$", "--json")
+    assert code == 0
+    assert err == "read as He2(h1)*h2\n"
+    assert json.loads(out)["target"] == "He2(h1)*h2"
+    words = ("--samples", "2d", "--json")
+    code, out, err = run("predict", "amp", "--target", "sgn(x[0])", *words)
+    assert code == 0
+    assert "read as sign(h1)\n" in err
+    assert json.loads(out)["problem"]["target"] == "sign(h1)"
+    assert run("explain", "h1*h2")[2] == ""

@@ -1,6 +1,8 @@
-"""21,600 strings: only TargetError comes out, and what is accepted has one canonical text."""
+"""28,600 strings: only TargetError comes out, and what is accepted has one canonical text."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -43,6 +45,7 @@ HIGH_EXPONENTS = ["50", "-50", "49", "(-49)", "49.5", "(-99/2)", "(101/3)", "0.5
 LENGTHS = [17, 23, 40, 61, 90, 118]
 CALLS = [*(f for f in FUNCTIONS if f not in ("min", "max")), "sqrt", "He2", "He3", "He8", "He20"]
 ODDITIES = "h12z()*+-/^|<>=.,e He9\n\t_'\"[]{}\\;:@#$%&~`!?\0\u00e9\u03c0\u2212\U0001f600"
+ODDITIES += "xX\u2081\u2082\u00b2\u207b\u00d7\u00b7"
 
 
 def expression(choices: Choices, depth: int) -> str:
@@ -120,6 +123,40 @@ def normal(text: str) -> Node | None:
         return None
 
 
+#: Ways to write a piece of an expression; that of a direction is chosen once.
+OPERATORS = {"*": ["*", "\u00d7", " \u00b7 ", r" \cdot ", r"\times "], "-": ["-", "\u2212"]}
+NAMES = {
+    "sign": ["sgn", "np.sign", r"\operatorname{sign}", "Sign"],
+    "relu": ["ReLU", "torch.nn.functional.relu", r"\mathrm{relu}"],
+    "max": ["np.maximum", r"\max", "max"],
+    "sqrt": ["np.sqrt", "math.sqrt"],
+    "pi": ["\u03c0", r"\pi ", "np.pi"],
+    "He3": ["H_3", r"\mathrm{He}_3", "He_{3}", "H3"],
+    "He20": ["He_{20}", r"\mathrm{He}_{20}"],
+}
+POWERS = {"2": "\u00b2", "3": "\u00b3", "5": "\u2075", "20": "\u00b2\u2070", "-1": "\u207b\u00b9"}
+DIRECTIONS = ["h_{0}", "h_{{{0}}}", "x{0}", "x_{0}", "h[{1}]", "x[:, {1}]", "X[..., {1}]", "h{2}"]
+PIECE = re.compile(r"\*\*-?[0-9]+(?![0-9.])|[A-Za-z]+[0-9]*|[0-9.]+|\*\*|.")
+
+
+def in_another_notation(choices: Choices, text: str) -> str:
+    """The same expression as a paper or a program might write it."""
+    form = choices.one_of(DIRECTIONS)
+
+    def piece(match: re.Match[str]) -> str:
+        plain = match.group()
+        if re.fullmatch("h[0-9]*", plain):
+            i = int(plain[1:] or 1)
+            return form.format(i, i - 1, "\u2080\u2081\u2082\u2083"[i])
+        if plain.startswith("**") and plain[2:] in POWERS:
+            power = plain[2:]
+            return choices.one_of([POWERS[power], "^{" + power + "}", f"^{power}"])
+        return choices.one_of({**OPERATORS, **NAMES}.get(plain, [plain]))
+
+    inside = PIECE.sub(piece, text)
+    return choices.one_of(["{}", "${}$", "y = {}", r"\({}\)", "$$ {} $$"]).replace("{}", inside)
+
+
 binary = st.binary(min_size=1, max_size=60)
 
 
@@ -144,6 +181,25 @@ def test_mutations(data):
 @given(st.text(max_size=40))
 def test_unicode(text):
     checked(text)
+
+
+@fuzz(3000)
+@given(binary)
+def test_notations_are_read_alike(data):
+    choices = Choices(data)
+    plain = expression(choices, 3)
+    pasted = in_another_notation(choices, plain)
+    expected, tree = normal(plain), normal(pasted)
+    assert (tree is None) == (expected is None), (plain, pasted)
+    if tree is not None:
+        assert to_text(tree) == to_text(expected), (plain, pasted)
+
+
+@fuzz(4000)
+@given(binary)
+def test_mutations_of_notations(data):
+    choices = Choices(data)
+    checked(mutated(choices, in_another_notation(choices, expression(choices, 2))))
 
 
 @fuzz(1500)

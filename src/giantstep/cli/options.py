@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from giantstep.cli.output import say_reading
 from giantstep.inputs.reading import SYNTAX
 from giantstep.settings.options import flag
 from giantstep.sizes import Size
@@ -18,9 +19,15 @@ from giantstep.sizes import Size
 _METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
 
 
-def parameter(name: str, kind: type, help: str, default: Any) -> inspect.Parameter:
+def parameter(
+    name: str,
+    kind: type,
+    help: str,
+    default: Any,
+    callback: Callable[[str], str] | None = None,
+) -> inspect.Parameter:
     """An option of a command; without a default (``...``) it must be given."""
-    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind))
+    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind), callback=callback)
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -66,7 +73,9 @@ NOISE = parameter("noise", str, "variance of the label noise", "0.0")
 def problem_parameters() -> list[inspect.Parameter]:
     """The options that say what is to be learned, the same for every learner and verb."""
     return [
-        parameter("target", str, "target: an expression in h1, h2, ... or a name", ...),
+        parameter(
+            "target", str, "target: an expression in h1, h2, ... or a name", ..., say_reading
+        ),
         NOISE,
         parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),
     ]

@@ -84,6 +84,17 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def say_reading(value: str) -> str:
+    """Say how a target in another notation was read; one that cannot be read is refused later."""
+    from giantstep.targets.reading import reading_of
+
+    with suppress(GiantstepError):
+        reading = reading_of(value)
+        if reading is not None:
+            note(f"read as {reading}")
+    return value
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     """A bar on standard error that appears after two seconds; None where no one would see it."""

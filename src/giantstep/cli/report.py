@@ -7,7 +7,14 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.output import (
+    note,
+    print_json,
+    progress_bar,
+    reported,
+    say_reading,
+    use_compilation_cache,
+)
 from giantstep.cli.usage import example
 from giantstep.inputs.reading import SYNTAX
 
@@ -25,7 +32,10 @@ def register(app: typer.Typer) -> None:
 @reported
 def report_command(
     target: Annotated[
-        str, typer.Argument(help="An expression in h1, h2, ..., or a name from `targets`.")
+        str,
+        typer.Argument(
+            help="An expression in h1, h2, ..., or a name from `targets`.", callback=say_reading
+        ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
     inputs: Annotated[str, typer.Option(help=f"Law of the inputs: {SYNTAX}.")] = "gaussian",

@@ -13,11 +13,16 @@ gelu sin cos exp log sqrt Phi``. ``step(x)`` is 1 for x > 0 and else 0, ``sign(0
 is x Phi(x), ``Phi`` the standard normal distribution function. Text is parsed into our own tree;
 nothing is ever run as Python.
 
+**Other notations** are read as what they stand for: ``x1``, ``h_1``, ``h₁``, ``h[0]`` and
+``X[:, 0]`` for h1 (brackets count from 0), ``h1²``, ``×``, ``2h1``, ``np.sign``, ``sgn``, ``ReLU``,
+``H_3(h1)`` for He3, and LaTeX such as ``$\\mathrm{He}_3(h_1) h_2$``. The command line says how it
+read them.
+
 **A function of one variable**, such as an activation, is the same thing with another name for
 its variable: ``parse_function("relu(z - 1)")`` has ``numpy``, ``jax`` and ``kinks`` as a target
 has, on arrays of any shape.
 
-**From text to target.** ``parser`` (text to tree), ``normal`` with ``polynomial``,
+**From text to target.** ``tokens`` and ``parser`` (text to tree), ``normal`` with ``polynomial``,
 ``generators`` and ``arithmetic`` (normal form, so that equal targets have equal text),
 ``printing`` (text, LaTeX), ``evaluate`` and ``symbolic`` (numpy, JAX, SymPy), ``kinks``,
 ``labels``, ``integrability`` with ``singularities`` and ``magnitude`` (is E[g^2] finite), and

@@ -1,11 +1,10 @@
-"""From text to tree: a tokeniser and a Pratt parser. Nothing is ever evaluated as Python."""
+"""From tokens to tree: a Pratt parser. Nothing is ever evaluated as Python."""
 
 from __future__ import annotations
 
 import difflib
 import math
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
@@ -20,6 +19,7 @@ from giantstep.targets.language import (
     MAX_NUMBER,
     SPELLINGS,
 )
+from giantstep.targets.tokens import Token, tokenise
 from giantstep.targets.tree import (
     Call,
     Exponential,
@@ -33,12 +33,6 @@ from giantstep.targets.tree import (
     Variable,
 )
 
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+)"
-    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<symbol>\*\*|<=|>=|[-+*/^(),|<>])"
-)
 _DIRECTIONS = frozenset(f"{letter}{i}" for letter in "hz" for i in range(1, MAX_INDEX + 1))
 
 COMPARISON, ADDITION, MULTIPLICATION, SIGN, POWER = 10, 20, 30, 40, 50
@@ -52,15 +46,6 @@ _MINUS_ONE = Number(Fraction(-1))
 _ONE = Number(Fraction(1))
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """A piece of the text: ``kind`` is number, name, symbol or end."""
-
-    kind: str
-    text: str
-    start: int
-
-
 def parse(text: str, *, variable: str | None = None, noun: str = "target") -> Node:
     """Read an expression in h1.. and z1.., or in one named variable.
 
@@ -68,6 +53,18 @@ def parse(text: str, *, variable: str | None = None, noun: str = "target") -> No
     Product(factors=(Number(value=Fraction(2, 1)), Variable(name='h1')))
     """
     return _Parser(text, variable, noun).whole()
+
+
+def is_plain(text: str) -> bool:
+    """Whether a target that can be read is written as the language writes it.
+
+    >>> is_plain("h1*h2"), is_plain("x1*x2"), is_plain("2h1")
+    (True, False, False)
+    """
+    parser = _Parser(text, None, "target")
+    parser.whole()
+    framed = not text.strip().startswith(parser.tokens[0].typed)
+    return not (parser.juxtaposed or framed or any(token.pasted for token in parser.tokens))
 
 
 def quoted(text: str) -> str:
@@ -85,25 +82,16 @@ class _Parser:
             self.fail(f"it is too long, {len(text)} characters; at most {MAX_CHARACTERS} are read")
         if not text.strip():
             self.fail(f"it is empty: write an expression such as {self.example} + He3(h1)*h2")
-        self.tokens = self.tokenise()
+        self.tokens = tokenise(text, self.fail, directions=variable is None)
         self.position = 0
+        #: Bars that are open inside the innermost parenthesis: the next bar closes one.
+        self.bars = 0
+        self.juxtaposed = False
 
-    def fail(self, problem: str, token: Token | None = None) -> NoReturn:
-        place = f" (character {token.start + 1})" if token else ""
-        raise TargetError(f"{self.noun} {quoted(self.text)}: {problem}{place}")
-
-    def tokenise(self) -> list[Token]:
-        tokens, start = [], 0
-        while start < len(self.text):
-            match = _TOKEN.match(self.text, start)
-            if match is None:
-                character = self.text[start]
-                name = ascii(character) if character.isprintable() else f"U+{ord(character):04X}"
-                self.fail(f"the character {name} is not part of the language (number {start + 1})")
-            if match.lastgroup != "space":
-                tokens.append(Token(str(match.lastgroup), match.group(), start))
-            start = match.end()
-        return [*tokens, Token("end", "", start)]
+    def fail(self, problem: str, place: Token | int | None = None) -> NoReturn:
+        start = place.start if isinstance(place, Token) else place
+        where = "" if start is None else f" (character {start + 1})"
+        raise TargetError(f"{self.noun} {quoted(self.text)}: {problem}{where}")
 
     @property
     def current(self) -> Token:
@@ -119,15 +107,15 @@ class _Parser:
             self.advance()
         elif self.current.kind == "end":
             name = "bar" if symbol == "|" else "parenthesis"
-            self.fail(f"the {name} {opened.text!r} is never closed", opened)
+            self.fail(f"the {name} {opened.typed!a} is never closed", opened)
         else:
             self.fail(self.misplaced(self.current), self.current)
 
     def misplaced(self, token: Token) -> str:
         if token.text in {")", ","}:
-            return f"{token.text!r} has no opening parenthesis"
-        before = self.tokens[self.position - 1].text
-        return f"an operator is missing between {before!r} and {token.text!r}: write 2*h1, not 2h1"
+            return f"{token.typed!a} has no opening parenthesis"
+        before = self.tokens[self.position - 1]
+        return f"an operator is missing between {before.typed!a} and {token.typed!a}"
 
     def whole(self) -> Node:
         node = self.expression(0)
@@ -140,8 +128,9 @@ class _Parser:
         if self.depth > MAX_DEPTH:
             self.fail(f"it is nested more than {MAX_DEPTH} deep")
         left = self.operand()
-        while (power := _BINDING.get(self.current.text, 0)) > binding:
-            operator = self.advance()
+        operator = None
+        while (power := self.binding()) > binding:
+            operator = self.times(operator) if self.multiplies() else self.advance()
             # Powers associate to the right, everything else to the left.
             right = self.expression(power - 1 if power == POWER else power)
             left = self.combine(operator, left, right)
@@ -149,6 +138,28 @@ class _Parser:
                 self.fail("comparisons cannot be chained: write (0 < h1)*(h1 < 1)", self.current)
         self.depth -= 1
         return left
+
+    def multiplies(self) -> bool:
+        """Whether the next factor stands there without a sign, as in ``2h1``."""
+        token = self.current
+        return token.kind == "name" or token.text == "(" or (token.text == "|" and not self.bars)
+
+    def binding(self) -> int:
+        return MULTIPLICATION if self.multiplies() else _BINDING.get(self.current.text, 0)
+
+    def times(self, before: Token | None) -> Token:
+        if before is not None and before.text == "/":
+            self.fail("1/2h1 can mean (1/2)*h1 or 1/(2*h1): write the one you mean", self.current)
+        self.juxtaposed = True
+        return Token("symbol", "*", self.current.start, "")
+
+    def inside(self, opened: Token, closing: str) -> Node:
+        """The expression up to the closing parenthesis or bar."""
+        outside, self.bars = self.bars, self.bars + 1 if closing == "|" else 0
+        node = self.expression(0)
+        self.expect(closing, opened)
+        self.bars = outside
+        return node
 
     def combine(self, operator: Token, left: Node, right: Node) -> Node:
         match operator.text:
@@ -178,13 +189,9 @@ class _Parser:
             case "name", _:
                 return self.name(token)
             case "symbol", "(":
-                inside = self.expression(0)
-                self.expect(")", token)
-                return inside
+                return self.inside(token, ")")
             case "symbol", "|":
-                inside = self.expression(0)
-                self.expect("|", token)
-                return Call("abs", (inside,))
+                return Call("abs", (self.inside(token, "|"),))
             case "symbol", "-":
                 return _negative(self.expression(SIGN))
             case "symbol", "+":
@@ -193,7 +200,7 @@ class _Parser:
                 self.fail(
                     f"it ends where a number, a variable such as {self.example} or '(' must be"
                 )
-        self.fail(f"a number, a variable or '(' must stand before {token.text!r}", token)
+        self.fail(f"a number, a variable or '(' must stand before {token.typed!a}", token)
 
     def number(self, token: Token) -> Node:
         size = float(token.text) if len(token.text) <= MAX_DIGITS else math.inf
@@ -212,11 +219,12 @@ class _Parser:
         if name in FUNCTIONS or name in SPELLINGS:
             if not called:
                 example = f"He(3, {self.example})" if name == "He" else f"{name}({self.example})"
-                self.fail(f"{name} is a function: write {example}", token)
+                self.fail(f"{ascii(token.typed)[1:-1]} is a function: write {example}", token)
             return self.call(token)
         node = Pi() if name == "pi" else self.resolve(token)
         if called:
-            self.fail(f"{name} is not a function: write {name}*(...)", token)
+            shown = ascii(token.typed)[1:-1]
+            self.fail(f"{shown} is not a function: write {shown}*(...)", token)
         return node
 
     def resolve(self, token: Token) -> Node:
@@ -232,24 +240,32 @@ class _Parser:
         return Variable(name)
 
     def unknown(self, token: Token, names: tuple[str, ...]) -> NoReturn:
+        typed = ascii(token.typed)[1:-1]
         if re.fullmatch("He[0-9]+", token.text):
-            self.fail(f"Hermite polynomials end at He{MAX_HERMITE}, not {token.text}", token)
+            self.fail(f"Hermite polynomials end at He{MAX_HERMITE}, not {quoted(typed)}", token)
         if self.variable is None and (match := re.fullmatch("([hz])[0-9]*", token.text)):
-            letter = match[1]
-            self.fail(f"write {letter}1 to {letter}{MAX_INDEX}, not {token.text}", token)
-        known = {name.lower(): name for name in (*FUNCTIONS, *SPELLINGS, "pi", *names)}
+            letter = typed[0] if typed[0] in "xX" else match[1]
+            first, last = f"{letter}1", f"{letter}{MAX_INDEX}"
+            if "[" in typed:
+                first, last = f"{letter}[0]", f"{letter}[{MAX_INDEX - 1}]"
+            self.fail(f"write {first} to {last}, not {quoted(typed)}", token)
+        # A noise is never suggested: who types another letter means a direction.
+        names_meant = [name for name in names if name != "z1"]
+        known = {name.lower(): name for name in (*FUNCTIONS, *SPELLINGS, "pi", *names_meant)}
         near = difflib.get_close_matches(token.text.lower(), known, n=1, cutoff=0.5)
         language = f"the language has {' '.join((*names, 'pi', *FUNCTIONS, 'sqrt'))}, He2 to He20"
         hint = f"did you mean {known[near[0]]}?" if near else language
-        self.fail(f"the name {quoted(token.text)} is unknown: {hint}", token)
+        self.fail(f"the name {quoted(token.typed)} is unknown: {hint}", token)
 
     def call(self, token: Token) -> Node:
         opened = self.advance()
+        outside, self.bars = self.bars, 0
         arguments = [self.expression(0)]
         while self.current.text == ",":
             self.advance()
             arguments.append(self.expression(0))
         self.expect(")", opened)
+        self.bars = outside
         name, count = token.text, len(arguments)
         many = name in FUNCTIONS and FUNCTIONS[name].many_arguments
         wanted = 2 if many or name == "He" else 1

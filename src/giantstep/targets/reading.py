@@ -11,7 +11,7 @@ from giantstep.targets.catalogue import expressions
 from giantstep.targets.integrability import check_integrable
 from giantstep.targets.language import MAX_CHARACTERS
 from giantstep.targets.normal import normal_form
-from giantstep.targets.parser import parse, quoted
+from giantstep.targets.parser import is_plain, parse, quoted
 from giantstep.targets.polynomial import TOO_LONG, Unusable, to_tree
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import Node, variables
@@ -27,12 +27,22 @@ def read_target(text: str) -> tuple[str, Node]:
         return _read(expressions().get(name, text), None, "target")
     except TargetError:
         near = difflib.get_close_matches(name, expressions(), n=1, cutoff=0.6)
-        if near and _NAME.fullmatch(name):
+        if near and _NAME.fullmatch(name) and not re.fullmatch("[a-z][0-9]+", name):
             raise TargetError(
                 f"target {quoted(name)}: neither an expression nor a name of the catalogue; "
                 f"did you mean {near[0]}?"
             ) from None
         raise
+
+
+def reading_of(text: str) -> str | None:
+    """How a target in another notation than the language's was read; None if there is no doubt.
+
+    >>> reading_of("x_1 x_2"), reading_of("h2*h1")
+    ('h1*h2', None)
+    """
+    canonical, _ = read_target(text)
+    return None if text.strip() in expressions() or is_plain(text) else canonical
 
 
 @functools.lru_cache(maxsize=256)
@@ -52,7 +62,8 @@ def _read(text: str, variable: str | None, noun: str) -> tuple[str, Node]:
         parse(canonical, variable=variable, noun=noun)
         check_integrable(tree)
     except Unusable as problem:
-        raise TargetError(f"{noun} {quoted(text)}: {problem}") from None
+        counted = "; h1 is what you call h[0]" if "[" in text else ""
+        raise TargetError(f"{noun} {quoted(text)}: {problem}{counted}") from None
     except RecursionError:
         raise TargetError(f"{noun} {quoted(text)}: it is nested too deeply") from None
     return canonical, tree
