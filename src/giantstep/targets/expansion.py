@@ -141,12 +141,12 @@ def block_expansion(
         regression = second
         if noises:
             given_h = grid.contract(values, [None] * rank + [0] * noises)
-            # A block of noises alone has one number here, and its square is not an array.
             regression = grid.average(np.asarray(given_h.reshape(grid.shape[:rank]) ** 2))
         return np.append(table.ravel(), np.sqrt([second, regression]))
 
     found, error, method = integrate(block, numbers)
-    table = found[:-2].reshape((degree + 1,) * rank) * scale
+    # A block of noises alone has one coefficient, and numpy would make a number of it.
+    table = np.asarray(found[:-2].reshape((degree + 1,) * rank) * scale)
     return table, float(found[-2] ** 2), float(found[-1] ** 2), error, method
 
 
