@@ -8,6 +8,7 @@ import resource
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,16 +19,16 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.targets import Target
+from giantstep.theory.learnability.staircase import Staircase
+from giantstep.theory.learnability.stairs import Stair
 from giantstep.twins.explanation import explain
 
 KEYS = [
-    *("target", "directions", "noise", "mean", "variance", "hermite_energy", "dimension"),
+    *("target", "directions", "noise", "mean", "variance", "hermite_energy", "energy_beyond"),
+    *("label_noise", "dimension"),
     *("information_exponent", "staircase", "leap", "generative_exponent", "grand_staircase"),
-    *("class", "alpha_c", "thresholds", "samples"),
+    *("class", "alpha_c", "thresholds", "samples", "unseen"),
 ]
-
-#: No structure decides about it, and it takes little time.
-SAMPLED = "sin(h1*h2*h3)"
 
 
 def test_json_has_exactly_the_keys() -> None:
@@ -92,24 +93,30 @@ def test_a_target_with_an_easy_direction_is_nowhere_called_trivial() -> None:
 
 
 def test_sampled_stairs_say_so() -> None:
-    found = explain(SAMPLED)
-    assert found.grand_staircase.sampled
-    told = found.to_json()["grand_staircase"]
-    stairs = found.grand_staircase.stairs
-    assert [stair["sampled"] for stair in told] == [stair.sampled for stair in stairs]
-    assert "Found by sampling, not proved" in found.report()
-    assert "theorem" not in found.report()
-    assert "sampling" not in explain("h1*h2").report()
+    """Whatever found the stairs of this staircase, it says that sampling did."""
+    exact = explain("h1*h2")
+    stairs = (Stair(2, np.eye(2), (0.5,), sampled=True, error=0.01),)
+    found = replace(exact, grand_staircase=Staircase(stairs, 2, 8, "sampled", open_end=False))
+    (told,) = found.to_json()["grand_staircase"]
+    assert (told["sampled"], told["error"]) == (True, 0.01)
+    assert "Found by sampling, not proved: h1, h2 (sine of the angle to the truth: ± 0.01)" in (
+        found.report()
+    )
+    assert found.complexities["amp"].status == "heuristic"
+    assert exact.complexities["amp"].status == "theorem"
+    assert "sampling" not in exact.report()
 
 
 def test_sample_scalings() -> None:
     assert explain("h1 + He2(h1) + h2 + He2(h2)").samples == {
+        "correlations": "d",
         "one_pass_sgd": "d log d",
         "one_giant_step": "d for 1 of 2 directions",
         "giant_steps": "d, then d^2",
         "amp": "alpha d with any alpha > 0, then alpha d above an unknown alpha",
     }
     assert explain("sign(h1*h2*h3)").samples == {
+        "correlations": "d^1.5",
         "one_pass_sgd": "d^2",
         "one_giant_step": "d^3",
         "giant_steps": "d^3 in one step",
@@ -117,6 +124,90 @@ def test_sample_scalings() -> None:
     }
     assert explain("sign(h1*h2)").samples["amp"] == "2.467 d"
     assert "not seen up to degree 8" in explain("h1 + He10(h2)").samples["one_pass_sgd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "statuses"),
+    [
+        ("h1**2", ["theorem"] * 5),
+        ("h1 + He3(h1)*h2", ["conjecture", "conjecture", "theorem", "conjecture", "theorem"]),
+        ("sign(h1*h2*h3)", ["theorem", "conjecture", "theorem", "theorem", "conjecture"]),
+        (
+            "h1**2 + sign(h1*h2*h3)",
+            ["conjecture", "conjecture", "theorem", "conjecture", "replica"],
+        ),
+    ],
+)
+def test_sample_sizes_carry_status_and_paper(text: str, statuses: list[str]) -> None:
+    found = explain(text)
+    assert [known.status for known in found.complexities.values()] == statuses
+    for known in found.complexities.values():
+        assert f"  {known.algorithm}: n ~ {known.samples}" in found.report()
+        assert f"    {known.status}; {known.reference}" in found.report()
+
+
+@pytest.mark.parametrize(
+    ("text", "beyond", "noise"),
+    [
+        ("sign(h1*h2*h3)", 0.5334, 0.0),
+        ("h1 + He3(h1)*h2", 0.0, 0.0),
+        ("abs(h1) + 0.5*z1", 0.007034, 0.25),
+        ("sin(3*h1) + 0.2*h1", 0.3061, 0.0),
+    ],
+)
+def test_energies_add_up_to_the_variance(text: str, beyond: float, noise: float) -> None:
+    found = explain(text)
+    parts = [*found.hermite_energy[1:], found.energy_beyond, found.label_noise]
+    assert sum(part.value for part in parts) == pytest.approx(found.variance.value, rel=1e-9)
+    assert found.energy_beyond.value == pytest.approx(beyond, abs=1e-4)
+    assert found.label_noise.value == pytest.approx(noise, abs=1e-9)
+    assert ("beyond degree 8" in found.report()) == (beyond > 0)
+
+
+def test_words_are_defined_where_they_first_appear() -> None:
+    text = explain("h1**2 + sign(h1*h2*h3)").report()
+    assert "The leap of a stair counts" in text
+    assert text.count("alpha above a threshold") == 1
+    assert "easy (found from n = alpha d" in text
+    assert "trivial" not in text
+    assert "hard (not found at n of order d" in explain("sign(h1*h2*h3)").report()
+
+
+def test_internals_are_told_on_request() -> None:
+    found = explain("h1*h2", floors=True)
+    assert "lines" not in found.report()
+    assert "Method" not in found.report()
+    assert "random lines" in found.report(verbose=True)
+    assert "any function of h1" not in explain("h1 + He2(h2)", floors=True).report()
+
+
+def test_floors_are_a_compact_table() -> None:
+    """One row for each regime that differs, one column for each step that changes something."""
+    text = explain("h1 + He2(h2)", floors=True).report()
+    table = [line.split() for line in text[text.index("Error that the readout") :].splitlines()[2:]]
+    assert table == [
+        ["d", "1", "3", "2"],
+        ["d", "d,", "d^2", "2", "2"],
+        ["d^2", "1", "3", "0"],
+        ["d^2", "d", "2", "0"],
+        ["d^2", "d^2", "0", "0"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "unseen"),
+    [
+        ("He3(h1)", [[1.0]]),
+        ("h1 + He2(h1)*h2", [[0.0, 1.0]]),
+        ("h1 + He3(h1)*h2", []),
+        ("He2(h1) + h2", []),
+    ],
+)
+def test_directions_that_the_default_activation_does_not_see(text: str, unseen: list) -> None:
+    """relu has no Hermite coefficient of odd degree above one."""
+    found = explain(text)
+    assert found.to_json()["unseen"] == {"activation": "relu", "directions": unseen}
+    assert ("Warning: relu" in found.report()) == bool(unseen)
 
 
 def test_every_number_carries_its_method_and_error() -> None:

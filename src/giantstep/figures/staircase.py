@@ -33,7 +33,9 @@ def draw_leaps(panel: Any, explanation: Explanation) -> None:
 def draw_classes(panel: Any, explanation: Explanation) -> None:
     """The grand staircase."""
     stairs = explanation.grand_staircase.stairs
-    _draw(panel, stairs, explanation.dimension, _class_labels(explanation))
+    labels = _class_labels(explanation)
+    climbed = [stair.difficulty != "hard" for stair in stairs]
+    _draw(panel, stairs, explanation.dimension, labels, climbed)
     panel.set_title("message passing: any function of the label")
 
 
@@ -52,12 +54,21 @@ def _class_labels(explanation: Explanation) -> list[str]:
             alphas = " and ".join(f"{alpha.value:.3g} d" for alpha in found)
             labels.append(f"easy: n > {alphas}" if found else "easy")
         else:
-            labels.append(f"hard (order {stair.leap})")
+            labels.append(f"hard: n ~ $d^{{{stair.leap / 2:g}}}$")
     return labels
 
 
-def _draw(panel: Any, stairs: Sequence[Stair], dimension: int, labels: Sequence[str]) -> None:
-    """Treads at the number of directions known, one unit wide; what is never learned is grey."""
+def _draw(
+    panel: Any,
+    stairs: Sequence[Stair],
+    dimension: int,
+    labels: Sequence[str],
+    climbed: Sequence[bool] | None = None,
+) -> None:
+    """Treads at the number of directions known, one unit wide; what is never learned is grey.
+
+    Stairs that are not climbed at n of order d are dotted.
+    """
     panel.set_xlim(-0.6, len(stairs) + 0.6)
     panel.set_ylim(-0.35, dimension + 0.75)
     known = 0
@@ -65,7 +76,14 @@ def _draw(panel: Any, stairs: Sequence[Stair], dimension: int, labels: Sequence[
     for place, (stair, label) in enumerate(zip(stairs, labels, strict=True)):
         colour = COLOURS[min(stair.leap, len(COLOURS)) - 1]
         above = known + len(stair.directions)
-        panel.plot([place, place, place + 1], [known, above, above], color=colour, linewidth=3)
+        dotted = climbed is not None and not climbed[place]
+        panel.plot(
+            [place, place, place + 1],
+            [known, above, above],
+            color=colour,
+            linewidth=2 if dotted else 3,
+            linestyle=":" if dotted else "-",
+        )
         panel.text(
             place + 0.06,
             above + 0.08,

@@ -130,15 +130,15 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
 
 
-def check_place(path: Path) -> None:
-    """Before any work: can the page be written there?"""
-    folder = path.parent
+def check_place(path: Path, option: str = "out") -> None:
+    """Before any work: can the file be written there?"""
+    folder, given = path.parent, f"{option} = {str(path)!r}"
     if path.is_dir():
-        raise GiantstepError(f"out = {str(path)!r} is a folder: give the name of a file, x.html")
+        raise GiantstepError(f"{given} is a folder: give the name of a file in it")
     if not folder.is_dir():
-        raise GiantstepError(f"out = {str(path)!r}: there is no folder {str(folder)!r}")
+        raise GiantstepError(f"{given}: there is no folder {str(folder)!r}")
     if not os.access(path if path.exists() else folder, os.W_OK):
-        raise GiantstepError(f"out = {str(path)!r} cannot be written: permission denied")
+        raise GiantstepError(f"{given} cannot be written: permission denied")
 
 
 def write_page(page: Page, path: Path) -> None:

@@ -8,22 +8,33 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.numerics.estimate import Estimate
+from giantstep.numerics.tensors import tidy_basis
 from giantstep.problem import GivenInputs, Problem
 from giantstep.results import plain
+from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.targets.expansion import expansion
 from giantstep.targets.hermite import energies, moments
 from giantstep.targets.used_subspace import used_subspace
 from giantstep.theory.learnability.floors import Floor, second_layer_floors
 from giantstep.theory.learnability.grand_staircase import grand_staircase
-from giantstep.theory.learnability.sample_complexity import sample_scalings
-from giantstep.theory.learnability.staircase import Staircase, leap_staircase
+from giantstep.theory.learnability.sample_complexity import Complexity, sample_complexities
+from giantstep.theory.learnability.staircase import (
+    Staircase,
+    leap_staircase,
+    learned_subspaces,
+)
 from giantstep.theory.learnability.stairs import Difficulty, difficulty_of
 from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.twins.explanation_text import report
+from giantstep.twins.floors_text import power_text
+
+#: Hermite coefficients of an activation below this count as zero.
+VISIBLE_COEFFICIENT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +43,10 @@ class Explanation:
 
     ``staircase`` is what correlations with the label show (gradient descent on fresh samples),
     ``grand_staircase`` what any function of the label shows (message passing, reused batches).
-    ``used`` is a basis of the subspace that the target depends on.
+    ``used`` is a basis of the subspace that the target depends on. ``hermite_energy``,
+    ``energy_beyond`` its highest degree and ``label_noise`` (from z1, .. inside the label) add up
+    to the variance. ``unseen`` are directions of the staircase that ``activation``, the default of
+    giant steps, does not see without biases.
     """
 
     target: Target
@@ -44,6 +58,10 @@ class Explanation:
     staircase: Staircase
     grand_staircase: Staircase
     thresholds: tuple[Threshold, ...]
+    energy_beyond: Estimate
+    label_noise: Estimate
+    activation: str
+    unseen: np.ndarray
     floors: tuple[Floor, ...] | None = None
 
     @property
@@ -85,11 +103,16 @@ class Explanation:
         return self.thresholds[0].alpha if first == "easy" else None
 
     @property
-    def samples(self) -> dict[str, str]:
-        """How the samples needed scale with d, by algorithm."""
-        return sample_scalings(
+    def complexities(self) -> dict[str, Complexity]:
+        """How many samples each algorithm needs for all that it sees, with status and paper."""
+        return sample_complexities(
             self.staircase, self.grand_staircase, self.thresholds, self.dimension
         )
+
+    @property
+    def samples(self) -> dict[str, str]:
+        """How the samples needed scale with d, by algorithm."""
+        return {name: found.samples for name, found in self.complexities.items()}
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``explain --json`` prints; ``floors`` only if they were asked for."""
@@ -101,6 +124,8 @@ class Explanation:
             "mean": self.mean.value,
             "variance": self.variance.value,
             "hermite_energy": [energy.value for energy in self.hermite_energy],
+            "energy_beyond": self.energy_beyond.value,
+            "label_noise": self.label_noise.value,
             "dimension": self.dimension,
             "information_exponent": self.information_exponent,
             "staircase": _stairs_json(self.staircase),
@@ -111,14 +136,15 @@ class Explanation:
             "alpha_c": None if alpha is None else alpha.value,
             "thresholds": [_threshold_json(threshold) for threshold in self.thresholds],
             "samples": self.samples,
+            "unseen": {"activation": self.activation, "directions": self.unseen.tolist()},
         }
         if self.floors is not None:
             result["floors"] = [_floor_json(floor) for floor in self.floors]
         return plain(result)
 
-    def report(self) -> str:
-        """The same in words, with the staircases drawn."""
-        return report(self)
+    def report(self, verbose: bool = False) -> str:
+        """The same in words, with the staircases drawn; ``verbose`` adds how it was computed."""
+        return report(self, verbose)
 
 
 def explain(
@@ -158,6 +184,11 @@ def explain(
     found = expansion(target, degree)
     first = moments(target)
     spread = math.sqrt(found.second_moment)
+    shares = energies(target, degree)
+    regression = first.variance - max(found.second_moment - found.regression_moment, 0.0)
+    beyond = max(regression - math.fsum(shares[1:]), 0.0)
+    staircase = leap_staircase(target, degree)
+    used_activation = str(GiantStep.activation)
     return Explanation(
         target=target,
         noise=noise,
@@ -165,14 +196,28 @@ def explain(
         variance=Estimate(first.variance, 2 * spread * found.error, found.method),
         hermite_energy=tuple(
             Estimate(float(value), 2 * math.sqrt(value) * found.error, found.method)
-            for value in energies(target, degree)
+            for value in shares
         ),
         used=used_subspace(target),
-        staircase=leap_staircase(target, degree),
+        staircase=staircase,
         grand_staircase=grand_staircase(target, noise, degree, seed),
         thresholds=easy_thresholds(target, noise, degree, seed),
+        energy_beyond=Estimate(beyond, 2 * spread * found.error, found.method),
+        label_noise=Estimate(first.variance - regression, 2 * spread * found.error, found.method),
+        activation=used_activation,
+        unseen=_unseen(target, staircase, used_activation, degree),
         floors=second_layer_floors(target) if floors else None,
     )
+
+
+def _unseen(target: Target, staircase: Staircase, name: str, degree: int) -> np.ndarray:
+    """Directions of the staircase at whose degree the activation has no Hermite coefficient."""
+    seen = np.abs(activation(name).hermite(degree)) > VISIBLE_COEFFICIENT
+    leap, steps = staircase.largest_leap or 1, len(staircase.stairs)
+    learned = learned_subspaces(target, steps, leap, lambda k: bool(seen[k]), degree)[-1]
+    rest = staircase.subspace - staircase.subspace @ learned.T @ learned
+    values = np.linalg.svd(rest, compute_uv=False)
+    return tidy_basis(rest, int(np.sum(values > 1e-6)))
 
 
 def _stairs_json(staircase: Staircase) -> list[dict[str, Any]]:
@@ -203,15 +248,11 @@ def _threshold_json(threshold: Threshold) -> dict[str, Any]:
 
 def _floor_json(floor: Floor) -> dict[str, Any]:
     return {
-        "samples": _power(floor.sample_power),
-        "width": _power(floor.width_power),
+        "samples": power_text(floor.sample_power),
+        "width": power_text(floor.width_power),
         "steps": floor.steps,
         "directions": floor.directions.tolist(),
         "kappa": floor.kappa,
         "fitted": floor.fitted,
         "floor": floor.floor.value,
     }
-
-
-def _power(power: int) -> str:
-    return {0: "1", 1: "d"}.get(power, f"d^{power}")

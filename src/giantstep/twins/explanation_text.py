@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,10 +12,24 @@ from giantstep.numerics.tensors import complement, tidy_basis
 from giantstep.targets.directions import directions_text
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 from giantstep.theory.learnability.staircase import Staircase
-from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, Stair
+from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, Difficulty, Stair
+from giantstep.theory.learnability.thresholds import Threshold
+from giantstep.twins.floors_text import floors_text
 
 if TYPE_CHECKING:
     from giantstep.twins.explanation import Explanation
+
+
+#: What a class means, told where it first appears.
+MEANING: dict[Difficulty, str] = {
+    "trivial": "(found from n = alpha d samples with any alpha > 0).",
+    "easy": "(found from n = alpha d samples with alpha above a threshold).",
+    "hard": "(not found at n of order d by any known efficient algorithm).",
+}
+#: Where long sentences are broken.
+WIDTH = 96
+#: Shares of the variance below this are not worth words.
+_LEAST = 1e-9
 
 
 def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
@@ -47,46 +63,57 @@ def class_text(stair: Stair) -> str:
     return f"hard, order {stair.leap}" if hard else stair.difficulty
 
 
-def report(found: Explanation) -> str:
-    r"""What is learned first, what next, by which algorithm, from how many samples; and what not.
-
-    .. math:: y = g(h) + \sqrt{\Delta}\,\xi
-
-    Symbols: all that is in ``found``.
-
-    Assumes: what the parts of the explanation assume.
-    Status: theorem, replica or conjecture, as each part says.
-    References: Troiani et al. 2024, arXiv:2405.15480.
+def report(found: Explanation, verbose: bool = False) -> str:
+    """The explanation in plain words; ``verbose`` adds methods, errors and what readouts fit.
 
     >>> from giantstep.twins.explanation import explain
     >>> print(report(explain("sin(h1)")).splitlines()[0])
     y = sin(h1)
     """
     sections = [
-        _opening(found),
+        _opening(found, verbose),
         _gradient_section(found),
-        _message_passing_section(found),
+        _message_passing_section(found, verbose),
         _never_section(found),
+        _samples_section(found),
     ]
     if found.floors is not None:
-        sections.append(_floors_section(found))
+        sections.append(floors_text(found.floors, verbose))
     return "\n\n".join(sections)
 
 
-def _opening(found: Explanation) -> str:
+def _opening(found: Explanation, verbose: bool) -> str:
     noise = f" + noise of variance {found.noise:g}" if found.noise else ""
-    energy = [
-        f"{value.value:.4g} at degree {degree}"
-        for degree, value in enumerate(found.hermite_energy)
-        if degree and value.value > 1e-9 * max(found.variance.value, 1e-300)
-    ]
     rank, used = found.target.rank, found.dimension
     size = f"{used} of its {rank} directions" if used < rank else _counted(rank, "direction")
-    return (
-        f"y = {found.target.text}{noise}\n"
-        f"It uses {size}. Mean {found.mean.value:.4g}, variance {found.variance.value:.4g}"
-        f" ({', '.join(energy) or 'nothing up to the highest degree'})."
-    )
+    lines = [
+        f"y = {found.target.text}{noise}",
+        textwrap.fill(
+            f"It depends on {size}. Mean {found.mean.value:.4g}, "
+            f"variance {found.variance.value:.4g}" + _energies(found),
+            WIDTH,
+            subsequent_indent="  ",
+        ),
+    ]
+    if verbose:
+        lines.append(f"Method: {found.variance.method}, ± {found.variance.error:.1g}.")
+    return "\n".join(lines)
+
+
+def _energies(found: Explanation) -> str:
+    """The shares of the variance, which add up to it."""
+    degree = len(found.hermite_energy) - 1
+    shares = [
+        (value.value, f"at degree {k}") for k, value in enumerate(found.hermite_energy) if k > 0
+    ]
+    shares.append((found.energy_beyond.value, f"beyond degree {degree}"))
+    shares.append((found.label_noise.value, "from the noise inside the label"))
+    shown = [f"{value:.4g} {where}" for value, where in shares if value > _LEAST * _size(found)]
+    return f": {', '.join(shown)}." if shown else "."
+
+
+def _size(found: Explanation) -> float:
+    return max(found.variance.value, 1e-300)
 
 
 def _counted(number: int, noun: str) -> str:
@@ -99,37 +126,68 @@ def _gradient_section(found: Explanation) -> str:
     if not staircase.stairs:
         return f"{title}\n  sees no direction up to degree {staircase.degree}."
     lines = [title, drawn_staircase(staircase)]
+    lines.append(
+        "  The leap of a stair counts the factors of new directions that must be found at once,\n"
+        "  when those before it are known; one giant step finds a leap l from n ~ d^l samples."
+    )
     for number, stair in enumerate(staircase.stairs):
         when = ("First" if number == 0 else "Then") + f" {directions_text(stair.directions)}:"
         lines.append(
             f"  {when} n ~ {giant_step_samples(stair.leap)} in one giant step, "
             f"n ~ {one_pass_samples(stair.leap)} by one-pass SGD."
         )
+    if len(found.unseen):
+        lines.append(
+            f"  Warning: {found.activation} without biases, the default, never sees "
+            f"{directions_text(found.unseen)}: its Hermite\n  coefficients of the degree needed "
+            "are zero. Use another activation or --biases normal."
+        )
     return "\n".join(lines)
 
 
-def _message_passing_section(found: Explanation) -> str:
+def _message_passing_section(found: Explanation, verbose: bool) -> str:
     grand = found.grand_staircase
     title = "Any function of the label (message passing, reused batches)"
     if not grand.stairs:
         return f"{title}\n  sees no direction up to order {grand.degree}."
     lines = [title, drawn_staircase(grand, grand=True)]
-    for stair in grand.stairs:
+    told: set[str] = set()
+    for number, stair in enumerate(grand.stairs):
+        meaning = "" if stair.difficulty in told else f" {MEANING[stair.difficulty]}"
+        told.add(stair.difficulty)
         name = directions_text(stair.directions)
-        if stair.leap == 1:
-            lines.append(f"  {name}: from n = alpha d with any alpha > 0.")
-        elif stair.leap > 2:
-            lines.append(f"  {name}: from n ~ d^{stair.leap / 2:g}, never at n of order d.")
-    for threshold in found.thresholds:
-        name = directions_text(threshold.directions)
-        if threshold.alpha is None:
-            lines.append(f"  {name}: from some alpha that is not known ({threshold.reason}).")
+        if stair.difficulty == "easy":
+            thresholds = [t for t in found.thresholds if t.stair == number]
+            lines.append(f"  {name}: easy{meaning or '.'}")
+            lines += [f"    {_threshold_text(threshold, verbose)}" for threshold in thresholds]
+        elif stair.difficulty == "hard":
+            lines.append(f"  {name}: hard{meaning or '.'} It takes n ~ d^{stair.leap / 2:g}.")
         else:
-            value = threshold.alpha
-            lines.append(f"  {name}: from n = {value.value:.5g} d (± {value.error:.1g}).")
-    lines.append(f"  Method: {grand.method}.")
+            lines.append(f"  {name}: trivial{meaning or '.'}")
+    if verbose:
+        lines.append(f"  Method: {grand.method}.")
     lines += [f"  {sentence}" for sentence in sampling_notes(grand)]
     return "\n".join(lines)
+
+
+def _samples_section(found: Explanation) -> str:
+    lines = ["Samples for all that is seen, by algorithm"]
+    for known in found.complexities.values():
+        lines.append(f"  {known.algorithm}: n ~ {known.samples}")
+        lines.append(f"    {known.status}; {known.reference}")
+    return "\n".join(lines)
+
+
+def _threshold_text(threshold: Threshold, verbose: bool) -> str:
+    name = directions_text(threshold.directions)
+    if threshold.alpha is None:
+        return f"{name}: from some alpha that is not known ({threshold.reason})."
+    found = threshold.alpha
+    told = f"{name}: from n = {found.value:.5g} d"
+    # An error that would not change the digits shown says nothing.
+    if verbose or found.error > 0.5 * 10 ** (math.floor(math.log10(found.value)) - 4):
+        told += f" (± {found.error:.1g})"
+    return told + (f", by {found.method}." if verbose else ".")
 
 
 def sampling_notes(grand: Staircase) -> list[str]:
@@ -172,16 +230,3 @@ def _missing(used: np.ndarray, reached: np.ndarray, rank: int) -> np.ndarray:
     inside = rest @ used.T @ used
     values = np.linalg.svd(inside, compute_uv=False)
     return tidy_basis(inside, int(np.sum(values > 0.1)), SAMPLED_ACCURACY)
-
-
-def _floors_section(found: Explanation) -> str:
-    lines = ["Error that the readout cannot go below (n samples, p neurons, T giant steps)"]
-    lines.append(f"  {'n':<4} {'p':<4} {'T':<2} {'floor':>9}  fitted")
-    for floor in found.floors or ():
-        n, p = _power(floor.sample_power), _power(floor.width_power)
-        lines.append(f"  {n:<4} {p:<4} {floor.steps:<2} {floor.floor.value:>9.4g}  {floor.fitted}")
-    return "\n".join(lines)
-
-
-def _power(power: int) -> str:
-    return {0: "1", 1: "d"}.get(power, f"d^{power}")
