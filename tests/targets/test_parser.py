@@ -140,6 +140,8 @@ def test_an_activation_in_another_notation():
         ("|h1", "the bar '|' is never closed"),
         ("h1|", "it ends where"),
         ("sin(h1", "the parenthesis '(' is never closed"),
+        ("phi(h1)", "did you mean Phi?"),
+        ("H(h1)", "He takes 2 argument(s), not 1"),
         ("h1 2", "an operator is missing between 'h1' and '2' (character 4)"),
         ("(h1)2", "an operator is missing between ')' and '2'"),
         ("1/2h1", "1/2h1 can mean (1/2)*h1 or 1/(2*h1)"),

@@ -57,9 +57,9 @@ _COMMANDS = {
     **dict.fromkeys((r"\ge", r"\geq"), ">="),
     **{r"\lt": "<", r"\gt": ">", r"\vert": "|", r"\lvert": "|", r"\rvert": "|", r"\mid": "|"},
 }
-#: Other names of functions, without regard to capitals.
+#: Other names of functions, without regard to capitals; but phi is the density more often than Phi.
 ALIASES = {
-    **{name.lower(): name for name in (*FUNCTIONS, "sqrt")},
+    **{name: name for name in (*FUNCTIONS, "sqrt") if name.islower()},
     **{"sgn": "sign", "signum": "sign", "heaviside": "step", "absolute": "abs", "fabs": "abs"},
     **{"maximum": "max", "minimum": "min", "ln": "log", "expit": "sigmoid", "logistic": "sigmoid"},
 }
@@ -136,7 +136,7 @@ class _Reader:
 
     def notation(self, match: re.Match[str]) -> Iterator[Token]:
         """The tokens that a notation stands for."""
-        kind, typed, at = _kind(match), match.group(), self.at
+        kind, typed, at = str(match.lastgroup), match.group(), self.at
         symbols: tuple[str, ...] = ()
         match kind:
             case "counted":
@@ -183,12 +183,6 @@ class _Reader:
         self.at = follows.end()
         self.braces += ["below", "above"]
         return (")", "/", "(")
-
-
-def _kind(match: re.Match[str]) -> str:
-    names = ("counted", "indexed", "module", "written", "fraction", "root", "raised", "closed")
-    names += ("superscript", "thin", "command", "sign")
-    return next(name for name in names if match[name] is not None)
 
 
 def _plain_digits(digits: str) -> str:
