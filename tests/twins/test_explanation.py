@@ -38,7 +38,8 @@ def test_json_has_exactly_the_keys() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["directions"] == 2
     assert len(found["hermite_energy"]) == 9
-    assert set(found["samples"]) == {"one_pass_sgd", "one_giant_step", "giant_steps", "amp"}
+    algorithms = {"correlations", "one_pass_sgd", "one_giant_step", "giant_steps", "amp"}
+    assert set(found["samples"]) == algorithms
     floor = explain("h1", floors=True).to_json()["floors"][0]
     assert set(floor) == {"samples", "width", "steps", "directions", "kappa", "fitted", "floor"}
 
