@@ -2,7 +2,7 @@
 
 The verbs are :func:`explain`, :func:`simulate`, :func:`predict`, :func:`compare`,
 :func:`spectrum`, :func:`figure` and :func:`report`; the nouns :class:`Target`, :class:`Problem`
-and one settings class a learner. Names are imported when they are first used, so that
+and one settings class per learner. Names are imported when they are first used, so that
 ``import giantstep`` costs nothing.
 """
 

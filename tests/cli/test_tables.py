@@ -1,4 +1,4 @@
-"""Tables: one row a point, what varies in columns, constants above, nothing cut."""
+"""Tables: one row per point, what varies in columns, constants above, nothing cut."""
 
 from __future__ import annotations
 

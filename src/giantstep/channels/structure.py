@@ -33,7 +33,7 @@ _EXACT = 1e-9
 class Structure:
     """A target as a function of m fields u = axes (h, z), continuous fields first.
 
-    ``axes`` has one row a field, over the r directions h and then the noises z that the target
+    ``axes`` has one row per field, over the r directions h and then the noises z that the target
     itself contains. ``kinks[i]`` are the positions on field i where the target has a kink or a
     jump; along the last ``discrete`` fields it is constant between them. ``aligned`` is False
     where kinks remain that no choice of fields puts on axes.

@@ -1,1 +1,1 @@
-"""One file a figure, in one house style."""
+"""One file per figure, in one house style."""

@@ -54,7 +54,7 @@ def on_the_line(
 
 
 def over_steps(summary: pandas.DataFrame, metric: str) -> pandas.DataFrame:
-    """The columns ``metric[step, direction]`` of a summary as lines: one a step and direction.
+    """The columns ``metric[step, direction]`` of a summary as lines: one per step and direction.
 
     A metric without directions, ``metric[step]``, has direction 0.
     """

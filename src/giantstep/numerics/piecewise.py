@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-#: Chebyshev nodes a panel: a function whose poles lie a panel's length away comes out to 1e-10.
+#: Chebyshev nodes per panel: a function whose poles lie a panel's length away comes out to 1e-10.
 ORDER = 14
 
 

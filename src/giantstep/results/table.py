@@ -1,4 +1,4 @@
-"""A result as text: one row a point of a sweep, one row a metric without a sweep.
+"""A result as text: one row per point of a sweep, one row per metric without a sweep.
 
 Columns that do not fit beside one another go below one another; a number is never cut.
 """

@@ -1,1 +1,1 @@
-"""The learners' settings: one frozen class a learner, shared by its simulation and its theory."""
+"""The learners' settings: one frozen class per learner, shared by its simulation and its theory."""

@@ -24,7 +24,7 @@ class Spectral(Settings):
     clip: float = option(50.0, "the optimal T is cut off below minus this", kind=float, above=0)
     method: str = option(
         "auto",
-        "blocks: one matrix a direction; linearised: message passing around zero, for directions "
+        "blocks: one matrix per direction; linearised: message passing around zero, for directions "
         "that no rotation separates",
         choices=("auto", "blocks", "linearised"),
     )

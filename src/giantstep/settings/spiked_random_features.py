@@ -24,7 +24,7 @@ class SpikedRandomFeatures(Settings):
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=4)
     activation: Any = option("tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
     spike: str = option("1", "spike s of the neurons: a number, or value:fraction,...")
-    bulk: str = option("1", "bulk variance c: a number, or one a block, as 1.02,1.1,1.3")
+    bulk: str = option("1", "bulk variance c: a number, or one per block, as 1.02,1.1,1.3")
     alignment: float = option(1.0, "cosine of the spike with the target", kind=float, low=0)
     readout_samples: Any = option("2d", "samples n of the ridge regression", kind=Size)
     width: Any = option("1d", "number of neurons p", kind=Size)
@@ -39,7 +39,7 @@ class SpikedRandomFeatures(Settings):
     def blocks(self) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
         """Spike, bulk variance and fraction of neurons of each block."""
         spikes, fractions = self._spikes()
-        bulks = _numbers("bulk", self.bulk.split(","), "a number, or one a block: 1.02,1.1,1.3")
+        bulks = _numbers("bulk", self.bulk.split(","), "a number, or one per block: 1.02,1.1,1.3")
         if len(bulks) == 1:
             bulks *= len(spikes)
         if len(bulks) != len(spikes) or min(bulks) <= 0:

@@ -145,7 +145,7 @@ def sweep_of(points: Sequence[Settings]) -> Sweep[Settings]:
     """Settings of one learner that differ in one field, as a sweep over it."""
     learners = dict.fromkeys(point.learner for point in points)
     if len(learners) > 1:
-        raise SettingsError(f"a sweep has one learner, and here are {' and '.join(learners)}")
+        raise SettingsError(f"a sweep has one learner; these points have {' and '.join(learners)}")
     first, *others = (point.to_json() for point in points)
     differing = [name for name in first if any(other[name] != first[name] for other in others)]
     if len(differing) != 1:

@@ -101,7 +101,7 @@ AMP = (
 )
 SPECTRAL = (
     *both("overlap_squared", "eigenvalue", axes=("direction",), when="without --phases"),
-    *predicted("edge", axes=("direction",), when="with one matrix a direction"),
+    *predicted("edge", axes=("direction",), when="with one matrix per direction"),
     *predicted("transitions", axes=("direction",), when="with --phases"),
 )
 POWER_LAW = (

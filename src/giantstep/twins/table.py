@@ -1,4 +1,4 @@
-"""One row a learner: its settings, its simulation, its prediction, its metrics, its papers."""
+"""One row per learner: its settings, its simulation, its prediction, its metrics, its papers."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ DETRENDED |= {"readout": "normal", "ridge": 0.1}
 SETTINGS: dict[str, tuple[str, Inputs, int, dict[str, Any]]] = {
     "fresh": (
         *(STAIRS, Gaussian(), RUNS),
-        {"dim": 200, "samples": 2000, "width": 8, "ridge": 0.1, "readout_samples": 100},
+        {"dim": 100, "samples": 1000, "width": 8, "ridge": 0.1, "readout_samples": 100},
     ),
     "reused": (
         *("He3(h1)", Gaussian(), RUNS),

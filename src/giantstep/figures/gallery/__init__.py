@@ -1,4 +1,4 @@
-"""The gallery: one file a figure, each a small study and a plot."""
+"""The gallery: one file per figure, each a small study and a plot."""
 
 from __future__ import annotations
 

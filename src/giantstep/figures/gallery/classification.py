@@ -54,7 +54,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
 
 def draw(table: pandas.DataFrame) -> Picture:
-    """A row a target, a dot a stair, at its threshold."""
+    """One row per target, one dot per stair, at its threshold."""
     order = {kind: i for i, kind in enumerate(CLASSES)}
     names = table.sort_values(
         ["class", "alpha"], key=lambda c: c.map(order) if c.name == "class" else c

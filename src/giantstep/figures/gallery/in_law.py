@@ -30,7 +30,7 @@ class Sizes(NamedTuple):
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
-    """Overlaps of every run by method and direction; seconds a run by method and dimension."""
+    """Overlaps of every run by method and direction; seconds per run by method and dimension."""
     import pandas
 
     parts = []
@@ -102,7 +102,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     right.set_xscale("log", base=2)
     right.set_yscale("log")
     right.set_xlabel("dimension $d$, at $n = 2000$ samples")
-    right.set_ylabel("seconds a network")
+    right.set_ylabel("seconds per network")
     right.legend(loc="upper left")
     right.set_ylim(top=8 * times.seconds.max())
     return figure
@@ -137,9 +137,9 @@ FIGURE = Figure(
     title="Giant steps simulated exactly in law, at a cost that ignores the dimension",
     caption="""Two giant steps on y = h1 + h1 h2, 8 relu neurons, step size 3, simulated directly
     and in law. Left: overlaps with h1 and h2 in {seeds} networks of each kind at d = 100, n = 10d;
-    the two histograms are of one law. Right: seconds a network at n = 2000 samples a step, median
-    and range of {repetitions} runs. What a network does to Gaussian inputs depends on few of their
-    projections; the others are drawn after the fact, together, as one small random matrix.""",
+    the two histograms are of one law. Right: seconds per network at n = 2000 samples per step,
+    median and range of {repetitions} runs. What a network does to Gaussian inputs depends on few of
+    their projections; the others are drawn afterwards, together, as one small random matrix.""",
     references=(
         "Dandi et al. 2023, arXiv:2305.18270 (the steps)",
         "Bolthausen 2014, arXiv:1201.2891 (conditioning)",

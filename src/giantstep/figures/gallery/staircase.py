@@ -121,7 +121,7 @@ FIGURE = Figure(
     name="staircase",
     title="Directions that a network learns one giant step after another",
     caption="""Root mean square cosine of the neurons with directions of the target, after each
-    giant step on a fresh batch: d = {dim}, n = 8d samples a step, 8 relu neurons, step size 2,
+    giant step on a fresh batch: d = {dim}, n = 8d samples per step, 8 relu neurons, step size 2,
     readout +-1. A step learns a direction that enters the target linearly, given those already
     known: h1 - h2, h2 + h3, h2 and h3 wait for the second step; where the squares have one sign,
     h1 - h2 is never learned. Lines: limit of large d with the fluctuations of this d; dots:

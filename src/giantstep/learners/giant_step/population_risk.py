@@ -25,7 +25,7 @@ NORMS = 12
 SMALL_DEGREE = 6
 #: Cosines below this count as small: what is cut off is of their seventh power.
 SMALL_COSINE = 0.5
-#: Nodes a panel and length of the panels: for one direction, for the first of several, for others.
+#: Nodes per panel and length of panels: for one direction, the first of several, the others.
 FINE, MIDDLE, COARSE = (24, 0.5), (24, 1.0), (12, 3.0)
 #: Gauss-Hermite nodes for each noise inside the label.
 NOISE_ORDER = 24

@@ -159,7 +159,7 @@ class BetweenCopies(Mode):
         """See :class:`Mode`."""
         rank, samples = latent.shape
         copies = mode.reshape(self._size, self._copies, samples)
-        # Summing over the copies first leaves one small matrix a sample.
+        # Summing over the copies first leaves one small matrix per sample.
         pairs = np.einsum("ign,jgn->ijn", copies, copies).reshape(-1, samples)
         latent_pairs = (latent[:, None] * latent).reshape(-1, samples)
         moments = mean_product(pairs / self._copies, latent_pairs, weights)

@@ -20,7 +20,7 @@ from giantstep.theory.one_step.readout_law import gaussian_mean_of_ratio
 #: Length of the panels for the average over the start, by the number of directions: cosines are
 #: rational functions of it, with poles that come close to the real axis for large steps.
 START_PANELS = {1: 0.5, 2: 3.0}
-#: Gauss-Hermite nodes a direction where panels would be too many.
+#: Gauss-Hermite nodes per direction where panels would be too many.
 START_ORDERS = {3: 24, 4: 5}
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000

@@ -132,7 +132,7 @@ def learned_subspaces(
         U_0 = \{0\}, \qquad U_{t+1} = U_t + \mathrm{span}\big\{E[g(h)\, He_\ell(h_\perp) \mid
         h_{U_t} = x] : x,\ \ell \le \mathrm{leap}\big\}
 
-    for leap 1 the span of :math:`E_{h_\perp}[\nabla_\perp g]`. One row a direction, orthonormal.
+    for leap 1 the span of :math:`E_{h_\perp}[\nabla_\perp g]`. One row per direction, orthonormal.
 
     Symbols: g ``target``, T ``steps``. ``usable(k)`` says whether the k-th Hermite coefficient of
     the activation is non-zero: relu without biases has none of odd degree above 1, and then does

@@ -28,7 +28,7 @@ class Equivalent(NamedTuple):
 
     A channel is a set of orthogonal directions along which all features vary in the same manner;
     it has one mode, or several, for each block of neurons. ``modes``: amplitudes of the features;
-    the first ones, one a block, are those of the linear channel. ``shares``: number of directions
+    the first ones, one per block, are those of the linear channel. ``shares``: number of directions
     of a mode's channel, over d. ``labels``: amplitudes of the labels along the directions that
     they depend on. ``noise``: variance of the features outside all channels. ``power``: E[y^2],
     label noise included. ``cumulants``: corrections for the neurons' own non-Gaussian noise.

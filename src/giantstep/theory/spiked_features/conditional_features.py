@@ -26,7 +26,7 @@ LIMIT = 1e12
 class Table(NamedTuple):
     """A function of one variable on Gauss-Legendre panels that end at its kinks.
 
-    ``edges`` of the panels; ``nodes``, ``weights`` and ``values``, one row a panel; ``window``
+    ``edges`` of the panels; ``nodes``, ``weights`` and ``values``, one row per panel; ``window``
     counts the panels that the widest smoothing sees at once.
     """
 
@@ -71,7 +71,7 @@ class Table(NamedTuple):
 
 
 class FeatureMoments(NamedTuple):
-    """Moments of sigma(t + s z) over z, one row a block.
+    """Moments of sigma(t + s z) over z, one row per block.
 
     ``mean`` E[sigma], ``slope`` E[sigma z], ``curve`` E[sigma (z^2-1)] / sqrt(E (z^2-1)^2),
     ``power`` E[sigma^2].

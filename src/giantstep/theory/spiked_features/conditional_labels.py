@@ -16,7 +16,7 @@ from giantstep.targets import Target
 #: Half-width of the integration range in standard deviations, and number of its panels.
 CUTOFF = 9.0
 PANELS = 6
-#: Gauss-Legendre nodes a panel, and Gauss-Hermite nodes, by the number of free directions.
+#: Gauss-Legendre nodes per panel, and Gauss-Hermite nodes, by the number of free directions.
 PANEL_ORDERS = {0: 1, 1: 16, 2: 10, 3: 5}
 SMOOTH_ORDERS = {0: 1, 1: 96, 2: 32, 3: 20, 4: 10, 5: 6}
 #: Gauss-Hermite nodes for each noise inside the label.

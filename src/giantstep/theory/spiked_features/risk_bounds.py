@@ -20,7 +20,7 @@ class Bounds(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """Functions of the learned projection, one row a block, on the grid of the preparation.
+    """Functions of the learned projection, one row per block, on the grid of the preparation.
 
     ``means`` mu_0(kappa); ``slopes`` mu_1(kappa), which multiplies kappa or a direction across.
     """
