@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,8 +12,9 @@ from giantstep.activations.activation import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step import curves
+from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
 from giantstep.theory.one_step.curves import best_sizes, risk_curve, risk_gradient
-from giantstep.theory.one_step.prediction import one_step
+from giantstep.theory.one_step.stepped_network import one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 STEP = GiantStep(
@@ -25,6 +27,9 @@ STEP = GiantStep(
     ridge=0.1,
 )
 BLOCKS = STEP.replace(readout="-1:0.3,0.5:0.3,2:0.4")
+RELU = STEP.replace(activation="relu", samples="4d", step_size=1.5)
+PAIRS = RELU.replace(readout="symmetric-sign")
+GAUSSIAN = RELU.replace(readout="normal")
 
 
 def rows() -> Iterator[Row]:
@@ -32,7 +37,13 @@ def rows() -> Iterator[Row]:
     yield under_limit("one risk, one block", _evaluation(STEP), 0.05)
     yield under_limit("one risk, three blocks", _evaluation(BLOCKS), 0.05)
     yield under_limit("one risk at d = 200", _evaluation(STEP.replace(dim=200)), 0.05)
+    yield under_limit("any activation, one block", _any_activation(RELU), 0.15)
+    yield under_limit("any activation at d = 200", _any_activation(RELU.replace(dim=200)), 0.15)
+    yield under_limit("any activation, pairs", _any_activation(PAIRS), 1.5)
+    yield under_limit("any activation, Gaussian readout", _any_activation(GAUSSIAN), 1.5)
     yield from _curve()
+    yield _curve_of_any_activation()
+    yield _memory()
     best_sizes(SINE, STEP)
     yield under_limit("best step and ridge", seconds(lambda: best_sizes(SINE, STEP)), 3.0)
     yield _gradient()
@@ -49,12 +60,38 @@ def _evaluation(settings: GiantStep) -> float:
     return seconds(evaluate, 10)
 
 
+def _any_activation(settings: GiantStep) -> float:
+    """A point that no neighbour helps, rows and labels included."""
+
+    def evaluate() -> float:
+        over = RiskOverSizes(SINE, settings)
+        return over.at(over.sizes).test
+
+    evaluate()
+    return seconds(evaluate, 5)
+
+
+def _curve_of_any_activation() -> Row:
+    values = np.linspace(0.2, 3.0, 100)
+    took = seconds(lambda: risk_curve(SINE, RELU, "readout_samples_ratio", values))
+    return under_limit("any activation, a curve of 100 points", took, 5.0)
+
+
+def _memory() -> Row:
+    """The most that a Gaussian readout, the largest of these, allocates at once."""
+    tracemalloc.start()
+    _any_activation(GAUSSIAN)
+    peak = tracemalloc.get_traced_memory()[1] / 2**30
+    tracemalloc.stop()
+    return Row("memory of a Gaussian readout", f"{peak:.2f} GiB", "limit 1", peak, "<= 1", peak <= 1)
+
+
 def _curve() -> Iterator[Row]:
     values = np.linspace(0.2, 3.0, 100)
-    risk_curve(SINE, STEP, "readout_samples", values)
+    risk_curve(SINE, STEP, "readout_samples_ratio", values)
     before = curves._curve._cache_size()
     other = STEP.replace(ridge=0.2, step_size=2.9)
-    took = seconds(lambda: risk_curve(SINE, other, "readout_samples", values))
+    took = seconds(lambda: risk_curve(SINE, other, "readout_samples_ratio", values))
     yield under_limit("a curve of 100 points", took, 1.0)
     again = curves._curve._cache_size() - before
     yield Row("recompilations", str(again), "limit 0", float(again), "== 0", again == 0)
@@ -64,7 +101,7 @@ def _gradient() -> Row:
     """The largest relative difference from central differences, over step, ridge and samples."""
     _, slopes = risk_gradient(SINE, STEP)
     worst = 0.0
-    for name, at in (("step_size", 3.0), ("ridge", 0.1), ("readout_samples", 1.6)):
+    for name, at in (("step_size", 3.0), ("ridge", 0.1), ("readout_samples_ratio", 1.6)):
         h = 1e-4 * at
         curve = risk_curve(SINE, STEP, name, [at - h, at + h])
         central = float(np.diff(curve.test_error)[0]) / (2 * h)

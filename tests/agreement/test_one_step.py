@@ -1,151 +1,24 @@
-"""One giant step: theory against simulation, for the model and for real gradient steps."""
+"""One giant step of nearly isotropic rows: theory against real gradient steps."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from fitted_risk import fitted_risk
 from scipy.stats import t as student
-from spiked_rows import ROWS
 
 from giantstep.activations.activation import activation
-from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
-from giantstep.learners.giant_step.spectra import (
-    simulate_feature_spectrum,
-    simulate_weight_spectrum,
-    stepped_layer,
-)
-from giantstep.learners.ridge.readout import RidgePath
-from giantstep.learners.ridge.spiked_random_features import simulate
+from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.prediction import predict as predict_step
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
-from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
 from giantstep.theory.one_step.stepped_network import one_step
-from giantstep.theory.spiked_features.finite_size import Blocks
-from giantstep.theory.spiked_features.prediction import predict
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
 
 #: What the finite-size versions leave out at d >= 100, and standard errors allowed.
 REST, ERRORS = 0.006, 3.5
-#: A mistake of 5 % must be seen.
-SHARPEST = (0.05 - REST) / ERRORS
-#: Draws that make the standard error of each row small enough, at d = 100 and at d = 200.
-DRAWS = {
-    **{"C1": (70, 35), "C2": (90, 45), "C3": (180, 90), "C4": (25, 15)},
-    **{"C5": (25, 15), "C6": (40, 20), "C7": (100, 50), "C8": (60, 30)},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dim", [100, 200])
-@pytest.mark.parametrize("name", ROWS)
-def test_the_model_sits_on_its_finite_size_theory(name: str, dim: int) -> None:
-    row = ROWS[name]
-    settings, draws = row.settings(dim), DRAWS[name][dim // 200]
-    run = simulate(row.problem(), settings, seeds=draws)
-    theory = predict(row.problem(), settings)
-    assert f"version {'cumulants' if name == 'C3' else 'second-chaos'}" in theory.notes[0]
-    expected = theory.metrics["test_error"]
-    error = run.sem("test_error") / expected
-    assert error < SHARPEST
-    assert abs(run.mean("test_error") / expected - 1) < REST + ERRORS * error
-    train = theory.metrics["train_error"]
-    spread = run.sem("train_error")
-    assert abs(run.mean("train_error") - train) < 0.05 * train + ERRORS * spread
-
-
-@pytest.mark.slow
-def test_simulation_tells_the_versions_apart() -> None:
-    """C4 at d = 100: 1 % above spikes of finite strength alone, on version second-chaos."""
-    row = ROWS["C4"]
-    problem, settings = row.problem(), row.settings(100)
-    run = simulate(problem, settings, seeds=500)
-    mean, error = run.mean("test_error"), run.sem("test_error")
-    plain = predict(problem, settings, version="spike-strength").metrics["test_error"]
-    full = predict(problem, settings).metrics["test_error"]
-    assert mean - plain > 5 * error
-    assert abs(mean - full) < REST * full + ERRORS * error
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sigma", "target", "ridge"),
-    [("tanh", "sin(h1) + 0.5*h1*h2 + 0.4*h2", 0.2), ("relu", "h1 + relu(h1)*h2 + h3", 0.2)],
-)
-def test_several_directions(sigma: str, target: str, ridge: float) -> None:
-    problem = Problem.of(target, noise=0.1)
-    settings = SpikedRandomFeatures(
-        activation=sigma, spike="1.5", bulk="1.1", alignment=0.8, ridge=ridge,
-        readout_samples="3d", width="2d", dim=100,
-    )  # fmt: skip
-    run = simulate(problem, settings, seeds=80)
-    expected = predict(problem, settings).metrics["test_error"]
-    error = run.sem("test_error") / expected
-    assert error < SHARPEST
-    # Products of two directions are the largest part: twice the usual remainder.
-    assert abs(run.mean("test_error") / expected - 1) < 2 * REST + ERRORS * error
-
-
-@pytest.mark.slow
-def test_gaussian_rows_fit_one_more_function() -> None:
-    """Norms that fluctuate by d^-1/2 lower the risk by 7 % here, and the theory knows."""
-    problem, sigma, dim, one = (
-        Problem.of("h1 + He2(h1)/sqrt(2)"),
-        activation("relu"),
-        100,
-        np.ones(1),
-    )
-    prepared = Prepared.of(
-        sigma,
-        problem.target,
-        alignment=0.9,
-        spikes=0.7 * one,
-        bulks=one,
-        version="second-chaos",
-        dim=dim,
-    )
-    sizes = {
-        "samples_ratio": 3.0,
-        "width_ratio": 1.5,
-        "ridge": 0.1,
-        "dim": dim,
-        "version": "second-chaos",
-    }
-    sphere, gaussian = (
-        float(spiked_risk(prepared, Blocks(0.7 * one, one, one, spread), **sizes).test)
-        for spread in (None, one)
-    )
-    learned = np.zeros(dim)
-    learned[:2] = 0.9, np.sqrt(1 - 0.81)
-    differences = []
-    for seed in range(60):
-        rng = np.random.default_rng([seed, 5])
-        rows = rng.standard_normal((150, dim))
-        inputs = rng.standard_normal((300, dim))
-        risks = []
-        for lengths in (np.linalg.norm(rows, axis=1, keepdims=True), np.sqrt(dim)):
-            layer = rows / lengths + 0.7 * learned
-            risks.append(_fitted_risk(problem, "relu", layer, inputs, 0.1)[0])
-        differences.append(risks[1] - risks[0])
-    mean, error = np.mean(differences), np.std(differences, ddof=1) / np.sqrt(60)
-    assert gaussian - sphere < -10 * error
-    assert abs(mean - (gaussian - sphere)) < ERRORS * error + REST * sphere
-
-
-def _fitted_risk(
-    problem: Problem, sigma: str, layer: np.ndarray, inputs: np.ndarray, ridge: float
-) -> tuple[float, float]:
-    """Population risk and train error of the readout fitted to noiseless labels."""
-    rank, scale = problem.target.rank, np.sqrt(len(layer))
-    features = activation(sigma).numpy(inputs @ layer.T) / scale
-    path = RidgePath.fit(features, problem.target.numpy(inputs[:, :rank]))
-    axes = np.eye(rank, inputs.shape[1])
-    readout = path.coefficients(ridge)[0] / scale
-    risk = population_risk(problem, activation(sigma), layer, axes, readout)
-    return risk, float(path.train_error(ridge)[0])
 
 
 @pytest.mark.slow
@@ -176,7 +49,7 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
             width_ratio=1.0, ridge=ridge, dim=float(dim), version="second-chaos",
         )  # fmt: skip
         inputs = np.random.default_rng([seed, 9]).standard_normal((2 * dim, dim))
-        ratios.append(_fitted_risk(problem, "tanh", layer.weights, inputs, ridge)[0] / theory.test)
+        ratios.append(fitted_risk(problem, "tanh", layer.weights, inputs, ridge)[0] / theory.test)
     error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
     assert error < 0.01
     # The rows of a real step are not quite isotropic, which is worth 2 % here.
@@ -213,7 +86,7 @@ def test_real_steps_sit_on_their_finite_size_theory() -> None:
             rng = np.random.default_rng([seed, 13])
             risks = np.array(
                 [
-                    _fitted_risk(
+                    fitted_risk(
                         problem,
                         sigma,
                         layer.weights,
@@ -314,89 +187,3 @@ def test_published_simulations_of_tanh_and_tanh(samples: str) -> None:
     their_error = np.std(PUBLISHED[samples], ddof=1) / np.sqrt(3)
     assert abs(mean - theirs) < 2 * np.hypot(error, their_error)
     assert abs(theirs / predict_step(problem, settings).metrics["test_error"] - 1) < 0.06
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("target", ["h1 + He2(h1)/sqrt(2)", "sin(h1)"])
-def test_given_first_layer_of_relu(target: str) -> None:
-    """mu_2 is not 0, so the isotropic theory is off; that of the actual layer is not."""
-    problem, dim, ridge = Problem.of(target), 150, 0.1
-    settings = GiantStep(
-        activation="relu", readout="ones", samples="2d", step_size=1.5, width="1d",
-        readout_samples="2d", ridge=ridge, dim=dim, loss="correlation",
-    )  # fmt: skip
-    ratios = []
-    for seed in range(12):
-        layer = stepped_layer(problem, settings, seed)
-        axes = np.eye(1, dim)
-        theory = semi_analytic_risk(
-            problem, activation("relu"), layer.weights, layer.learned, axes,
-            samples=2.0 * dim, ridge=ridge,
-        )  # fmt: skip
-        assert theory.converged
-        rng = np.random.default_rng([seed, 11])
-        fits = [
-            _fitted_risk(problem, "relu", layer.weights, rng.standard_normal((2 * dim, dim)), ridge)
-            for _ in range(4)
-        ]
-        ratios.append(np.mean(fits, axis=0) / (theory.test, theory.train))
-    mean, error = np.mean(ratios, axis=0), np.std(ratios, axis=0, ddof=1) / np.sqrt(12)
-    quantile = student.ppf(1 - 5e-5, 11)
-    # It is a theory of large d: corrections of order 1/d are 1 % here.
-    assert abs(mean[0] - 1) < 0.01 + quantile * error[0]
-    assert error[0] < 0.01
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("ratio", "step", "loss"),
-    [(1.5, 4.0, "correlation"), (0.5, 3.0, "correlation"), (1.0, 4.0, "square")],
-)
-def test_weight_spectrum(ratio: float, step: float, loss: str) -> None:
-    problem, dim, draws = Problem.of("relu(h1)"), 300, 12
-    settings = GiantStep(
-        activation="tanh", readout="sign", samples="2d", width=f"{ratio}d", dim=dim,
-        step_size=step / np.sqrt(ratio * dim), loss=loss,
-    )  # fmt: skip
-    theory = predict_weight_spectrum(problem, settings)
-    runs = [simulate_weight_spectrum(problem, settings, seed) for seed in range(draws)]
-    pairs = [([run.values[0] for run in runs], theory.outliers[0])] + [
-        ([run.overlaps[name][0] for run in runs], overlap[0])
-        for name, overlap in theory.overlaps.items()
-    ]
-    quantile = student.ppf(1 - 5e-5, draws - 1)
-    for measured, expected in pairs:
-        error = np.std(measured, ddof=1) / np.sqrt(draws)
-        assert error < 0.03
-        assert abs(np.mean(measured) - expected) < 0.01 + quantile * error
-    # The largest value of the bulk stays below the edge by about d^(-2/3).
-    second = np.mean([run.values[1] for run in runs])
-    assert 0.96 < second / theory.bulk_edges[1] < 1.005
-    x = np.linspace(*theory.bulk_edges, 9)[1:-1]
-    mass = [np.trapezoid(theory.density[theory.x <= at], theory.x[theory.x <= at]) for at in x]
-    empirical = np.mean([run.cumulative(x) for run in runs], axis=0) * min(1, 1 / ratio)
-    np.testing.assert_allclose(mass, empirical, atol=0.02)
-
-
-@pytest.mark.slow
-def test_feature_spectrum() -> None:
-    problem = Problem.of("sin(h1)")
-    model = SpikedRandomFeatures(activation="tanh", spike="-1.5:0.5,3:0.5", dim=400)
-    step = GiantStep(
-        activation="tanh", readout="-1:0.5,2:0.5", samples="8d", step_size=2, width="1d",
-        readout_samples="2d", dim=400,
-    )  # fmt: skip
-    for settings in (model, step):
-        theory = predict_feature_spectrum(problem, settings)
-        runs = [simulate_feature_spectrum(problem, settings, seed) for seed in range(3)]
-        for index, outlier in enumerate(theory.outliers):
-            measured = np.mean([run.values[index] for run in runs])
-            assert measured == pytest.approx(outlier, rel=0.04)
-            blocks = np.mean([run.overlaps["blocks"][index] for run in runs])
-            assert blocks == pytest.approx(theory.overlaps["blocks"][index], abs=0.03)
-        after = np.mean([run.values[len(theory.outliers)] for run in runs])
-        assert after < 1.05 * theory.bulk_edges[1]
-        z = np.array([0.3 + 0.1j, 0.8 + 0.1j])
-        curve = np.array([np.trapezoid(theory.density / (theory.x - at), theory.x) for at in z])
-        measured = np.mean([run.stieltjes(z) for run in runs], axis=0)
-        np.testing.assert_allclose(measured, curve, atol=0.04)

@@ -18,6 +18,7 @@ PLUMBING = (
     "giantstep.theory.message_passing.averages.",
     "giantstep.theory.convex.label_geometry.",
     "giantstep.theory.convex.margin_losses.",
+    "giantstep.theory.one_step.target_notes.",
     "giantstep.theory.ridge.degree_energies.",
     "giantstep.theory.ridge.spectral_case.",
     "giantstep.theory.ridge.spiked_kernel_cases.",

@@ -15,3 +15,13 @@ def ratio_to_dim(settings: Any, name: str) -> float:
     """
     size, dim = getattr(settings, name), settings.dim
     return float(size.ratio(name) if dim is None else size.count(dim, name) / dim)
+
+
+def fixed_width(settings: Any) -> bool:
+    """Whether the number of neurons stays while d grows.
+
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> [fixed_width(GiantStep(width=width)) for width in ("20", "1d")]
+    [True, False]
+    """
+    return settings.dim is None and settings.width.power == 0

@@ -54,7 +54,7 @@ def central_differences(problem: Problem, settings: GiantStep) -> Sizes:
     ("target", "changes"),
     [
         ("sin(h1)", {}),
-        ("relu(h1) + 0.3*h2", {"readout": "-1:0.4,1.5:0.6", "samples": "3d", "dim": 150}),
+        ("relu(h1) + 0.3*h2", {"readout": "-1:0.4,1.5:0.6", "samples": "40d", "dim": 150}),
     ],
 )
 def test_gradient_against_central_differences(target: str, changes: dict[str, object]) -> None:
@@ -81,6 +81,53 @@ def test_a_curve_is_compiled_once_and_fast() -> None:
         point = predict(SINE, TANH.replace(readout_samples=f"{float(values[index])!r}d")).metrics
         assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-9)
         assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-9)
+
+
+RELU = TANH.replace(activation="relu", samples="4d", step_size=1.5)
+
+
+@pytest.mark.slow
+def test_a_curve_of_any_activation_is_fast() -> None:
+    """A hundred points of relu, each with its own numbers, and the same as points alone."""
+    values = np.linspace(0.2, 3.0, 100)
+    risk_curve(SINE, RELU, "readout_samples_ratio", values[:2])
+    begun = time.process_time()
+    curve = risk_curve(SINE, RELU, "readout_samples_ratio", values)
+    assert time.process_time() - begun < 5.0
+    for index in (0, 40, 99):
+        point = predict(SINE, RELU.replace(readout_samples=f"{float(values[index])!r}d")).metrics
+        assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-7)
+        assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-7)
+
+
+def test_a_curve_changes_its_theory_with_its_rows() -> None:
+    """Small batches leave rows uneven, and each point is what it is alone."""
+    settings = TANH.replace(samples="4d")
+    curve = risk_curve(SINE, settings, "step_size", [0.5, 4.0])
+    alone = [predict(SINE, settings.replace(step_size=size)) for size in (0.5, 4.0)]
+    assert ["not isotropic" in found.notes[0] for found in alone] == [False, True]
+    expected = [found.metrics["test_error"] for found in alone]
+    assert curve.test_error.tolist() == pytest.approx(expected, rel=1e-7)
+
+
+def test_gradient_of_any_activation() -> None:
+    risk, slopes = risk_gradient(SINE, RELU)
+    assert risk == pytest.approx(predict(SINE, RELU).metrics["test_error"], rel=1e-9)
+    ends = risk_curve(SINE, RELU, "ridge", [0.099, 0.101]).test_error
+    assert slopes.ridge == pytest.approx((ends[1] - ends[0]) / 0.002, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_best_ridge_of_pairs() -> None:
+    settings = RELU.replace(readout="symmetric-sign")
+    best = best_sizes(SINE, settings, ("ridge",))
+    there = settings.replace(ridge=best.ridge)
+    least = predict(SINE, there).metrics
+    assert best.test_error == pytest.approx(least["test_error"], rel=1e-7)
+    assert best.gain_over_random_features < least["random_features_error"] - best.test_error
+    for factor in (0.7, 1.4):
+        beside = predict(SINE, there.replace(ridge=factor * best.ridge)).metrics["test_error"]
+        assert beside > best.test_error
 
 
 def test_one_evaluation_is_fast() -> None:

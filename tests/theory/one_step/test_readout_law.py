@@ -11,7 +11,7 @@ from giantstep.activations.activation import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_step
-from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.one_step.isotropic_prediction import predict_isotropic
 from giantstep.theory.one_step.readout_law import (
     gaussian_cells,
     gaussian_mean_of_ratio,
@@ -96,7 +96,7 @@ def test_a_finite_support_is_itself() -> None:
     for blocks in (readout_blocks(settings), moment_blocks(settings)):
         np.testing.assert_allclose(blocks, [[-1.0, 2.0], [0.3, 0.7]])
     assert readout_nodes(settings) == [(-1.0, 0.3), (2.0, 0.7)]
-    assert predict(Problem.of("sin(h1)"), settings).errors == {}
+    assert predict_isotropic(Problem.of("sin(h1)"), settings).errors == {}
 
 
 @pytest.mark.slow
@@ -109,7 +109,7 @@ def test_the_risk_converges_in_the_cells_within_its_error(
 ) -> None:
     """Nine Gauss-Hermite blocks give 2.511 and 0.0816."""
     problem, settings = Problem.of(target), NORMAL.replace(activation=sigma, step_size=step)
-    found = predict(problem, settings)
+    found = predict_isotropic(problem, settings)
     error = found.errors["test_error"]
     assert found.metrics["test_error"] == pytest.approx(converged, rel=1e-3)
     many, sizes = one_step(problem, settings, cells=24)

@@ -13,6 +13,9 @@ from giantstep.problem import Problem
 from giantstep.targets.hermite import hermite_tensors, moments
 from giantstep.theory.learnability.learned_direction import learned_direction
 
+#: Spreads of the rows' variances, and second Hermite coefficients, that count as isotropic.
+ISOTROPIC, NEGLIGIBLE = 0.05, 1e-8
+
 
 class StepSignal(NamedTuple):
     """The numbers of problem and activation that the first step depends on.

@@ -17,7 +17,7 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
 from giantstep.theory.spiked_features.risk import Prepared
 
@@ -25,6 +25,8 @@ from giantstep.theory.spiked_features.risk import Prepared
 SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
 #: Points a side of the coarse grid from which the search starts.
 COARSE = 6
+#: Relative step of central differences.
+DIFFERENCE = 1e-4
 #: Relative precision of the best sizes; so close to an end of the search there is no optimum.
 PRECISION, EDGE = 0.02, 0.05
 
@@ -75,14 +77,16 @@ class Optimum(NamedTuple):
 def risk_curve(
     problem: Problem, settings: GiantStep, name: str, values: Sequence[float] | np.ndarray
 ) -> Curve:
-    r"""The risk along one of the sizes, by one compiled program.
+    r"""The risk along one of the sizes.
 
     .. math:: t \mapsto R(\text{name} = t)
+
+    By one compiled program where the rows are isotropic, from point to point where they are not.
 
     Symbols: ``name`` is step_size, ridge, readout_samples_ratio or width_ratio.
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
-    Status: replica.
+    Status: replica where the rows are isotropic, heuristic where they are not.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
     >>> settings = GiantStep(
@@ -97,13 +101,28 @@ def risk_curve(
     if name not in names:
         raise SettingsError(f"name = {name!r}: use {', '.join(names[:-1])} or {names[-1]}")
     points = np.asarray(values, dtype=np.float64)
+    over = RiskOverSizes(problem, settings)
+    along = [over.sizes._replace(**{name: float(point)}) for point in points]
+    even = np.array([over.isotropic(sizes) for sizes in along])
+    test, train = np.full((2, len(points)), np.nan)
+    if even.any():
+        test[even], train[even] = _isotropic_curve(problem, settings, name, points[even])
+    for index in np.flatnonzero(~even):
+        test[index], train[index] = over.at(along[index])[:2]
+    return Curve(points, test, train)
+
+
+def _isotropic_curve(
+    problem: Problem, settings: GiantStep, name: str, points: Float[np.ndarray, " points"]
+) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
+    """Excess test error and train error of isotropic rows, by one compiled program."""
     step, sizes = one_step(problem, settings)
     widest = sizes._replace(step_size=points) if name == "step_size" else sizes
     prepared = step.prepared(activation(settings.activation), problem, widest)
     numbers, words = _numbers(step)
     *errors, converged = _curve(numbers, prepared, sizes, points, words=words, name=name)
     test, train = (np.where(converged, error, np.nan) for error in errors)
-    return Curve(points, test - problem.noise, train)
+    return test - problem.noise, train
 
 
 @in_float64
@@ -114,10 +133,11 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
         \frac{\partial R}{\partial(n_0/d)}, \frac{\partial R}{\partial(n/d)},
         \frac{\partial R}{\partial(p/d)}\Big)
 
-    by the implicit function theorem at the fixed point.
+    by the implicit function theorem at the fixed point; where rows are not isotropic, by central
+    differences.
 
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
-    Status: replica.
+    Status: replica where the rows are isotropic, heuristic where they are not.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> settings = GiantStep(
@@ -127,7 +147,10 @@ def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
     >>> round(risk, 6), round(slopes.readout_samples_ratio, 5)
     (0.037311, -0.00561)
     """
-    step, sizes = one_step(problem, settings)
+    over = RiskOverSizes(problem, settings)
+    if not over.isotropic(over.sizes):
+        return _differences(over)
+    step, sizes = over.step, over.sizes
     prepared = step.prepared(activation(settings.activation), problem, sizes)
     numbers, words = _numbers(step)
     value, slopes = _value_and_slopes(numbers, prepared, sizes, words=words)
@@ -148,7 +171,7 @@ def best_sizes(
     Assumes: as :func:`giantstep.theory.one_step.prediction.predict`; a coarse grid over
     0.01 <= eta <= 30, 1e-5 <= lambda <= 1e4 finds the valley of the minimum. Sizes are found to
     two per cent, the risk to the square of that; ``at_edge`` tells where no minimum is inside.
-    Status: replica.
+    Status: replica where the rows are isotropic, heuristic where they are not.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> settings = GiantStep(
@@ -164,8 +187,8 @@ def best_sizes(
     if unknown or not optimise:
         raise SettingsError(f"optimise = {tuple(optimise)!r}: use step_size, ridge or both")
     names = tuple(name for name in SEARCH if name in optimise)
-    step, sizes = one_step(problem, settings)
-    sigma = activation(settings.activation)
+    over = RiskOverSizes(problem, settings)
+    step, sizes, sigma = over.step, over.sizes, over.sigma
     low, high = np.log([SEARCH[name] for name in names]).T
 
     # The version that is cheap finds the valley, and nearly its bottom.
@@ -174,8 +197,14 @@ def best_sizes(
     def risk(logarithms: np.ndarray, step: OneStep = step) -> float:
         inside = np.clip(logarithms, low, high)
         chosen = sizes._replace(**dict(zip(names, np.exp(inside).tolist(), strict=True)))
-        found = step.risk(step.prepared(sigma, problem, chosen), chosen)
         outside = float(np.sum((logarithms - inside) ** 2))
+        # Where the valley is sought, isotropic rows may stand for the others.
+        sought = step is rough and rough is not over.step and over.bends_no_rows
+        if not sought and not over.isotropic(chosen):
+            errors = over.at(chosen, corrected=step.resolved)
+            noisy = errors.test + problem.noise
+            return noisy * (1 + outside) if errors.converged else math.inf
+        found = step.risk(step.prepared(sigma, problem, chosen), chosen)
         return float(found.test) * (1 + outside) if found.converged else math.inf
 
     axes = [np.linspace(a, b, COARSE + 2)[1:-1] for a, b in zip(low, high, strict=True)]
@@ -203,7 +232,7 @@ def best_sizes(
                 best, least = there, risk(there)
     chosen = sizes._replace(**dict(zip(names, np.exp(best).tolist(), strict=True)))
     test = least - problem.noise
-    reference = _best_random_features(problem, settings, sizes)
+    reference = _best_random_features(over)
     ended = (best == low) | (best == high)
     return Optimum(
         step_size=float(chosen.step_size),
@@ -215,19 +244,22 @@ def best_sizes(
     )
 
 
-def _best_random_features(problem: Problem, settings: GiantStep, sizes: Sizes) -> float:
+def _differences(over: RiskOverSizes) -> tuple[float, Sizes]:
+    """The excess risk and its central differences."""
+    sizes, slopes = over.sizes, []
+    for name, at in sizes._asdict().items():
+        width = DIFFERENCE * at
+        ends = [over.at(sizes._replace(**{name: at + side * width})).test for side in (-1, 1)]
+        slopes.append((ends[1] - ends[0]) / (2 * width) if width else math.nan)
+    return over.at(sizes).test, Sizes(*slopes)
+
+
+def _best_random_features(over: RiskOverSizes) -> float:
     """Excess risk of random features at their best ridge."""
     from scipy.optimize import minimize_scalar
 
-    features = LinearFeatures.of(problem, activation(settings.activation))
-
     def risk(logarithm: float) -> float:
-        return small_step_risk(
-            features,
-            samples_ratio=sizes.readout_samples_ratio,
-            width_ratio=sizes.width_ratio,
-            ridge=math.exp(logarithm),
-        ).test
+        return over.without_step(over.sizes._replace(ridge=math.exp(logarithm)))
 
     bounds = tuple(np.log(SEARCH["ridge"]))
     return float(minimize_scalar(risk, bounds=bounds, method="bounded").fun)

@@ -6,6 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
 from giantstep.numerics.arrays import iterate
@@ -18,6 +19,7 @@ class LinearFeatures(NamedTuple):
     """Scalars of the Gaussian equivalent mu_1 <w, x> + mu_* xi and of its labels.
 
     ``power`` is E[y^2], noise included; the constant, where the features fit it, is left out.
+    ``centred``: the neurons have no mean output, and cannot fit a constant.
     """
 
     mu_1: float
@@ -25,15 +27,22 @@ class LinearFeatures(NamedTuple):
     linear: float
     power: float
     noise: float
+    centred: bool = True
 
     @classmethod
     def of(cls, problem: Problem, sigma: Activation) -> LinearFeatures:
         """The scalars of a problem and an activation."""
         labels, mu = moments(problem.target), sigma.hermite(1)
-        fitted = labels.variance if abs(mu[0]) > 1e-12 else labels.second_moment
+        centred = _centred(sigma)
+        fitted = labels.second_moment if centred else labels.variance
         _, linear = learned_direction(problem.target)
         power = fitted + problem.noise
-        return cls(float(mu[1]), sigma.mu_star_squared, linear, power, problem.noise)
+        return cls(float(mu[1]), sigma.mu_star_squared, linear, power, problem.noise, centred)
+
+
+def _centred(sigma: Activation) -> bool:
+    """Whether neurons have no mean output."""
+    return abs(float(sigma.hermite(0)[0])) <= 1e-12
 
 
 class Order(NamedTuple):
@@ -114,6 +123,34 @@ def _first_order(
     return np.array([chi, m1 * chi / (1 + chi * C) + ms * chi])
 
 
+def usable_power(
+    sigma: Activation,
+    spikes: Float[np.ndarray, " blocks"],
+    fractions: Float[np.ndarray, " blocks"],
+) -> float:
+    r"""The mean square of the spikes that a readout can use to fit the learned direction.
+
+    .. math:: E[s^2] \;\text{ if } \mu_0 = 0, \qquad \mathrm{Var}\,s \;\text{ otherwise}
+
+    Neurons with a mean output fit the constant by the sum of their readouts, which is thereby
+    taken: at the size that fits a constant of order one, their common spike of order
+    :math:`d^{-1/2}` adds nothing.
+
+    Symbols: s ``spikes``, of neurons in these ``fractions``; mu_0 of ``sigma``.
+
+    Assumes: steps of order d^-1/2.
+    Status: heuristic, checked by simulation.
+    References: Ba et al. 2022, arXiv:2205.01445, for mu_0 = 0.
+
+    >>> from giantstep.activations.activation import activation
+    >>> spikes, halves = np.array([1.0, 3.0]), np.array([0.5, 0.5])
+    >>> [usable_power(activation(name), spikes, halves) for name in ("tanh", "relu")]
+    [5.0, 1.0]
+    """
+    mean = 0.0 if _centred(sigma) else float(fractions @ spikes)
+    return float(fractions @ (spikes - mean) ** 2)
+
+
 def small_step_risk(
     features: LinearFeatures,
     *,
@@ -122,6 +159,7 @@ def small_step_risk(
     ridge: float,
     alignment: float = 0.0,
     strength: float = 0.0,
+    pair_spike: float = 0.0,
 ) -> SmallStepRisk:
     r"""Risk after a step of order :math:`d^{-1/2}`; without spike, that of random features.
 
@@ -137,11 +175,15 @@ def small_step_risk(
         \mathrm{objective} &= \frac{E[y^2] - \mu_1^{*2}
             + \mu_1^{*2}[\gamma^2\rho_v + (1-\gamma^2)\rho_t]}{1+V} .
 
-    Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; the others as in
-    :func:`linear_order`.
+    Neurons in pairs with equal rows and spikes :math:`\pm s` are, in the sums of their readouts,
+    half as many neurons that do not move. The differences fit the learned direction at the price
+    of the ridge alone, which adds :math:`s^2/(\lambda\chi)` to :math:`g_v` in :math:`\rho_v`.
+
+    Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; s ``pair_spike``, and
+    then ``width_ratio`` counts pairs; lambda ``ridge``; the others as in :func:`linear_order`.
 
     Assumes: n, p, d large and proportional. R >= the energy of g beyond degree one.
-    Status: theorem.
+    Status: theorem; heuristic for pairs.
     References: Ba et al. 2022, arXiv:2205.01445; Moniri et al. 2023, arXiv:2310.07891.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
@@ -154,7 +196,7 @@ def small_step_risk(
     )
     rho_t = 1 / (1 + order.x)
     gain = 1 + strength**2 / width_ratio
-    rho_v = 1 / (1 + order.x * gain)
+    rho_v = 1 / (1 + order.x * (gain + _pair_gain(pair_spike, ridge, order.chi)))
     gained = 0.0 if math.isinf(gain) else gain * rho_v**2
     across, energy = 1 - alignment**2, features.linear**2
     beyond = features.power - energy
@@ -167,3 +209,10 @@ def small_step_risk(
         train=noisy / (1 + order.V) ** 2,
         objective=shrunk / (1 + order.V),
     )
+
+
+def _pair_gain(spike: float, ridge: float, chi: float) -> float:
+    """What differences of pairs add to the gain along the learned direction."""
+    if spike == 0:
+        return 0.0
+    return spike**2 / (ridge * chi) if ridge else math.inf

@@ -14,7 +14,7 @@ from giantstep.inputs import Gaussian, check_covered
 from giantstep.numerics.arrays import Numbers
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import fixed_width, ratio_to_dim
 from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,
@@ -178,6 +178,7 @@ def one_step(
     >>> round(float(blocks.spikes[0]), 6), round(float(blocks.bulks[0]), 6)
     (1.134056, 1.018973)
     """
+    settings = _with_fit(settings)
     _check_covered(problem, settings)
     sigma = activation(settings.activation)
     readout, fractions = readout_blocks(settings, cells)
@@ -190,11 +191,17 @@ def one_step(
         ridge=float(settings.ridge or 0.0),
         samples_ratio=ratio_to_dim(settings, "samples"),
         readout_samples_ratio=ratio_to_dim(settings, "readout_samples"),
-        width_ratio=ratio_to_dim(settings, "width"),
+        width_ratio=(
+            settings.width.coefficient / LIMIT
+            if fixed_width(settings)
+            else ratio_to_dim(settings, "width")
+        ),
     )
+    if version is None and settings.dim is None:
+        # Few neurons carry spikes of finite strength, however large d is.
+        version = "spike-strength" if fixed_width(settings) else "limit"
     if version is None:
-        finite = best_version(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
-        version = "limit" if settings.dim is None else finite
+        version = best_version(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
     step = OneStep(
         StepSignal.of(problem, sigma, start_output),
         readout,
@@ -208,6 +215,13 @@ def one_step(
         settings.loss == "square",
     )
     return step, sizes
+
+
+def _with_fit(settings: GiantStep) -> GiantStep:
+    """The settings with as many samples for the readout as for the step, unless they say."""
+    if settings.ridge is None or settings.readout_samples is not None:
+        return settings
+    return settings.replace(readout_samples=settings.samples)
 
 
 def _on_the_sphere(blocks: Blocks) -> Blocks:
@@ -224,19 +238,20 @@ def _check_covered(problem: Problem, settings: GiantStep) -> None:
     check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
     refusals = {
         f"steps = {settings.steps}: the exact risk is known after one step": settings.steps != 1,
-        "ridge and readout_samples: give both, the exact risk is that of a fitted readout": (
-            settings.ridge is None or settings.readout_samples is None
+        "ridge is missing: the exact risk is that of a fitted readout; give one, such as 0.1": (
+            settings.ridge is None
         ),
         "readout_samples = same: the exact risk needs fresh samples, such as 2d": (
             settings.readout_samples == "same"
         ),
-        f"biases = {settings.biases}: the exact risk is known without biases": (
-            settings.biases != "none"
-        ),
+        f"biases = {settings.biases}: not covered, use biases = none": settings.biases != "none",
         "detrend: the exact risk is known without it": settings.detrend,
-        "readout = symmetric-sign starts from pairs of equal rows, for which the exact risk is "
-        "not known: use ones, sign, normal, or value:probability,...": (
-            settings.readout == "symmetric-sign"
+        "readout = symmetric-sign starts from pairs of equal rows, which are not covered: use "
+        "ones, sign, normal, or value:probability,...": settings.readout == "symmetric-sign",
+        f"width = {settings.width}: without a dimension a fixed number of neurons is covered for "
+        "readout = symmetric-sign, or ones with loss = correlation; give a multiple of d, such as "
+        "1d, or --dim": (
+            fixed_width(settings) and (settings.readout, settings.loss) != ("ones", "correlation")
         ),
         f"step_size = {settings.step_size}: without a dimension the exact risk is known for a "
         "plain number or a multiple of d^-0.5; give --dim for steps between": (
@@ -249,6 +264,6 @@ def _check_covered(problem: Problem, settings: GiantStep) -> None:
     for reason, applies in refusals.items():
         if applies:
             raise NoTheory(reason)
-    dim = settings.dim or 1
+    dim = settings.dim or LIMIT
     if settings.ridge == 0 and settings.readout_samples.at(dim) <= settings.width.at(dim):
         raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")

@@ -8,12 +8,12 @@ import pytest
 from giantstep.activations.activation import activation
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.any_activation.anisotropy import fit_of
 from giantstep.theory.one_step.any_activation.equations import Fit, SteppedNetwork
 from giantstep.theory.one_step.any_activation.features import features
+from giantstep.theory.one_step.any_activation.finite_size_ratio import fit_of
 from giantstep.theory.one_step.any_activation.network import Start, network_after_step
 from giantstep.theory.one_step.any_activation.risk import any_activation_risk
-from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk, usable_power
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_features.conditional_features import LIMIT
 from giantstep.theory.spiked_features.finite_size import Blocks
@@ -137,8 +137,8 @@ def test_steps_of_order_one_over_root_d(sigma: str, target: str, readout: list[f
     problem, step_size = Problem.of(target, noise=NOISE), 2 / np.sqrt(dim)
     given = network(sigma, target, Start.of(readout), step_size, 2.0)
     spikes = given.rows.spikes * np.sqrt(dim)
-    centred = abs(activation(sigma).hermite(0)[0]) < 1e-12
-    power = np.mean(spikes**2) if centred else np.var(spikes)
+    shares = np.full(len(spikes), 1 / len(spikes))
+    power = usable_power(activation(sigma), spikes, shares)
     expected = small_step_risk(
         LinearFeatures.of(problem, activation(sigma)),
         alignment=given.rows.alignment,
@@ -147,5 +147,22 @@ def test_steps_of_order_one_over_root_d(sigma: str, target: str, readout: list[f
     )
     found = any_activation_risk(given, FIT._replace(dim=dim))
     # What is left is of the order of the step.
+    assert found.test - NOISE == pytest.approx(expected.test, rel=2 * step_size)
+    assert found.train == pytest.approx(expected.train, rel=2 * step_size)
+
+
+@pytest.mark.parametrize(("sigma", "target"), [("tanh", "sin(h1)"), ("relu", "relu(h1)")])
+def test_small_steps_of_pairs(sigma: str, target: str) -> None:
+    """Half as many neurons that stay, and differences that only the ridge holds."""
+    dim = 1e8
+    problem, step_size = Problem.of(target, noise=NOISE), 2 / np.sqrt(dim)
+    given = network(sigma, target, Start.of([1.0, -1.0], paired=True), step_size, 2.0)
+    expected = small_step_risk(
+        LinearFeatures.of(problem, activation(sigma)),
+        alignment=given.rows.alignment,
+        pair_spike=float(given.rows.spikes[0] * np.sqrt(dim)),
+        **{**SIZES, "width_ratio": SIZES["width_ratio"] / 2},
+    )
+    found = any_activation_risk(given, FIT._replace(dim=dim))
     assert found.test - NOISE == pytest.approx(expected.test, rel=2 * step_size)
     assert found.train == pytest.approx(expected.train, rel=2 * step_size)

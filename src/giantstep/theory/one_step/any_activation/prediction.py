@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import math
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.problem import Problem
-from giantstep.results import Prediction
+from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import fixed_width
 from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step.any_activation.anisotropy import NONE
-from giantstep.theory.one_step.any_activation.equations import Fit, SteppedNetwork
-from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+from giantstep.theory.one_step.any_activation.equations import SteppedNetwork
+from giantstep.theory.one_step.any_activation.finite_size_ratio import NONE
 from giantstep.theory.one_step.any_activation.over_sizes import Errors, RiskOverSizes
-from giantstep.theory.one_step.any_activation.risk import any_activation_risk
-from giantstep.theory.spiked_features.conditional_features import LIMIT
-from giantstep.theory.spiked_features.finite_size import VERSION_NOTES, Version
+from giantstep.theory.one_step.target_notes import target_notes
+from giantstep.theory.spiked_features.finite_size import VERSION_NOTES
 from giantstep.theory.spiked_features.risk_bounds import Bounds, explained_energy
 
 REFERENCES = (
@@ -27,9 +26,7 @@ REFERENCES = (
 )
 
 
-def predict_any_activation(
-    problem: Problem, settings: GiantStep, *, version: Version | None = None
-) -> Prediction:
+def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
     r"""Exact risk after one giant step where rows are anisotropic, paired, or have biases.
 
     Metrics: as :func:`giantstep.theory.one_step.prediction.predict`; ``spike_strength`` and
@@ -42,7 +39,8 @@ def predict_any_activation(
     isotropic theory. Errors are what fewer nodes and blocks would change.
 
     Assumes: Gaussian inputs; a continuous activation; one step; a readout fitted to fresh samples.
-    Status: heuristic (leave-one-out), verified by simulation; unpublished.
+    Status: heuristic (leave-one-out), verified by simulation, unpublished; the rows themselves
+        are a theorem in the limit.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980, and Dandi et
         al. 2024, arXiv:2410.18938, for isotropic rows.
 
@@ -52,10 +50,12 @@ def predict_any_activation(
     >>> round(predict_any_activation(Problem.of("relu(h1)"), settings).metrics["test_error"], 5)
     0.23938
     """
-    fine = RiskOverSizes(problem, settings, version)
+    fine = RiskOverSizes(problem, settings)
     sizes, network = fine.sizes, fine.network(fine.sizes)
     risk = fine.at(sizes)
-    bounds = functional_bounds(network)
+    # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
+    few = fixed_width(settings)
+    bounds = Bounds(risk.test, risk.test) if few else functional_bounds(network)
     metrics = {
         "test_error": risk.test,
         "test_error_noisy": risk.test + problem.noise,
@@ -66,14 +66,14 @@ def predict_any_activation(
         "bound_upper": bounds.upper,
         "bound_lower": bounds.lower,
         "linear_floor": tail_energy(problem.target, 1).value,
-        "random_features_error": _without_step(fine),
+        "random_features_error": fine.without_step(sizes),
     }
-    errors = _quadrature_errors(problem, settings, version, risk) if risk.converged else {}
+    errors = _quadrature_errors(problem, settings, risk) if risk.converged else {}
     return Prediction(
         settings.learner,
         settings.to_json(),
         metrics,
-        dict.fromkeys(metrics, "heuristic"),
+        _statuses(fine, metrics),
         REFERENCES,
         tuple(_notes(fine, settings, risk)),
         errors=errors,
@@ -97,6 +97,7 @@ def functional_bounds(network: SteppedNetwork) -> Bounds:
     References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
 
     >>> from giantstep.activations.activation import activation
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
     ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
     >>> bounds = functional_bounds(network)
@@ -113,29 +114,21 @@ def functional_bounds(network: SteppedNetwork) -> Bounds:
     )
 
 
-def _without_step(fine: RiskOverSizes) -> float:
-    """Excess risk of the same fit before the step, in the limit; each distinct row counts once."""
-    start, sizes = fine.start, fine.sizes
-    # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
-    copies = int(start.twins[0].sum())
-    biases, places = np.unique(start.biases, return_inverse=True)
-    law = biases, np.bincount(places, weights=start.fractions)
-    still = Start.of([1.0], biases=law)
-    network = network_after_step(
-        fine.problem, fine.sigma, still, step_size=0.0, samples=sizes.samples_ratio
-    )
-    width = sizes.width_ratio / copies
-    fit = Fit(sizes.readout_samples_ratio, width, sizes.ridge * width, LIMIT)
-    return any_activation_risk(network, fit).test - fine.problem.noise
+def _statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:
+    """What each metric may claim: errors no theorem, the rows in the limit and floors one."""
+    statuses: dict[str, Status] = dict.fromkeys(metrics, "heuristic")
+    limit = fine.settings.dim is None
+    if limit:
+        statuses |= dict.fromkeys(("spike_strength", "bulk_variance", "alignment"), "theorem")
+    if limit and fine.settings.biases == "none":
+        statuses["random_features_error"] = "theorem"
+    return {**statuses, "linear_floor": "theorem"}
 
 
-def _quadrature_errors(
-    problem: Problem, settings: GiantStep, version: Version | None, risk: Errors
-) -> dict[str, float]:
+def _quadrature_errors(problem: Problem, settings: GiantStep, risk: Errors) -> dict[str, float]:
     """What fewer nodes for the labels, and fewer blocks for a law, would change."""
-    coarse = RiskOverSizes(problem, settings, version, coarse=True)
-    coarse.corrected = False
-    found = coarse.at(coarse.sizes)
+    coarse = RiskOverSizes(problem, settings, coarse=True)
+    found = coarse.at(coarse.sizes, corrected=False)
     if not found.converged:
         return {}
     factor = risk.correction or NONE
@@ -146,30 +139,34 @@ def _quadrature_errors(
 
 def _notes(fine: RiskOverSizes, settings: GiantStep, risk: Errors) -> list[str]:
     """What the reader of a prediction must know."""
-    notes = ["rows as a real step leaves them: not isotropic, for any activation"]
-    version = fine.step.version
-    if version == "limit":
-        notes.append(VERSION_NOTES[version])
-    elif fine.corrected and risk.correction is not None:
-        notes.append(
-            f"finite d: spikes of finite strength, times {risk.correction.test:.4f}, by which "
-            f"version {version} changes the error of isotropic rows"
-        )
-    else:
-        notes.append("finite d: spikes of finite strength; other corrections of order 1/d are not")
-        notes[-1] += " known here, and were up to a few per cent at d = 200"
-    if fine.corrected and risk.correction is None:
-        notes[-1] = (
-            "finite d: spikes of finite strength; the other corrections of order 1/d are too "
-            "large here to be trusted"
-        )
-    if math.isclose(fine.network(fine.sizes).rows.alignment, 0.0, abs_tol=1e-9):
-        notes.append("the target has no linear part: one step learns none of its directions")
+    notes = ["rows as a real step leaves them, not isotropic", _size_note(fine, risk)]
+    notes += target_notes(fine.problem.target)
+    if fine.paired:
+        notes.append("pairs of neurons with equal first rows and opposite readouts")
     if settings.readout == "normal" or settings.biases != "none":
         notes.append(f"laws of readouts and biases: {len(fine.start.readout)} blocks of neurons")
     if not risk.converged:
         notes.append("the equations did not converge: no error is given")
     return notes
+
+
+def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
+    """How finite d is treated."""
+    version, strength = fine.step.version, "finite d: spikes of finite strength"
+    if fixed_width(fine.settings):
+        return f"the limit of large d at a fixed width of {fine.settings.width} neurons"
+    if version == "limit":
+        return VERSION_NOTES[version]
+    if not fine.plain:
+        return f"{strength}; other corrections of order 1/d are not known for pairs and biases"
+    if not fine.corrected:
+        return strength
+    if risk.correction is None:
+        return f"{strength}; other corrections of order 1/d are too large here to be trusted"
+    return (
+        f"{strength}, times {risk.correction.test:.4f}, by which version {version} changes the "
+        "error of isotropic rows"
+    )
 
 
 def _one_or_list(values: Float[np.ndarray, " blocks"]) -> float | list[float]:

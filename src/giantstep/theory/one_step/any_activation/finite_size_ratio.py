@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from giantstep.activations.activation import Activation
 from giantstep.problem import Problem
-from giantstep.targets.hermite import moments
 from giantstep.theory.one_step.any_activation.equations import Fit
-from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-from giantstep.theory.one_step.any_activation.risk import any_activation_risk
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes
 
 #: Ratios outside this range are not small corrections: they are not applied.
@@ -29,52 +24,6 @@ class Ratios(NamedTuple):
 NONE = Ratios(1.0, 1.0)
 
 
-def anisotropy_ratio(problem: Problem, sigma: Activation, step: OneStep, sizes: Sizes) -> Ratios:
-    r"""By how much the anisotropy of a real step's rows changes the risk at this dimension.
-
-    .. math:: \frac{R_{\text{any activation}}(d)}{R_{\text{isotropic, tilted}}(d)}
-
-    Both risks have spikes of finite strength and no other corrections of order 1/d. It is the
-    last of the finite-size terms of a real step where mu_2 = 0, and matters for n_0 <= 4 d with
-    steps of two and more. Where a risk is not found, or the ratio lies outside .75 to 1.33, the
-    ratio is 1.
-
-    Symbols: d ``step.dim``; the rest ``step`` and ``sizes``.
-
-    Assumes: as :func:`~giantstep.theory.one_step.any_activation.risk.any_activation_risk`.
-    Status: heuristic, checked by simulation.
-    References: Dandi et al. 2024, arXiv:2410.18938, for isotropic rows.
-
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.settings.giant_step import GiantStep
-    >>> from giantstep.theory.one_step.stepped_network import one_step
-    >>> settings = GiantStep(
-    ...     activation="tanh", readout="ones", samples="1d", step_size=3, width="1d",
-    ...     readout_samples="2d", ridge=0.1, dim=300)
-    >>> problem = Problem.of("sin(h1)")
-    >>> ratio = anisotropy_ratio(problem, activation("tanh"), *one_step(problem, settings))
-    >>> round(ratio.test, 3)
-    1.058
-    """
-    start = Start.of(
-        np.asarray(step.readout),
-        np.asarray(step.fractions),
-        gaussian=step.gaussian_rows,
-        normalise=step.normalise,
-        # The signal's mean is that of the labels less the output of the start.
-        output=moments(problem.target).mean - step.signal.mean,
-    )
-    network = network_after_step(
-        problem, sigma, start, step_size=sizes.step_size, samples=sizes.samples_ratio
-    )
-    found = any_activation_risk(network, fit_of(sizes, step.dim))
-    reference = _isotropic(problem, sigma, step, sizes)
-    if reference is None or not found.converged:
-        return NONE
-    ratios = (found.test - step.noise) / reference[0], found.train / reference[1]
-    return Ratios(*ratios) if _trusted(ratios) else NONE
-
-
 def finite_size_ratio(
     problem: Problem, sigma: Activation, step: OneStep, sizes: Sizes
 ) -> Ratios | None:
@@ -84,6 +33,8 @@ def finite_size_ratio(
 
     The risk for any activation is multiplied by it: corrections of order 1/d (the cost of fitting
     spikes, the second chaos, the network's own start output) are known for isotropic rows only.
+    Seen from there, the product is the risk of the version times the ratio by which the anisotropy
+    of a real step's rows changes the risk.
 
     Symbols: the version ``step.version``; d ``step.dim``. None where a risk is not found or the
     ratio lies outside .75 to 1.33.
