@@ -83,7 +83,7 @@ def _memory() -> Row:
     _any_activation(GAUSSIAN)
     peak = tracemalloc.get_traced_memory()[1] / 2**30
     tracemalloc.stop()
-    return Row("memory of a Gaussian readout", f"{peak:.2f} GiB", "limit 1", peak, "<= 1", peak <= 1)
+    return Row("Gaussian readout", f"{peak:.2f} GiB", "limit 1 GiB", peak, "<= 1", peak <= 1)
 
 
 def _curve() -> Iterator[Row]:
