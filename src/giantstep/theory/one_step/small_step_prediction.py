@@ -49,7 +49,7 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     step = step._replace(readout=readout, fractions=fractions)
     sigma = activation(settings.activation)
     features = LinearFeatures.of(problem, sigma)
-    spikes, cosine = step.blocks(sizes).spikes, float(step.alignment(sizes))
+    spikes, cosine = np.asarray(step.blocks(sizes).spikes), float(step.alignment(sizes))
     if paired:
         sizes = sizes._replace(width_ratio=sizes.width_ratio / 2)
     power = usable_power(sigma, spikes, fractions)
