@@ -41,7 +41,7 @@ SQUARE = {
     ),
     "mean, weak constant mode": (
         ("h1 + 0.7", 0.05),
-        {"samples": "2d", "width": "1.5d", "ridge": 1, "dim": 200, "rows": "gaussian"}
+        {"samples": "2d", "width": "1.5d", "ridge": 1, "dim": 200, "start": "gaussian"}
         | {"activation": "z + 0.7*He2(z)"},
         30,
     ),

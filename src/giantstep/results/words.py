@@ -18,7 +18,6 @@ USUAL: dict[str, tuple[Any, ...]] = {
     "inputs": ("gaussian",),
     "biases": ("none",),
     "start": ("sphere", "random"),
-    "rows": ("sphere",),
     "batches": ("fresh",),
     "loss": ("square",),
     "method": ("auto",),

@@ -34,7 +34,7 @@ class GiantStep(Settings):
     width: Any = option("20", "number of neurons p", kind=Size)
     activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
-    start: str = option("sphere", "law of the first rows", choices=("sphere", "gaussian"))
+    start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
     readout: str = option(
         "symmetric-sign",
         "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,...",

@@ -33,7 +33,7 @@ class RandomFeatures(Settings):
         "loss of the fit; labels are -1 and 1 for logistic and hinge",
         choices=("square", "logistic", "hinge"),
     )
-    rows: str = option("sphere", "law of the neurons' weights", choices=("sphere", "gaussian"))
+    start: str = option("sphere", "law of the weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     test_samples: int = option(
         4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"

@@ -83,13 +83,13 @@ def test_weak_modes_at_higher_degrees() -> None:
     """Gaussian rows learn a missing degree k from n ~ d^(k+1) on, as exact spectra say."""
     problem = Problem.of("h1", noise=0.05)
     settings = RandomFeatures(
-        samples="3d^2", width="2d^2", ridge=0.1, activation="He2(z) + 0.5*He3(z)", rows="gaussian"
+        samples="3d^2", width="2d^2", ridge=0.1, activation="He2(z) + 0.5*He3(z)", start="gaussian"
     )
     limit = random_features.predict(problem, settings).metrics["test_error"]
     finite = random_features.predict(problem, settings.replace(dim=20_000)).metrics["test_error"]
     assert 0.01 < limit < 0.99
     assert finite == pytest.approx(limit, rel=5e-3)
-    unit = random_features.predict(problem, settings.replace(rows="sphere")).metrics["test_error"]
+    unit = random_features.predict(problem, settings.replace(start="sphere")).metrics["test_error"]
     assert unit > 1
 
 

@@ -34,7 +34,7 @@ def test_square_loss() -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "sigma", "rows", "sizes", "noise", "expected"),
+    ("target", "sigma", "start", "sizes", "noise", "expected"),
     [
         ("h1 + h1*h2", "relu", "sphere", ("2d", "1d", 0.1), 0.1, 2.095686),
         ("sin(h1)", "erf", "sphere", ("1d", "2d", 0.01), 0.2, 0.597801),
@@ -44,12 +44,17 @@ def test_square_loss() -> None:
         ("h1 + 0.7", "z + 0.7*He2(z)", "sphere", ("2d", "1.5d", 0.1), 0.05, 2.39842),
     ],
 )
-def test_any_target_activation_and_rows(
-    target: str, sigma: str, rows: str, sizes: tuple[str, str, float], noise: float, expected: float
+def test_any_target_activation_and_start(
+    target: str,
+    sigma: str,
+    start: str,
+    sizes: tuple[str, str, float],
+    noise: float,
+    expected: float,
 ) -> None:
     samples, width, ridge = sizes
     settings = RandomFeatures(
-        samples=samples, width=width, ridge=ridge, activation=sigma, rows=rows
+        samples=samples, width=width, ridge=ridge, activation=sigma, start=start
     )
     found = predict(Problem.of(target, noise=noise), settings)
     assert found.metrics["test_error"] == pytest.approx(expected, abs=6e-6)

@@ -45,7 +45,7 @@ def test_kernel_in_24_dimensions(inputs: str, expected: tuple[float, ...]) -> No
 
 def test_random_features_in_24_dimensions() -> None:
     relu = activation("relu")
-    spectrum = random_feature_spectrum(relu, CUBIC, 24, inputs="sphere", rows="sphere")
+    spectrum = random_feature_spectrum(relu, CUBIC, 24, inputs="sphere", start="sphere")
     sizes = ((600, 20), (600, 100), (600, 600), (600, 3000), (2000, 1000))
     found = [test_error(n, p, 1e-4, spectrum, 0.01) for n, p in sizes]
     assert found == pytest.approx((0.6873, 0.5838, 2.139, 0.4986, 0.5001), abs=5e-4)
@@ -70,7 +70,7 @@ def test_large_dimension_is_the_proportional_limit() -> None:
     found = {}
     for dim in (300, 3000, 10**6):
         relu = activation("relu")
-        spectrum = random_feature_spectrum(relu, target, dim, inputs="gaussian", rows="sphere")
+        spectrum = random_feature_spectrum(relu, target, dim, inputs="gaussian", start="sphere")
         found[dim] = test_error(2 * dim, dim, 1e-3, spectrum, 0.1)
     assert found[300] == pytest.approx(2.9617, abs=6e-5)
     assert found[3000] == pytest.approx(2.9656, abs=6e-5)
@@ -80,7 +80,7 @@ def test_large_dimension_is_the_proportional_limit() -> None:
 @pytest.mark.parametrize("inputs", ["sphere", "gaussian"])
 def test_traces_and_energies_are_complete(inputs: str) -> None:
     features = random_feature_spectrum(
-        activation("tanh"), CUBIC, 40, inputs=inputs, rows="gaussian"
+        activation("tanh"), CUBIC, 40, inputs=inputs, start="gaussian"
     )
     rng = np.random.default_rng(0)
     x = rng.standard_normal((400_000, 2)) * np.sqrt([1, 1 / 40])
@@ -126,6 +126,6 @@ def test_gaussian_spectrum_against_a_sampled_kernel_matrix() -> None:
 
 def test_multi_index_energies_are_those_of_large_dimension() -> None:
     spectrum = random_feature_spectrum(
-        activation("relu"), Target("h1 + h1*h2"), 300, inputs="gaussian", rows="sphere"
+        activation("relu"), Target("h1 + h1*h2"), 300, inputs="gaussian", start="sphere"
     )
     assert test_error(600, 300, 0.1, spectrum, 0.1) == pytest.approx(2.0946, abs=2e-3)

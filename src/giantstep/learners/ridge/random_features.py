@@ -69,7 +69,7 @@ def _first_layer(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows on the unit sphere or N(0, I/d); biases 0, N(0, 1), or uniform on [-1, 1]."""
     rows = rng.standard_normal((width, dim))
-    sphere = settings.rows == "sphere"
+    sphere = settings.start == "sphere"
     rows /= np.linalg.norm(rows, axis=1, keepdims=True) if sphere else np.sqrt(dim)
     if settings.biases == "none":
         return rows, np.zeros(width)

@@ -127,7 +127,7 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
     dim, cause = settings.dim, f"activation = {sigma.name!r}"
     if dim is not None and spike is None:
         samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
-        spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.rows)
+        spectrum = _finite_spectrum(sigma, problem.target, dim, law.name, settings.start)
         # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
         one_direction = problem.target.rank == 1 and not problem.target.is_random
         exact = isinstance(law, Sphere) and one_direction
@@ -141,7 +141,7 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
         *sizes,
         feature_energies(sigma),
         target_energies(problem.target),
-        weak_modes=settings.rows == "gaussian",
+        weak_modes=settings.start == "gaussian",
         spike=_fixed_spike(spike, problem.target, *sizes),
     )
     proportional = regime.exponent == 1
@@ -179,9 +179,9 @@ def _fixed_spike(spike: Size | None, target: Target, samples: Size, width: Size)
 
 @functools.lru_cache(maxsize=64)
 def _finite_spectrum(
-    sigma: Activation, target: Target, dim: int, inputs: str, rows: str
+    sigma: Activation, target: Target, dim: int, inputs: str, start: str
 ) -> Spectrum:
-    return random_feature_spectrum(sigma, target, dim, inputs=inputs, rows=rows)
+    return random_feature_spectrum(sigma, target, dim, inputs=inputs, start=start)
 
 
 def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
@@ -202,7 +202,7 @@ def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
         psi = settings.width.count(dim, "width") / dim
     sigma = activation(settings.activation)
     mean, linear, quadratic = sigma.hermite(2)
-    weak = quadratic**2 / 2 if settings.rows == "gaussian" else 0.0
+    weak = quadratic**2 / 2 if settings.start == "gaussian" else 0.0
     features = Features(
         float(linear**2), sigma.mu_star_squared, math.inf if mean != 0 else float(weak)
     )

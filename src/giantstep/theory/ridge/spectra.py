@@ -31,7 +31,7 @@ ROUNDING = 1e-24
 
 
 def random_feature_spectrum(
-    sigma: Activation, target: Target, dim: int, *, inputs: str, rows: str
+    sigma: Activation, target: Target, dim: int, *, inputs: str, start: str
 ) -> Spectrum:
     r"""The spectrum of the features :math:`\sigma(\langle w, x\rangle)` in d dimensions.
 
@@ -45,20 +45,21 @@ def random_feature_spectrum(
     :math:`N_k`, are the eigenvalues; on the sphere there is one for each degree. The target's
     energies are the projections of :math:`E_t[g(\rho t) p_k(t)]`.
 
-    Symbols: sigma ``sigma``, g ``target``, d ``dim``; ``inputs`` and ``rows`` are `sphere` or
-    `gaussian`. A target of several directions is given its Hermite energies, right to O(1/d).
+    Symbols: sigma ``sigma``, g ``target``, d ``dim``; ``inputs`` and ``start`` (the
+    law of the rows) are `sphere` or `gaussian`. A target of several directions is given its
+    Hermite energies, right to O(1/d).
 
     Assumes: isotropic inputs and rows, at least 3 dimensions.
     Status: theorem
     References: Mei et al. 2021, arXiv:2101.10588; Defilippis et al. 2024, arXiv:2405.15699.
 
     >>> spectrum = random_feature_spectrum(
-    ...     activation("relu"), Target("h1"), 1000, inputs="sphere", rows="sphere")
+    ...     activation("relu"), Target("h1"), 1000, inputs="sphere", start="sphere")
     >>> round(1000 * float(spectrum.eigenvalues[1]), 6)
     0.25
     """
     radii, weights = _norms(inputs, dim, math.sqrt(dim))
-    row_norms, row_weights = _norms(rows, dim, 1.0)
+    row_norms, row_weights = _norms(start, dim, 1.0)
     count = _resolved_degrees(dim)
     profile = np.empty((count, len(radii), len(row_norms)))
     second_moment = np.empty((len(radii), len(row_norms)))
@@ -100,7 +101,7 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
     """
     if kernel.order is not None:
         neuron = activation("relu" if kernel.order else "step(z)")
-        features = random_feature_spectrum(neuron, target, dim, inputs=inputs, rows="sphere")
+        features = random_feature_spectrum(neuron, target, dim, inputs=inputs, start="sphere")
         return features._replace(
             eigenvalues=2 * features.eigenvalues, tail_trace=2 * features.tail_trace
         )
