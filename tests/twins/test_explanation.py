@@ -27,7 +27,7 @@ KEYS = [
     *("target", "directions", "noise", "mean", "variance", "hermite_energy", "energy_beyond"),
     *("label_noise", "dimension"),
     *("information_exponent", "staircase", "leap", "generative_exponent", "grand_staircase"),
-    *("class", "alpha_c", "thresholds", "samples", "unseen"),
+    *("class", "alpha_c", "thresholds", "samples", "sample_statuses", "unseen"),
 ]
 
 
@@ -143,8 +143,8 @@ def test_sample_sizes_carry_status_and_paper(text: str, statuses: list[str]) -> 
     found = explain(text)
     assert [known.status for known in found.complexities.values()] == statuses
     for known in found.complexities.values():
-        assert f"  {known.algorithm}: n ~ {known.samples}" in found.report()
-        assert f"    {known.status}; {known.reference}" in found.report()
+        source = f"[{known.status}; {known.reference}]"
+        assert f"  {known.algorithm}: n ~ {known.samples} {source}" in found.report()
 
 
 @pytest.mark.parametrize(

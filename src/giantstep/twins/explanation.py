@@ -136,6 +136,7 @@ class Explanation:
             "alpha_c": None if alpha is None else alpha.value,
             "thresholds": [_threshold_json(threshold) for threshold in self.thresholds],
             "samples": self.samples,
+            "sample_statuses": {name: c.status for name, c in self.complexities.items()},
             "unseen": {"activation": self.activation, "directions": self.unseen.tolist()},
         }
         if self.floors is not None:

@@ -173,8 +173,8 @@ def _message_passing_section(found: Explanation, verbose: bool) -> str:
 def _samples_section(found: Explanation) -> str:
     lines = ["Samples for all that is seen, by algorithm"]
     for known in found.complexities.values():
-        lines.append(f"  {known.algorithm}: n ~ {known.samples}")
-        lines.append(f"    {known.status}; {known.reference}")
+        source = f"{known.status}; {known.reference}"
+        lines.append(f"  {known.algorithm}: n ~ {known.samples} [{source}]")
     return "\n".join(lines)
 
 

@@ -9,6 +9,12 @@ from giantstep.results import Status
 from giantstep.theory.learnability.staircase import Staircase
 from giantstep.theory.learnability.thresholds import Threshold
 
+ABBE = "Abbe et al. 2023, arXiv:2302.11055"
+BEN_AROUS = "Ben-Arous et al. 2020, arXiv:2003.10409"
+DAMIAN = "Damian et al. 2024, arXiv:2403.05529"
+DANDI = "Dandi et al. 2023, arXiv:2305.18270"
+TROIANI = "Troiani et al. 2024, arXiv:2405.15480"
+
 
 def one_pass_samples(leap: int) -> str:
     r"""Samples that one-pass SGD needs for a leap.
@@ -108,38 +114,32 @@ def sample_complexities(
     later = any(t.stair > 0 or t.alpha is None for t in thresholds)
     best: Status = "conjecture" if hard else "replica" if later else "theorem"
     seen, passing = staircase.sampled, grand.sampled
-    abbe, dandi = "Abbe et al. 2023, arXiv:2302.11055", "Dandi et al. 2023, arXiv:2305.18270"
-    ben_arous = "Ben-Arous et al. 2020, arXiv:2003.10409"
-    message_passing = "Damian et al. 2024, arXiv:2403.05529" if hard else _TROIANI
     return {
         "correlations": Complexity(
-            "any use of correlations with the label (CSQ), at least",
+            "best use of correlations (CSQ bound)",
             _correlations(staircase, dimension),
             _weakened(proved, seen),
-            abbe,
+            ABBE,
         ),
         "one_pass_sgd": Complexity(
             "one-pass SGD",
             _one_pass(staircase, dimension),
             _weakened("theorem" if single else "conjecture", seen),
-            ben_arous if single else abbe,
+            BEN_AROUS if single else ABBE,
         ),
         "one_giant_step": Complexity(
-            "one giant step", _one_step(staircase, dimension), _weakened("theorem", seen), dandi
+            "one giant step", _one_step(staircase, dimension), _weakened("theorem", seen), DANDI
         ),
         "giant_steps": Complexity(
-            "giant steps", _several_steps(staircase, dimension), _weakened(proved, seen), dandi
+            "giant steps", _several_steps(staircase, dimension), _weakened(proved, seen), DANDI
         ),
         "amp": Complexity(
-            "message passing, the best known (SQ)",
+            "message passing (SQ, best known)",
             _message_passing(grand, thresholds, dimension),
             _weakened(best, passing),
-            message_passing,
+            DAMIAN if hard else TROIANI,
         ),
     }
-
-
-_TROIANI = "Troiani et al. 2024, arXiv:2405.15480"
 
 
 def _weakened(status: Status, sampled: bool) -> Status:
