@@ -202,6 +202,7 @@ def test_floors_are_a_compact_table() -> None:
         ("h1 + He2(h1)*h2", [[0.0, 1.0]]),
         ("h1 + He3(h1)*h2", []),
         ("He2(h1) + h2", []),
+        ("He4(h1) + sign(h1*h2*h3)", [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     ],
 )
 def test_directions_that_the_default_activation_does_not_see(text: str, unseen: list) -> None:

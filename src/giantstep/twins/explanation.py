@@ -212,10 +212,10 @@ def explain(
 
 
 def _unseen(target: Target, staircase: Staircase, name: str, degree: int) -> np.ndarray:
-    """Directions of the staircase at whose degree the activation has no Hermite coefficient."""
+    """Directions of the staircase that no leap shows through the activation's coefficients."""
     seen = np.abs(activation(name).hermite(degree)) > VISIBLE_COEFFICIENT
-    leap, steps = staircase.largest_leap or 1, len(staircase.stairs)
-    learned = learned_subspaces(target, steps, leap, lambda k: bool(seen[k]), degree)[-1]
+    usable = lambda k: bool(seen[k])  # noqa: E731
+    learned = learned_subspaces(target, len(staircase.subspace), degree, usable, degree)[-1]
     rest = staircase.subspace - staircase.subspace @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)
     return tidy_basis(rest, int(np.sum(values > 1e-6)))

@@ -138,8 +138,8 @@ def _gradient_section(found: Explanation) -> str:
         )
     if len(found.unseen):
         lines.append(
-            f"  Warning: {found.activation} without biases, the default, never sees "
-            f"{directions_text(found.unseen)}: its Hermite\n  coefficients of the degree needed "
+            f"  Warning: {found.activation} without biases, the default, does not see "
+            f"{directions_text(found.unseen)}: its Hermite\n  coefficients of the degrees needed "
             "are zero. Use another activation or --biases normal."
         )
     return "\n".join(lines)
