@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from giantstep.figures.rendering import Rendering
     from giantstep.figures.result import draw
     from giantstep.figures.verb import figure
-    from giantstep.inputs import Gaussian, Sphere, Spiked
+    from giantstep.inputs import Gaussian, Hypercube, Sphere, Spiked
     from giantstep.problem import Problem
     from giantstep.report.verb import report
     from giantstep.results import Prediction, Run
@@ -53,6 +53,7 @@ _HOME = {
     "GiantStepClassifier": "estimators",
     "GiantStepRegressor": "estimators",
     "GiantstepError": "errors",
+    "Hypercube": "inputs",
     "Kernel": "settings.kernel:KernelRidge",
     "NoTheory": "errors",
     "PowerLaw": "settings.power_law",
@@ -95,6 +96,7 @@ __all__ = [
     "GiantStepClassifier",
     "GiantStepRegressor",
     "GiantstepError",
+    "Hypercube",
     "Kernel",
     "NoTheory",
     "PowerLaw",
@@ -135,13 +137,25 @@ def _named(name: str) -> Any:
 def __getattr__(name: str) -> Any:
     if name in _ROOMS_TOO:
         return importlib.import_module(f"giantstep.{name}")
-    if name not in _HOME:
+    if name in _HOME:
+        return _named(name)
+    found = {} if name.startswith("_") else _of_the_tables()
+    if name not in found:
         raise AttributeError(f"module 'giantstep' has no attribute {name!r}")
-    return _named(name)
+    return found[name]
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return sorted({*__all__, *_of_the_tables(), "__version__"})
+
+
+def _of_the_tables() -> dict[str, Any]:
+    """The settings of every learner and every law of the inputs, those without a line above too."""
+    from giantstep.inputs.reading import LAWS
+    from giantstep.twins.table import TWINS
+
+    classes: list[Any] = [row.load("settings") for row in TWINS]
+    return {each.__name__: each for each in [*classes, *LAWS.values()]}
 
 
 class _RoomAndVerb(types.ModuleType):

@@ -63,7 +63,7 @@ def test_the_summary_lays_means_beside_theory(results: Results) -> None:
 
 
 def test_files_hold_the_same_numbers(results: Results, tmp_path: Path) -> None:
-    frame = results.frame()
+    frame = results.to_frame()
     with write(results, "csv", tmp_path / "a" / "s.csv").open() as file:
         texts = [line["total"] for line in csv.DictReader(file)]
     assert [float(text) for text in texts if text] == list(frame.total.dropna())

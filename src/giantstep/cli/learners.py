@@ -104,8 +104,10 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
     question = read_question(row, chosen, problem)
     use_compilation_cache()
     from giantstep.learners.cost import duration
+    from giantstep.sweep import Sweep
     from giantstep.twins import verbs
 
+    optimise: list[str] = []
     if verb == "predict":
         names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
         optimise = [name for name in names if name]
@@ -117,7 +119,11 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
         with progress_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
             result = run(question, seeds=given["seeds"], seed=given["seed"], progress=progress)
-    if given["out"] is not None:
+    if given["out"] is not None and optimise and not isinstance(result, Sweep):
+        from giantstep.figures.optimum import draw_optimum
+
+        draw_optimum(result, optimise, given["out"], with_caption=given["caption"])
+    elif given["out"] is not None:
         from giantstep.figures.result import draw_result
 
         draw_result(
@@ -131,5 +137,9 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
         print_json(result.to_json())
         return
     typer.echo(result.table(given["metric"] or None, everything=given["all"]))
+    if optimise and not isinstance(result, Sweep):
+        from giantstep.twins.optimum import optimum_words
+
+        typer.echo(optimum_words(result, optimise))
     if given["out"] is not None:
         note(f"wrote {given['out']}")

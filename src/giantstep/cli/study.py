@@ -25,6 +25,10 @@ FAILED_CELLS = DAMAGED_CELLS = 1
 FORMATS = ("csv", "parquet", "json")
 
 StorePath = Annotated[Path, typer.Option(help="The SQLite file that keeps the cells.")]
+Metric = Annotated[
+    str | None,
+    typer.Option(help="overlap: after the last step; overlap[2,0]: step 2, first direction."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 STORE = Path(DEFAULT_STORE)
 
@@ -116,7 +120,10 @@ def run(
 
 @reported
 def show(
-    study: Annotated[str | None, typer.Argument(help="A study; none: list them all.")] = None,
+    study: Annotated[
+        str | None, typer.Argument(help="A study, its TOML file, or a store; none: list them all.")
+    ] = None,
+    metric: Metric = None,
     store: StorePath = STORE,
     json: Json = False,
 ) -> None:
@@ -125,6 +132,7 @@ def show(
         _list(store, json)
         return
     results = _results(study, store)
+    study = results.name
     if json:
         print_json(results.to_json())
         return
@@ -133,14 +141,14 @@ def show(
     survey = results.survey()
     typer.echo(f"{study}: {_state(survey)}")
     _note_mixture(study, survey)
-    typer.echo(means(results))
+    typer.echo(means(results, metric))
     for line in errors(results):
         typer.echo(line)
 
 
 @reported
 def export(
-    study: Annotated[str, typer.Argument(help="A study of the store.")],
+    study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     to: Annotated[str, typer.Option(help="The format: csv, parquet or json.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="The file; STUDY.FORMAT unless told.")] = None,
     store: StorePath = STORE,
@@ -152,6 +160,7 @@ def export(
     from giantstep.studies.export import write
 
     results = _results(study, store)
+    study = results.name
     path = write(results, to, out or Path(f"{study}.{to}"))
     cells = results.counts().cells
     if json:
@@ -162,11 +171,9 @@ def export(
 
 @reported
 def plot(
-    study: Annotated[str, typer.Argument(help="A study of the store.")],
+    study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     x: Annotated[str | None, typer.Option(help="The axis to draw along.")] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="The metric, as `study show` names it.")
-    ] = None,
+    metric: Metric = None,
     out: Annotated[Path | None, typer.Option(help="The picture; STUDY.png unless told.")] = None,
     store: StorePath = STORE,
     json: Json = False,
@@ -174,7 +181,9 @@ def plot(
     """Draw a metric along an axis: simulation as dots with error bars, theory as lines."""
     from giantstep.figures.study import draw_study
 
-    path = draw_study(_results(study, store), out or Path(f"{study}.png"), x=x, metric=metric)
+    results = _results(study, store)
+    study = results.name
+    path = draw_study(results, out or Path(f"{study}.png"), x=x, metric=metric)
     if json:
         print_json({"study": study, "file": str(path)})
     else:
@@ -209,10 +218,25 @@ def _read(given: str, store: Path, trust: bool) -> Study:
     return _results(given, store).study(trust=trust)
 
 
-def _results(name: str, store: Path) -> Results:
+def _results(given: str, store: Path) -> Results:
+    """The results of a study: by its name, its TOML file, or the store that has it alone."""
     from giantstep.studies.results import Results
+    from giantstep.studies.store import Store
+    from giantstep.studies.study import Study
 
-    return Results(store, name)
+    if given.endswith(".toml"):
+        return Results(store, Study.name_in(given))
+    if given.endswith((".sqlite", ".db")) and Path(given).is_file():
+        with Store(Path(given), read_only=True) as opened:
+            names = list(opened.studies())
+        if len(names) != 1:
+            known = ", ".join(names) or "none"
+            raise GiantstepError(
+                f"the store {given!r} has {len(names)} studies: name one of {known}, and give the "
+                f"store as --store {given}"
+            )
+        return Results(Path(given), names[0])
+    return Results(store, given)
 
 
 def _state(survey: Survey) -> str:

@@ -17,7 +17,7 @@ from giantstep.results import Number, numbers, unique
 from giantstep.results.selection import GivenMetric, select
 from giantstep.results.words import about
 from giantstep.sweep import Positions, Sweep
-from giantstep.twins.curves import theory_line
+from giantstep.twins.curves import PATIENCE_SECONDS, theory_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,12 +63,17 @@ def draw_result(
 
 
 def draw(
-    result: Any, *, x: str | None = None, metric: GivenMetric = None, ax: Axes | None = None
+    result: Any,
+    *,
+    x: str | None = None,
+    metric: GivenMetric = None,
+    ax: Axes | None = None,
+    patience: float = PATIENCE_SECONDS,
 ) -> Axes:
     """Draw one metric of a result into ``ax``, or into a new pyplot figure; returns the axes.
 
     ``x`` is what was swept, ``step`` or ``direction``; ``metric`` by default the first that
-    varies.
+    varies. ``patience`` is how many seconds the theory between the points of a sweep may take.
     """
     shown = _shown(result, x, metric)
     names = unique(number.metric for number in shown)
@@ -82,7 +87,7 @@ def draw(
             from matplotlib import pyplot
 
             _, ax = pyplot.subplots(figsize=(4.6, 3.3))
-        _draw(ax, result, own, _theory(_line(result), names[0]), x)
+        _draw(ax, result, own, _theory(_line(result, patience), names[0]), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
             ax.set_title("dots: simulation, lines: theory")
     return ax
@@ -100,11 +105,11 @@ def _shown(result: Any, x: str | None, metric: GivenMetric) -> list[Number]:
     return sorted(both or every, key=lambda number: order[number.metric])
 
 
-def _line(result: Any) -> list[Number]:
+def _line(result: Any, patience: float = PATIENCE_SECONDS) -> list[Number]:
     """The theory between the points of a sweep."""
     if not isinstance(result, Sweep) or not any(n.theory == n.theory for n in numbers(result)):
         return []
-    dense = theory_line(result)
+    dense = theory_line(result, patience=patience)
     return [] if dense is None else list(numbers(dense))
 
 
@@ -241,8 +246,7 @@ def _key(figure: Figure, shown: Sequence[Number]) -> None:
 
 def _title(figure: Figure, result: Any) -> None:
     learner, fixed, _ = about(result)
-    # Wrapping must not tear mathematics apart: its spaces are made unbreakable first.
-    text = caption(learner, fixed)
-    whole = "$".join(p.replace(" ", "\0") if i % 2 else p for i, p in enumerate(text.split("$")))
+    # Lines end between settings: neither a setting nor mathematics is torn apart.
+    whole = ", ".join(part.replace(" ", "\0") for part in caption(learner, fixed).split(", "))
     lines = textwrap.wrap(whole, int(15 * figure.get_figwidth()), break_long_words=False)
     figure.suptitle("\n".join(lines).replace("\0", " "), fontsize=8)

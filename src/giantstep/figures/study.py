@@ -1,79 +1,148 @@
-"""Any study, drawn: a metric along one axis, dots with error bars on lines of theory."""
+"""Any study, drawn: a metric along one axis, dots with error bars on lines of theory.
+
+One more axis is a colour, or from nine values on the second side of a heat map; what is left
+are panels, small multiples of one another.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from giantstep.errors import GiantstepError
+from giantstep.figures.labels import axis_label, curve_label, metric_label
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
+from giantstep.places import STEP
+from giantstep.studies.columns import MetricColumn, metric_columns
 from giantstep.studies.results import Results
 from giantstep.sweep import Positions
 
 if TYPE_CHECKING:
     import pandas
 
-#: More curves than this cannot be told apart, whatever their colours.
-MOST_CURVES = 24
+#: More curves than this cannot be told apart: the picture becomes a heat map.
+MOST_CURVES = 8
+MOST_PANELS = 24
+
+
+class Panel(NamedTuple):
+    """One panel: what tells it from the others, the column it draws, and its lines."""
+
+    name: str
+    column: MetricColumn
+    table: pandas.DataFrame
 
 
 def draw_study(
     results: Results, path: Path, *, x: str | None = None, metric: str | None = None
 ) -> Path:
-    """Draw ``metric`` along the axis ``x``; each combination of the other axes is a curve.
+    """Draw ``metric`` along the axis ``x``, after the last step unless ``overlap[2,0]`` says which.
 
     Unless told, the axis is the longest one and the metric the first that has a prediction.
     """
     table = results.summary()
     axes = list(results.definition()["axes"])
-    x, metric = _axis(x, axes, table), _metric(metric, axes, table)
-    others = [axis for axis in axes if axis != x]
-    curves = [((), table)] if not others else list(table.groupby(others, sort=False))
-    if len(curves) > MOST_CURVES:
+    x = _axis(x, axes, table)
+    columns = metric_columns(results.definition(), table, metric)
+    others = sorted((a for a in axes if a != x), key=lambda a: table[a].nunique(), reverse=True)
+    colour = others[0] if others else None
+    panels = _panels(table, others[1:], columns)
+    if len(panels) > MOST_PANELS:
         raise GiantstepError(
-            f"{len(curves)} curves are too many for one picture: fix an axis, "
-            f"or choose --x among {', '.join(axes)}"
+            f"{len(panels)} panels are too many for one picture: ask for one entry, such as "
+            f"--metric {columns[0].metric}[1,0], or for fewer values of {' and '.join(others[1:])}"
         )
+    heat = colour is not None and table[colour].nunique() > MOST_CURVES
     with house_style():
-        figure, panel = new_figure()
-        positions = Positions(x, list(dict.fromkeys(table[x])))
-        for colour, (values, curve) in zip(_colours(len(curves)), curves, strict=True):
-            label = _literal(", ".join(map(str, values)))
-            at = np.array([positions.of[value] for value in curve[x]])
-            _draw_curve(panel, at, curve, metric, colour, label)
-        panel.set_xlabel(_literal(positions.label))
-        if positions.ticks is not None:
-            panel.set_xticks(
-                list(positions.of.values()), [_literal(tick) for tick in positions.ticks]
-            )
-        elif positions.is_logarithmic:
-            panel.set_xscale("log")
-        panel.set_ylabel(_literal(_words(metric)))
-        if others:
-            panel.legend(loc="best", title=", ".join(map(_words, others)))
-        panel.set_title(f"{_literal(results.name)}: dots simulation, lines theory")
+        across = min(len(panels), 3)
+        down = -(-len(panels) // across)
+        figure, drawn = new_figure(
+            max(3.4 * across + 0.8, 5.0), 2.9 * down + 0.5, nrows=down, ncols=across, squeeze=False
+        )
+        spots = list(np.ravel(drawn))
+        for spot, panel in zip(spots, panels, strict=False):
+            if heat and colour is not None:
+                _draw_heat(figure, spot, panel, x, colour)
+            else:
+                _draw_curves(spot, panel, x, colour)
+            if panel.name:
+                spot.set_title(panel.name)
+        for spare in spots[len(panels) :]:
+            spare.remove()
+        what = "" if heat else ": dots simulation, lines theory"
+        figure.suptitle(f"{_literal(results.name)}{what}", fontsize=9)
         return save(figure, path)
 
 
-def _draw_curve(
-    panel: Any, at: np.ndarray, curve: pandas.DataFrame, metric: str, colour: str, label: str
-) -> None:
-    simulated = metric in curve
-    if f"{metric}.theory" in curve:
-        name = "_nolegend_" if simulated else label
-        panel.plot(at, curve[f"{metric}.theory"], color=colour, label=name)
-    if simulated:
-        panel.errorbar(
-            at,
-            curve[metric],
-            curve[f"{metric}.sem"].fillna(0.0) if f"{metric}.sem" in curve else None,
-            fmt="o",
-            color=colour,
-            capsize=2,
-            label=label,
-        )
+def _panels(
+    table: pandas.DataFrame, rest: Sequence[str], columns: Sequence[MetricColumn]
+) -> list[Panel]:
+    groups = [((), table)] if not rest else list(table.groupby(list(rest), sort=False))
+    found = []
+    for values, lines in groups:
+        for column in columns:
+            place = column.place if len(columns) > 1 or _is_late(column) else ()
+            words = [f"{_words(axis)} = {value}" for axis, value in zip(rest, values, strict=True)]
+            name = ", ".join([*([curve_label(place)] if place else []), *map(_literal, words)])
+            found.append(Panel(name, column, lines))
+    return found
+
+
+def _is_late(column: MetricColumn) -> bool:
+    """Whether the column speaks of a step beyond the first, which a reader should be told."""
+    return dict(column.place).get(STEP, 1) > 1
+
+
+def _draw_curves(spot: Any, panel: Panel, x: str, colour: str | None) -> None:
+    table, name = panel.table, panel.column.name
+    groups = [("", table)] if colour is None else list(table.groupby(colour, sort=False))
+    positions = Positions(x, list(dict.fromkeys(table[x])))
+    for shade, (value, curve) in zip(COLOURS * 2, groups, strict=False):
+        at = np.array([positions.of[v] for v in curve[x]])
+        label, simulated = _literal(str(value)), name in curve
+        if f"{name}.theory" in curve:
+            own = "_nolegend_" if simulated else label
+            spot.plot(at, curve[f"{name}.theory"], color=shade, label=own)
+        if simulated:
+            errors = curve[f"{name}.sem"].fillna(0.0) if f"{name}.sem" in curve else None
+            spot.errorbar(
+                *(at, curve[name], errors),
+                **{"fmt": "o", "color": shade, "capsize": 2, "label": label},
+            )
+    _label(spot, x, positions)
+    spot.set_ylabel(_literal(metric_label(panel.column.metric)))
+    if colour is not None:
+        spot.legend(loc="best", title=_words(colour))
+
+
+def _draw_heat(figure: Any, spot: Any, panel: Panel, x: str, y: str) -> None:
+    """The mean over seeds by colour; theory where nothing was simulated."""
+    name = panel.column.name if panel.column.name in panel.table else f"{panel.column.name}.theory"
+    grid = panel.table.pivot_table(index=y, columns=x, values=name, sort=False)
+    across, up = Positions(x, list(grid.columns)), Positions(y, list(grid.index))
+    order = np.argsort(list(up.of.values())), np.argsort(list(across.of.values()))
+    values = grid.to_numpy()[np.ix_(*order)]
+    sides = [np.sort(list(p.of.values())) for p in (across, up)]
+    mesh = spot.pcolormesh(*sides, values, shading="nearest", cmap="viridis")
+    spot.grid(False)
+    _label(spot, x, across)
+    spot.set_ylabel(_literal(axis_label(y, up)))
+    if up.ticks is not None:
+        spot.set_yticks(list(up.of.values()), [_literal(tick) for tick in up.ticks])
+    elif up.is_logarithmic:
+        spot.set_yscale("log")
+    figure.colorbar(mesh, ax=spot, label=_literal(metric_label(panel.column.metric)))
+
+
+def _label(spot: Any, x: str, positions: Positions) -> None:
+    spot.set_xlabel(axis_label(x, positions))
+    if positions.ticks is not None:
+        spot.set_xticks(list(positions.of.values()), [_literal(tick) for tick in positions.ticks])
+    elif positions.is_logarithmic:
+        spot.set_xscale("log")
 
 
 def _axis(given: str | None, axes: list[str], table: pandas.DataFrame) -> str:
@@ -86,26 +155,6 @@ def _axis(given: str | None, axes: list[str], table: pandas.DataFrame) -> str:
     if given not in axes:
         raise GiantstepError(f"--x = {given!r} is no axis of the study: use {', '.join(axes)}")
     return given
-
-
-def _metric(given: str | None, axes: list[str], table: pandas.DataFrame) -> str:
-    metrics = [*dict.fromkeys(name.partition(".")[0] for name in table if name not in axes)]
-    if not metrics:
-        raise GiantstepError("no cell of the study is done yet: there is nothing to draw")
-    if given is None:
-        return next((name for name in metrics if f"{name}.theory" in table), metrics[0])
-    if given not in metrics:
-        raise GiantstepError(f"--metric = {given!r} is unknown: use {', '.join(metrics)}")
-    return given
-
-
-def _colours(count: int) -> list[Any]:
-    """The palette of the house; beyond it, a scale from dark to light."""
-    if count <= len(COLOURS):
-        return list(COLOURS[:count])
-    import matplotlib as mpl
-
-    return list(mpl.colormaps["viridis"](np.linspace(0, 0.9, count)))
 
 
 def _words(name: str) -> str:

@@ -17,6 +17,8 @@ CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 #: Multiplications in a matrix product that take as long as: a normal number, an exponential, one
 #: entry of a matrix that is read for a product with a vector, and eigenvectors over n^3.
 DRAW, EXPONENTIAL, ENTRY, EIGEN = 250, 100, 16, 5
+#: A simulation that is expected to take longer is a slip of the keyboard.
+MOST_SECONDS = 7 * 86400.0
 #: Side of the matrices whose product measures the speed of the machine.
 _PROBE = 512
 
@@ -39,6 +41,15 @@ class Cost(NamedTuple):
             raise SettingsError(
                 f"{self.sizes} needs about {readable(self.bytes)} of memory and the machine has "
                 f"{readable(available)}: {self.remedy}"
+            )
+
+    def check_time(self, seeds: int) -> None:
+        """Raise SettingsError if nobody would wait for it."""
+        seconds = self.seconds(seeds)
+        if seconds > MOST_SECONDS:
+            raise SettingsError(
+                f"{self.sizes} with {seeds} seeds would take about {duration(seconds)} on this "
+                f"machine: {self.remedy}, or lower --samples or --seeds"
             )
 
     def seconds(self, seeds: int) -> float:

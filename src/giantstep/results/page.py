@@ -13,6 +13,8 @@ from giantstep.results.table import columns_of
 from giantstep.results.words import about, fixed_words, merged_notes, status_words
 from giantstep.sweep import Sweep
 
+#: A page that is shown whenever a cell ends must not make anyone wait.
+PATIENCE_SECONDS = 1.0
 #: Longer tables are for `to_frame`.
 MOST_ROWS = 30
 
@@ -51,9 +53,14 @@ def _table(columns: list[Any]) -> str:
 
 
 def _picture(result: Any) -> str:
-    """The picture that ``plot`` draws, or nothing where there is nothing to draw along."""
-    axes = result.plot()
+    """The picture that ``plot`` draws, on its own canvas: a notebook shows others twice."""
+    from matplotlib.figure import Figure
+
+    import giantstep
+
+    figure = Figure(figsize=(4.6, 3.3), layout="constrained")
+    giantstep.draw(result, ax=figure.subplots(), patience=PATIENCE_SECONDS)
     stream = io.BytesIO()
-    axes.figure.savefig(stream, format="png", dpi=110)
+    figure.savefig(stream, format="png", dpi=110)
     data = base64.b64encode(stream.getvalue()).decode()
     return f'<img alt="the same as a picture" src="data:image/png;base64,{data}">'

@@ -35,7 +35,8 @@ class Prediction(Result):
     ``statuses`` says of each metric how well it is founded, and ``status`` the weakest of them.
     ``errors`` estimates, for metrics that come from quadrature or sampling, how far off they may
     be: an array of the metric's shape, or one number for all of it. A metric without an entry is
-    exact to the precision of float64 arithmetic. ``subspaces``, for learners that learn directions
+    exact to the precision of float64 arithmetic. NaN at a step before the last means that theory
+    says nothing there. ``subspaces``, for learners that learn directions
     step by step: after each step those learned, as orthonormal rows; they have a status too.
     ``problem`` and ``axes`` are filled in by the verbs.
     """
@@ -69,8 +70,19 @@ class Prediction(Result):
             array = np.asarray(value)
             errors = np.broadcast_to(self.errors.get(name, 0.0), array.shape)
             for index, place in places.entries(array.shape, self.axes.get(name, ()), self.settings):
+                if self._is_open(array, index, place):
+                    continue
                 error = float(errors[index])
                 yield Predicted(name, place, array[index].item(), error, self.statuses[name])
+
+    @staticmethod
+    def _is_open(array: np.ndarray, index: tuple[int, ...], place: Place) -> bool:
+        """Whether theory says nothing of a step before the last."""
+        if array.ndim == 0 or array.dtype.kind != "f":
+            return False
+        if dict(place).get(places.STEP) in (None, len(array) - 1):
+            return False
+        return bool(np.isnan(array[index]))
 
     @property
     def papers(self) -> Sequence[str]:

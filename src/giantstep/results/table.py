@@ -193,12 +193,12 @@ def _columns(kind: str, metric: str, cells: Sequence[Number | None]) -> list[Col
     """The columns that show a metric: measured, predicted, or both with the gap between them."""
     if kind == "Run":
         heads = ("", metric) if metric else ("", "mean ± s.e.")
-        return [Column(*heads, [_with_error(n.mean, n.sem) if n else "" for n in cells], metric)]
+        return [Column(*heads, [with_error(n.mean, n.sem) if n else "" for n in cells], metric)]
     theory = [_predicted(n) if n else "" for n in cells]
     if kind == "Prediction":
         return [Column("", metric or "value", theory, metric)]
-    measured = [_with_error(n.mean, n.sem) if n else "" for n in cells]
-    gaps = ["" if n is None else _value(n.deviation, 2) for n in cells]
+    measured = [with_error(n.mean, n.sem) if n else "" for n in cells]
+    gaps = ["" if n is None else value(n.deviation, 2) for n in cells]
     found = [
         Column(metric, "simulation", measured, metric),
         Column("", "theory", theory, metric),
@@ -264,25 +264,25 @@ def _name(number: Number, several_directions: bool) -> str:
 def _short(number: Number) -> str:
     if math.isnan(number.mean):
         return _predicted(number)
-    measured = _with_error(number.mean, number.sem)
+    measured = with_error(number.mean, number.sem)
     return measured if math.isnan(number.theory) else f"{measured} (theory {_predicted(number)})"
 
 
 def _predicted(number: Number) -> str:
     """A theory's number, with its error where that is not negligible beside it."""
     if number.error > WORTH_SHOWING * abs(number.theory):
-        return _with_error(number.theory, number.error)
-    return _value(number.theory)
+        return with_error(number.theory, number.error)
+    return value(number.theory)
 
 
-def _with_error(mean: float, error: float) -> str:
+def with_error(mean: float, error: float) -> str:
     """A mean and its error, both to the second digit of the error.
 
-    >>> _with_error(0.31274, 0.00412), _with_error(12345.6, 250.0), _with_error(0.5, float("nan"))
+    >>> with_error(0.31274, 0.00412), with_error(12345.6, 250.0), with_error(0.5, float("nan"))
     ('0.3127 ± 0.0041', '12350 ± 250', '0.5')
     """
     if not (math.isfinite(mean) and math.isfinite(error) and error > 0):
-        return _value(mean)
+        return value(mean)
     decimals = 1 - math.floor(math.log10(error))
     if abs(mean) >= 1e6 or decimals > 7:
         return f"{mean:.4g} ± {error:.2g}"
@@ -290,8 +290,9 @@ def _with_error(mean: float, error: float) -> str:
     return f"{mean:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
 
 
-def _value(value: float, digits: int = 5) -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}g}"
+def value(number: float, digits: int = 5) -> str:
+    """A number in so many digits; a dash where there is none."""
+    return "-" if math.isnan(number) else f"{number:.{digits}g}"
 
 
 def _coordinate(value: Any) -> str:

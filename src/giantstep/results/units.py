@@ -55,7 +55,9 @@ def size_words(name: str, given: Any, dim: Any) -> str:
     ('n = 4d', 'step size = 10 = d^0.5')
     """
     letter, size = LETTERS.get(name, name.replace("_", " ")), size_of(given)
-    if size is None or size.power == 0 or dim is None:
+    if size is not None and size.power == 0:
+        return f"{letter} = {size.coefficient:.6g}"
+    if size is None or dim is None:
         return f"{letter} = {given}"
     value = size.at(dim)
     return f"{letter} = {round(value) if name in LETTERS else f'{value:.4g}'} = {size}"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import SizeField
 from giantstep.sizes import Size
 
 #: Damping for one direction: a few wrong preimages must not make V collapse before the error does.
@@ -27,7 +28,7 @@ class Amp(Settings):
     learner: ClassVar[str] = "amp"
 
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: Any = option("4d", "samples n", kind=Size)
+    samples: SizeField = option("4d", "samples n", kind=Size)
     start: str = option(
         "random",
         "first estimate: nothing, a small random one, the spectral one, or one near the truth",

@@ -7,6 +7,12 @@ from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import (
+    ActivationField,
+    OptionalNumberField,
+    OptionalSizeField,
+    SizeField,
+)
 from giantstep.sizes import Size
 
 
@@ -22,35 +28,42 @@ class GiantStep(Settings):
     learner: ClassVar[str] = "giant-step"
 
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: Any = option("4d", "samples n of each gradient step", kind=Size)
+    samples: SizeField = option("4d", "samples n of each gradient step", kind=Size)
     steps: int = option(1, "number of gradient steps T", kind=int, low=0)
-    step_size: Any = option(
+    step_size: SizeField = option(
         "1",
         "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
         "neuron by order 1 (maximal update); an expression in d",
         kind=Size,
         high=1e12,
     )
-    width: Any = option("20", "number of neurons p", kind=Size)
-    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    width: SizeField = option(
+        None, "number of neurons p (default: 20; with a ridge and one step 1d)", kind=Size
+    )
+    activation: ActivationField = option(
+        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
+    )
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
     readout: str = option(
-        "symmetric-sign",
-        "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,...",
+        None,
+        "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,... "
+        "(default: symmetric-sign; with a ridge and one step sign)",
     )
     batches: str = option("fresh", "samples of each step", choices=("fresh", "reused"))
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
     detrend: bool = option(False, "remove the empirical constant and linear part of y", kind=bool)
     normalise: bool = option(False, "put the rows back on the sphere after each step", kind=bool)
-    ridge: float | None = option(None, "ridge of the readout fit; none: no fit", kind=float, low=0)
-    readout_samples: Any = option(
+    ridge: OptionalNumberField = option(
+        None, "ridge of the readout fit; none: no fit", kind=float, low=0
+    )
+    readout_samples: OptionalSizeField = option(
         None,
         "fresh samples for the readout fit (default: as `samples`), or `same` for the batch",
         kind=Size,
         words=("same",),
     )
-    test_samples: Any = option(
+    test_samples: SizeField = option(
         "10000", "fresh samples that measure the test error", kind=Size, only="simulate"
     )
     method: str = option(
@@ -65,7 +78,24 @@ class GiantStep(Settings):
 
     def check(self) -> None:
         """A readout that can be read; see :class:`Settings`."""
+        self._take_defaults()
         self.readout_support()
+
+    def _take_defaults(self) -> None:
+        """Defaults that the exact risk after one step covers, where that is what is asked for."""
+        fits = self.ridge is not None
+        risk = fits and self.steps == 1 and self.batches == "fresh" and self.biases == "none"
+        usual: dict[str, Any] = {
+            "width": Size(1.0, 1.0) if risk else Size(20.0),
+            "readout": "sign" if risk else "symmetric-sign",
+            "readout_samples": self.samples if fits else None,
+        }
+        taken = {name: v for name, v in usual.items() if getattr(self, name) is None and v}
+        for name, value in taken.items():
+            object.__setattr__(self, name, value)
+        if taken and risk:
+            words = ", ".join(f"{name.replace('_', ' ')} = {v}" for name, v in taken.items())
+            object.__setattr__(self, "assumed", (f"not given, so assumed: {words}",))
 
     def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
         """Values and probabilities of a readout with finite support; None for `normal`."""

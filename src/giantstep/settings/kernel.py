@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import NumberField, SizeField
 from giantstep.sizes import Size
 
 
@@ -24,8 +25,8 @@ class KernelRidge(Settings):
         low=3,
         high=1e60,
     )
-    samples: Any = option("1d", "samples n", kind=Size)
-    ridge: float = option(0.01, "ridge added to the kernel matrix", kind=float, low=0)
+    samples: SizeField = option("1d", "samples n", kind=Size)
+    ridge: NumberField = option(0.01, "ridge added to the kernel matrix", kind=float, low=0)
     kernel: str = option(
         "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import NumberField, OptionalSizeField, SizeField
 from giantstep.sizes import Size
 
 
@@ -21,9 +22,11 @@ class PowerLaw(Settings):
 
     learner: ClassVar[str] = "power-law"
 
-    samples: Any = option("1000", "samples n, a number", kind=Size)
-    width: Any = option(None, "random projections p, a number; none: all features", kind=Size)
-    ridge: float = option(0.01, "ridge of the fit", kind=float, low=0)
+    samples: SizeField = option("1000", "samples n, a number", kind=Size)
+    width: OptionalSizeField = option(
+        None, "random projections p, a number; none: all features", kind=Size
+    )
+    ridge: NumberField = option(0.01, "ridge of the fit", kind=float, low=0)
     capacity: float = option(1.5, "decay a of the eigenvalues k^-a", kind=float, above=1, high=100)
     source: float = option(
         0.5,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import ActivationField, NumberField, SizeField
 from giantstep.sizes import Size
 
 
@@ -24,10 +25,12 @@ class RandomFeatures(Settings):
     dim: int | None = option(
         None, "dimension d; without it, the limit of large d is predicted", kind=int, low=3
     )
-    samples: Any = option("2d", "samples n", kind=Size)
-    width: Any = option("1d", "number of random neurons p", kind=Size)
-    ridge: float = option(0.1, "ridge of the readout fit", kind=float, low=0)
-    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    samples: SizeField = option("2d", "samples n", kind=Size)
+    width: SizeField = option("1d", "number of random neurons p", kind=Size)
+    ridge: NumberField = option(0.1, "ridge of the readout fit", kind=float, low=0)
+    activation: ActivationField = option(
+        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
+    )
     loss: str = option(
         "square",
         "loss of the fit; labels are -1 and 1 for logistic and hinge",

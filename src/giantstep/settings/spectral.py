@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.settings.options import Settings, option
+from giantstep.settings.types import SizeField
 from giantstep.sizes import Size
 
 
@@ -19,7 +20,7 @@ class Spectral(Settings):
     learner: ClassVar[str] = "spectral"
 
     dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: Any = option("4d", "samples n", kind=Size)
+    samples: SizeField = option("4d", "samples n", kind=Size)
     preprocessing: str = option("optimal", "T(y): optimal, or an expression in y such as tanh(y)")
     clip: float = option(50.0, "the optimal T is cut off below minus this", kind=float, above=0)
     method: str = option(

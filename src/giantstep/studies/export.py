@@ -21,9 +21,9 @@ def write(results: Results, form: str, path: Path) -> Path:
         if form == "json":
             path.write_text(json.dumps(results.to_json()), encoding="utf-8")
         elif form == "parquet":
-            results.frame().to_parquet(path, index=False)
+            results.to_frame().to_parquet(path, index=False)
         else:
-            results.frame().to_csv(path, index=False)
+            results.to_frame().to_csv(path, index=False)
     except OSError as error:
         raise GiantstepError(f"cannot write {str(path)!r}: {error.strerror}") from None
     return path

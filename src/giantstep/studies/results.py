@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,14 @@ import numpy as np
 
 from giantstep.errors import GiantstepError
 from giantstep.results import plain
+from giantstep.results.units import sizes_in_numbers
 from giantstep.studies.cells import PREDICT, SIMULATE, VERBS
 from giantstep.studies.database import StoreError
 from giantstep.studies.outcomes import ARRAY, DONE, METRIC
 from giantstep.studies.records import EVERY_ROLE, Counts, Row, Survey
 from giantstep.studies.store import Store
 from giantstep.studies.study import Study
+from giantstep.twins.table import TWINS
 
 if TYPE_CHECKING:
     import pandas
@@ -85,6 +88,19 @@ class Results:
             lines.append(line)
         return pandas.DataFrame(lines).astype({"seed": "Int64"})
 
+    def to_frame(self) -> pandas.DataFrame:
+        """The same with sizes as numbers too, ``n``, ``n/d``, ``p``, ``p/d``, after the axes."""
+        frame, definition = self.frame(), self.definition()
+        axes = list(definition["axes"])
+        sizes = [
+            sizes_in_numbers(settings_at(definition, dict(zip(axes, values, strict=True))))
+            for values in frame[axes].itertuples(index=False)
+        ]
+        for name in reversed(list(dict.fromkeys(name for own in sizes for name in own))):
+            if name not in frame:
+                frame.insert(len(axes), name, [own.get(name) for own in sizes])
+        return frame
+
     def summary(self) -> pandas.DataFrame:
         """One line a point: each metric's mean over seeds, ``.sem``, ``.seeds`` and ``.theory``."""
         return summary(self.frame(), list(self.definition()["axes"]))
@@ -122,6 +138,17 @@ class Results:
             )
         counts = self.counts()._asdict()
         return plain({"study": self.definition(), "counts": counts, "cells": cells})
+
+
+def settings_at(definition: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a point; of giantstep's own learners with their defaults."""
+    given = {**definition["settings"], **point}
+    rows = [row for row in TWINS if row.name == definition["learner"]]
+    if not rows:
+        return given
+    own: Any = rows[0].load("settings")
+    known = {f.name for f in dataclasses.fields(own)}
+    return own(**{name: value for name, value in given.items() if name in known}).to_json()
 
 
 #: Columns of a frame that are neither axes nor metrics.

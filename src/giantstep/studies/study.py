@@ -94,17 +94,12 @@ class Study:
 
         A learner that is not one of giantstep's would be imported and run: that needs ``trust``.
         """
-        path = Path(path)
-        try:
-            text = path.read_bytes()
-        except (OSError, ValueError) as error:
-            cause = getattr(error, "strerror", None) or error
-            raise SettingsError(f"cannot read the study {str(path)!r}: {cause}") from None
-        try:
-            given = tomllib.loads(text.decode())
-        except (ValueError, RecursionError) as error:
-            raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
-        return cls.from_json({"name": path.stem, **given}, trust=trust)
+        return cls.from_json(_read_toml(Path(path)), trust=trust)
+
+    @staticmethod
+    def name_in(path: str | Path) -> str:
+        """The name of the study in a TOML file, which is not looked at any further."""
+        return study_name(_read_toml(Path(path))["name"])
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any], *, trust: bool = False) -> Study:
@@ -194,6 +189,19 @@ class Study:
                     f"such as activation = 'relu(z-1)'"
                 )
         return json.loads(json.dumps(point))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    """What a study file says; without ``name`` it takes the file's."""
+    try:
+        text = path.read_bytes()
+    except (OSError, ValueError) as error:
+        cause = getattr(error, "strerror", None) or error
+        raise SettingsError(f"cannot read the study {str(path)!r}: {cause}") from None
+    try:
+        return {"name": path.stem, **tomllib.loads(text.decode())}
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
 
 
 def _problem_fields(given: Problem | NoTarget | Target | str | Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from giantstep.settings.sweeps import kinds_of
 from giantstep.sizes import Size
 from giantstep.sweep import Sweep
 from giantstep.twins.questions import Question
-from giantstep.twins.table import TWINS, Twin
+from giantstep.twins.table import TWINS, Twin, twin
 from giantstep.twins.verbs import predict
 
 #: Points of a line, and how long they may take: a line of fewer points is better than a wait.
@@ -23,15 +23,18 @@ POINTS, PATIENCE_SECONDS = 64, 20.0
 _NO_LINE = ("steps",)
 
 
-def theory_line(sweep: Sweep[Any], points: int = POINTS) -> Sweep[Prediction] | None:
+def theory_line(
+    sweep: Sweep[Any], points: int = POINTS, patience: float = PATIENCE_SECONDS
+) -> Sweep[Prediction] | None:
     """Predictions at evenly spaced values from the first of a sweep to its last.
 
     ``sweep`` has predictions or comparisons as its points. The values lie evenly on the axis that
     the sweep is drawn on, by decades if that is logarithmic. None where its values are not
-    numbers or sizes of one power of d, or where no line can be had in time.
+    numbers or sizes of one power of d, where it has as many points itself, or where no line can be
+    had within ``patience`` seconds.
     """
     rows = [row for row in TWINS if row.name == sweep.points[0].learner]
-    if not rows or _is_optimised(sweep):
+    if not rows or len(sweep) >= points or _is_optimised(sweep):
         return None
     values = _values(sweep, points, rows[0])
     found: dict[Any, Prediction] = {}
@@ -41,9 +44,9 @@ def theory_line(sweep: Sweep[Any], points: int = POINTS) -> Sweep[Prediction] | 
         for value in list(values)[::stride]:
             if value in found:
                 continue
-            if time.monotonic() - begin > PATIENCE_SECONDS:
+            if time.monotonic() - begin > patience:
                 return _line(sweep, values, found)
-            law = _law(rows[0], sweep, value)
+            law = _law_or_none(sweep, value)
             if law is not None:
                 found[value] = law
     return _line(sweep, values, found)
@@ -81,15 +84,20 @@ def _power(value: Any) -> float:
     return Size.parse(value).power if isinstance(value, str) else 0.0
 
 
-def _law(row: Twin, sweep: Sweep[Any], value: Any) -> Prediction | None:
-    """The prediction of the first point's question at another value; None without a theory."""
-    first, settings_class = sweep.points[0], row.load("settings")
-    fields = {name: first.settings[name] for name in kinds_of(settings_class)}  # type: ignore[arg-type]
-    problem = {name: first.problem[name] for name in FIELDS if name in first.problem}
-    (problem if sweep.axis in FIELDS else fields)[sweep.axis] = value
+def law_at(result: Any, axis: str, value: Any) -> Prediction:
+    """The prediction of a result's own question with one thing changed."""
+    row = twin(result.learner)
+    settings_class: Any = row.load("settings")
+    fields = {name: result.settings[name] for name in kinds_of(settings_class)}
+    problem = {name: result.problem[name] for name in FIELDS if name in result.problem}
+    (problem if axis in FIELDS else fields)[axis] = value
+    given = read_problem(problem, has_target=row.has_target)
+    return predict(Question(settings_class(**fields), given))
+
+
+def _law_or_none(sweep: Sweep[Any], value: Any) -> Prediction | None:
     try:
-        given = read_problem(problem, has_target=row.has_target)
-        return predict(Question(settings_class(**fields), given))
+        return law_at(sweep.points[0], sweep.axis, value)
     except GiantstepError:
         return None
 

@@ -17,6 +17,7 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import GivenInputs
 from giantstep.results import Prediction, Run
 from giantstep.sweep import Sweep
+from giantstep.twins.all_steps import with_all_steps
 from giantstep.twins.comparison import Comparison
 from giantstep.twins.questions import GivenProblem, One, Question, Several, asked
 from giantstep.twins.table import Twin
@@ -168,10 +169,18 @@ def run_of(
     """The simulation of one question by the learner of that row, labelled."""
     settings, problem = question.settings, question.problem
     if row.cost:
-        row.load("cost")(problem, settings).check_memory()
+        cost = row.load("cost")(problem, settings)
+        cost.check_memory()
+        cost.check_time(seeds)
     run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
     described = {**run.settings, **settings.to_json(), "seeds": seeds, "seed": seed}
-    return dataclasses.replace(run, problem=problem.to_json(), settings=described, axes=row.axes)
+    return dataclasses.replace(
+        run,
+        problem=problem.to_json(),
+        settings=described,
+        axes=row.axes,
+        notes=(*settings.assumed, *run.notes),
+    )
 
 
 def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -> Prediction:
@@ -190,13 +199,15 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
             f"{row.name}: the equations leave the {kind} of this machine at these settings: "
             "take sizes that are less extreme"
         ) from failure
+    notes = (*settings.assumed, *law.notes, *_about_what_is_not_finite(law))
+    law = with_all_steps(law, row.axes)
     return dataclasses.replace(
         law,
         problem=problem.to_json(),
         # An optimum has settings of its own; a theory may record more than the settings it got.
         settings=law.settings if optimise else {**law.settings, **settings.to_json()},
         axes=row.axes,
-        notes=(*law.notes, *_about_what_is_not_finite(law)),
+        notes=notes,
     )
 
 
@@ -228,6 +239,7 @@ def expected_seconds(asked_for: Question | Sweep[Question], seeds: int) -> float
     ]
     for cost in costs:
         cost.check_memory()
+        cost.check_time(seeds)
     return sum(cost.seconds(seeds) for cost in costs)
 
 

@@ -40,7 +40,7 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
                     verbs=[verb, "predict"],
                 )
             )
-            names = {"test_error[1]": "test_error", "test_error[1].sem": "test_error.sem"}
+            names = {f"test_error[1]{end}": f"test_error{end}" for end in ("", ".sem", ".theory")}
             parts.append(table.rename(columns=names).assign(step_size=step, ratio=ratios))
     kept = ["step_size", "ratio", "test_error", "test_error.sem", "test_error.theory"]
     kept += ["alignment.theory", "random_features_error.theory", "linear_floor.theory"]

@@ -57,7 +57,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
     limit = study("limit", "predict", sizes.points)
     limit = limit.rename(columns={"random_features_error.theory": "before.theory"})
-    limit = limit.rename(columns={"test_error.theory": "after.theory"}).assign(dim=np.inf)
+    limit = limit.rename(columns={"test_error[1].theory": "after.theory"}).assign(dim=np.inf)
     parts = [limit]
     for dim in (sizes.small, sizes.large):
         # With fewer samples single runs scatter too widely for a standard error.
@@ -68,7 +68,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             for step, name in enumerate(("before", "after"))
             for suffix in ("", ".sem")
         }
-        columns["after.theory"] = law["test_error.theory"]
+        columns["after.theory"] = law["test_error[1].theory"]
         parts.append(pandas.DataFrame({"dim": dim, "ratio": run.ratio, **columns}))
     kept = ["dim", "ratio", "before", "before.sem", "before.theory"]
     kept += ["after", "after.sem", "after.theory"]

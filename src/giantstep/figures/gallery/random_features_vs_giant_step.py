@@ -55,7 +55,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             run = simulate(settings, text, seeds=sizes.seeds)
             mean, error = (getattr(run, part)("test_error") for part in ("mean", "sem"))
             last = (lambda x: x[-1]) if getattr(mean, "ndim", 0) else float
-            expected = predict(settings, text).metrics["test_error"]
+            expected = last(predict(settings, text).metrics["test_error"])
             lines.append(
                 {
                     **{"target": name, "learner": label},

@@ -1,0 +1,73 @@
+"""The front door: every noun, verb and error under one name, and nothing else."""
+
+from __future__ import annotations
+
+import importlib
+import types
+
+import numpy as np
+import pytest
+
+import giantstep as gs
+from giantstep import errors
+from giantstep.inputs.reading import LAWS
+from giantstep.twins.table import TWINS
+
+
+def test_every_settings_class_law_and_error_has_a_name_here() -> None:
+    here = [getattr(gs, name) for name in dir(gs)]
+    for row in TWINS:
+        assert row.load("settings") in here, row.name
+    for law in LAWS.values():
+        assert law in here, law
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert getattr(gs, name) is value
+
+
+def test_dir_lists_names_and_no_modules() -> None:
+    assert gs.__all__ == sorted(gs.__all__)
+    assert set(gs.__all__) <= set(dir(gs))
+    rooms = {name for name in dir(gs) if isinstance(getattr(gs, name), types.ModuleType)}
+    # These are verbs too, and stay so once their rooms are imported.
+    assert rooms == {"report", "sweep"}
+    importlib.import_module("giantstep.report.page")
+    assert callable(gs.report)
+    assert len(gs.sweep(gs.Kernel(), ridge=[0.1, 1])) == 2
+
+
+def test_settings_take_ranges_and_lists() -> None:
+    for samples in ("1d:4d:4", ["1d", "2d", "3d", "4d"], "1d,2d,3d,4d"):
+        laws = gs.predict(gs.Kernel(samples=samples), "h1")
+        assert laws.values == ("d", "2d", "3d", "4d")
+    ridges = gs.predict(gs.Kernel(ridge=np.array([0.1, 1.0])), "h1")
+    assert ridges.values == (0.1, 1.0)
+    with pytest.raises(gs.SettingsError, match="samples and ridge are both ranges"):
+        gs.Kernel(samples="1d,2d", ridge=[0.1, 1])
+    with pytest.raises(gs.SettingsError, match="1d:8d:8"):
+        gs.Kernel(samples="1d:8d")
+    with pytest.raises(gs.SettingsError, match="damping"):
+        gs.Amp(damping=[0.5, 1.5])
+
+
+def test_targets_are_functions_and_problems_take_noise() -> None:
+    assert gs.Target("h1*h2")([[1.0, 2.0]]).tolist() == [2.0]
+    assert gs.Target("h1**2")(3.0) == 9.0
+    with pytest.raises(gs.TargetError, match="2 directions"):
+        gs.Target("h1*h2")([1.0, 2.0, 3.0])
+    assert gs.Problem("h1", noise=0.1).noise == 0.1
+
+
+def test_a_plot_is_axes() -> None:
+    from matplotlib.figure import Figure
+
+    laws = gs.predict(gs.Kernel(samples="1d,2d,4d"), "h1")
+    axes = Figure().subplots()
+    assert laws.plot(metric="norm", ax=axes) is axes
+    assert axes.get_ylabel() == "norm"
+    assert axes.get_xlabel() == "samples $n/d$"
+    # The line is dense, whatever the number of points.
+    assert len(axes.lines[0].get_xdata()) >= 60
+    with pytest.raises(gs.GiantstepError, match="use samples"):
+        laws.plot(x="depth", ax=axes)
+    assert "data:image/png" in laws._repr_html_()
