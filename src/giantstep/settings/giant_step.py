@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
@@ -37,18 +37,15 @@ class GiantStep(Settings):
         kind=Size,
         high=1e12,
     )
-    width: SizeField = option(
-        None, "number of neurons p (default: 20; with a ridge and one step 1d)", kind=Size
-    )
+    width: SizeField = option("20", "number of neurons p", kind=Size)
     activation: ActivationField = option(
         "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
     )
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
     readout: str = option(
-        None,
-        "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,... "
-        "(default: symmetric-sign; with a ridge and one step sign)",
+        "symmetric-sign",
+        "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,...",
     )
     batches: str = option("fresh", "samples of each step", choices=("fresh", "reused"))
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
@@ -78,24 +75,7 @@ class GiantStep(Settings):
 
     def check(self) -> None:
         """A readout that can be read; see :class:`Settings`."""
-        self._take_defaults()
         self.readout_support()
-
-    def _take_defaults(self) -> None:
-        """Defaults that the exact risk after one step covers, where that is what is asked for."""
-        fits = self.ridge is not None
-        risk = fits and self.steps == 1 and self.batches == "fresh" and self.biases == "none"
-        usual: dict[str, Any] = {
-            "width": Size(1.0, 1.0) if risk else Size(20.0),
-            "readout": "sign" if risk else "symmetric-sign",
-            "readout_samples": self.samples if fits else None,
-        }
-        taken = {name: v for name, v in usual.items() if getattr(self, name) is None and v}
-        for name, value in taken.items():
-            object.__setattr__(self, name, value)
-        if taken and risk:
-            words = ", ".join(f"{name.replace('_', ' ')} = {v}" for name, v in taken.items())
-            object.__setattr__(self, "assumed", (f"not given, so assumed: {words}",))
 
     def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
         """Values and probabilities of a readout with finite support; None for `normal`."""

@@ -52,8 +52,6 @@ class Settings:
     """Base of every learner's settings: checks each field against its declaration."""
 
     learner: ClassVar[str]
-    #: What was chosen for fields that were not given, where a reader should know: notes of results.
-    assumed: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

@@ -174,13 +174,7 @@ def run_of(
         cost.check_time(seeds)
     run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
     described = {**run.settings, **settings.to_json(), "seeds": seeds, "seed": seed}
-    return dataclasses.replace(
-        run,
-        problem=problem.to_json(),
-        settings=described,
-        axes=row.axes,
-        notes=(*settings.assumed, *run.notes),
-    )
+    return dataclasses.replace(run, problem=problem.to_json(), settings=described, axes=row.axes)
 
 
 def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -> Prediction:
@@ -199,7 +193,7 @@ def prediction_of(row: Twin, question: Question, optimise: Sequence[str] = ()) -
             f"{row.name}: the equations leave the {kind} of this machine at these settings: "
             "take sizes that are less extreme"
         ) from failure
-    notes = (*settings.assumed, *law.notes, *_about_what_is_not_finite(law))
+    notes = (*law.notes, *_about_what_is_not_finite(law))
     law = with_all_steps(law, row.axes)
     return dataclasses.replace(
         law,
