@@ -6,10 +6,12 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 import giantstep.theory
+from giantstep.twins.table import TWINS
 
 REQUIRED = ("Assumes:", "Status:", "References:", ">>>")
 STATUSES = ("theorem", "replica", "heuristic", "conjecture")
@@ -36,7 +38,13 @@ def public_functions() -> Iterator[tuple[str, object]]:
                 yield f"{module.__name__}.{name}", value
 
 
+def gives_a_prediction(function: Any) -> bool:
+    returned = inspect.signature(function).return_annotation
+    return getattr(returned, "__name__", returned) == "Prediction"
+
+
 FUNCTIONS = dict(public_functions())
+PREDICTIONS = [name for name, function in FUNCTIONS.items() if gives_a_prediction(function)]
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -50,3 +58,13 @@ def test_docstring_is_complete(name: str) -> None:
     if "Status:" in text:
         status = text.split("Status:")[1].split()[0].strip(".,;:")
         assert status in STATUSES, f"{name} has the status {status!r}"
+
+
+@pytest.mark.parametrize("name", PREDICTIONS)
+def test_a_prediction_lists_its_metrics(name: str) -> None:
+    assert "Metrics: " in (inspect.getdoc(FUNCTIONS[name]) or "")
+
+
+def test_every_learner_has_such_a_prediction() -> None:
+    loaded = {f"giantstep.{row.predict.replace(':', '.')}" for row in TWINS}
+    assert loaded <= set(PREDICTIONS)

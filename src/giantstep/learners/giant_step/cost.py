@@ -48,9 +48,12 @@ def _operations(resolved: Plan, columns: int) -> float:
     """Two products with each batch, one with the samples of each fit, and their drawing."""
     settings, width = resolved.settings, resolved.width
     steps, fit = settings.steps, resolved.fit_samples or 0
-    batch = resolved.samples * (columns * (2.0 * width + DRAW) + width * EXPONENTIAL)
+    drawn = 1 if settings.batches == "reused" else steps
+    batches = resolved.samples * (
+        steps * width * (2.0 * columns + EXPONENTIAL) + drawn * columns * DRAW
+    )
     if not fit:
-        return steps * batch
+        return batches
     seen = fit + resolved.test_samples
     readout = seen * (columns * (width + DRAW) + width * EXPONENTIAL) + ridge_fit(fit, width)
-    return steps * batch + (steps + 1) * readout
+    return batches + (steps + 1) * readout

@@ -12,7 +12,7 @@ from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral
 
 #: Iterations, and products of an iterative eigensolver, that a run takes as a rule.
-_ITERATIONS, _PRODUCTS = 70, 100
+_ITERATIONS, _PRODUCTS = 50, 100
 #: Exponentials that a posterior and its derivatives take at each point of a rule.
 _POINT = 30
 _REMEDY = "lower --samples or --dim"

@@ -209,7 +209,9 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
 def predict(problem: Problem, settings: Spectral) -> Prediction:
     """Outlier, edge of the bulk and overlap, for each direction; or, on request, the transitions.
 
-    Directions that no rotation separates are predicted by :func:`linearised_outlier`.
+    Metrics: ``overlap_squared``, ``eigenvalue`` (the outlier) and, with one matrix per direction,
+    ``edge`` of the bulk, each (r,); with ``phases`` only ``transitions`` (r,) in n/d. Directions
+    that no rotation separates are predicted by :func:`linearised_outlier`.
 
     Assumes: as :func:`spectral_outlier` and :func:`linearised_outlier`.
     Status: theorem for blocks; heuristic for the linearised method.

@@ -47,9 +47,10 @@ METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_
 def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] = ()) -> Prediction:
     """Test and training error of kernel ridge regression, in the limit of large d or at ``dim``.
 
-    ``norm`` is the squared norm of the fit in the kernel's space per sample,
-    ``degrees_of_freedom`` the trace of the hat matrix per sample. With ``optimise=("ridge",)``
-    the ridge is replaced by the one of least test error.
+    Metrics: ``test_error``, ``test_error_noisy``, ``train_error``; ``norm``, the squared norm of
+    the fit in the kernel's space per sample; ``degrees_of_freedom``, the trace of the hat matrix
+    per sample. With ``optimise=("ridge",)`` the ridge is replaced by the one of least test error,
+    and returned as ``ridge``.
 
     Assumes: isotropic inputs; or one spiked direction, a target of it alone, and a kernel that is
     a power series of the inner product.

@@ -34,8 +34,11 @@ METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_
 def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = ()) -> Prediction:
     """Risk, bias, variance and training error; with ``exponents`` the rates in n.
 
+    Metrics: ``test_error``, its ``bias`` and ``variance``, ``train_error``, ``norm`` and
+    ``degrees_of_freedom`` per sample; with ``exponents`` only ``gamma``, ``gamma_bias``,
+    ``gamma_variance``, ``optimal_gamma``, ``optimal_ridge_exponent`` and ``fewest_width_exponent``.
     The target is the settings' power law: the problem says how noisy the labels are. With
-    ``optimise=("ridge",)`` the ridge is replaced by the one of least test error.
+    ``optimise=("ridge",)`` the ridge is replaced by the one of least test error, and returned.
 
     Assumes: Gaussian features with eigenvalues k^-a, random projections of them.
     Status: theorem

@@ -45,10 +45,13 @@ def predict(
 ) -> Prediction:
     """Test and training error of random features, in the limit of large d or at finite ``dim``.
 
-    Without ``dim`` samples and width are powers of d and the limit is taken; with it the square
-    loss is solved for the exact spectrum in d dimensions. ``norm`` is the squared norm of the
-    readout per sample, ``degrees_of_freedom`` the trace of the hat matrix per sample. With
-    ``optimise=("ridge",)`` the ridge is replaced by the one of least test error.
+    Metrics: ``test_error``; ``norm``, the squared norm of the readout per sample; for the square
+    loss ``test_error_noisy``, ``train_error`` and ``degrees_of_freedom``, the trace of the hat
+    matrix per sample; for other losses ``train_loss``, ``overlap_q``, ``overlap_m`` (r,),
+    ``overlap_v`` and ``intercept``. With ``optimise=("ridge",)`` the ridge is replaced by the one
+    of least test error, and returned as ``ridge``. Without ``dim`` samples and width are powers of
+    d and the limit is taken; with it the square loss is solved for the exact spectrum in d
+    dimensions.
 
     Assumes: Gaussian inputs or inputs on the sphere, neurons without biases.
     Status: theorem for the square loss; replica for the logistic and the hinge loss.

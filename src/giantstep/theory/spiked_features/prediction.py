@@ -33,6 +33,10 @@ def predict(
 ) -> Prediction:
     r"""Exact test and train error of ridge regression on spiked random features.
 
+    Metrics: ``test_error``, ``test_error_noisy``, ``train_error``; ``bound_upper`` and
+    ``bound_lower`` on the best risk over the ridge, ``linear_floor`` (the energy beyond degree
+    one), ``random_features_error`` (the same fit without spikes).
+
     .. math:: \phi_j(x) = \sigma\big(s_j\langle v, x\rangle
         + \sqrt{c_j}\,\langle\hat w_j, x\rangle\big)/\sqrt p
 
