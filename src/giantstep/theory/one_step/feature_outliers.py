@@ -59,7 +59,7 @@ def feature_outliers(gram: SpikedGram, dim: float, edge: float) -> Outliers:
     ([584.02], True)
     """
     power = (gram.mean**2 + gram.slope**2 + gram.noise) @ gram.weights
-    highest = 2 * dim * gram.samples * float(gram.widths @ power) + 2 * edge
+    highest = 2 * dim * gram.samples_ratio * float(gram.widths @ power) + 2 * edge
     x = edge + (highest - edge) * np.geomspace(1.0, NEAREST * edge / highest, SEARCH)
     # From far right inwards: each solution starts from its neighbour's.
     states = [spectral_state(gram, x[:1] + 0j)]
@@ -96,7 +96,7 @@ def _levels(gram: SpikedGram, dim: float, state: SpectralState) -> tuple[np.ndar
     vectors = np.full((len(chi), 2 * blocks, 2 * blocks), math.nan)
     f = np.concatenate([math.sqrt(dim) * gram.mean, gram.kappa[None, :] * gram.slope])
     gain = gram.resolvent(state.unknowns[outside]).gain.real
-    coupling = (f * (gram.samples * gram.weights * gain)[:, None, :]) @ f.T
+    coupling = (f * (gram.samples_ratio * gram.weights * gain)[:, None, :]) @ f.T
     matrices = coupling + np.eye(2 * blocks) / np.tile(chi[outside].real, 2)[:, None, :]
     values[outside], vectors[outside] = np.linalg.eigh(matrices)
     return values, vectors

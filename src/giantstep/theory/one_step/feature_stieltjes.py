@@ -101,7 +101,7 @@ def spectral_state(
         return SpectralState(np.where(z.imag[:, None] < 0, state.conj(), state), arrived)
     # Twice the largest eigenvalue that the features' mean square allows: iteration contracts here.
     power = float(np.max((gram.slope**2 + gram.noise) @ gram.weights))
-    height = np.maximum(4 * (gram.samples + gram.width) * power, upper.imag)
+    height = np.maximum(4 * (gram.samples_ratio + gram.width) * power, upper.imag)
     state = gram.far_state(upper.real + 1j * height)
     with np.errstate(all="ignore"):
         for _ in range(20):

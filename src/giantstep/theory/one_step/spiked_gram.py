@@ -49,7 +49,7 @@ class SpikedGram(NamedTuple):
     mean: Float[np.ndarray, "blocks points"]
     slope: Float[np.ndarray, "blocks points"]
     noise: Float[np.ndarray, "blocks points"]
-    samples: float
+    samples_ratio: float
     widths: Float[np.ndarray, " blocks"]
 
     @classmethod
@@ -74,7 +74,7 @@ class SpikedGram(NamedTuple):
     def scale(self) -> float:
         """Mean eigenvalue of the bulk, zeros counted."""
         spread = (self.slope**2 + self.noise) @ self.weights
-        return float(self.samples * (self.widths @ spread) / self.widths.sum())
+        return float(self.samples_ratio * (self.widths @ spread) / self.widths.sum())
 
     @property
     def width(self) -> float:
@@ -85,11 +85,11 @@ class SpikedGram(NamedTuple):
     def rank(self) -> float:
         """Rank over d of the features: d directions, too, if they have no part beyond linear."""
         linear = np.max(self.noise) <= 1e-12 * np.max(self.slope**2)
-        return min(self.samples, self.width, 1.0 if linear else math.inf)
+        return min(self.samples_ratio, self.width, 1.0 if linear else math.inf)
 
     def far_state(self, z: Complex[np.ndarray, " z"]) -> Complex[np.ndarray, "z unknowns"]:
         """The state far from the bulk, where V = 0."""
-        coupling = _pairs(self.slope, self.slope) @ (self.samples * self.weights)
+        coupling = _pairs(self.slope, self.slope) @ (self.samples_ratio * self.weights)
         chi = -self.widths[None, :] / z[:, None]
         return np.concatenate([chi, np.broadcast_to(coupling, (len(z), len(coupling)))], axis=1)
 
@@ -110,7 +110,7 @@ class SpikedGram(NamedTuple):
         self, z: Complex[np.ndarray, " z"], found: Resolvent
     ) -> Complex[np.ndarray, "z unknowns"]:
         """The right-hand sides of the equations."""
-        fitted = self.samples * self.weights * found.gain
+        fitted = self.samples_ratio * self.weights * found.gain
         held = 1 / found.chi - np.diagonal(found.inverse, axis1=1, axis2=2) / found.chi**2
         bound = -z[:, None] + fitted @ self.noise.T + held
         coupling = fitted @ _pairs(self.slope, self.slope).T
@@ -121,7 +121,7 @@ class SpikedGram(NamedTuple):
 
         That of C_ab is the average of |u_a u_b|: C_ab itself can vanish by symmetry.
         """
-        fitted = self.samples * self.weights * np.abs(found.gain)
+        fitted = self.samples_ratio * self.weights * np.abs(found.gain)
         coupling = fitted @ np.abs(_pairs(self.slope, self.slope)).T
         return np.concatenate([np.abs(found.chi), coupling], axis=1)
 
@@ -136,7 +136,7 @@ class SpikedGram(NamedTuple):
         from_chi = self.noise + (slopes / chi[:, :, None]) ** 2
         from_coupling = -twice[None, :, None] * _pairs(slopes, slopes)
         to_variance = np.concatenate([from_chi, from_coupling], axis=1)
-        weighted = -self.samples * self.weights * gain**2
+        weighted = -self.samples_ratio * self.weights * gain**2
         rows = np.concatenate([self.noise, _pairs(self.slope, self.slope)])
         change = rows @ np.swapaxes(to_variance * weighted[:, None, :], 1, 2)
         # H_aa = 1/chi_a - N_aa/chi_a^2 with dN = N (dchi/chi^2 - dC) N.

@@ -20,7 +20,7 @@ from giantstep.theory.spiked_features.finite_size import Blocks
 from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
 
 NOISE = 0.1
-FIT = Fit(samples=2.0, width=1.5, penalty=0.05 * 1.5, dim=LIMIT)
+FIT = Fit(samples_ratio=2.0, width_ratio=1.5, penalty=0.05 * 1.5, dim=LIMIT)
 SIZES = {"samples_ratio": 2.0, "width_ratio": 1.5, "ridge": 0.05}
 G12 = "h1 + He2(h1)/sqrt(2)"
 
@@ -30,7 +30,7 @@ def network(
 ) -> SteppedNetwork:
     problem = Problem.of(target, noise=NOISE)
     return network_after_step(
-        problem, activation(sigma), start, step_size=step_size, samples=samples
+        problem, activation(sigma), start, step_size=step_size, samples_ratio=samples
     )
 
 

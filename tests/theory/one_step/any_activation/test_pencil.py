@@ -29,7 +29,7 @@ REFERENCES = [
 def batch(target: str, step_size: float, samples: float) -> Batch:
     network = network_after_step(
         Problem.of(target), activation("relu"), Start.of([1.0]),
-        step_size=step_size, samples=samples,
+        step_size=step_size, samples_ratio=samples,
     )  # fmt: skip
     return Batch(network.rows, network.batch, np.ones(1))
 

@@ -103,7 +103,7 @@ def network(
 ) -> SteppedNetwork:
     return network_after_step(
         Problem.of(target, noise=noise), activation(sigma), start,
-        step_size=step[0], samples=step[1],
+        step_size=step[0], samples_ratio=step[1],
     )  # fmt: skip
 
 

@@ -20,12 +20,16 @@ from giantstep.theory.one_step.any_activation.risk import admissible, any_activa
 from giantstep.theory.one_step.any_activation.unknowns import State
 
 #: Few samples and a small ridge, where wrong roots are near: one of them has a negative risk.
-HARD = Fit(samples=0.5, width=1.0, penalty=1e-3, dim=200.0)
+HARD = Fit(samples_ratio=0.5, width_ratio=1.0, penalty=1e-3, dim=200.0)
 
 
 def network(sigma: str, start: Start | None = None) -> SteppedNetwork:
     return network_after_step(
-        Problem.of("sin(h1)"), activation(sigma), start or Start.of([1.0]), step_size=3, samples=2
+        Problem.of("sin(h1)"),
+        activation(sigma),
+        start or Start.of([1.0]),
+        step_size=3,
+        samples_ratio=2,
     )
 
 
@@ -98,7 +102,7 @@ def test_a_risk_that_is_not_found_is_reported() -> None:
 
 
 def test_numbers_that_are_none_are_reported() -> None:
-    assert not any_activation_risk(network("relu"), HARD._replace(samples=math.nan)).converged
+    assert not any_activation_risk(network("relu"), HARD._replace(samples_ratio=math.nan)).converged
 
 
 @pytest.mark.usefixtures("too_few_iterations")

@@ -46,8 +46,8 @@ class Fit(NamedTuple):
     derivative in it is the test error.
     """
 
-    samples: float
-    width: float
+    samples_ratio: float
+    width_ratio: float
     penalty: Any
     dim: float
     probe: Any = 0.0
@@ -69,13 +69,13 @@ def first_guess(network: SteppedNetwork, fit: Fit) -> State:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
-    >>> guess = first_guess(network, Fit(samples=2.0, width=3.0, penalty=1.0, dim=10.0))
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
+    >>> guess = first_guess(network, Fit(samples_ratio=2.0, width_ratio=3.0, penalty=1.0, dim=10.0))
     >>> guess.coupling.round(6).tolist(), guess.bound.round(6).tolist()
     ([[0.6]], [[2.0]])
     """
     found, k = network.features, len(network.fractions)
-    weights = 0.3 * fit.samples * network.weights
+    weights = 0.3 * fit.samples_ratio * network.weights
     bound = np.where(network.rows.twins, found.noise @ weights, 0.0) + fit.penalty * np.eye(k)
     coupling = (found.slopes * weights) @ found.slopes.T
     return State(2 * bound, np.zeros((2 * k, 2 * k)), coupling)
@@ -102,8 +102,9 @@ def next_state(state: State, network: SteppedNetwork, fit: Fit) -> State:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
-    >>> fit = Fit(samples=3.0, width=0.5, penalty=0.025, dim=1e12)
+    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4,
+    ...     samples_ratio=1)
+    >>> fit = Fit(samples_ratio=3.0, width_ratio=0.5, penalty=0.025, dim=1e12)
     >>> state = first_guess(network, fit)
     >>> for _ in range(100):
     ...     state = next_state(state, network, fit)
@@ -144,8 +145,8 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
-    >>> fit = Fit(samples=2.0, width=3.0, penalty=1e9, dim=10.0)
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
+    >>> fit = Fit(samples_ratio=2.0, width_ratio=3.0, penalty=1e9, dim=10.0)
     >>> round(float(objective(first_guess(network, fit), network, fit)), 6)
     2.0
     """
@@ -179,11 +180,12 @@ def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
-    >>> batch_of(network, Fit(samples=2.0, width=3.0, penalty=1.0, dim=10.0)).widths.tolist()
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
+    >>> fit = Fit(samples_ratio=2.0, width_ratio=3.0, penalty=1.0, dim=10.0)
+    >>> batch_of(network, fit).widths.tolist()
     [3.0]
     """
-    return Batch(network.rows, network.batch, fit.width * network.fractions)
+    return Batch(network.rows, network.batch, fit.width_ratio * network.fractions)
 
 
 def _sample_weights(spread: Any, bulk: Any, network: SteppedNetwork, fit: Fit) -> Any:
@@ -191,4 +193,4 @@ def _sample_weights(spread: Any, bulk: Any, network: SteppedNetwork, fit: Fit) -
     found = network.features
     linear = np.sum(found.slopes * (bulk @ found.slopes), axis=0)
     leverage = linear + np.tensordot(spread, found.noise, 2)
-    return network.weights * (fit.samples / (1 + leverage) + fit.probe)
+    return network.weights * (fit.samples_ratio / (1 + leverage) + fit.probe)

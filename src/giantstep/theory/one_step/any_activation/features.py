@@ -67,7 +67,7 @@ def features(
     >>> from giantstep.theory.one_step.any_activation.stepped_rows import stepped_rows
     >>> sigma, labels = activation("relu"), gradient_labels(Target("h1"), 0.0, np.eye(1))
     >>> rows = stepped_rows(
-    ...     labels, [slope_moments(sigma)], np.zeros(1), np.eye(1, dtype=bool), samples=1.0)
+    ...     labels, [slope_moments(sigma)], np.zeros(1), np.eye(1, dtype=bool), samples_ratio=1.0)
     >>> found = features(sigma, rows, np.zeros(1), np.zeros(1))
     >>> [round(float(f[0, 0]), 6) for f in (found.means, found.slopes, found.stretch)]
     [0.398942, 0.5, 0.199471]

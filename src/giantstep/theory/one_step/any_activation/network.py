@@ -80,7 +80,7 @@ def network_after_step(
     start: Start,
     *,
     step_size: float,
-    samples: float,
+    samples_ratio: float,
     coarse: bool = False,
 ) -> SteppedNetwork:
     r"""Rows, features and labels after one giant step: all but the sizes of the readout fit.
@@ -88,7 +88,7 @@ def network_after_step(
     .. math:: w_j = w^0_j + \eta a_j\frac1{n_0}\sum_i(y_i - f_0)\,
         \sigma'(\langle w^0_j, x_i\rangle + b_j)\,x_i
 
-    Symbols: eta ``step_size``, n_0/d ``samples``, a_j, b_j, f_0 ``start``; ``coarse``: fewer
+    Symbols: eta ``step_size``, n_0/d ``samples_ratio``, a_j, b_j, f_0 ``start``; ``coarse``: fewer
     nodes for the labels of the step, to see the error of their quadrature.
 
     Assumes: Gaussian inputs; a continuous activation; blocks of neurons with equal readout and
@@ -98,7 +98,8 @@ def network_after_step(
 
     >>> from giantstep.activations.activation import activation
     >>> network = network_after_step(
-    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
+    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4,
+    ...     samples_ratio=1)
     >>> round(float(network.rows.spikes[0]), 6), round(network.rows.alignment, 6)
     (1.732051, 0.57735)
     """
@@ -107,7 +108,9 @@ def network_after_step(
     batch = gradient_labels(problem.target, problem.noise, frame, coarse=coarse)
     batch = batch.shifted(start.output)
     slopes = [slope_moments(sigma.shifted(float(bias))) for bias in start.biases]
-    rows = stepped_rows(batch, slopes, step_size * start.readout, start.twins, samples=samples)
+    rows = stepped_rows(
+        batch, slopes, step_size * start.readout, start.twins, samples_ratio=samples_ratio
+    )
     prepared = Prepared.of(
         sigma,
         problem.target,

@@ -105,7 +105,7 @@ class RiskOverSizes:
                 self.sigma,
                 self.start,
                 step_size=key[0],
-                samples=key[1],
+                samples_ratio=key[1],
                 coarse=self._coarse,
             )
             self._network = key, found
@@ -140,4 +140,4 @@ class RiskOverSizes:
         biases, places = np.unique(self.start.biases, return_inverse=True)
         law = biases, np.bincount(places, weights=self.start.fractions)
         start = Start.of([1.0], biases=law)
-        return network_after_step(self.problem, self.sigma, start, step_size=0.0, samples=1.0)
+        return network_after_step(self.problem, self.sigma, start, step_size=0.0, samples_ratio=1.0)

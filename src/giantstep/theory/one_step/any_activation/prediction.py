@@ -99,7 +99,7 @@ def functional_bounds(network: SteppedNetwork) -> Bounds:
     >>> from giantstep.activations.activation import activation
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
     >>> bounds = functional_bounds(network)
     >>> round(bounds.upper, 6), abs(round(bounds.lower, 6))
     (0.5, 0.0)

@@ -75,8 +75,10 @@ def any_activation_risk(
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
-    >>> risk = any_activation_risk(network, Fit(samples=3.0, width=0.5, penalty=0.025, dim=1e12))
+    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4,
+    ...     samples_ratio=1)
+    >>> fit = Fit(samples_ratio=3.0, width_ratio=0.5, penalty=0.025, dim=1e12)
+    >>> risk = any_activation_risk(network, fit)
     >>> round(risk.test, 4), round(risk.train, 4)
     (0.2545, 0.1623)
     """
@@ -101,7 +103,7 @@ def any_activation_risk(
         for change, given in zip(moved.T, (probed, bound), strict=True)
     )
     least = value(root.value, fit)
-    train = (least - fit.penalty * slope) / fit.samples
+    train = (least - fit.penalty * slope) / fit.samples_ratio
     finite = bool(np.isfinite(test) and np.isfinite(train))
     return AnyActivationRisk(
         float(test),
@@ -195,7 +197,8 @@ def admissible(state: State, network: SteppedNetwork, fit: Fit) -> bool:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4, samples=1)
+    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=4,
+    ...     samples_ratio=1)
     >>> fit, one, flat = Fit(3.0, 0.5, 0.025, 1e12), np.ones((1, 1)), np.zeros((2, 2))
     >>> [admissible(State(bound, flat, one), network, fit) for bound in (one, -one)]
     [True, False]

@@ -41,7 +41,7 @@ def stepped_rows(
     steps: Float[np.ndarray, " k"],
     twins: Bool[np.ndarray, "k k"],
     *,
-    samples: float,
+    samples_ratio: float,
 ) -> SteppedRows:
     r"""What one step makes of rows that start on the sphere.
 
@@ -60,8 +60,8 @@ def stepped_rows(
     part of variance :math:`\Upsilon/d`, which counts even as d grows: it moves the mean of the
     neuron's output as much as its components along single directions do.
 
-    Symbols: t ``steps``, n_0/d ``samples``, y ``labels`` (the residuals of the first step), the
-    moments of sigma' in each block ``slopes``; ``twins[a, b]``: blocks a and b share their rows.
+    Symbols: t ``steps``, n_0/d ``samples_ratio``, y ``labels`` (the residuals of the first step),
+    the moments of sigma' in each block ``slopes``; ``twins[a, b]``: blocks a and b share rows.
 
     Assumes: Gaussian inputs; a readout of finitely many values; the residuals of the step are
     the labels, up to a constant.
@@ -75,11 +75,11 @@ def stepped_rows(
     >>> rows = stepped_rows(
     ...     gradient_labels(Target("relu(h1)"), 0.0, np.eye(1)),
     ...     [slope_moments(activation("relu"))], np.array([4.0]), np.eye(1, dtype=bool),
-    ...     samples=1.0)
+    ...     samples_ratio=1.0)
     >>> round(float(rows.bulks[0, 0]), 6), round(float(rows.lengths[0, 0]), 6)
     (4.678524, 15.786582)
     """
-    phi, t = 1 / samples, np.asarray(steps, dtype=float)
+    phi, t = 1 / samples_ratio, np.asarray(steps, dtype=float)
     first, second, third, fourth = (labels.moment(k) for k in (1, 2, 3, 4))
     linear = float(labels.first[0] @ labels.values)
     gradient = float(np.sqrt(linear**2 + phi * second))
