@@ -72,7 +72,7 @@ def _classes(found: Explanation, command: str) -> Picture:
         drawn = svg(figure, "classes", alt)
     caption = (
         "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
-        "hard ones never at n of order d by any known efficient algorithm."
+        "hard ones, dotted, never at n of order d by any known efficient algorithm."
     )
     return Picture("classes", drawn, alt, caption, (command,))
 
@@ -112,10 +112,16 @@ def _class_table(found: Explanation) -> Table:
                 rows.append((place, "easy", f"not known: {threshold.reason}", "open"))
             else:
                 size = f"n > {threshold.alpha.value:.4g}\\,d"
-                status = SAMPLED if stair.sampled else "theorem; optimal: replica"
-                rows.append((place, "easy", mathml(size), status))
+                rows.append((place, "easy", mathml(size), _threshold_status(stair, number)))
     head = ("directions", "class", "samples", "status")
     return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
+
+
+def _threshold_status(stair: Stair, number: int) -> str:
+    """That of :func:`easy_thresholds` for the first stair, of :func:`later_threshold` beyond it."""
+    if stair.sampled:
+        return SAMPLED
+    return "replica" if number else "theorem; optimal: replica"
 
 
 def _samples(stair: Stair) -> tuple[Words, Words]:
