@@ -20,10 +20,8 @@ TARGET = "h1 + He2(h1)"
 
 @pytest.mark.slow
 def test_giant_steps_on_both_engines(
-    content: Callable[[Results], list[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    content: Callable[[Results], list[Any]], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     study = Study(
         name="steps",
         learner="giant-step",
