@@ -224,6 +224,21 @@ PAPERS: dict[str, Paper] = {
             "Advances in Neural Information Processing Systems 36",
         ),
         _paper(
+            "2306.07221",
+            2023,
+            "Taiji Suzuki, Denny Wu, Atsushi Nitanda",
+            "Convergence of mean-field Langevin dynamics: time and space discretization, "
+            "stochastic gradient, and variance reduction",
+        ),
+        _paper(
+            "suzuki-2023",
+            2023,
+            "Taiji Suzuki, Denny Wu, Kazusato Oko, Atsushi Nitanda",
+            "Feature learning via mean-field Langevin dynamics: classifying sparse parities and "
+            "beyond",
+            "Advances in Neural Information Processing Systems 36",
+        ),
+        _paper(
             "2310.07891",
             2023,
             "Behrad Moniri, Donghwan Lee, Hamed Hassani, Edgar Dobriban",

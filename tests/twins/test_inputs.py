@@ -24,7 +24,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "kernel": {"dim": 30, "test_samples": 20},
     "amp": {"dim": 30, "iterations": 3},
     "spectral": {"dim": 30},
+    "gradient-flow": {"dim": 20, "times": 1, "starts": 1, "test_samples": 20},
+    "pca": {"dim": 20, "test_samples": 20},
+    "langevin": {"dim": 10, "steps": 3, "width": 5, "test_samples": 20},
 }
+#: A neuron's flow is predicted for polynomials.
+TARGETS = {"gradient-flow": "h1"}
 #: What is known to be covered; everything else must be refused.
 SIMULATED = {
     "giant-step": LAWS,
@@ -33,22 +38,27 @@ SIMULATED = {
     "kernel": LAWS,
     "amp": LAWS[:1],
     "spectral": LAWS[:1],
+    "gradient-flow": LAWS[1:3],
+    "pca": LAWS,
+    "langevin": LAWS,
 }
 PREDICTED = {**SIMULATED, "giant-step": (), "random-features": LAWS[:2], "kernel": LAWS[:2]}
+PREDICTED |= {"pca": LAWS[1:3], "langevin": LAWS[3:]}
 
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("row", [row for row in TWINS if row.has_target], ids=lambda row: row.name)
 def test_a_law_is_used_or_refused(row: Any, law: str) -> None:
     settings = twin(row.name).load("settings")(**SMALL[row.name])
+    target = TARGETS.get(row.name, "sign(h1)")
     for verb, covered in ((simulate, SIMULATED), (predict, PREDICTED)):
         more: dict[str, Any] = {"seeds": 1} if verb is simulate else {}
         if law in covered[row.name]:
-            found: Any = verb(settings, "sign(h1)", inputs=law, **more)
+            found: Any = verb(settings, target, inputs=law, **more)
             assert found.problem["inputs"]["law"] == law.partition(":")[0]
         else:
             with pytest.raises(GiantstepError, match=f"inputs = {law}") as caught:
-                verb(settings, "sign(h1)", inputs=law, **more)
+                verb(settings, target, inputs=law, **more)
             assert "\n" not in str(caught.value)
 
 

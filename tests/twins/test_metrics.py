@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from giantstep.problem import Problem
 from giantstep.results import STATUSES, Prediction, Run
 from giantstep.twins.table import TWINS, Twin
 from giantstep.twins.verbs import predict, simulate
@@ -16,7 +17,7 @@ class Path(NamedTuple):
     """One way through a learner's code: settings, target, and what is asked of theory."""
 
     settings: dict[str, Any]
-    target: str | None = "h1"
+    target: str | Problem | None = "h1"
     optimise: tuple[str, ...] = ()
 
 
@@ -34,6 +35,11 @@ SIMULATED: dict[str, list[Path]] = {
     "amp": [Path({"dim": 20, "iterations": 2}, "sign(h1*h2)")],
     "spectral": [Path({"dim": 20}, "sign(h1*h2)"), Path({"dim": 20}, "abs(h1)")],
     "power-law": [Path({"samples": 20}, None)],
+    "gradient-flow": [
+        Path({"dim": 10, "times": 1, "until": 0.1, "starts": 1, "test_samples": 20}, "h1"),
+    ],
+    "pca": [Path({"dim": 10, "test_samples": 20})],
+    "langevin": [Path({"dim": 5, "steps": 3, "width": 4, "test_samples": 20}, "sign(h1)")],
 }
 #: Ways through each theory.
 PREDICTED: dict[str, list[Path]] = {
@@ -71,6 +77,13 @@ PREDICTED: dict[str, list[Path]] = {
         Path({"exponents": True, "ridge_exponent": 0.5}, None),
         Path({}, None, ("ridge",)),
     ],
+    "gradient-flow": [
+        Path({"dim": 50}, "He2(h1)"),
+        Path({"start_overlap": 0.1, "until": 0.5, "geometry": "spherical"}, "He2(h1)"),
+        Path({"dim": 50, "until": 0.5, "geometry": "normalised"}, "-He2(h1)"),
+    ],
+    "pca": [Path({}), Path({"dim": 50}, "h1*h2")],
+    "langevin": [Path({"dim": 50}, Problem("sign(h1*h2)", inputs="hypercube"))],
 }
 
 rows = pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)

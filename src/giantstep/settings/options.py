@@ -30,8 +30,8 @@ def option(
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
     allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
-    ``words`` what may stand for a size, ``only`` the verb (``simulate`` or ``predict``) that alone
-    heeds it. A default of None makes it optional.
+    ``words`` what may stand for a size or a number, ``only`` the verb (``simulate`` or ``predict``)
+    that alone heeds it. A default of None makes it optional.
     """
     if high is None:
         high = MOST if kind is int else LARGEST
@@ -124,6 +124,8 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
             raise SettingsError(f"{name} = {shown(value)} is neither true nor false")
         return value
     if kind in (int, float):
+        if value in rule["words"]:
+            return value
         return _number(name, value, rule)
     if callable(value) and not isinstance(value, str):
         return value

@@ -111,3 +111,20 @@ POWER_LAW = (
     *predicted("optimal_gamma", "optimal_ridge_exponent", when="with --exponents"),
     *predicted("fewest_width_exponent", when="with --exponents"),
 )
+GRADIENT_FLOW = (
+    *both("overlap", "initial_overlap"),
+    *both("spike_overlap", "target_overlap", when="unless omega alone is given or predicted"),
+    *both("time", when="with --until"),
+    *simulated(*RISK),
+)
+PCA = (
+    *both("overlap_squared", "target_overlap_squared", "eigenvalue", "test_error"),
+    *both("test_error_noisy"),
+    *simulated("train_error"),
+)
+LANGEVIN = (
+    *simulated("accuracy", "test_error", "train_error", "train_loss", "particle_variance"),
+    *simulated("free_energy", axes=("entry",)),
+    *predicted("sample_exponent", "log_time_exponent", "stationary_variance"),
+    *predicted("effective_dimension", when="with --dim"),
+)

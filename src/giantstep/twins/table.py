@@ -124,6 +124,47 @@ TWINS = (
         optimisable=("ridge",),
     ),
     Twin(
+        name="gradient-flow",
+        summary="one neuron follows its gradient under a spike, in one of three geometries",
+        settings="settings.gradient_flow:GradientFlow",
+        simulate="learners.structured.gradient_flow:simulate",
+        predict="theory.structured.gradient_flow:predict",
+        metrics=metrics.GRADIENT_FLOW,
+        theory="the population flow of the overlaps, exactly, and its hitting times",
+        references=("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",),
+        example="--target 'He3(h1)/sqrt(6)' --activation 'relu(z-1)' --dim 20 --samples 500d "
+        "--inputs spiked:strength=8,alignment=0.5 --geometry normalised --start-spike-overlap 0.3 "
+        "--start-target-overlap 0.4 --times 0.3 --step 0.02 --starts 2",
+    ),
+    Twin(
+        name="pca",
+        summary="the top principal component of the inputs, and a polynomial fitted along it",
+        settings="settings.pca:Pca",
+        simulate="learners.structured.pca:simulate",
+        predict="theory.structured.principal_component:predict",
+        metrics=metrics.PCA,
+        theory="eigenvalue and overlap beyond the threshold of the spike; the test error",
+        references=(
+            "Baik et al. 2005, Annals of Probability 33",
+            "Ba et al. 2023 (spiked covariance)",
+        ),
+        example="--target 'He2(h1)/sqrt(2)' --samples 4d --dim 200 --inputs spiked:2",
+    ),
+    Twin(
+        name="langevin",
+        summary="noisy gradient descent of many tanh particles on a parity (mean field)",
+        settings="settings.langevin:Langevin",
+        simulate="learners.structured.langevin:simulate",
+        predict="theory.structured.langevin:predict",
+        metrics=metrics.LANGEVIN,
+        theory="rates in d, and the stationary law without a loss; no exact curve",
+        references=(
+            "Suzuki et al. 2023, Advances in Neural Information Processing Systems 36",
+            "Suzuki et al. 2023, arXiv:2306.07221",
+        ),
+        example="--target 'sign(h1*h2)' --inputs hypercube:boost=d^0.5 --dim 20 --samples 100",
+    ),
+    Twin(
         name="amp",
         summary="Bayes-optimal message passing, which knows the target and seeks its directions",
         settings="settings.amp:Amp",

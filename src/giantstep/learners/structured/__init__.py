@@ -1,0 +1,1 @@
+"""Learning under structured inputs: gradient flows, principal components, Langevin dynamics."""

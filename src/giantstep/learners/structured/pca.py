@@ -1,0 +1,89 @@
+"""The learner `pca`: what the inputs alone say about the direction, and a curve along it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import SettingsError
+from giantstep.inputs import Spiked
+from giantstep.inputs.placing import special_directions
+from giantstep.learners.ridge.chosen_ridge import chosen_ridge
+from giantstep.learners.ridge.labelled_inputs import labelled_inputs
+from giantstep.learners.ridge.readout import RidgePath
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.pca import Pca
+
+
+def simulate(
+    problem: Problem,
+    settings: Pca,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Top component and polynomial fit, once for each seed.
+
+    ``overlap_squared`` is the squared cosine of the component with the spike (with h1 where there
+    is none), ``target_overlap_squared`` that with h1. Projections are divided by their own root
+    mean square, the training ones and the test ones each: the component has adapted to the
+    training inputs, whose projections are therefore too long.
+    """
+    began = time.perf_counter()
+    if settings.dim is None:
+        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    rows = []
+    for index in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
+        rows.append(_one_run(problem, settings, settings.dim, rng))
+        if progress is not None:
+            progress((index + 1) / seeds)
+    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    seconds = time.perf_counter() - began
+    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+
+
+def _one_run(
+    problem: Problem, settings: Pca, dim: int, rng: np.random.Generator
+) -> dict[str, float]:
+    train = labelled_inputs(problem, settings.samples.count(dim, "samples"), dim, rng)
+    test = labelled_inputs(problem, settings.test_samples, dim, rng)
+    values, vectors = np.linalg.eigh(train.inputs.T @ train.inputs / len(train.inputs))
+    component = vectors[:, -1]
+    path = RidgePath.fit(_curve(train.inputs @ component, settings.degree), train.labels)
+    ridge = chosen_ridge(path, settings.ridge)
+    fit = path.predict(_curve(test.inputs @ component, settings.degree), ridge)[0]
+    test_error = float(np.mean((fit - test.clean) ** 2))
+    return {
+        "overlap_squared": float((component @ _spike(problem, dim)) ** 2),
+        "target_overlap_squared": float(component[0] ** 2),
+        "eigenvalue": float(values[-1]),
+        "test_error": test_error,
+        "test_error_noisy": test_error + problem.noise,
+        "train_error": float(path.train_error(ridge)[0]),
+    }
+
+
+def _spike(problem: Problem, dim: int) -> Float[np.ndarray, " d"]:
+    direction = np.zeros(dim)
+    direction[0] = 1.0
+    law, rank = problem.inputs, problem.target.rank
+    if isinstance(law, Spiked) and special_directions(law, rank, dim) > rank:
+        cosine = law.numbers(dim)[1]
+        direction[0], direction[rank] = cosine, np.sqrt(1 - cosine**2)
+    return direction
+
+
+def _curve(projections: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n k"]:
+    """Hermite polynomials of the projections, orthonormal for a standard normal variable."""
+    z = projections / np.sqrt(np.mean(projections**2))
+    columns = [np.ones_like(z), z]
+    for k in range(1, degree):
+        columns.append((z * columns[-1] - np.sqrt(k) * columns[-2]) / np.sqrt(k + 1))
+    return np.stack(columns[: degree + 1], axis=1)

@@ -1,0 +1,46 @@
+"""Settings of the learner `langevin`: noisy gradient descent of a wide network of tanh units."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from giantstep.errors import SettingsError
+from giantstep.settings.options import Settings, option
+from giantstep.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Langevin(Settings):
+    """Particles X = (w, b, e): f(x) = mean_j radius * [tanh(w_j.x + b_j) + 2 tanh(e_j)]/3.
+
+    Each step ``X <- X - step_size * (grad + 2 * temperature * decay * X)
+    + sqrt(2 * temperature * step_size) * noise``, with the gradient of the mean logistic loss in
+    mean-field time (no 1/N) and a temperature that falls geometrically.
+    """
+
+    learner: ClassVar[str] = "langevin"
+
+    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    samples: Any = option("4d", "samples n", kind=Size)
+    width: Any = option("500", "number of particles N", kind=Size)
+    steps: int = option(2000, "number of steps", kind=int, low=1)
+    step_size: float = option(1.0, "step size eta", kind=float, above=0, high=1e3)
+    temperature: float = option(
+        0.1, "temperature lambda at the start", kind=float, above=0, high=1e3
+    )
+    last_temperature: float = option(
+        0.001, "temperature at the end; it falls geometrically", kind=float, above=0, high=1e3
+    )
+    decay: float = option(0.1, "weight decay lambda_1", kind=float, above=0, high=1e3)
+    radius: float = option(15.0, "scale R of the outputs", kind=float, above=0, high=1e6)
+    test_samples: int = option(4000, "fresh samples that measure the accuracy", kind=int, low=1)
+
+    def check(self) -> None:
+        """A decay that a step survives; see :class:`Settings`."""
+        hottest = max(self.temperature, self.last_temperature)
+        if self.step_size * hottest * self.decay >= 1:
+            raise SettingsError(
+                f"step_size = {self.step_size:g}: with temperature = {hottest:g} and decay = "
+                f"{self.decay:g} the particles run away; keep the product of the three below 1"
+            )

@@ -1,0 +1,1 @@
+"""What structured inputs do: spikes in their covariance, gradient flows, anisotropic parities."""

@@ -1,0 +1,56 @@
+"""Flows on samples against the population flow, in every geometry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from giantstep.errors import SettingsError
+from giantstep.problem import Problem
+from giantstep.settings.gradient_flow import GradientFlow
+from giantstep.twins.verbs import predict, simulate
+
+PROBLEM = Problem("0.8*He2(h1)/sqrt(2) + 0.6*He3(h1)/sqrt(6)", inputs="spiked:8,alignment=0.5")
+SEEDS = 8
+METRICS = ("overlap", "spike_overlap", "target_overlap")
+
+
+def settings(geometry: str, **more: Any) -> GradientFlow:
+    start = {"start_spike_overlap": 0.3, "start_target_overlap": 0.4, "times": 0.3}
+    sizes = {"dim": 12, "samples": 125_000, "starts": 1, "width": 2, "test_samples": 10}
+    return GradientFlow(geometry=geometry, **(start | sizes | more))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("geometry", ["spherical", "normalised", "preconditioned"])
+def test_a_flow_on_a_million_samples(geometry: str) -> None:
+    """Eight runs of 125000; twice as long steps give the error of the steps."""
+    law = predict(settings(geometry), PROBLEM)
+    fine = simulate(settings(geometry, step=0.01), PROBLEM, seeds=SEEDS)
+    coarse = simulate(settings(geometry, step=0.02), PROBLEM, seeds=SEEDS)
+    quantile = student.ppf(1 - 1e-4 / 2, SEEDS - 1)
+    for name in METRICS:
+        allowed = quantile * fine.sem(name)
+        # The error of Euler's steps is proportional to their length. The seeds of the two runs
+        # differ, so that this much of the difference may be noise, counted above already.
+        stepping = max(abs(float(fine.mean(name) - coarse.mean(name))) - allowed, 0.0)
+        assert abs(fine.mean(name) - law.metrics[name]) <= allowed + stepping, name
+    for name in ("overlap", "target_overlap"):
+        assert quantile * fine.sem(name) < 0.05 * law.metrics[name], name
+
+
+def test_random_starts_choose_their_sign() -> None:
+    """He3 is odd: from omega below zero the flow stalls, and the other sign fits better."""
+    problem = Problem("He3(h1)/sqrt(6)", inputs="spiked:strength=d,alignment=d^-0.25")
+    options = {"dim": 40, "samples": "32d", "activation": "relu(z-1)", "times": 40}
+    run = simulate(GradientFlow(starts=4, test_samples=1000, **options), problem, seeds=4)
+    assert np.mean(run.metrics["overlap"]) > 0.5
+    assert np.mean(run.metrics["test_error"]) < 0.6
+
+
+def test_whitening_needs_more_samples_than_dimensions() -> None:
+    with pytest.raises(SettingsError, match="whitening needs more samples"):
+        simulate(GradientFlow(dim=40, samples="1d"), "He2(h1)")

@@ -1,0 +1,45 @@
+"""Principal components against the transition of Baik et al."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from giantstep.problem import Problem
+from giantstep.settings.pca import Pca
+from giantstep.twins.verbs import predict, simulate
+
+SEEDS = 24
+METRICS = ("overlap_squared", "target_overlap_squared", "eigenvalue", "test_error")
+
+
+def test_above_the_threshold() -> None:
+    """Finite-size terms of order 1/d, from d and d/2."""
+    problem = Problem(
+        "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", inputs="spiked:4,alignment=0.8"
+    )
+    small, large = (Pca(dim=dim, samples="4d", degree=4) for dim in (80, 160))
+    law = predict(large, problem)
+    runs = [simulate(each, problem, seeds=SEEDS) for each in (small, large)]
+    quantile = student.ppf(1 - 1e-4 / 2, SEEDS - 1)
+    for name in METRICS:
+        means, sems = (
+            [float(getattr(run, part)(name)) for run in runs] for part in ("mean", "sem")
+        )
+        allowed = quantile * sems[1]
+        finite = max(abs(means[0] - means[1]) - quantile * np.hypot(*sems), 0.0)
+        assert abs(means[1] - law.metrics[name]) <= allowed + finite, name
+        if name != "test_error":
+            assert allowed < 0.05 * law.metrics[name], name
+    assert quantile * runs[1].sem("test_error") < 0.1 * law.metrics["test_error"]
+
+
+def test_below_the_threshold_the_component_is_blind() -> None:
+    problem = Problem("He2(h1)/sqrt(2)", inputs="spiked:0.3")
+    law = predict(Pca(dim=200, samples="4d"), problem)
+    run = simulate(Pca(dim=200, samples="4d", degree=3), problem, seeds=6)
+    assert law.metrics["overlap_squared"] == 0
+    assert law.metrics["eigenvalue"] == pytest.approx(2.25)
+    assert run.mean("overlap_squared") < 0.2
+    assert run.mean("eigenvalue") == pytest.approx(2.25, rel=0.05)
