@@ -10,7 +10,7 @@ from giantstep.problem import Problem
 from giantstep.settings.pca import Pca
 from giantstep.twins.verbs import predict, simulate
 
-SEEDS = 24
+SEEDS = 32
 METRICS = ("overlap_squared", "target_overlap_squared", "eigenvalue", "test_error")
 
 

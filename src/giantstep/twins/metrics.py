@@ -123,7 +123,8 @@ PCA = (
     *simulated("train_error"),
 )
 LANGEVIN = (
-    *simulated("accuracy", "test_error", "train_error", "train_loss", "particle_variance"),
+    *simulated("accuracy", "test_error", "train_error", "train_loss"),
+    *both("particle_variance"),
     *simulated("free_energy", axes=("entry",)),
     *predicted("sample_exponent", "log_time_exponent", "stationary_variance"),
     *predicted("effective_dimension", when="with --dim"),

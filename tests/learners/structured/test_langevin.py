@@ -18,11 +18,11 @@ XOR = Problem("sign(h1*h2)", inputs="hypercube")
 def test_the_stationary_law_without_a_loss() -> None:
     """A tiny radius switches the loss off; every coordinate is then N(0, v) and independent."""
     settings = Langevin(
-        **{"dim": 10, "samples": 4, "width": 400, "steps": 300, "radius": 1e-6, "decay": 0.5},
+        **{"dim": 10, "samples": 4, "width": 900, "steps": 100, "radius": 1e-6, "decay": 0.5},
         **{"temperature": 0.2, "last_temperature": 0.2, "step_size": 0.5, "test_samples": 10},
     )
     run = simulate(XOR, settings, seeds=2)
-    count = 2 * 400 * 12
+    count = 2 * 900 * 8
     low, high = chi2.ppf([1e-4 / 2, 1 - 1e-4 / 2], count) / count
     expected = stationary_variance(0.5, 0.2, 0.5)
     found = float(np.mean(run.metrics["particle_variance"]))
@@ -35,16 +35,16 @@ def test_the_stationary_law_without_a_loss() -> None:
 
 @pytest.mark.slow
 def test_a_boost_helps_with_parities() -> None:
-    """Chapter E.3: 100 samples at d = 20 do for a parity of two with a boost, 50 without do not."""
-    options = {"dim": 20, "width": 300, "steps": 1000, "test_samples": 1000}
-    plain = simulate(XOR, Langevin(samples=50, **options), seeds=2)
+    """At d = 20 a parity of two is learned from 50 samples with a boost of d, not without."""
+    options = {"dim": 20, "samples": 50, "width": 300, "steps": 2000}
+    plain = simulate(XOR, Langevin(**options), seeds=1)
     boosted = simulate(
-        Problem("sign(h1*h2)", inputs="hypercube:boost=d"), Langevin(samples=50, **options), seeds=2
+        Problem("sign(h1*h2)", inputs="hypercube:boost=d"), Langevin(**options), seeds=1
     )
     assert np.all(boosted.metrics["accuracy"] > 0.95)
-    assert np.all(plain.metrics["accuracy"] < 0.75)
+    assert np.all(plain.metrics["accuracy"] < 0.8)
     energy = boosted.metrics["free_energy"]
-    assert energy.shape == (2, 20)
+    assert energy.shape == (1, 20)
     assert np.all(energy[:, -1] < energy[:, 0])
     np.testing.assert_allclose(boosted.metrics["accuracy"], 1 - boosted.metrics["test_error"])
 

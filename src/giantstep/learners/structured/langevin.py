@@ -38,14 +38,15 @@ def simulate(
     the 0-1 error on the samples, ``train_loss`` the logistic loss there. ``free_energy``, along
     the run, is loss + temperature * (decay * E|X|^2 - entropy), with the entropy of independent
     Gaussian coordinates of the particles' variances: the true one is at most that.
-    ``particle_variance`` is that of a particle's coordinates at the end.
+    ``particle_variance`` is that, at the end, of the weights on coordinates beside the parity.
     """
     began = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
-    if problem.target.rank > settings.dim:
+    if problem.target.rank >= settings.dim:
         raise SettingsError(
-            f"dim = {settings.dim} is below the {problem.target.rank} target directions"
+            f"dim = {settings.dim} leaves nothing beside the {problem.target.rank} coordinates of "
+            "the target: raise --dim"
         )
     if not isinstance(problem.inputs, Hypercube):
         check_binary_labels(problem, "logistic")
@@ -92,7 +93,7 @@ def _one_run(
         "test_error": test_error,
         "train_error": float(np.mean(_wrong(outputs[0], train.labels))),
         "train_loss": float(np.mean(np.logaddexp(0, -train.labels * outputs[0]))),
-        "particle_variance": float(np.mean(particles**2)),
+        "particle_variance": float(np.mean(particles[:, problem.target.rank : -2] ** 2)),
         "free_energy": np.array(energies),
     }
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
+from jaxtyping import Float
+
 from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.inputs import Hypercube, check_covered
 from giantstep.problem import Problem
-from giantstep.results import Prediction
+from giantstep.results import Prediction, Status
 from giantstep.settings.langevin import Langevin
 
 REFERENCES = cite("suzuki-2023", "2306.07221")
@@ -47,15 +50,38 @@ def stationary_variance(decay: float, temperature: float = 0.0, step_size: float
     return 1 / (2 * decay * (1 - step_size * temperature * decay))
 
 
+def free_variance(
+    temperatures: Float[np.ndarray, " steps"], decay: float, step_size: float
+) -> float:
+    r"""Variance of a coordinate after annealed steps from N(0, 1), where no loss acts on it.
+
+    .. math:: v_{t+1} = (1 - 2\eta\lambda_t\lambda_1)^2 v_t + 2\lambda_t\eta, \qquad v_0 = 1
+
+    Symbols: lambda_t is ``temperatures``, lambda_1 ``decay``, eta ``step_size``.
+    Assumes: no loss.
+    Status: theorem.
+    References: Suzuki et al. 2023, arXiv:2306.07221.
+
+    >>> round(free_variance(np.full(2000, 0.1), 0.1, 1.0), 4)
+    5.0505
+    """
+    variance = 1.0
+    for temperature in temperatures.tolist():
+        kept = 1 - 2 * step_size * temperature * decay
+        variance = kept**2 * variance + 2 * temperature * step_size
+    return variance
+
+
 def predict(problem: Problem, settings: Langevin) -> Prediction:
     """The rates at which mean-field Langevin dynamics learns a parity, and its stationary law.
 
     ``sample_exponent`` is the power of d in the samples that are needed, n = Theta(d^(1-alpha)),
     whatever the number of coordinates; ``log_time_exponent`` that in the logarithm of the width
-    and of the time. There is no exact curve of the accuracy.
+    and of the time. There is no exact curve of the accuracy. ``particle_variance`` is that of
+    weights which the loss leaves alone, as it nearly does those beside the parity.
 
     Assumes: a parity on the hypercube, whose boost is d^alpha with alpha from 0 to 1.
-    Status: theorem.
+    Status: theorem for the rates; heuristic for the variance under a loss.
     References: Suzuki et al. 2023, Advances in Neural Information Processing Systems 36;
         Suzuki et al. 2023, arXiv:2306.07221.
 
@@ -69,10 +95,12 @@ def predict(problem: Problem, settings: Langevin) -> Prediction:
     alpha = law.boost.power
     if not 0 <= alpha <= 1:
         raise NoTheory(f"inputs = {law}: the rates are known for a boost of d^0 to d^1")
+    ladder = np.geomspace(settings.temperature, settings.last_temperature, settings.steps)
     metrics = {
         "sample_exponent": 1 - alpha,
         "log_time_exponent": 1 - alpha,
         "stationary_variance": stationary_variance(settings.decay),
+        "particle_variance": free_variance(ladder, settings.decay, settings.step_size),
     }
     if settings.dim is not None:
         boost = law.boost.at(settings.dim)
@@ -80,7 +108,8 @@ def predict(problem: Problem, settings: Langevin) -> Prediction:
             settings.dim, boost, problem.target.rank
         )
     note = "rates alone: no exact curve of the accuracy is known, use simulate for that"
-    statuses: dict = dict.fromkeys(metrics, "theorem")
+    statuses: dict[str, Status] = dict.fromkeys(metrics, "theorem")
+    statuses["particle_variance"] = "heuristic"
     return Prediction(
         *(settings.learner, settings.to_json(), metrics, statuses, REFERENCES, (note,))
     )

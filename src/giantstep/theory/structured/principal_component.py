@@ -11,7 +11,7 @@ from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Spiked, check_covered
 from giantstep.problem import Problem
-from giantstep.results import Prediction
+from giantstep.results import Prediction, Status
 from giantstep.settings.pca import Pca
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.targets.hermite import energies, moments
@@ -100,7 +100,7 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
         "target_overlap_squared": component.overlap_squared * cosine**2,
         "eigenvalue": component.eigenvalue,
     }
-    statuses: dict = dict.fromkeys(metrics, "theorem")
+    statuses: dict[str, Status] = dict.fromkeys(metrics, "theorem")
     notes = []
     if problem.target.rank == 1:
         parts = energies(problem.target, settings.degree)
