@@ -72,6 +72,6 @@ def hitting_time(zeta: Float[np.ndarray, " degrees"], start: float, end: float) 
 def _least(zeta: np.ndarray, start: float, end: float) -> float:
     """The least value of the polynomial between two points."""
     slope = np.polynomial.polynomial.polyder(zeta)
-    roots = np.polynomial.polynomial.polyroots(np.trim_zeros(slope, "b")) if slope.any() else []
-    inside = [x.real for x in roots if abs(x.imag) < 1e-9 and start < x.real < end]
+    turns = np.polynomial.polynomial.polyroots(np.trim_zeros(slope, "b")) if slope.any() else slope
+    inside = [x.real for x in turns if abs(x.imag) < 1e-9 and start < x.real < end]
     return float(np.polynomial.polynomial.polyval(np.array([start, end, *inside]), zeta).min())
