@@ -28,6 +28,9 @@ HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("amp", {"dim": 10**6}, ("samples = 4000000", "--dim")),
     ("spectral", {"dim": 10**6}, ("samples = 4000000", "--dim")),
     ("power-law", {"samples": 10**7}, ("samples = 1e+07", "--modes")),
+    ("gradient-flow", {"dim": 10**6}, ("samples = 8000000", "--dim")),
+    ("pca", {"dim": 10**6}, ("samples = 4000000", "--dim")),
+    ("langevin", {"dim": 10**6}, ("samples = 4000000", "--width")),
 ]
 
 
@@ -60,6 +63,7 @@ def test_what_does_not_fit_is_refused(
         ("spiked-random-features", {"dim": 100, "readout_samples": "4d", "width": "3d"}),
         ("power-law", {"samples": 150, "width": 100}),
         ("spectral", {"dim": 200, "samples": "4d"}),
+        ("pca", {"dim": 200, "samples": "4d", "test_samples": 500}),
     ],
 )
 def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[str, Any]) -> None:
