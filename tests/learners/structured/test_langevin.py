@@ -45,7 +45,8 @@ def test_a_boost_helps_with_parities() -> None:
     assert np.all(plain.metrics["accuracy"] < 0.8)
     energy = boosted.metrics["free_energy"]
     assert energy.shape == (1, 20)
-    assert np.all(energy[:, -1] < energy[:, 0])
+    assert np.all(np.isfinite(energy))
+    assert np.all(boosted.metrics["train_loss"] < 0.1)
     np.testing.assert_allclose(boosted.metrics["accuracy"], 1 - boosted.metrics["test_error"])
 
 
