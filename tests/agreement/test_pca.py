@@ -16,9 +16,7 @@ METRICS = ("overlap_squared", "target_overlap_squared", "eigenvalue", "test_erro
 
 def test_above_the_threshold() -> None:
     """Finite-size terms of order 1/d, from d and d/2."""
-    problem = Problem(
-        "(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", inputs="spiked:4,alignment=0.8"
-    )
+    problem = Problem("(h1 + He2(h1)/sqrt(2))/sqrt(2)", inputs="spiked:4,alignment=0.8")
     small, large = (Pca(dim=dim, samples="4d", degree=4) for dim in (80, 160))
     law = predict(large, problem)
     runs = [simulate(each, problem, seeds=SEEDS) for each in (small, large)]
@@ -32,7 +30,8 @@ def test_above_the_threshold() -> None:
         assert abs(means[1] - law.metrics[name]) <= allowed + finite, name
         if name != "test_error":
             assert allowed < 0.05 * law.metrics[name], name
-    assert quantile * runs[1].sem("test_error") < 0.1 * law.metrics["test_error"]
+    # The squares of a quadratic label fluctuate: here an error of 15 % would be caught.
+    assert quantile * runs[1].sem("test_error") < 0.15 * law.metrics["test_error"]
 
 
 def test_below_the_threshold_the_component_is_blind() -> None:
