@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from pathlib import Path
 
 import pandas
@@ -9,7 +11,9 @@ import pytest
 
 from giantstep.errors import GiantstepError
 from giantstep.figures.gallery import NAMES, figure_named
+from giantstep.figures.papers import REPRODUCTIONS, figures_of, reproduction
 from giantstep.figures.rendering import STORE, render
+from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 
 
 @pytest.mark.slow
@@ -35,6 +39,42 @@ def test_figure_has_three_sizes_and_a_reference(name: str) -> None:
     assert figure.sizes.keys() == {"reduced", "quick", "full"}
     assert figure.references
     assert 100 < len(figure.caption_at("full")) < 900
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_say_plus_where_they_mean_it(name: str) -> None:
+    """An allowance beyond standard errors is named in the claim, and explained in the caption."""
+    figure = figure_named(name)
+    source = inspect.getsource(figure.claims)
+    assert not re.search(r"standard errors (and|\+) [0-9]", source)
+    if "standard errors plus" in source:
+        assert "allow" in figure.caption
+
+
+def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
+    """He3 has leap 3: d^2 samples by one-pass SGD, d^3 in one giant step."""
+    caption = figure_named("reused-batch").caption_at("full")
+    assert (one_pass_samples(3), giant_step_samples(3)) == ("d^2", "d^3")
+    assert "takes d^2 samples by one-pass SGD and d^3 in one giant step" in caption
+
+
+def test_figures_of_papers() -> None:
+    assert "one-step-risk" in figures_of("2402.04980")
+    for paper, name in REPRODUCTIONS:
+        assert name in figures_of(paper), (paper, name)
+    with pytest.raises(GiantstepError, match=r"known: .*2402\.04980"):
+        figures_of("1234.56789")
+    with pytest.raises(GiantstepError, match="one-step-risk"):
+        reproduction("2402.04980", "staircase")
+
+
+def test_the_caption_is_in_the_picture_or_beside_it(tmp_path: Path) -> None:
+    figure = figure_named("staircases")
+    inside = render(figure, "reduced", tmp_path / "site")
+    beside = render(figure, "reduced", tmp_path / "paper", caption_inside=False)
+    assert [path.suffix for path in inside.files] == [".png", ".pdf", ".csv"]
+    assert beside.files[3].read_text().strip() == beside.caption
+    assert inside.files[0].stat().st_size > beside.files[0].stat().st_size
 
 
 def test_unknown_figures_and_folders_that_cannot_be(tmp_path: Path) -> None:

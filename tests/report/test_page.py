@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
 import shlex
 from pathlib import Path
 
@@ -12,13 +15,17 @@ from typer.testing import CliRunner
 
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
+from giantstep.figures.style import COLOURS
 from giantstep.problem import Problem
 from giantstep.report import page
+from giantstep.report.mathematics import wrapping_mathml
 from giantstep.report.page import Report, write_report
-from giantstep.report.parts import Context, Section
+from giantstep.report.parts import Context, Picture, Section
 from giantstep.report.sections import SECTIONS
 from giantstep.report.symmetries import symmetries
+from giantstep.report.verdict import verdict
 from giantstep.targets import Target
+from giantstep.twins.explanation import explain
 from giantstep.twins.table import TWINS
 
 KINDS = {
@@ -39,6 +46,7 @@ SKIPPED = {
     "even": {"features": "the first leap is 2"},
 }
 every_kind = pytest.mark.parametrize("written", KINDS, indirect=True)
+CSV = "data:text/csv;base64,"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +68,9 @@ def written(
 @every_kind
 def test_the_page_is_whole(written: tuple[str, Report, Page]) -> None:
     _, report, read = written
-    assert [name for name in read.sections if name != "references"] == list(SECTIONS)
+    shown = [name for name in read.sections if name != "references"]
+    assert shown == ["climbing", *(name for name in SECTIONS if name != "climbing")]
+    assert read.text.index(verdict(explain(report.problem))) < read.text.index("What happens")
     assert len(read.ids) == len(set(read.ids))
     assert "math" in read.tags
     drawn = [picture for section in report.sections for picture in section.pictures]
@@ -81,9 +91,10 @@ def test_the_page_is_whole(written: tuple[str, Report, Page]) -> None:
 @every_kind
 def test_the_page_loads_nothing(written: tuple[str, Report, Page]) -> None:
     read = written[2]
-    assert not {"script", "link", "img", "iframe", "object"} & set(read.tags)
+    assert not {"link", "img", "iframe", "object"} & set(read.tags)
+    assert read.tags.count("script") == 1
     assert read.loaded == []
-    assert all(link.startswith(("#", ARXIV)) for link in read.links)
+    assert all(link.startswith(("#", ARXIV, CSV)) for link in read.links)
     assert any(link.startswith(ARXIV) for link in read.links)
 
 
@@ -123,6 +134,55 @@ def test_the_climb_tells_what_it_saw(written: tuple[str, Report, Page]) -> None:
     else:
         assert any("the first step alone" in note for note in climb.notes)
         assert climb.commands[0].startswith("giantstep simulate")
+
+
+@every_kind
+def test_captions_name_only_what_is_drawn(written: tuple[str, Report, Page]) -> None:
+    """A dotted line, a colour, a level: each is said where it is to be seen, and nowhere else."""
+    report = written[1]
+    pictures = {p.key: p for section in report.sections for p in section.pictures}
+    floors = pictures["floors"]
+    for power, colour, name in (("1", COLOURS[0], "Blue"), ("2", COLOURS[5], "Orange")):
+        widths = [float(row["floor"]) for row in rows(floors) if row["power of d in n"] == power]
+        assert (name in str(floors.caption)) == (max(widths, default=0.0) > 1e-3)
+        if name in str(floors.caption):
+            assert colour.lower() in floors.svg.lower()
+    if "message-passing" in pictures:
+        amp = pictures["message-passing"]
+        assert ("Dotted" in str(amp.caption)) == ("stroke-dasharray: 1.98" in amp.svg)
+    climb = next(section for section in report.sections if section.key == "climbing")
+    assert "chance level" not in climb.lead[0]
+    # A number is drawn as a bar or written in a table, not both.
+    table = next(section for section in report.sections if section.key == "floors").tables[0]
+    assert "floor" not in table.head
+
+
+def rows(picture: Picture) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(picture.data)))
+
+
+@every_kind
+def test_data_come_with_the_page(written: tuple[str, Report, Page]) -> None:
+    _, report, read = written
+    pictures = [p for section in report.sections for p in section.pictures if p.data]
+    links = [link for link in read.links if link.startswith(CSV)]
+    saved = [base64.b64decode(link.removeprefix(CSV)).decode() for link in links]
+    assert saved == [picture.data for picture in pictures]
+    assert len(saved) >= 3
+
+
+def test_the_verdict_says_what_is_hard() -> None:
+    hard = verdict(explain("sign(h1*h2*h3)"))
+    assert "no fast algorithm is known to find" in hard
+    easy = verdict(explain("sign(h1*h2)"))
+    assert "beyond n = 2.47 d" in easy
+    assert verdict(explain("h1 + h1*h2")).startswith(
+        "Giant steps on fresh samples learn h1 from n ~ d, then h2 from n ~ d;"
+    )
+
+
+def test_long_sums_may_break_between_terms() -> None:
+    assert str(wrapping_mathml(Target("h1 + (h2 + h3)**3 - h2").latex)).count("<math") >= 3
 
 
 def test_a_section_that_fails_leaves_the_others(

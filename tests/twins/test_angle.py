@@ -48,3 +48,23 @@ def test_a_sweep_over_steps_has_it_at_every_point() -> None:
     assert [point.run.metrics["angle"].shape for point in sweep] == [(2, 2), (2, 3)]
     answer = sweep.to_json()
     assert [len(subspaces) for subspaces in answer["subspaces"]] == [2, 3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("readout", "learned"), [("symmetric-sign", False), ("normal", True)], ids=["equal", "unequal"]
+)
+def test_a_plane_of_which_one_line_is_learned_is_not_learned(readout: str, learned: bool) -> None:
+    """Example 3b: two steps learn the plane of h2 and h3 only with unequal readouts.
+
+    The subspace is all of the target's directions, to which every basis has the angle 0.
+    """
+    settings = GiantStep(
+        **{"dim": 16_384, "samples": "32d", "steps": 2, "step_size": 4, "width": 20},
+        readout=readout,
+    )
+    found = compare(settings, "h1 + h1*h2 + He3(h1)*h3", seeds=2)
+    assert [len(space) for space in found.prediction.subspaces] == [0, 1, 3]
+    angle = found.run.metrics["angle"]
+    assert np.all(angle[:, 1] < 0.1)
+    np.testing.assert_allclose(angle[:, 2], 0 if learned else np.pi / 2, atol=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,9 @@ UNSUPPORTED = 1
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("figure", epilog=example("giantstep figure one-step-risk --out pictures"))(figure)
+    app.command("reproduce", epilog=example("giantstep reproduce 2402.04980 one-step-risk"))(
+        reproduce
+    )
 
 
 @reported
@@ -30,7 +34,18 @@ def figure(
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("figures"),
     everything: Annotated[bool, typer.Option("--all", help="Draw the whole gallery.")] = False,
+    paper: Annotated[
+        str | None, typer.Option(help="Draw every figure after that paper: its arXiv number.")
+    ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
+    caption: Annotated[
+        bool | None,
+        typer.Option(
+            "--caption/--no-caption",
+            help="Caption inside the picture, or in NAME.txt beside it (default: inside with "
+            "--quick, beside with --full).",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a figure: NAME.png, NAME.pdf and the data behind it, NAME.csv.
@@ -38,25 +53,75 @@ def figure(
     What is computed is kept in figures.sqlite beside the pictures, so an interrupted figure goes
     on where it stopped. Each figure checks its caption against its data, and says what it finds.
     """
-    from giantstep.figures.gallery import NAMES, figure_named
+    from giantstep.figures.gallery import NAMES
+    from giantstep.figures.papers import figures_of
 
     if listing:
         _list(json)
         return
-    if everything == (name is not None):
-        raise GiantstepError("give the name of one figure, or --all; --list shows the names")
+    if [everything, name is not None, paper is not None].count(True) != 1:
+        raise GiantstepError(
+            "give the name of one figure, --paper ARXIV, or --all; --list shows the names"
+        )
+    names = NAMES if everything else (name,) if name else figures_of(str(paper))
+    _draw(names, full, out, caption, json)
+
+
+@reported
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="ARXIV", help="The paper's arXiv number.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[FIGURE]", help="A figure of the gallery after it.")
+    ] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("figures"),
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Draw a result of a paper: its settings in our units, and what is not covered.
+
+    Without FIGURE, lists the figures of the gallery after that paper.
+    """
+    from giantstep.figures.papers import described, figures_of, reproduction
+
+    if name is None:
+        names = figures_of(paper)
+        if json:
+            print_json({"paper": paper, "figures": names})
+        else:
+            typer.echo("\n".join(names))
+        return
+    known = reproduction(paper, name)
+    if not json:
+        typer.echo("\n".join(described(paper, name)))
+    about = {"paper": paper, "settings": known.settings, "not_covered": known.missing}
+    _draw((name,), full, out, None, json, about)
+
+
+def _draw(
+    names: Sequence[str],
+    full: bool,
+    out: Path,
+    caption: bool | None,
+    json: bool,
+    about: Mapping[str, object] | None = None,
+) -> None:
     use_compilation_cache()
+    from giantstep.figures.gallery import figure_named
     from giantstep.figures.rendering import render
 
-    chosen = [figure_named(one) for one in (NAMES if name is None else (name,))]
+    inside = not full if caption is None else caption
     done = []
-    for one in chosen:
+    for one in map(figure_named, names):
         with progress_bar(one.name) as progress:
-            done.append(render(one, "full" if full else "quick", out, progress))
+            done.append(
+                render(one, "full" if full else "quick", out, progress, caption_inside=inside)
+            )
         if not json:
             _tell(done[-1])
     if json:
-        print_json({"figures": [rendering.to_json() for rendering in done]})
+        print_json({**(about or {}), "figures": [rendering.to_json() for rendering in done]})
     if not all(all(rendering.claims.values()) for rendering in done):
         raise typer.Exit(UNSUPPORTED)
 

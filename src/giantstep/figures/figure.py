@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from giantstep.errors import GiantstepError
 from giantstep.studies.outcomes import FAILED
+from giantstep.studies.results import summary
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
@@ -27,17 +28,23 @@ class Workbench:
     engine: str = "inline"
     progress: Callable[[float], None] | None = None
 
-    def summary(self, study: Study) -> pandas.DataFrame:
+    def summary(self, study: Study, *, root_mean_square: str = "") -> pandas.DataFrame:
         """Run what the store lacks of a study; one line a point, as ``Results.summary``.
 
-        A cell that failed stops the figure: a picture with holes would say something else.
+        The metric ``root_mean_square``, if given, is averaged over seeds as theory averages an
+        overlap: its square, of which the root is taken. The mean of the overlaps themselves lies
+        below that wherever they scatter. A cell that failed stops the figure: a picture with holes
+        would say something else.
         """
         results = study.run(store=self.store, engine=self.engine, watch=self._watch)
         failed = [row.error for row in results.rows() if row.status == FAILED]
         if failed:
             reason = (failed[0] or "").strip().splitlines()[-1]
             raise GiantstepError(f"{len(failed)} cells of {study.name!r} failed: {reason}")
-        return results.summary()
+        if not root_mean_square:
+            return results.summary()
+        frame, axes = results.frame(), list(results.definition()["axes"])
+        return _by_squares(frame, axes, f"{root_mean_square}[")
 
     def report(self, fraction: float) -> None:
         """Say how far a computation is that is no study."""
@@ -68,3 +75,17 @@ class Figure:
     def caption_at(self, scale: Scale) -> str:
         """The caption with the sizes of that scale."""
         return " ".join(self.caption.format(**self.sizes[scale]._asdict()).split())
+
+
+def _by_squares(frame: pandas.DataFrame, axes: list[str], metric: str) -> pandas.DataFrame:
+    """Columns that begin with ``metric`` as roots of mean squares, errors to first order."""
+    columns = [name for name in frame if str(name).startswith(metric)]
+    squares = frame.assign(**{name: frame[name] ** 2 for name in columns})
+    table = summary(squares, axes)
+    for name in columns:
+        if f"{name}.theory" in table:
+            table[f"{name}.theory"] **= 0.5
+        if name in table:
+            table[name] **= 0.5
+            table[f"{name}.sem"] /= 2 * table[name]
+    return table

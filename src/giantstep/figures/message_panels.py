@@ -6,17 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giantstep.figures.figure import Workbench
+from giantstep.figures.panels import lay_over
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
     import pandas
+#: A rise of an overlap between neighbouring points that may be a jump, and how closely one is
+#: located: a jump is drawn upright.
+JUMP, JUMP_WIDTH = 0.25, 0.004
+#: Close to a transition a run takes many.
+ITERATIONS = 1000
 
 
 class Sizes(NamedTuple):
-    """Points of the line, samples per dimension of the dots, and how many seeds at which d."""
+    """Points of the line, samples per dimension of the dots, seeds, and their two dimensions."""
 
     points: int
     dots: tuple[float, ...]
+    small: int
     dim: int
     seeds: int
 
@@ -29,20 +36,30 @@ def message_curve(
     sizes: Sizes,
     bench: Workbench,
 ) -> pandas.DataFrame:
-    """State evolution up to ``last``, through the thresholds, and runs at the dots.
+    """State evolution up to ``last``, through the thresholds, and runs at the dots at two sizes.
 
-    Directions have their own columns ``overlap_squared_1``, ``overlap_squared_2``, ...
+    Rows of theory alone have no ``dim``. Directions have their own columns
+    ``overlap_squared_1``, ``overlap_squared_2``, ...
     """
     import numpy as np
+    import pandas
 
     line = {float(a) for a in np.linspace(last / sizes.points, last, sizes.points).round(4)}
     theory = _state_evolution(target, sorted({*line, *sizes.dots, *thresholds}))
+    parts = [theory]
+    for dim in (sizes.small, sizes.dim):
+        runs = _runs(f"{name} {dim}", target, dim, sizes, bench)
+        parts.append(runs.merge(theory, on="alpha", how="left").assign(dim=dim))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def _runs(name: str, target: str, dim: int, sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     runs = bench.summary(
         Study(
             name=name,
             learner="amp",
             problem={"target": target},
-            settings={"dim": sizes.dim},
+            settings={"dim": dim, "iterations": ITERATIONS},
             axes={"samples": [f"{alpha:g}d" for alpha in sizes.dots]},
             seeds=sizes.seeds,
             verbs=["simulate"],
@@ -51,27 +68,45 @@ def message_curve(
     runs = runs[
         [c for c in runs if str(c).startswith(("overlap_squared[", "test_error", "converged"))]
     ]
-    runs = runs.rename(columns={c: _named(str(c)) for c in runs}).assign(alpha=list(sizes.dots))
-    return theory.merge(runs, on="alpha", how="left")
+    return runs.rename(columns={c: _named(str(c)) for c in runs}).assign(alpha=list(sizes.dots))
 
 
 def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
-    """Each point starts from the one before, which keeps the branch and costs little."""
+    """Each point starts from the one before, which keeps the branch and costs little.
+
+    Where an overlap jumps between two points, the jump is closed in on from below.
+    """
     import pandas
 
     from giantstep.problem import Problem
     from giantstep.theory.message_passing.state_evolution import state_evolution
 
+    problem = Problem.of(target)
+    found = [state_evolution(problem, alphas[0])]
+    for alpha in alphas[1:]:
+        above = state_evolution(problem, alpha, near=found[-1])
+        while _jumps(found[-1], above) and above.alpha - found[-1].alpha > JUMP_WIDTH:
+            middle = (found[-1].alpha + above.alpha) / 2
+            between = state_evolution(problem, middle, near=found[-1])
+            if _jumps(found[-1], between):
+                above = between
+            else:
+                found.append(between)
+        found.append(above)
+        if above.alpha < alpha:
+            found.append(state_evolution(problem, alpha, near=above))
     lines: list[dict[str, float]] = []
-    found = None
-    for alpha in alphas:
-        found = state_evolution(Problem.of(target), alpha, near=found)
+    for point in found:
         overlaps = {
             f"overlap_squared_{i + 1}.theory": float(m)
-            for i, m in enumerate(found.overlap.diagonal())
+            for i, m in enumerate(point.overlap.diagonal())
         }
-        lines.append({"alpha": alpha, **overlaps, "test_error.theory": found.test_error})
+        lines.append({"alpha": point.alpha, **overlaps, "test_error.theory": point.test_error})
     return pandas.DataFrame(lines)
+
+
+def _jumps(below: Any, above: Any) -> bool:
+    return bool((above.overlap.diagonal() - below.overlap.diagonal()).max() > JUMP)
 
 
 def _named(column: str) -> str:
@@ -81,6 +116,24 @@ def _named(column: str) -> str:
         return column
     index, _, suffix = rest.partition("]")
     return f"{metric}_{int(index) + 1}{suffix}"
+
+
+def lay_over_sizes(
+    panel: Any,
+    table: pandas.DataFrame,
+    metric: str,
+    colour: str,
+    label: str | None = None,
+    **line: Any,
+) -> None:
+    """A line of state evolution, dots at the larger dimension, open squares at the smaller."""
+    small = table.dim.min()
+    lay_over(panel, table[table.dim != small], "alpha", metric, colour, label, **line)
+    dots = table[table.dim == small]
+    panel.errorbar(
+        *(dots.alpha, dots[metric], dots[f"{metric}.sem"].fillna(0.0)),
+        **{"fmt": "s", "color": colour, "mfc": "white", "markersize": 4},
+    )
 
 
 def mark(panel: Any, thresholds: Sequence[float], title: str, colour: str) -> None:

@@ -38,8 +38,13 @@ def render(
     scale: Scale,
     folder: Path,
     progress: Callable[[float], None] | None = None,
+    *,
+    caption_inside: bool = True,
 ) -> Rendering:
-    """Compute a figure, or take from the folder's store what it has, and write it."""
+    """Compute a figure, or take from the folder's store what it has, and write it.
+
+    The caption is set under the picture, or beside it in NAME.txt, as a paper would have it.
+    """
     begin = time.perf_counter()
     folder = Path(folder)
     try:
@@ -52,12 +57,16 @@ def render(
     caption = figure.caption_at(scale)
     with house_style():
         picture = figure.draw(table)
-        width = int(_LETTERS * picture.get_figwidth())
-        picture.supxlabel(textwrap.fill(caption, width), fontsize=7, x=0.01, ha="left")
+        if caption_inside:
+            width = int(_LETTERS * picture.get_figwidth())
+            picture.supxlabel(textwrap.fill(caption, width), fontsize=7, x=0.01, ha="left")
         for path in files[:2]:
             save(picture, path)
     try:
         table.to_csv(files[2], index=False)
+        if not caption_inside:
+            files.append(folder / f"{figure.name}.txt")
+            files[-1].write_text(caption + "\n", encoding="utf-8")
     except OSError as error:
         raise GiantstepError(f"cannot write {str(files[2])!r}: {error.strerror}") from None
     claims = {claim: bool(holds) for claim, holds in figure.claims(table).items()}

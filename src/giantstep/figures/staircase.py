@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
 from giantstep.targets.directions import directions_text
@@ -23,83 +23,88 @@ def draw_staircase(explanation: Explanation, path: Path) -> Path:
         return save(figure, path)
 
 
+class Tread(NamedTuple):
+    """One stair as it is drawn: what is learned there, how many directions, and from what."""
+
+    directions: str
+    count: int
+    leap: int
+    label: str
+    climbed: bool
+
+
 def draw_leaps(panel: Any, explanation: Explanation) -> None:
     """The staircase of giant steps."""
-    stairs = explanation.staircase.stairs
-    _draw(panel, stairs, explanation.dimension, [_leap_label(stair) for stair in stairs])
+    draw_treads(panel, leap_treads(explanation), explanation.dimension)
     panel.set_title("giant steps: correlations with the label")
 
 
 def draw_classes(panel: Any, explanation: Explanation) -> None:
     """The grand staircase."""
-    stairs = explanation.grand_staircase.stairs
-    labels = _class_labels(explanation)
-    climbed = [stair.difficulty != "hard" for stair in stairs]
-    _draw(panel, stairs, explanation.dimension, labels, climbed)
+    draw_treads(panel, class_treads(explanation), explanation.dimension)
     panel.set_title("message passing: any function of the label")
 
 
-def _leap_label(stair: Stair) -> str:
-    return f"leap {stair.leap}: n ~ ${giant_step_samples(stair.leap)}$"
+def leap_treads(explanation: Explanation) -> list[Tread]:
+    """The staircase of giant steps."""
+    return [
+        _tread(stair, f"leap {stair.leap}: n ~ ${giant_step_samples(stair.leap)}$", climbed=True)
+        for stair in explanation.staircase.stairs
+    ]
 
 
-def _class_labels(explanation: Explanation) -> list[str]:
-    """Trivial, easy with its threshold, or hard."""
-    labels = []
+def class_treads(explanation: Explanation) -> list[Tread]:
+    """The grand staircase; from the first hard stair on, nothing is known to climb."""
+    treads, climbed = [], True
     for number, stair in enumerate(explanation.grand_staircase.stairs):
-        if stair.leap == 1:
-            labels.append("trivial: any n/d")
-        elif stair.leap == 2:
-            found = [t.alpha for t in explanation.thresholds if t.stair == number and t.alpha]
-            alphas = " and ".join(f"{alpha.value:.3g} d" for alpha in found)
-            labels.append(f"easy: n > {alphas}" if found else "easy")
-        else:
-            labels.append(f"hard: n ~ $d^{{{stair.leap / 2:g}}}$")
-    return labels
+        climbed = climbed and stair.difficulty != "hard"
+        treads.append(_tread(stair, _class_label(explanation, number, stair), climbed))
+    return treads
 
 
-def _draw(
-    panel: Any,
-    stairs: Sequence[Stair],
-    dimension: int,
-    labels: Sequence[str],
-    climbed: Sequence[bool] | None = None,
-) -> None:
+def _tread(stair: Stair, label: str, climbed: bool) -> Tread:
+    names = directions_text(stair.directions)
+    return Tread(names, len(stair.directions), stair.leap, label, climbed)
+
+
+def _class_label(explanation: Explanation, number: int, stair: Stair) -> str:
+    """Trivial, easy with its threshold, or hard."""
+    if stair.leap == 1:
+        return "trivial: any n/d"
+    if stair.leap > 2:
+        return f"hard: n ~ $d^{{{stair.leap / 2:g}}}$"
+    found = [t.alpha for t in explanation.thresholds if t.stair == number and t.alpha]
+    alphas = " and ".join(f"{alpha.value:.3g} d" for alpha in found)
+    return f"easy: n > {alphas}" if found else "easy"
+
+
+def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     """Treads at the number of directions known, one unit wide; what is never learned is grey.
 
-    Stairs that are not climbed at n of order d are dotted.
+    Stairs that are not climbed are dashed outlines: they are there, and nobody is on them.
     """
-    panel.set_xlim(-0.6, len(stairs) + 0.6)
+    panel.set_xlim(-0.6, max(len(treads), 1) + 0.6)
     panel.set_ylim(-0.35, dimension + 0.75)
-    known = 0
+    known, reached = 0, 0
     panel.plot([-0.5, 0], [0, 0], color=GREY, linewidth=3, solid_capstyle="butt")
-    for place, (stair, label) in enumerate(zip(stairs, labels, strict=True)):
-        colour = COLOURS[min(stair.leap, len(COLOURS)) - 1]
-        above = known + len(stair.directions)
-        dotted = climbed is not None and not climbed[place]
-        panel.plot(
-            [place, place, place + 1],
-            [known, above, above],
-            color=colour,
-            linewidth=2 if dotted else 3,
-            linestyle=":" if dotted else "-",
-        )
-        panel.text(
-            place + 0.06,
-            above + 0.08,
-            directions_text(stair.directions),
-            weight="bold",
-            color=colour,
-        )
-        panel.text(place + 0.06, above - 0.08, label, va="top", fontsize=8)
+    for place, tread in enumerate(treads):
+        colour = COLOURS[min(tread.leap, len(COLOURS)) - 1] if tread.climbed else GREY
+        above = known + tread.count
+        style: dict[str, Any] = {"linewidth": 3}
+        if not tread.climbed:
+            style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}
+            panel.plot([place, place + 1], [reached, reached], color=GREY, linewidth=3)
+        panel.plot([place, place, place + 1], [known, above, above], color=colour, **style)
+        panel.text(place + 0.06, above + 0.08, tread.directions, weight="bold", color=colour)
+        panel.text(place + 0.06, above - 0.08, tread.label, va="top", fontsize=8)
         known = above
+        reached = above if tread.climbed else reached
     if known < dimension:
         panel.axhspan(known + 0.02, dimension, color=GREY, alpha=0.15, linewidth=0)
         missing = f"{dimension - known} never learned"
         panel.text(-0.5, (known + dimension) / 2, missing, color=GREY, va="center")
-    panel.set_xticks(
-        [i + 0.5 for i in range(len(stairs))], [str(i + 1) for i in range(len(stairs))]
-    )
+    places = range(len(treads))
+    panel.set_xticks([i + 0.5 for i in places], [str(i + 1) for i in places])
     panel.set_xlabel("stair")
     panel.set_yticks(range(dimension + 1))
     panel.set_ylabel("directions known")

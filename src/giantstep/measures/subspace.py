@@ -1,4 +1,4 @@
-"""Angles between what was learned and what should have been."""
+"""How many directions were learned, and their angles to what should have been."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ def angle(
     sine = np.linalg.svd(outside, compute_uv=False)[..., 0]
     cosine = np.linalg.svd(inside, compute_uv=False)[..., -1]
     return np.asarray(np.arctan2(sine, cosine))
+
+
+def learned_rank(
+    matrix: Float[np.ndarray, "... r r"], noise: Float[np.ndarray, "... r"], neurons: int
+) -> np.ndarray:
+    r"""How many eigenvalues of K stand out of those that pure noise would show.
+
+    In units of the noise of each direction, K of p neurons of pure noise is a Wishart matrix, whose
+    eigenvalues end at :math:`(1 + \sqrt{r/p})^2`. ``noise`` is the overlap of pure noise with each
+    direction, :func:`giantstep.measures.overlap.noise_baseline`.
+
+    >>> int(learned_rank(np.diag([0.25, 0.01, 1e-4]), np.array([0.02, 0.02, 0.02]), 48))
+    2
+    """
+    edge = (1 + np.sqrt(matrix.shape[-1] / neurons)) ** 2
+    in_noise = matrix / (noise[..., :, None] * noise[..., None, :])
+    return np.asarray(np.sum(np.linalg.eigvalsh(in_noise) > edge, axis=-1))

@@ -44,6 +44,11 @@ class Experiment:
         """What theory says; raises NoTheory where it does not."""
         return predict(self._point(), self.problem)
 
+    def best(self, name: str) -> float:
+        """The value of a setting that theory finds best; NaN if it has none."""
+        law = predict(self._point(), self.problem, optimise=(name,))
+        return float(law.metrics[name])
+
     def simulate_along(self, progress: Callable[[float], None] | None = None) -> Sweep[Run]:
         """The runs of every seed at each value of the range."""
         return simulate(

@@ -21,6 +21,25 @@ def mathml(latex: str, display: str = "inline") -> Markup:
     return Markup(convert(latex, display=display))
 
 
+def wrapping_mathml(latex: str) -> Markup:
+    """A long sum as one formula a term, so that lines may break between them.
+
+    >>> str(wrapping_mathml("y = h_{1} + (h_{2} + 1)")).count("<math")
+    2
+    """
+    terms, depth, begin = [], 0, 0
+    for place, letter in enumerate(latex):
+        depth += letter in "({["
+        depth -= letter in ")}]"
+        if depth == 0 and letter in "+-" and latex[begin:place].strip().removesuffix("="):
+            terms.append(latex[begin:place])
+            begin = place
+    terms.append(latex[begin:])
+    if any(term.count(r"\left") != term.count(r"\right") for term in terms):
+        terms = [latex]
+    return Markup(" ").join(mathml(term) for term in terms)
+
+
 def words(text: str, **formulas: str) -> Markup:
     """A sentence whose names in braces are formulas.
 

@@ -16,10 +16,11 @@ from giantstep import __version__
 from giantstep.errors import GiantstepError
 from giantstep.problem import Problem
 from giantstep.report.experiment import problem_words
-from giantstep.report.mathematics import mathml
+from giantstep.report.mathematics import wrapping_mathml
 from giantstep.report.parts import Builder, Context, Section, Words
 from giantstep.report.scale import FULL, QUICK, Scale
 from giantstep.report.sections import SECTIONS
+from giantstep.report.verdict import with_hero
 from giantstep.twins.explanation import explain
 
 Progress = Callable[[float], None]
@@ -34,6 +35,7 @@ class Page:
     source: str
     sections: tuple[Section, ...]
     command: str
+    verdict: Words = ""
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def write_report(
         share.finish(weight)
     words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
     words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
+    verdict, sections = with_hero(found, sections)
     text = problem.target.text
     source = f"{text} · label noise of variance {problem.noise}" if problem.noise else text
-    formula = mathml("y = " + problem.target.latex)
-    write_page(Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words)), path)
+    formula = wrapping_mathml("y = " + problem.target.latex)
+    page = Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words), verdict)
+    write_page(page, path)
     return Report(problem, path, tuple(sections), time.perf_counter() - begin)
 
 
@@ -142,7 +146,7 @@ def check_place(path: Path, option: str = "out") -> None:
 
 
 def write_page(page: Page, path: Path) -> None:
-    """One self-contained HTML file: no script, no network."""
+    """One self-contained HTML file: it loads nothing, and reads well without its script."""
     from jinja2 import Environment, StrictUndefined
 
     room = resources.files("giantstep.report")
@@ -156,6 +160,7 @@ def write_page(page: Page, path: Path) -> None:
         page=page,
         sections=page.sections,
         command=page.command,
+        script=(room / "page.js").read_text(encoding="utf-8"),
         references=_references(page.sections),
     )
     try:

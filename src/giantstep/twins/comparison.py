@@ -48,7 +48,8 @@ class Comparison(Result):
     """The same metrics, measured and predicted.
 
     Where theory says which subspace U_t is learned after t steps, the run has one metric more:
-    ``angle``, from its top directions to U_t, which falls to 0 as d grows.
+    ``angle``, from its top directions to U_t, which falls to 0 as d grows. It is pi/2 where fewer
+    directions stand out of the noise than U_t has: a space is not learned by its larger part.
     """
 
     KIND: ClassVar[str] = "simulation and prediction"
@@ -61,9 +62,14 @@ class Comparison(Result):
         """A run laid over its prediction, and measured by it."""
         if not prediction.subspaces:
             return cls(run, prediction)
-        matrices = run.arrays["overlap_matrix"]
+        matrices, neurons = run.arrays["overlap_matrix"], run.arrays["cosines"].shape[-2]
+        ranks = measures.learned_rank(matrices, run.metrics["baseline"], neurons)
         angles = [
-            measures.angle(matrices[:, step], subspace)
+            np.where(
+                ranks[:, step] < len(subspace),
+                np.pi / 2,
+                measures.angle(matrices[:, step], subspace),
+            )
             for step, subspace in enumerate(prediction.subspaces)
         ]
         metrics = {**run.metrics, "angle": np.stack(angles, axis=1)}

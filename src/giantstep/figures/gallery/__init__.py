@@ -9,11 +9,33 @@ from giantstep.figures.figure import Figure
 
 #: The figures in the order of the story; `one-step-risk` is drawn by `one_step_risk.FIGURE`.
 NAMES = (
-    *("staircase", "in-law", "coordinate-check", "phase-transition", "reused-batch", "floors"),
-    *("one-step-risk", "one-step-batch", "random-features-vs-giant-step", "risk-bounds"),
+    *(
+        "staircase",
+        "neuron-clouds",
+        "staircases",
+        "in-law",
+        "coordinate-check",
+        "phase-transition",
+        "small-batch",
+        "reused-batch",
+        "floors",
+    ),
+    *(
+        "one-step-risk",
+        "step-size",
+        "one-step-batch",
+        "random-features-vs-giant-step",
+        "risk-bounds",
+    ),
     *("weight-spectrum", "feature-spectrum", "feature-spikes"),
     *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
-    *("classification", "amp-parity", "amp-staircase", "spectral-transition"),
+    *(
+        "logistic",
+        "classification",
+        "amp-parity",
+        "amp-staircase",
+        "spectral-transition",
+    ),
 )
 
 

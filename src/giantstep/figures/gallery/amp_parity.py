@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.message_panels import Sizes, mark, message_curve
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.message_panels import Sizes, lay_over_sizes, mark, message_curve
+from giantstep.figures.panels import on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 
 if TYPE_CHECKING:
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 TARGET = "sign(h1*h2)"
+#: Closer to the transition than this, the size of a run decides where it gets.
+FAR = 1.4
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
@@ -29,9 +31,9 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 def draw(table: pandas.DataFrame) -> Picture:
     """Overlap on the left, test error on the right, the transition dotted in both."""
     figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
-    lay_over(left, table, "alpha", "overlap_squared_1", COLOURS[0], "$h_1$")
-    lay_over(left, table, "alpha", "overlap_squared_2", COLOURS[2], "$h_2$", linestyle="--")
-    lay_over(right, table, "alpha", "test_error", COLOURS[1])
+    lay_over_sizes(left, table, "overlap_squared_1", COLOURS[0], "$h_1$")
+    lay_over_sizes(left, table, "overlap_squared_2", COLOURS[2], "$h_2$", linestyle="--")
+    lay_over_sizes(right, table, "test_error", COLOURS[1])
     threshold = table.threshold.iloc[0]
     mark(left, [threshold], "overlap squared", GREY)
     mark(right, [threshold], "test error", GREY)
@@ -55,17 +57,18 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 
     line = table.dropna(subset="overlap_squared_1.theory")
     below, above = (line[line.alpha < 2.46], line[line.alpha > 2.6])
-    far = table[(table.alpha - table.threshold).abs() > 1]
+    runs = table.dropna(subset="overlap_squared_1")
+    large = runs[runs.dim == runs.dim.max()]
+    far = large[(large.alpha - large.threshold).abs() > FAR]
     return {
         "the transition is at pi^2/4": abs(table.threshold.iloc[0] - np.pi**2 / 4) < 1e-4,
         "the overlap is zero below it and grows above it": below["overlap_squared_1.theory"].max()
         < 1e-6
         and above["overlap_squared_1.theory"].is_monotonic_increasing
         and above["overlap_squared_1.theory"].min() > 0.02,
-        "message passing is on the line, away from the transition": on_the_line(
-            far, "overlap_squared_1", errors=4, allowance=0.04
-        )
-        and on_the_line(far, "test_error", errors=4, allowance=0.04),
+        "further than 1.4 from it, runs at the larger d are within 4 standard errors plus 0.02 of "
+        "the lines": on_the_line(far, "overlap_squared_1", errors=4, allowance=0.02)
+        and on_the_line(far, "test_error", errors=4, allowance=0.02),
     }
 
 
@@ -74,14 +77,19 @@ FIGURE = Figure(
     title="The parity of two directions: message passing and its state evolution",
     caption="""Bayes-optimal message passing for sign(h1 h2). Left: overlap with each direction;
     right: mean square error of the posterior mean on fresh data. Lines: state evolution; dots:
-    {seeds} runs at d = {dim} from a small random start, with standard errors. Dotted: the threshold
-    pi^2/4 below which no fast algorithm is known to find anything. Close to it, runs at finite d
-    scatter.""",
+    {seeds} runs at d = {dim} (squares: d = {small}) from a small random start, with standard
+    errors. Dotted: the threshold pi^2/4 below which no fast algorithm is known to find anything.
+    Close to it runs scatter at any d that can be run, because the branch is almost flat; further
+    away a shift of order 1/d is left, for which the claim allows 0.02.""",
     references=("Troiani et al. 2024, arXiv:2405.15480", "Aubin et al. 2018, arXiv:1806.05451"),
     sizes={
-        "reduced": Sizes(points=17, dots=(1.0, 6.0), dim=80, seeds=2),
-        "quick": Sizes(points=60, dots=(1.0, 2.0, 3.5, 4.0, 5.0, 6.5), dim=500, seeds=4),
-        "full": Sizes(points=120, dots=tuple(0.5 * k for k in range(2, 17)), dim=500, seeds=16),
+        "reduced": Sizes(points=17, dots=(1.0, 6.0), small=50, dim=200, seeds=3),
+        "quick": Sizes(
+            points=60, dots=(1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), small=150, dim=400, seeds=4
+        ),
+        "full": Sizes(
+            points=120, dots=tuple(0.5 * k for k in range(2, 17)), small=200, dim=600, seeds=8
+        ),
     },
     rows=rows,
     draw=draw,

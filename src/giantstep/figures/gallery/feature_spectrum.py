@@ -99,8 +99,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 FIGURE = Figure(
     name="feature-spectrum",
     title="The spectrum of the features: deformed bulk and outliers",
-    caption="""Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without a
-    spike and with spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left:
+    caption="""Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without
+    a spike and with spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left:
     bulk, steps simulated, lines theory. Middle: share of eigenvalues below, without bins; dots
     simulated. Right: largest eigenvalues, dots simulated, bars the outliers predicted, dashed the
     edge of the bulk.""",

@@ -121,8 +121,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
         "random features stay above the best linear predictor": (
             limit["before.theory"].min() > floor and dots.before.min() > floor
         ),
-        "simulated errors lie within 4 standard errors and 3 % of the theory at their d": (
-            on_the_line(dots, "after", errors=4, allowance=0.03 * dots.after.mean())
+        "simulated errors lie within 4 standard errors plus 3 % of the theory at their d": (
+            on_the_line(dots, "after", errors=4, relative=0.03)
         ),
     }
 
@@ -132,10 +132,11 @@ FIGURE = Figure(
     title="The test error drops: random features against one giant step",
     caption="""Excess test error against the samples of the readout fit, before and after one giant
     step of size 3 on 20 d other samples; target sin(h1), tanh, p = d, a = 1, ridge 0.1. Lines:
-    exact in the limit of large d. Symbols: direct simulation at d = {small} (squares) and at
-    d = {large} (dots), {seeds} seeds. One step leaves the kernel regime: it beats every linear
-    predictor (dashed), which random features cannot do at any n proportional to d. Dotted: bounds
-    on what the best ridge can reach.""",
+    exact in the limit of large d. Symbols: direct simulation at d = {small} (squares) and at d =
+    {large} (dots), {seeds} seeds. One step leaves the kernel regime: on this target it beats every
+    linear predictor (dashed), which random features cannot do at any n proportional to d. Dotted:
+    bounds on what the best ridge can reach. The theory that dots are held against leaves out terms
+    of order 1/d^2; 3 % are allowed for them.""",
     references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
     sizes={
         "reduced": Sizes(points=5, dots=2, small=60, large=120, seeds=6),

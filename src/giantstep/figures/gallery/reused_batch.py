@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
+from giantstep.bibliography import paper
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line, over_steps
 from giantstep.figures.style import COLOURS, new_figure
@@ -22,6 +23,9 @@ SETTINGS = {
 #: beside the sampling error of the law's expectations.
 NOISE_DIM = 16
 LABELS = {"reused": "one batch, reused", "fresh": "a fresh batch each step"}
+#: A target of leap 3 and, beside it, one of leap 1 that needs no reuse.
+TARGETS = {"He3(h1)": r"y = \mathrm{He}_3(h)", "tanh(h1)": r"y = \tanh(h)"}
+HARD, EASY = TARGETS
 
 
 class Sizes(NamedTuple):
@@ -38,36 +42,42 @@ class Sizes(NamedTuple):
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
-    """Overlaps by kind of batch, dimension and step."""
+    """Overlaps by target, kind of batch, dimension and step."""
     import pandas
 
     parts = []
     for batches in LABELS:
         for dim in sizes.dims():
             steps = sizes.steps if dim == sizes.dims()[-1] else 2
-            simulated = _overlaps(bench, batches, dim, steps, "simulate", sizes.seeds)
+            simulated = _overlaps(bench, HARD, batches, dim, steps, "simulate", sizes.seeds)
             law = _law(bench, batches, dim, steps)
             part = simulated.merge(law[["step", "overlap.theory"]], how="left", on="step")
-            parts.append(part.assign(batches=batches, dim=dim))
+            parts.append(part.assign(target=HARD, batches=batches, dim=dim))
+        dim = sizes.dims()[-1]
+        simulated = _overlaps(bench, EASY, batches, dim, sizes.steps, "simulate", sizes.seeds)
+        known = sizes.steps if batches == "fresh" else 2
+        law = _overlaps(bench, EASY, batches, dim, known, "predict", 1)
+        part = simulated.merge(law[["step", "overlap.theory"]], how="left", on="step")
+        parts.append(part.assign(target=EASY, batches=batches, dim=dim))
     return pandas.concat(parts, ignore_index=True)
 
 
 def _law(bench: Workbench, batches: str, dim: int, steps: int) -> pandas.DataFrame:
     """Theory: of a reused batch two steps are known; without a signal the cosine is normal."""
     if batches == "reused":
-        return _overlaps(bench, batches, dim, 2, "predict", 1)
-    law = _overlaps(bench, batches, NOISE_DIM, steps, "predict", 1)
+        return _overlaps(bench, HARD, batches, dim, 2, "predict", 1)
+    law = _overlaps(bench, HARD, batches, NOISE_DIM, steps, "predict", 1)
     law["overlap.theory"] *= math.sqrt(2 / math.pi * NOISE_DIM / dim)
     return law
 
 
 def _overlaps(
-    bench: Workbench, batches: str, dim: int, steps: int, verb: str, seeds: int
+    bench: Workbench, target: str, batches: str, dim: int, steps: int, verb: str, seeds: int
 ) -> pandas.DataFrame:
     study = Study(
-        name=f"reused-batch {batches} {dim} {steps} {verb}",
+        name=f"reused-batch {target} {batches} {dim} {steps} {verb}",
         learner="giant-step",
-        problem={"target": "He3(h1)"},
+        problem={"target": target},
         settings={**SETTINGS, "batches": batches, "dim": dim, "steps": steps},
         seeds=seeds,
         verbs=[verb],
@@ -76,63 +86,75 @@ def _overlaps(
 
 
 def draw(table: pandas.DataFrame) -> Picture:
-    """Over steps at the largest dimension; over dimensions after two steps."""
-    figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
+    """Both targets over steps at the largest dimension; the hard one over dimensions."""
+    figure, panels = new_figure(9.6, 3.3, ncols=3)
     largest = table.dim.max()
     for (batches, label), colour in zip(LABELS.items(), COLOURS, strict=False):
         here = table[table.batches == batches]
-        lay_over(left, here[here.dim == largest], "step", "overlap", colour, label)
-        lay_over(right, here[here.step == 2], "dim", "overlap", colour, label)
-    left.set_title(f"over steps, $d = {largest}$")
-    left.set_xlabel("steps")
-    left.set_ylabel("overlap |cosine|")
-    left.set_ylim(bottom=-0.01)
-    left.legend(loc="upper left")
-    right.set_title("after two steps")
-    right.set_xlabel("dimension $d$")
-    right.set_xscale("log", base=2)
-    right.set_yscale("log")
-    right.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
-    right.minorticks_off()
+        for panel, target in zip(panels, TARGETS, strict=False):
+            part = here[(here.target == target) & (here.dim == largest)]
+            lay_over(panel, part, "step", "overlap", colour, label)
+        second = here[(here.target == HARD) & (here.step == 2)]
+        lay_over(panels[2], second, "dim", "overlap", colour, label)
+    for panel, formula in zip(panels, TARGETS.values(), strict=False):
+        panel.set_title(f"${formula}$, $d = {largest}$")
+        panel.set_xlabel("steps")
+        panel.set_ylim(bottom=-0.01)
+    panels[0].set_ylabel("overlap |cosine|")
+    panels[0].legend(loc="upper left")
+    panels[2].set_title(f"${TARGETS[HARD]}$, two steps")
+    panels[2].set_xlabel("dimension $d$")
+    panels[2].set_xscale("log", base=2)
+    panels[2].set_yscale("log")
+    panels[2].set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
+    panels[2].minorticks_off()
     return figure
 
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
-    """Reuse reaches its law; fresh batches show noise that falls with d."""
+    """Reuse reaches its law; fresh batches show noise that falls with d, unless the leap is 1."""
     largest, smallest = table.dim.max(), table.dim.min()
-    overlap = table.set_index(["batches", "dim", "step"])["overlap"].sort_index()
-    second = table[(table.batches == "reused") & (table.step == 2) & (table.dim == largest)]
-    fresh = table[table.batches == "fresh"]
+    hard, easy = table[table.target == HARD], table[table.target == EASY]
+    overlap = hard.set_index(["batches", "dim", "step"])["overlap"].sort_index()
+    simple = easy.set_index(["batches", "step"])["overlap"].sort_index()
+    second = hard[(hard.batches == "reused") & (hard.step == 2) & (hard.dim == largest)]
     last = table.step.max()
     return {
-        "two steps on one batch: the largest d is within 5 standard errors of the line": (
+        "He3, two steps on one batch: the largest d is within 5 standard errors of the line": (
             on_the_line(second, "overlap", errors=5)
         ),
-        "fresh batches: each dot is within 5 standard errors of the line of pure noise": (
-            on_the_line(fresh, "overlap", errors=5)
+        "He3, fresh batches: each dot is within 5 standard errors of the line of pure noise": (
+            on_the_line(hard[hard.batches == "fresh"], "overlap", errors=5)
         ),
-        "reused, the overlap stays as d grows; fresh, it falls at least as d^-1/3": (
+        "He3: reused, the overlap stays as d grows; fresh, it falls at least as d^-1/3": (
             overlap["reused", largest, 2] > 0.7 * overlap["reused", smallest, 2]
             and overlap["fresh", largest, 2]
             < overlap["fresh", smallest, 2] * (largest / smallest) ** (-1 / 3)
         ),
-        "at the largest d reuse is over three times above fresh batches from step 2 on": all(
+        "He3: at the largest d reuse is over three times above fresh batches from step 2 on": all(
             overlap["reused", largest, step] > 3 * overlap["fresh", largest, step]
             for step in range(2, last + 1)
         ),
+        "tanh: both kinds of batches learn from the first step on, within 5 standard errors of "
+        "their lines": on_the_line(easy[easy.step > 0], "overlap", errors=5)
+        and min(simple["reused", 1], simple["fresh", 1]) > 0.3,
     }
 
 
 FIGURE = Figure(
     name="reused-batch",
     title="Two steps on one batch learn what fresh batches of that size never do",
-    caption="""Mean size of the cosine of a neuron with the direction of y = He3(h), a target that
-    one pass over the data learns from d^3 samples at best (leap 3): n = 3d samples, tanh, step
-    size 1, correlation loss. Reusing its batch, the neuron finds the direction in its second step,
-    at any d; with a fresh batch at every step it shows only noise, which falls as d^(-1/2). Lines:
-    theory in the limit of large d (known for two steps on one batch), pure noise for fresh
-    batches; dots: {seeds} simulations, exact in law, with standard errors.""",
-    references=("Dandi et al. 2024, arXiv:2402.03220",),
+    caption="""Mean size of the cosine of a neuron with the direction of the target: n = 3d
+    samples, tanh, step size 1, correlation loss. Left: He3, of leap 3, takes d^2 samples by
+    one-pass SGD and d^3 in one giant step; reusing its batch of 3d, the neuron finds the direction
+    in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2)
+    (right). Middle: tanh, of leap 1, is learned at once, by either. Lines: theory in the limit of
+    large d (known for two steps on one batch), pure noise for He3 and fresh batches; dots: {seeds}
+    simulations, exact in law, with standard errors.""",
+    references=(
+        "Dandi et al. 2024, arXiv:2402.03220",
+        paper("2003.10409").short,
+    ),
     sizes={
         "reduced": Sizes(lowest=512, dimensions=3, seeds=16, steps=3),
         "quick": Sizes(lowest=256, dimensions=4, seeds=48, steps=6),

@@ -1,93 +1,121 @@
-"""Bounds on the best risk of spiked features, and how the ridge moves between them."""
+"""Bounds on the best risk of spiked features, and how the best ridge moves between them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
-from giantstep.studies.study import Study
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.twins.verbs import predict, simulate
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure as Picture
 
-SAMPLES = ("2d", "10d", "50d")
+TARGET = "sin(h1)"
+FEWEST, MOST = 0.5, 50.0
+#: Ridges beyond these are those of their end: at the upper one nothing but the mean is fitted.
+LEAST_RIDGE, LARGEST_RIDGE = 1e-3, 1e4
 
 
 def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
-    """Errors along the ridge, for three numbers of samples."""
+    """Errors at the best ridge by samples, in the limit and simulated."""
     import numpy as np
     import pandas
 
-    parts = []
-    for samples in SAMPLES:
-        for dim, verbs, points in (
-            (None, ["predict"], sizes.points),
-            (sizes.dim, ["simulate", "predict"], sizes.dots),
-        ):
-            table = bench.summary(
-                Study(
-                    name=f"risk-bounds {samples} {dim}",
-                    learner="spiked-random-features",
-                    problem={"target": "sin(h1)"},
-                    settings={
-                        **{"activation": "tanh", "spike": "0.9", "dim": dim},
-                        **{"readout_samples": samples, "width": "3d"},
-                    },
-                    axes={"ridge": np.geomspace(1e-2, 1e4, points).round(6).tolist()},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
+    lines = []
+    places = [(None, ratio) for ratio in np.geomspace(FEWEST, MOST, sizes.points)]
+    places += [(sizes.dim, ratio) for ratio in np.geomspace(FEWEST, MOST, sizes.dots)]
+    for number, (dim, ratio) in enumerate(places):
+        settings = _with_best_ridge(
+            SpikedRandomFeatures(
+                **{"activation": "tanh", "spike": "0.9", "dim": dim},
+                **{"readout_samples": f"{ratio:.4g}d", "width": "3d"},
             )
-            parts.append(table.assign(samples=samples, dim=dim or np.inf))
-    kept = ["samples", "dim", "ridge", "test_error", "test_error.sem", "test_error.theory"]
-    kept += ["bound_upper.theory", "bound_lower.theory", "linear_floor.theory"]
-    return pandas.concat(parts, ignore_index=True)[kept]
+        )
+        law = predict(settings, TARGET).metrics
+        line = {"dim": dim or np.inf, "ratio": ratio, "ridge": settings.ridge}
+        names = ("test_error", "bound_upper", "bound_lower", "linear_floor")
+        line |= {f"{name}.theory": float(law[name]) for name in names}
+        if dim is not None:
+            run = simulate(settings, TARGET, seeds=sizes.seeds)
+            line |= {"test_error": float(run.mean("test_error"))}
+            line |= {"test_error.sem": float(run.sem("test_error"))}
+        lines.append(line)
+        bench.report((number + 1) / len(places))
+    return pandas.DataFrame(lines)
+
+
+def _with_best_ridge(settings: SpikedRandomFeatures) -> SpikedRandomFeatures:
+    """The settings at the ridge of least predicted error, to a few per cent of the ridge."""
+    import math
+
+    from scipy.optimize import minimize_scalar
+
+    def risk(log_ridge: float) -> float:
+        chosen = settings.replace(ridge=math.exp(log_ridge))
+        return float(predict(chosen, TARGET).metrics["test_error"])
+
+    ends = math.log(LEAST_RIDGE), math.log(LARGEST_RIDGE)
+    found = minimize_scalar(risk, bounds=ends, method="bounded", options={"xatol": 0.1})
+    return settings.replace(ridge=float(f"{math.exp(found.x):.4g}"))
 
 
 def draw(table: pandas.DataFrame) -> Picture:
-    """One line for each number of samples, between the two bounds."""
-    figure, panel = new_figure(5.4, 4.2)
-    for samples, colour in zip(SAMPLES, COLOURS, strict=False):
-        part = table[table.samples == samples]
-        finite = part.dropna(subset="test_error")
-        limit = part[part.test_error.isna()]
-        lay_over(panel, limit, "ridge", "test_error", colour, f"n = {samples[:-1]} d")
-        lay_over(panel, finite, "ridge", "test_error", colour, linestyle=":", linewidth=1)
-    first = table.iloc[0]
-    for name, words, style in (
-        ("linear_floor", "best linear predictor", "--"),
-        ("bound_upper", "upper bound", "-."),
-        ("bound_lower", "lower bound", ":"),
-    ):
-        panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=style, label=words)
-    panel.set_xscale("log")
-    panel.set_yscale("log")
-    panel.set_xlabel("ridge")
-    panel.set_ylabel("test error")
-    figure.legend(loc="outside upper center", ncols=3)
+    """The best error between its two bounds, and the ridge that reaches it."""
+    import numpy as np
+
+    figure, (left, right) = new_figure(7.6, 3.8, ncols=2)
+    limit, dots = table[np.isinf(table.dim)], table[np.isfinite(table.dim)]
+    first = limit.iloc[0]
+    lower, upper = (first[f"bound_{side}.theory"] for side in ("lower", "upper"))
+    left.axhspan(
+        lower, upper, color=COLOURS[4], alpha=0.25, linewidth=0, label="between the bounds"
+    )
+    left.axhline(
+        *(first["linear_floor.theory"],),
+        **{"color": GREY, "linestyle": "--", "label": "best linear predictor"},
+    )
+    lay_over(left, limit, "ratio", "test_error", COLOURS[0], "limit of large $d$")
+    lay_over(
+        *(left, dots, "ratio", "test_error", COLOURS[1]),
+        **{"label": f"$d = {dots.dim.iloc[0]:.0f}$", "linestyle": "--"},
+    )
+    left.set_ylabel("test error at the best ridge")
+    left.set_yscale("log")
+    _label(left.yaxis, [0.01, 0.02, 0.05, 0.1])
+    right.plot(limit.ratio, limit.ridge, color=COLOURS[0])
+    right.set_ylabel("best ridge")
+    right.set_yscale("log")
+    for panel in (left, right):
+        panel.set_xscale("log")
+        panel.set_xlabel("readout samples / d")
+        _label(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
+    left.legend(loc="lower left")
     return figure
 
 
+def _label(axis: Any, values: list[float]) -> None:
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
-    """The best ridge lies between the bounds; a strong one reaches the upper bound."""
-    limit = table[table.test_error.isna()]
-    first = limit.iloc[0]
-    upper, lower = first["bound_upper.theory"], first["bound_lower.theory"]
-    best = limit.groupby("samples")["test_error.theory"].min()
-    last = limit[limit.ridge == limit.ridge.max()]["test_error.theory"]
+    """The best ridge lies between the bounds, nearer to the lower one with more samples."""
+    import numpy as np
+
+    limit = table[np.isinf(table.dim)].sort_values("ratio")
+    best = limit["test_error.theory"]
+    upper, lower = limit["bound_upper.theory"], limit["bound_lower.theory"]
     return {
-        "the error at the best ridge lies between the bounds": bool(
-            (best <= upper).all() and (best >= lower).all()
+        "in the limit the error at the best ridge lies between the bounds": bool(
+            (best <= upper * (1 + 1e-6)).all() and (best >= lower).all()
         ),
-        "more samples do better at the best ridge": best[list(SAMPLES)].is_monotonic_decreasing,
-        "at the strongest ridge the error is within 1 % of the upper bound": bool(
-            ((last / upper - 1).abs() < 0.01).all()
-        ),
-        "simulated errors lie within 4 standard errors and 1 % of the theory": on_the_line(
-            table, "test_error", errors=4, allowance=0.01 * table.test_error.mean()
+        "more samples do better": best.is_monotonic_decreasing,
+        "simulated errors lie within 4 standard errors plus 2 % of the theory at their d": (
+            on_the_line(table, "test_error", errors=4, relative=0.02)
         ),
     }
 
@@ -95,18 +123,18 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 FIGURE = Figure(
     name="risk-bounds",
     title="Bounds on what the best ridge reaches after one step",
-    caption="""Excess test error of ridge regression on spiked random features against the ridge,
-    for n = 2 d, 10 d and 50 d; target sin(h1), tanh, spike 0.9 exactly along h1, p = 3 d. Lines:
-    exact in the limit of large d; dots on dotted lines: {seeds} simulations at d = {dim} and the
-    theory there. As the ridge grows in the limit the fit keeps only the mean of the
-    features given the learned direction, and the error is the upper bound; the best ridge lies
-    between it and the lower bound, the error of the best function in the span that the features
-    reach.""",
+    caption="""Left: excess test error of ridge regression on spiked random features at its best
+    ridge, against the samples; target sin(h1), tanh, spike 0.9 exactly along h1, p = 3 d. Line:
+    exact in the limit of large d; dots on the dashed line: {seeds} simulations at d = {dim} and
+    the theory there, which leaves out terms of order 1/d^2: the claim allows 2 % for them. Band:
+    between the upper bound, where only the mean of the features given the learned direction is
+    fitted (an infinite ridge), and the lower bound, the error of the best function in the span
+    that the features reach. Right: the best ridge.""",
     references=("Dandi et al. 2024, arXiv:2410.18938",),
     sizes={
-        "reduced": LineAndDots(points=7, dots=2, dim=60, seeds=8),
-        "quick": LineAndDots(points=37, dots=5, dim=80, seeds=5),
-        "full": LineAndDots(points=61, dots=13, dim=400, seeds=40),
+        "reduced": LineAndDots(points=4, dots=2, dim=80, seeds=8),
+        "quick": LineAndDots(points=13, dots=4, dim=120, seeds=8),
+        "full": LineAndDots(points=25, dots=7, dim=300, seeds=20),
     },
     rows=rows,
     draw=draw,

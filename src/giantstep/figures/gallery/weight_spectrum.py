@@ -85,7 +85,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
             largest.x[MULTIPLES[0]] / edge[MULTIPLES[0]] - 1
         )
         < 0.05,
-        "above it the largest value lies within 4 standard errors and 2 % of the theory": bool(
+        "above it the largest value lies within 4 standard errors plus 2 % of the theory": bool(
             (gaps < 4 * largest["sem"][above] + 0.02 * predicted[above]).all()
         ),
     }
@@ -97,7 +97,8 @@ FIGURE = Figure(
     caption="""Singular values of the first layer after one step on n = 4 d samples, for three step
     sizes below and above the critical one; target sin(h1), tanh, p = 1.5 d, a = +-1, d = {dim}.
     Grey: {seeds} simulated spectra; line: theory; dot: the largest simulated value; dotted: the
-    outlier predicted. The p - d zeros are not shown.""",
+    outlier predicted. The p - d zeros are not shown. At finite d the outlier is off by a term of
+    order 1/d, for which the claim allows 2 %.""",
     references=("Ba et al. 2022, arXiv:2205.01445",),
     sizes={
         "reduced": Sizes(dim=120, seeds=6),

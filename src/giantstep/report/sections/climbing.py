@@ -8,9 +8,9 @@ import numpy as np
 
 from giantstep.errors import NoTheory
 from giantstep.figures.style import COLOURS, GREY
-from giantstep.report.drawing import canvas, svg
+from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import Experiment
-from giantstep.report.parts import Context, Picture, Section, counted, listed
+from giantstep.report.parts import Context, Picture, Section, as_csv, counted, listed
 from giantstep.results import Prediction, Run
 from giantstep.twins.explanation import Explanation
 
@@ -18,6 +18,8 @@ from giantstep.twins.explanation import Explanation
 LARGEST_LEAP = 3
 #: Step size over the size of the first Hermite tensor, by leap, and its unit.
 _STEP = {1: (4.0, ""), 2: (1.5, "d^0.5"), 3: (2.5, "d")}
+#: So many times the overlap that pure noise would show is clearly above it.
+CLEAR = 2.0
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
 
 
@@ -27,13 +29,12 @@ def build(context: Context) -> Section:
     run = experiment.simulate(context.advance)
     prediction, reason = _theory(experiment)
     verb = "compare" if prediction is not None and len(prediction.metrics["overlap"]) > 2 else ""
-    overlaps = run.metrics["overlap"]
     picture = _picture(experiment, run, prediction, verb or "simulate")
     notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
     return Section(
         key="climbing",
         title="Giant steps climb the stairs",
-        lead=(_lead(context.explanation, overlaps, int(experiment.options["dim"])),),
+        lead=(_lead(context.explanation, run),),
         pictures=(picture,),
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(prediction.references if prediction is not None else REFERENCES),
@@ -73,10 +74,12 @@ def _theory(experiment: Experiment) -> tuple[Prediction | None, tuple[str, ...]]
             return None, (f"No theory line: {whole}.",)
 
 
-def _lead(found: Explanation, overlaps: np.ndarray, dim: int) -> str:
+def _lead(found: Explanation, run: Run) -> str:
     """Which directions are met in this many steps, by the simulation's own account."""
-    clear = overlaps.mean(axis=0) > 3 / dim**0.5
-    names = [f"h{i + 1}" for i in range(overlaps.shape[2])]
+    mean, error = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
+    chance = run.mean("baseline")
+    clear = mean - 3 * error > CLEAR * chance
+    names = [f"h{i + 1}" for i in range(mean.shape[1])]
     when: dict[int, list[str]] = {}
     for name, column in zip(names, clear.T, strict=True):
         if column[1:].any():
@@ -85,9 +88,14 @@ def _lead(found: Explanation, overlaps: np.ndarray, dim: int) -> str:
         f"{listed(found)} after {counted(step, 'step')}" for step, found in sorted(when.items())
     ]
     missed = [name for name in names if not any(name in group for group in when.values())]
-    text = "Rises clearly above chance: " + "; ".join(parts) + "." if parts else ""
-    if missed:
-        text += f" {listed(missed)} stay{'s' if len(missed) == 1 else ''} at chance level."
+    text = (
+        "Rises clearly above chance: " + "; ".join(parts) + "."
+        if parts
+        else "Nothing rises clearly."
+    )
+    for name in missed:
+        i = names.index(name)
+        text += f" {name}: {mean[-1, i]:.2g} at the end, chance {chance[-1, i]:.2g}."
     leap = found.information_exponent
     if leap is None or leap > LARGEST_LEAP:
         needed = "more correlations than were looked for" if leap is None else f"n ~ d^{leap}"
@@ -111,25 +119,46 @@ def _picture(experiment: Experiment, run: Run, prediction: Prediction | None, ve
             if prediction is not None:
                 theory = np.asarray(prediction.metrics["overlap"])[:, i]
                 panel.plot(steps[: len(theory)], theory, color=colour)
-        _chance(panel, int(experiment.options["dim"]), steps[-1])
+        _legend_of_lines(panel, prediction)
+        chance = run.mean("baseline").mean(axis=1)
+        panel.plot(steps, chance, color=GREY, linestyle="--", linewidth=0.9, label="chance")
+        panel.margins(x=0.04)
         panel.set_xticks(steps)
         panel.set_ylim(0, max(1.0, float(mean.max()) * 1.05))
         panel.set_xlabel("giant steps")
         panel.set_ylabel("overlap (rms cosine)")
-        figure.legend(loc="outside upper center", ncols=min(mean.shape[1], 6))
+        figure.legend(loc="outside upper center", ncols=4)
         drawn = svg(figure, "climbing", alt)
-    lines = f"thick lines theory ({prediction.status}), " if prediction is not None else ""
+    lines = "thick lines theory, " if prediction is not None else ""
     caption = (
         "Overlap of the neurons with each direction. Dots: mean of "
         f"{counted(experiment.seeds, 'seed')} with its standard error; {lines}thin lines single "
-        "seeds; dashed: chance level of a random vector."
+        "seeds; dashed: chance, what a gradient of pure noise would show."
     )
     commands = (experiment.command(verb, "climbing.png" if verb == "compare" else None),)
     return Picture(
-        "climbing", drawn, alt, caption, commands, experiment.described(), experiment.seed
+        *("climbing", drawn, alt, caption, commands, experiment.described(), experiment.seed),
+        data=_data(mean, sem, prediction),
     )
 
 
-def _chance(panel: Any, dim: int, last: int) -> None:
-    panel.axhline(dim**-0.5, color=GREY, linestyle="--", linewidth=0.9, zorder=1)
-    panel.margins(x=0.04)
+def _legend_of_lines(panel: Any, prediction: Prediction | None) -> None:
+    """An entry for the lines of theory, whatever their colour."""
+    if prediction is not None:
+        panel.plot([], [], color=INK, label=f"theory ({prediction.statuses['overlap']})")
+
+
+def _data(mean: np.ndarray, sem: np.ndarray, prediction: Prediction | None) -> str:
+    theory = np.full(mean.shape, np.inf)
+    if prediction is not None:
+        known = np.asarray(prediction.metrics["overlap"])
+        theory[: len(known)] = known
+    rows = [
+        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(theory[t, i]))
+        for t, i in np.ndindex(mean.shape)
+    ]
+    return as_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
+
+
+def _known(value: float) -> float | str:
+    return float(value) if np.isfinite(value) else ""

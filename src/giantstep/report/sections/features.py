@@ -9,10 +9,10 @@ import numpy as np
 
 from giantstep.errors import GiantstepError, NoTheory
 from giantstep.figures.style import COLOURS, GREY
-from giantstep.report.drawing import canvas, svg
+from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import Experiment
 from giantstep.report.mathematics import words
-from giantstep.report.parts import Context, Picture, Section, counted
+from giantstep.report.parts import Context, Picture, Section, as_csv, counted
 from giantstep.report.symmetries import is_odd
 from giantstep.results import Prediction, Run, unique
 from giantstep.sweep import Sweep
@@ -21,10 +21,16 @@ from giantstep.twins.explanation import Explanation
 #: The theory of one step integrates over all directions; with more it takes minutes.
 MOST_DIRECTIONS = 3
 RANGE = "0.5d:8d"
+#: Where the ridge of each method is the best.
+RIDGE_AT = "2d"
 #: Activation, readout at the start, and step size over the size of the linear part. An odd
 #: activation is best for odd targets; others need one without parity, and neurons of both signs.
 ODD = ("tanh", "ones", 3.0)
 GENERAL = ("tanh(z-1)", "sign", 2.0)
+
+
+#: As in the gallery.
+COLOUR = {"random features": COLOURS[1], "one giant step": COLOURS[0]}
 
 
 def build(context: Context) -> Section:
@@ -68,7 +74,8 @@ def build(context: Context) -> Section:
             ),
             words(
                 "Activation, readout at the start and step size suit a target of this parity; "
-                "others gain less."
+                "others gain less. Each method has the ridge that is best for it at {n}.",
+                n="n = 2d",
             ),
         ),
         pictures=(_picture(context, experiments, theories, runs),),
@@ -101,21 +108,37 @@ def _experiments(context: Context) -> dict[str, Experiment]:
     shared = {
         "dim": str(scale.feature_dim),
         "width": "2d",
-        "ridge": f"{np.clip(0.1 * rest / linear, 0.05, 2.0):.1g}",
         "activation": activation,
     }
+    guess = f"{np.clip(0.1 * rest / linear, 0.05, 2.0):.1g}"
     sizes = f"{RANGE}:{scale.feature_points}log"
     step = {"samples": "20d", "step_size": f"{size / linear**0.5:.2g}", "readout": readout}
 
-    def experiment(learner: str, options: Mapping[str, str]) -> Experiment:
-        return Experiment(
-            learner, context.problem, {**shared, **options}, scale.feature_seeds, context.seed
-        )
+    def experiment(learner: str, along: str, options: Mapping[str, str]) -> Experiment:
+        given = {**shared, **options}
+        ridge = _best_ridge(learner, context, {**given, along: RIDGE_AT, "ridge": guess})
+        given |= {"ridge": ridge, along: sizes}
+        return Experiment(learner, context.problem, given, scale.feature_seeds, context.seed)
 
     return {
-        "random features": experiment("random-features", {"samples": sizes}),
-        "one giant step": experiment("giant-step", {**step, "readout_samples": sizes}),
+        "random features": experiment("random-features", "samples", {}),
+        "one giant step": experiment("giant-step", "readout_samples", step),
     }
+
+
+def _best_ridge(learner: str, context: Context, options: Mapping[str, str]) -> str:
+    """The ridge of least predicted error in the middle of the range; the one given if unknown.
+
+    A fixed ridge would compare a method at its best with another at its worst.
+    """
+    experiment = Experiment(learner, context.problem, options)
+    if context.explanation.target.rank > MOST_DIRECTIONS and learner == "giant-step":
+        return options["ridge"]
+    try:
+        ridge = experiment.best("ridge")
+    except GiantstepError:
+        return options["ridge"]
+    return f"{ridge:.2g}" if np.isfinite(ridge) else options["ridge"]
 
 
 def _picture(
@@ -126,19 +149,28 @@ def _picture(
 ) -> Picture:
     found = context.explanation
     floor = _linear_floor(found)
-    ends = []
+    ends: list[str] = []
+    rows: list[tuple[object, ...]] = []
+    reached = 0.0
     with canvas(height=3.4) as (figure, panel):
-        for colour, (name, experiment) in zip(COLOURS, experiments.items(), strict=False):
+        for name, experiment in experiments.items():
+            colour = COLOUR[name]
             ratios = experiment.positions()
             mean = runs[name].stack(lambda run: _last(run.mean("test_error")))
             sem = runs[name].stack(lambda run: _last(run.sem("test_error")))
             panel.errorbar(ratios, mean, np.nan_to_num(sem), fmt="o", color=colour, label=name)
+            errors = None
             if name in theories:
                 errors = theories[name].stack(lambda law: _last(law.metrics["test_error"]))
                 panel.plot(ratios, errors, color=colour)
+            rows += _rows(name, ratios, mean, sem, errors)
             ends.append(f"{name} {mean[-1]:.3g}")
+            reached = float(mean[-1])
         floor_style = {"color": GREY, "linestyle": "--", "linewidth": 0.9}
         panel.axhline(floor, label="floor of linear methods", **floor_style)
+        if theories:
+            panel.plot([], [], color=INK, label="theory")
+        panel.plot([], [], "o", color=INK, label="simulation")
         panel.set_xscale("log")
         panel.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
         panel.minorticks_off()
@@ -155,6 +187,13 @@ def _picture(
         f"{counted(context.scale.feature_seeds, 'seed')} with its standard error. Dashed: the "
         "energy beyond degree one, below which no linear method goes."
     )
+    after = _floor_after_step(found)
+    if np.isfinite(after) and reached > 1.05 * after:
+        caption += (
+            f" One giant step ends above its own floor of {after:.3g}, which holds for n and p far "
+            "above d: here 8d samples fit 2d weights, the fit takes up noise, and after a step of "
+            "finite size the neurons know the direction only in part."
+        )
     commands = tuple(
         experiment.command(
             "compare" if name in theories else "simulate",
@@ -163,7 +202,27 @@ def _picture(
         for name, experiment in experiments.items()
     )
     settings = experiments["one giant step"].described()
-    return Picture("features", drawn, alt, caption, commands, settings, context.seed)
+    head = ("method", "n/d", "test error", "standard error", "theory")
+    return Picture(
+        *("features", drawn, alt, caption, commands, settings, context.seed),
+        data=as_csv(head, rows),
+    )
+
+
+def _rows(
+    name: str, ratios: np.ndarray, mean: np.ndarray, sem: np.ndarray, errors: np.ndarray | None
+) -> list[tuple[object, ...]]:
+    theory = [""] * len(ratios) if errors is None else [f"{error:.6g}" for error in errors]
+    return [
+        (name, float(ratio), float(value), float(error), law)
+        for ratio, value, error, law in zip(ratios, mean, sem, theory, strict=True)
+    ]
+
+
+def _floor_after_step(found: Explanation) -> float:
+    """What one giant step leaves: n and p of order d."""
+    regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
+    return max(regimes[1, 1, 1].floor.value, 0.0) if (1, 1, 1) in regimes else np.inf
 
 
 def _linear_floor(found: Explanation) -> float:

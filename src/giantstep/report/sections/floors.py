@@ -8,7 +8,7 @@ from giantstep.figures.style import COLOURS
 from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import explain_command
 from giantstep.report.mathematics import mathml, power_latex
-from giantstep.report.parts import Context, Picture, Section, Table
+from giantstep.report.parts import Context, Picture, Section, Table, as_csv
 from giantstep.theory.learnability.floors import Floor
 
 #: Name, powers of d in samples and neurons, giant steps.
@@ -55,14 +55,13 @@ def _table(rows: list[tuple[str, Floor]]) -> Table:
             name,
             mathml(power_latex(_size(floor.sample_power))),
             mathml(power_latex(_size(floor.width_power))),
-            f"{max(floor.floor.value, 0.0):.3g}",
             _STATUS.get(floor.width_power, "conjecture"),
             floor.fitted,
         )
         for name, floor in rows
     )
-    head = ("method", "n ~", "p ~", "floor", "status", "what is fitted")
-    return Table("Floors of the test error, label noise not counted", head, body)
+    head = ("method", "n ~", "p ~", "status", "what is fitted")
+    return Table("What is fitted in each regime", head, body)
 
 
 def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
@@ -70,7 +69,7 @@ def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     values = np.array([max(floor.floor.value, 0.0) for _, floor in rows])
     labels = [f"{name}, $n \\sim {_size(floor.sample_power)}$" for name, floor in rows]
     places = np.arange(len(rows))[::-1]
-    colours = [COLOURS[0] if floor.sample_power == 1 else COLOURS[1] for _, floor in rows]
+    colours = [COLOURS[0] if floor.sample_power == 1 else COLOURS[5] for _, floor in rows]
     alt = "Floors of the test error: " + "; ".join(
         f"{name} with n of order {_size(floor.sample_power)}: {value:.3g}"
         for (name, floor), value in zip(rows, values, strict=True)
@@ -93,8 +92,20 @@ def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
         panel.set_xlabel("floor of the test error")
         panel.grid(False, axis="y")
         drawn = svg(figure, "floors", alt)
-    caption = (
-        "The least test error in each regime; an empty bar means that everything can be fitted. "
-        "Blue: samples of order d. Orange: of order d squared."
+    caption = "The least test error in each regime, label noise not counted."
+    if (values < 1e-3 * largest).any():
+        caption += " An empty bar means that everything can be fitted."
+    # A colour is named only where a bar shows it.
+    powers = [floor.sample_power for _, floor in rows]
+    seen = {power for power, value in zip(powers, values, strict=True) if value > 1e-3 * largest}
+    caption += " Blue: samples of order d." * (1 in seen)
+    caption += " Orange: samples of order d squared." * (2 in seen)
+    table = as_csv(
+        ("method", "power of d in n", "power of d in p", "giant steps", "floor"),
+        [
+            (name, floor.sample_power, floor.width_power, floor.steps, float(value))
+            for (name, floor), value in zip(rows, values, strict=True)
+        ],
     )
-    return Picture("floors", drawn, alt, caption, (explain_command(context.problem, "--floors"),))
+    command = explain_command(context.problem, "--floors")
+    return Picture("floors", drawn, alt, caption, (command,), data=table)

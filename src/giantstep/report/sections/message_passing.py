@@ -12,7 +12,7 @@ from giantstep.figures.style import COLOURS, GREY
 from giantstep.report.drawing import canvas, svg
 from giantstep.report.experiment import Experiment
 from giantstep.report.mathematics import words
-from giantstep.report.parts import Context, Picture, Section
+from giantstep.report.parts import Context, Picture, Section, as_csv, listed
 from giantstep.results import Prediction
 from giantstep.twins.explanation import Explanation
 from giantstep.twins.table import TWINS
@@ -96,16 +96,22 @@ def _picture(
                 label=f"$h_{{{i + 1}}}$",
                 marker="." if len(alphas) < 15 else None,
             )
-        for threshold in found.thresholds:
-            if threshold.alpha and threshold.alpha.value < alphas[-1]:
-                panel.axvline(threshold.alpha.value, color=GREY, linestyle=":", linewidth=1.2)
+        drawn_thresholds = [
+            threshold.alpha.value
+            for threshold in found.thresholds
+            if threshold.alpha and threshold.alpha.value < alphas[-1]
+        ]
+        for alpha in drawn_thresholds:
+            panel.axvline(alpha, color=GREY, linestyle=":", linewidth=1.2)
         panel.set_ylim(-0.03, 1.05)
         panel.set_xlim(left=0)
         panel.set_xlabel(r"samples per dimension, $\alpha = n/d$")
         panel.set_ylabel("overlap $M$ (cosine squared)")
-        figure.legend(loc="outside upper center", ncols=overlaps.shape[1])
+        title = f"state evolution ({status})"
+        figure.legend(loc="outside upper center", ncols=overlaps.shape[1], title=title)
         drawn = svg(figure, "message-passing", alt)
-    dotted = " Dotted: thresholds." if found.thresholds else ""
+    values = listed([f"{alpha:.3g}" for alpha in drawn_thresholds]) if drawn_thresholds else ""
+    dotted = f" Dotted: weak recovery at {values}." if values else ""
     start = "from an uninformed start"
     caption = f"Overlap at the fixed point of state evolution {start} ({status}).{dotted}"
     return Picture(
@@ -115,4 +121,11 @@ def _picture(
         caption,
         (experiment.command("predict"),),
         experiment.described(),
+        data=as_csv(
+            ("n/d", "direction", "overlap squared"),
+            [
+                (float(alphas[k]), f"h{i + 1}", float(overlaps[k, i]))
+                for k, i in np.ndindex(overlaps.shape)
+            ],
+        ),
     )

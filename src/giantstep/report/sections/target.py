@@ -10,7 +10,7 @@ from giantstep.figures.style import COLOURS
 from giantstep.report.drawing import canvas, svg
 from giantstep.report.experiment import explain_command
 from giantstep.report.mathematics import words
-from giantstep.report.parts import Context, Picture, Section, counted
+from giantstep.report.parts import Context, Picture, Section, as_csv, counted
 from giantstep.report.symmetries import symmetries
 from giantstep.twins.explanation import Explanation
 
@@ -112,4 +112,7 @@ def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture
             h="h",
         ),
         commands=(explain_command(context.problem, "--json"),),
+        data=as_csv(
+            ("degree", "energy"), [(k, float(value)) for k, value in enumerate(energies) if k]
+        ),
     )

@@ -1,0 +1,114 @@
+"""With fewer than d^leap samples one step learns nothing, whatever its size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over, on_the_line, over_steps
+from giantstep.figures.style import COLOURS, new_figure
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+#: Samples of the two panels, below and at the power that leap 2 asks for.
+SAMPLES = {"d^1.5": "$n = d^{1.5}$", "d^2": "$n = d^2$"}
+SIMULATED = (64, 256)
+BEYOND = (10**5, 10**8)
+LEAST, LARGEST = 0.25, 64.0
+
+
+class Sizes(NamedTuple):
+    """Points of a line, dots on it, and simulations of each dot."""
+
+    points: int
+    dots: int
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Overlaps after one step by samples, dimension and step size in units of d^(1/2)."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    for samples in SAMPLES:
+        for dim in (*SIMULATED, *BEYOND):
+            for verbs, count in (
+                (["predict"], sizes.points),
+                (["simulate", "predict"], sizes.dots),
+            ):
+                if "simulate" in verbs and dim in BEYOND:
+                    continue
+                steps = np.geomspace(LEAST, LARGEST, count).round(4)
+                summary = bench.summary(
+                    Study(
+                        name=f"small-batch {samples} {dim} {verbs[0]}",
+                        learner="giant-step",
+                        problem={"target": "He2(h1)"},
+                        settings={"dim": dim, "samples": samples, "width": "32"},
+                        axes={"step_size": [f"{step:g}*d^0.5" for step in steps]},
+                        seeds=sizes.seeds,
+                        verbs=verbs,
+                    ),
+                    root_mean_square="overlap",
+                ).assign(batch=samples, dim=dim, size=steps)
+                after = over_steps(summary, "overlap")
+                parts.append(after[after.step == 1])
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One panel a batch, one line a dimension."""
+    figure, panels = new_figure(7.0, 3.6, ncols=2, sharey=True)
+    for panel, (samples, title) in zip(panels, SAMPLES.items(), strict=True):
+        for dim, colour in zip((*SIMULATED, *BEYOND), COLOURS, strict=False):
+            here = table[(table.batch == samples) & (table.dim == dim)]
+            size = f"10^{{{len(str(dim)) - 1}}}" if dim in BEYOND else str(dim)
+            style = "--" if dim in BEYOND else "-"
+            lay_over(panel, here, "size", "overlap", colour, f"$d = {size}$", linestyle=style)
+        panel.set_title(title)
+        panel.set_xscale("log", base=2)
+        panel.set_xlabel(r"step size / $\sqrt{d}$")
+        panel.set_ylim(0, 0.8)
+    panels[0].set_ylabel("overlap with $h$ (cosine)")
+    panels[0].legend(loc="upper left")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the lines; the best overlap falls below the power, and stays at it."""
+    best = table.groupby(["batch", "dim"])["overlap.theory"].max()
+    small, enough = best["d^1.5"], best["d^2"]
+    far = max(BEYOND)
+    return {
+        "each dot is within 4 standard errors of its line": on_the_line(table, "overlap", errors=4),
+        "from d^1.5 samples the best step size reaches less and less as d grows, to nothing": bool(
+            small.sort_index().is_monotonic_decreasing and small[far] < 0.02
+        ),
+        "from d^2 samples it reaches the same at any d beyond 1e5": bool(
+            abs(enough[far] / enough[min(BEYOND)] - 1) < 0.03 and enough[far] > 0.3
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="small-batch",
+    title="Below n = d^leap one giant step learns nothing, whatever its size",
+    caption="""Root mean square cosine of 32 relu neurons with the direction of y = He2(h), a
+    target of leap 2, after one step, against its size. Left: from n = d^1.5 samples the overlap
+    falls as d grows at every step size; a larger step only adds noise. Right: from n = d^2 it
+    stays. Lines: theory at dimension d, dashed where d is too large to simulate; dots: root mean
+    square over {seeds} simulations, exact in law, with standard errors.""",
+    references=("Dandi et al. 2023, arXiv:2305.18270",),
+    sizes={
+        "reduced": Sizes(points=9, dots=3, seeds=8),
+        "quick": Sizes(points=41, dots=5, seeds=16),
+        "full": Sizes(points=81, dots=9, seeds=64),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)
