@@ -85,15 +85,17 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     found = [state_evolution(problem, alphas[0])]
     for alpha in alphas[1:]:
         above = state_evolution(problem, alpha, near=found[-1])
-        while _jumps(found[-1], above) and above.alpha - found[-1].alpha > JUMP_WIDTH:
-            middle = (found[-1].alpha + above.alpha) / 2
+        while (
+            _jumps(found[-1], above) and above.samples_ratio - found[-1].samples_ratio > JUMP_WIDTH
+        ):
+            middle = (found[-1].samples_ratio + above.samples_ratio) / 2
             between = state_evolution(problem, middle, near=found[-1])
             if _jumps(found[-1], between):
                 above = between
             else:
                 found.append(between)
         found.append(above)
-        if above.alpha < alpha:
+        if above.samples_ratio < alpha:
             found.append(state_evolution(problem, alpha, near=above))
     lines: list[dict[str, float]] = []
     for point in found:
@@ -101,7 +103,9 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
             f"overlap_squared_{i + 1}.theory": float(m)
             for i, m in enumerate(point.overlap.diagonal())
         }
-        lines.append({"alpha": point.alpha, **overlaps, "test_error.theory": point.test_error})
+        lines.append(
+            {"alpha": point.samples_ratio, **overlaps, "test_error.theory": point.test_error}
+        )
     return pandas.DataFrame(lines)
 
 

@@ -27,7 +27,7 @@ class Tread(NamedTuple):
     """One stair as it is drawn: what is learned there, how many directions, and from what."""
 
     directions: str
-    count: int
+    size: int
     leap: int
     label: str
     climbed: bool
@@ -89,7 +89,7 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     panel.plot([-0.5, 0], [0, 0], color=GREY, linewidth=3, solid_capstyle="butt")
     for place, tread in enumerate(treads):
         colour = COLOURS[min(tread.leap, len(COLOURS)) - 1] if tread.climbed else GREY
-        above = known + tread.count
+        above = known + tread.size
         style: dict[str, Any] = {"linewidth": 3}
         if not tread.climbed:
             style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}

@@ -93,8 +93,11 @@ FIGURE = Figure(
         "reduced": Sizes(points=9, dots=(2.0,), small=40, dim=80, seeds=3),
         "quick": Sizes(points=24, dots=(0.9, 1.2, 2.0, 4.0), small=125, dim=400, seeds=4),
         "full": Sizes(
-            *(60, (0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0)),
-            **{"small": 200, "dim": 600, "seeds": 12},
+            points=60,
+            dots=(0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0),
+            small=150,
+            dim=400,
+            seeds=8,
         ),
     },
     rows=rows,

@@ -66,7 +66,11 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             if key not in runs:
                 steps = max(t for _, other, t in example.panels if other == settings)
                 chosen = GiantStep(
-                    **{**settings, "dim": dim, "steps": steps, "width": sizes.width},
+                    samples=settings["samples"],
+                    step_size=settings["step_size"],
+                    dim=dim,
+                    steps=steps,
+                    width=sizes.width,
                     method="in-law",
                 )
                 runs[key] = simulate(chosen, example.target, seeds=1)

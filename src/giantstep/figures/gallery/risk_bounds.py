@@ -26,13 +26,18 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     lines = []
-    places = [(None, ratio) for ratio in np.geomspace(FEWEST, MOST, sizes.points)]
+    places: list[tuple[int | None, float]] = [
+        (None, ratio) for ratio in np.geomspace(FEWEST, MOST, sizes.points)
+    ]
     places += [(sizes.dim, ratio) for ratio in np.geomspace(FEWEST, MOST, sizes.dots)]
     for number, (dim, ratio) in enumerate(places):
         settings = _with_best_ridge(
             SpikedRandomFeatures(
-                **{"activation": "tanh", "spike": "0.9", "dim": dim},
-                **{"readout_samples": f"{ratio:.4g}d", "width": "3d"},
+                activation="tanh",
+                spike="0.9",
+                dim=dim,
+                readout_samples=f"{ratio:.4g}d",
+                width="3d",
             )
         )
         law = predict(settings, TARGET).metrics

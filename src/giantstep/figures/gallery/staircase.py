@@ -46,7 +46,7 @@ SETTINGS = {"samples": "8d", "steps": STEPS, "step_size": "2", "width": "8"}
 #: With |a| = 1 every neuron has the same ratio of h2 and h3: only one line of their plane is
 #: learned. Unequal readouts learn both, the second weakly: it takes more samples to see.
 #: Two steps: from the third on, which readouts a run happens to draw shifts its overlaps.
-UNEQUAL = {
+UNEQUAL: dict[str, Any] = {
     **{"samples": "32d", "step_size": "4", "width": "32"},
     **{"readout": "normal", "steps": 2},
 }

@@ -71,7 +71,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Which stairs there are, and which are climbed."""
     found: dict[str, bool] = {}
     stairs = {
-        key: (tuple(part.leap), tuple(part["count"]), bool(part.climbed.all()))
+        key: (tuple(part.leap), tuple(part["size"]), bool(part.climbed.all()))
         for key, part in table.groupby(["target", "kind"], sort=False)
     }
     if (STANDARD, "giant steps") in stairs:
@@ -98,8 +98,9 @@ FIGURE = Figure(
     correlations with the label (above: giant steps on fresh samples) and from any function of it
     (below: message passing, or steps on repeated samples). He2(h1) + sign(h1 h2 h3) climbs both
     alike; with He4 the first correlation is of degree 3, while a function of the label shows h1 at
-    order 2; the parity alone is hard for both: its stair is not climbed with n of order d
-    (dashed). Thresholds are those of weak recovery.""",
+    order 2; the parity alone takes d^3 samples by correlations, and is hard for any function of
+    the label: its stair is not climbed with n of order d (dashed). Thresholds are those of weak
+    recovery.""",
     references=(
         "Troiani et al. 2024, arXiv:2405.15480",
         "Abbe et al. 2023, arXiv:2302.11055",

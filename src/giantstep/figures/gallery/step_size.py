@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
@@ -60,7 +61,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     )
     # eta = n^alpha of a network with a ~ N(0, 1/N) is eta / sqrt N here, and N, n are of order d.
     marks = {0.0: "small\nrate", 0.5: "large\nrate"}
-    marks |= {(k - 1) / (2 * k): f"{k - 1}/{2 * k}" for k in POWERS}
+    marks |= {(k - 1) / (2 * k): str(Fraction(k - 1, 2 * k)) for k in POWERS}
     for alpha, name in marks.items():
         at = dim ** (alpha - 0.5)
         panel.axvline(at, color=GREY, linestyle=":", linewidth=1.0)

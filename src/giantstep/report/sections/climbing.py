@@ -154,11 +154,11 @@ def _data(mean: np.ndarray, sem: np.ndarray, prediction: Prediction | None) -> s
         known = np.asarray(prediction.metrics["overlap"])
         theory[: len(known)] = known
     rows = [
-        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(theory[t, i]))
+        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(float(theory[t, i])))
         for t, i in np.ndindex(mean.shape)
     ]
     return as_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
 
 
 def _known(value: float) -> float | str:
-    return float(value) if np.isfinite(value) else ""
+    return value if np.isfinite(value) else ""
