@@ -26,62 +26,72 @@ _STEP_2023 = (
 _STEP_2024 = "step size: our step_size = eta / p, network p^-1/2 sum a sigma, a = u / sqrt p"
 _STEP_N = "step size: our step_size = eta / sqrt N, readouts a ~ N(0, 1/N)"
 
-#: By arXiv number and figure of the gallery.
+#: By paper and figure of the gallery.
 REPRODUCTIONS: dict[tuple[str, str], Reproduction] = {
-    ("2305.18270", "staircase"): Reproduction(
+    ("Dandi et al. 2023, arXiv:2305.18270", "staircase"): Reproduction(
         (_STEP_2023, "examples 1, 2, 3a and 3b: our targets ex1, ex2, ex3a, ex3b"),
         ("networks of real vectors: simulations are exact in law instead",),
     ),
-    ("2305.18270", "neuron-clouds"): Reproduction(
+    ("Dandi et al. 2023, arXiv:2305.18270", "neuron-clouds"): Reproduction(
         (_STEP_2023, "one network, its neurons in the plane of h1 and h2"), ("other targets",)
     ),
-    ("2305.18270", "phase-transition"): Reproduction(
+    ("Dandi et al. 2023, arXiv:2305.18270", "phase-transition"): Reproduction(
         (_STEP_2023, "batch n = d^kappa; eta of order p d^((leap - 1)/2)"),
         ("leaps above 3",),
     ),
-    ("2305.18270", "small-batch"): Reproduction(
+    ("Dandi et al. 2023, arXiv:2305.18270", "small-batch"): Reproduction(
         (_STEP_2023, "n below d^leap"), ("several steps, where it is a conjecture",)
     ),
-    ("2305.18270", "floors"): Reproduction(
+    ("Dandi et al. 2023, arXiv:2305.18270", "floors"): Reproduction(
         (_STEP_2023, "readout: our ridge = n lambda"), ("widths that grow with d, on the right",)
     ),
-    ("2402.03220", "reused-batch"): Reproduction(
+    ("Dandi et al. 2024, arXiv:2402.03220", "reused-batch"): Reproduction(
         ("step size: our step_size = lr * n/d in the authors' code (a sum gradient)",),
         (
             "relu, which learns He3 too weakly to be seen: tanh instead",
             "more than two steps of theory",
         ),
     ),
-    ("2402.04980", "one-step-risk"): Reproduction(
+    ("Cui et al. 2024, arXiv:2402.04980", "one-step-risk"): Reproduction(
         (_STEP_2024, "ridge: sum of squares + ridge |a|^2, as ours"),
         ("readouts of several values: see feature-spectrum",),
     ),
-    ("2402.04980", "one-step-batch"): Reproduction((_STEP_2024,), ("other activations",)),
-    ("2402.04980", "random-features-vs-giant-step"): Reproduction(
+    ("Cui et al. 2024, arXiv:2402.04980", "one-step-batch"): Reproduction(
+        (_STEP_2024,), ("other activations",)
+    ),
+    ("Cui et al. 2024, arXiv:2402.04980", "random-features-vs-giant-step"): Reproduction(
         (_STEP_2024, "ridge and step size at their best"), ("real data",)
     ),
-    ("2410.18938", "risk-bounds"): Reproduction(
+    ("Dandi et al. 2024, arXiv:2410.18938", "risk-bounds"): Reproduction(
         (_STEP_2024, "spike 0.9, exactly along h1"), ("several spikes",)
     ),
-    ("2310.07891", "feature-spikes"): Reproduction(
+    ("Moniri et al. 2023, arXiv:2310.07891", "feature-spikes"): Reproduction(
         (_STEP_N, "eta = n^alpha is a step of d^(alpha - 1/2), up to the ratio n/d"),
         ("Gaussian readouts: two values instead", "train and test error over alpha"),
     ),
-    ("2310.07891", "step-size"): Reproduction((_STEP_N,), ("training error",)),
-    ("2205.01445", "weight-spectrum"): Reproduction((_STEP_N,), ("several steps",)),
-    ("2205.01445", "step-size"): Reproduction((_STEP_N,), ("kernel and linear ridge curves",)),
-    ("2405.15480", "amp-parity"): Reproduction(
+    ("Moniri et al. 2023, arXiv:2310.07891", "step-size"): Reproduction(
+        (_STEP_N,), ("training error",)
+    ),
+    ("Ba et al. 2022, arXiv:2205.01445", "weight-spectrum"): Reproduction(
+        (_STEP_N,), ("several steps",)
+    ),
+    ("Ba et al. 2022, arXiv:2205.01445", "step-size"): Reproduction(
+        (_STEP_N,), ("kernel and linear ridge curves",)
+    ),
+    ("Troiani et al. 2024, arXiv:2405.15480", "amp-parity"): Reproduction(
         ("alpha = n/d, our samples",), ("parities of more directions",)
     ),
-    ("2405.15480", "amp-staircase"): Reproduction(("alpha = n/d, our samples",), ()),
-    ("2405.15480", "classification"): Reproduction((), ()),
-    ("2405.15699", "scaling-laws"): Reproduction(
+    ("Troiani et al. 2024, arXiv:2405.15480", "amp-staircase"): Reproduction(
+        ("alpha = n/d, our samples",), ()
+    ),
+    ("Troiani et al. 2024, arXiv:2405.15480", "classification"): Reproduction((), ()),
+    ("Defilippis et al. 2024, arXiv:2405.15699", "scaling-laws"): Reproduction(
         ("source r and capacity a as theirs; ridge: our ridge = lambda",), ("real data",)
     ),
-    ("1908.05355", "double-descent"): Reproduction(
+    ("Mei, Montanari 2019, arXiv:1908.05355", "double-descent"): Reproduction(
         ("ridge: sum of squares + ridge |a|^2, as ours",), ("purely nonlinear targets",)
     ),
-    ("1904.12191", "polynomial-staircase"): Reproduction(
+    ("Ghorbani et al. 2019, arXiv:1904.12191", "polynomial-staircase"): Reproduction(
         ("n = d^kappa",), ("neural tangent kernels",)
     ),
 }
@@ -91,15 +101,15 @@ def figures_of(arxiv: str) -> tuple[str, ...]:
     """The figures of the gallery that draw results of a paper, by its arXiv number.
 
     >>> figures_of("2402.03220")
-    ('reused-batch', 'staircases')
+    ('staircases', 'reused-batch')
     """
     found = tuple(
         name
         for name in NAMES
-        if any(arxiv in reference for reference in figure_named(name).references)
+        if any(_number(reference) == arxiv for reference in figure_named(name).references)
     )
     if not found:
-        numbers = sorted({number for number, _ in REPRODUCTIONS})
+        numbers = sorted({_number(cited) for cited, _ in REPRODUCTIONS})
         raise GiantstepError(
             f"paper = {arxiv!r}: no figure of the gallery draws it; known: {', '.join(numbers)}"
         )
@@ -112,15 +122,14 @@ def reproduction(arxiv: str, name: str) -> Reproduction:
     >>> reproduction("2402.04980", "one-step-batch").missing
     ('other activations',)
     """
-    if (arxiv, name) not in REPRODUCTIONS:
-        here = [figure for number, figure in REPRODUCTIONS if number == arxiv]
-        if not here:
-            figures_of(arxiv)
-        known = ", ".join(here or ("none",))
+    known = {figure: map_ for (cited, figure), map_ in REPRODUCTIONS.items() if arxiv in cited}
+    if name not in known:
+        figures_of(arxiv)
+        there = ", ".join(known) or "none"
         raise GiantstepError(
-            f"figure = {name!r}: the gallery has no map to {arxiv} for it; it has {known}"
+            f"figure = {name!r}: the gallery has no map to {arxiv} for it; it has {there}"
         )
-    return REPRODUCTIONS[arxiv, name]
+    return known[name]
 
 
 def described(arxiv: str, name: str) -> list[str]:
@@ -129,3 +138,8 @@ def described(arxiv: str, name: str) -> list[str]:
     settings = [f"in our units: {line}" for line in known.settings]
     missing = [f"not covered: {line}" for line in known.missing]
     return [f"{paper(arxiv).short}, {paper(arxiv).title}", *settings, *missing]
+
+
+def _number(reference: str) -> str:
+    """The arXiv number in a reference; an empty text if there is none."""
+    return reference.partition("arXiv:")[2].partition(",")[0].partition(" ")[0]

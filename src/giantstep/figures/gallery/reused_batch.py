@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from giantstep.bibliography import paper
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line, over_steps
 from giantstep.figures.style import COLOURS, new_figure
@@ -153,7 +152,7 @@ FIGURE = Figure(
     simulations, exact in law, with standard errors.""",
     references=(
         "Dandi et al. 2024, arXiv:2402.03220",
-        paper("2003.10409").short,
+        "Ben-Arous et al. 2020, arXiv:2003.10409",
     ),
     sizes={
         "reduced": Sizes(lowest=512, dimensions=3, seeds=16, steps=3),
