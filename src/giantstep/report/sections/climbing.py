@@ -18,7 +18,7 @@ from giantstep.twins.explanation import Explanation
 LARGEST_LEAP = 3
 #: Step size over the size of the first Hermite tensor, by leap, and its unit.
 _STEP = {1: (4.0, ""), 2: (1.5, "d^0.5"), 3: (2.5, "d")}
-#: So many times the overlap that pure noise would show is clearly above it.
+#: So many times the overlap that pure noise would show, and three errors, are clearly above it.
 CLEAR = 2.0
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
 
@@ -78,7 +78,7 @@ def _lead(found: Explanation, run: Run) -> str:
     """Which directions are met in this many steps, by the simulation's own account."""
     mean, error = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
     chance = run.mean("baseline")
-    clear = mean - 3 * error > CLEAR * chance
+    clear = (mean > CLEAR * chance) & (mean - 3 * error > chance)
     names = [f"h{i + 1}" for i in range(mean.shape[1])]
     when: dict[int, list[str]] = {}
     for name, column in zip(names, clear.T, strict=True):
