@@ -149,7 +149,7 @@ def test_captions_name_only_what_is_drawn(written: tuple[str, Report, Page]) -> 
             assert colour.lower() in floors.svg.lower()
     if "message-passing" in pictures:
         amp = pictures["message-passing"]
-        assert ("Dotted" in str(amp.caption)) == ("stroke-dasharray: 1.98" in amp.svg)
+        assert ("Dotted" in str(amp.caption)) == ("stroke-dasharray: 1.2" in amp.svg)
     climb = next(section for section in report.sections if section.key == "climbing")
     assert "chance level" not in climb.lead[0]
     # A number is drawn as a bar or written in a table, not both.
