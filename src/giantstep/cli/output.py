@@ -89,7 +89,8 @@ def say_reading(value: str) -> str:
     from giantstep.targets.reading import reading_of
 
     with suppress(GiantstepError):
-        reading = reading_of(value)
+        # A shell that completes a line asks before there is a target.
+        reading = reading_of(value) if value else None
         if reading is not None:
             note(f"read as {reading}")
     return value
