@@ -224,7 +224,7 @@ def test_numbers_do_not_recompile() -> None:
         (QUADRATIC, {"loss": "hinge"}, SettingsError, "labels -1 and 1"),
         (Problem.of("sign(h1)", noise=0.1), {"loss": "hinge"}, SettingsError, "labels -1 and 1"),
         (QUADRATIC, {"samples": 100}, NoTheory, "grow with d"),
-        (QUADRATIC, {"biases": "normal"}, NoTheory, "biases"),
+        (SIGN, {"biases": "normal", "loss": "hinge"}, NoTheory, "biases"),
         (Problem.of(QUADRATIC, inputs="spiked:d^0.5"), {}, NoTheory, "spike of fixed size"),
         (Problem.of(SIGN, inputs="spiked:2"), {"loss": "hinge"}, NoTheory, "inputs = spiked:2"),
         (SIGN, {"loss": "hinge", "samples": "d^2"}, SettingsError, "proportional"),

@@ -22,6 +22,8 @@ from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, labels_of
+from giantstep.theory.one_step.any_activation.start_law import BIAS_NODES, COARSE_BIAS_NODES
+from giantstep.theory.ridge.biased_features import biased_features
 from giantstep.theory.ridge.degree_energies import feature_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.limit_note import limit_note
@@ -53,8 +55,11 @@ def predict(
     d and the limit is taken; with it the square loss is solved for the exact spectrum in d
     dimensions.
 
-    Assumes: Gaussian inputs or inputs on the sphere, neurons without biases.
-    Status: theorem for the square loss; replica for the logistic and the hinge loss.
+    Neurons with biases: the square loss, Gaussian inputs, sizes proportional to d.
+
+    Assumes: Gaussian inputs or inputs on the sphere.
+    Status: theorem for the square loss, heuristic with biases; replica for the logistic and the
+        hinge loss.
     References: Mei, Montanari 2019, arXiv:1908.05355; Gerace et al. 2020, arXiv:2002.09339;
         Defilippis et al. 2024, arXiv:2405.15699.
 
@@ -63,6 +68,8 @@ def predict(
     (2.095686, 'theorem')
     """
     chosen = wants_ridge(optimise)
+    if settings.biases != "none" and settings.loss == "square" and not chosen:
+        return _predict_biased(problem, settings)
     _check_covered(settings)
     if settings.loss != "square":
         return _predict_convex(problem, settings, chosen)
@@ -117,9 +124,26 @@ def gradient(problem: Problem, settings: RandomFeatures) -> dict[str, float]:
 def _check_covered(settings: RandomFeatures) -> None:
     if settings.biases != "none":
         raise NoTheory(
-            f"biases = {settings.biases!r}: random features are predicted without biases; "
-            "use simulate, or --biases none"
+            f"biases = {settings.biases!r}: biases are predicted for the square loss at a given "
+            "ridge; use those, or --biases none"
         )
+
+
+def _predict_biased(problem: Problem, settings: RandomFeatures) -> Prediction:
+    """Neurons with biases, in blocks; fewer blocks tell the error."""
+    metrics, coarse = (
+        biased_features(problem, settings, nodes) for nodes in (BIAS_NODES, COARSE_BIAS_NODES)
+    )
+    where = "the limit of large d" if settings.dim is None else f"d = {settings.dim}, to O(1/d)"
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "heuristic"),
+        SQUARE[:1],
+        (f"biases in {BIAS_NODES} blocks; {where}",),
+        {name: abs(metrics[name] - coarse[name]) for name in metrics},
+    )
 
 
 def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:

@@ -173,6 +173,32 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
     return weights @ network.power - source @ fitted
 
 
+def mean_weight(state: State, network: SteppedNetwork, fit: Fit) -> float:
+    r"""The part of a label's weight that the fit does not take up.
+
+    .. math:: E\,\frac1{1+V} = 1 - \frac1n\operatorname{tr}\,\text{(hat matrix)}
+
+    Symbols: V as in :func:`next_state`.
+
+    Assumes: as :func:`next_state`.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
+    >>> fit = Fit(samples=2.0, width=3.0, penalty=1e9, dim=10.0)
+    >>> round(mean_weight(first_guess(network, fit), network, fit), 6)
+    1.0
+    """
+    batch = batch_of(network, fit)
+    bulk = averages(state, batch).bulk
+    weights = _sample_weights(chi(state, batch), bulk, network, fit)
+    return float(np.sum(weights)) / fit.samples
+
+
 def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
     """What the pencil needs of the network, and p/d for each block of neurons.
 

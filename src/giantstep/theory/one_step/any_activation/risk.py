@@ -13,6 +13,7 @@ from giantstep.theory.one_step.any_activation.equations import (
     SteppedNetwork,
     batch_of,
     first_guess,
+    mean_weight,
     next_state,
     objective,
 )
@@ -33,11 +34,14 @@ class AnyActivationRisk(NamedTuple):
     """Mean squared errors on noisy labels, and how the equations were solved.
 
     ``converged`` is False, and the errors are NaN, where no admissible solution was found.
+    ``norm`` is |theta|^2 of the fitted readout, ``freedom`` the trace of the hat matrix per sample.
     ``state`` can start the solution of a neighbouring point.
     """
 
     test: float
     train: float
+    norm: float
+    freedom: float
     residual: float
     iterations: int
     converged: bool
@@ -59,7 +63,8 @@ def any_activation_risk(
 
     .. math:: \text{test} = \frac{\partial\mathcal E}{\partial\epsilon}\Big|_{\epsilon=0},\qquad
         \text{train} = \frac1\alpha\Big(\mathcal E
-            - \bar\lambda\frac{\partial\mathcal E}{\partial\bar\lambda}\Big) .
+            - \bar\lambda\frac{\partial\mathcal E}{\partial\bar\lambda}\Big),\qquad
+        |\theta|^2 = \frac{\partial\mathcal E}{\partial\bar\lambda} .
 
     The unknowns follow the two parameters by the implicit function theorem.
 
@@ -84,7 +89,7 @@ def any_activation_risk(
     """
     solved = _solution(network, fit, near)
     if solved is None:
-        return AnyActivationRisk(np.nan, np.nan, np.inf, 0, False, None)
+        return AnyActivationRisk(*[np.nan] * 4, np.inf, 0, False, None)
     root, layout = solved
     probed = fit._replace(probe=1j * STEP)
     bound = fit._replace(penalty=fit.penalty + 1j * STEP)
@@ -108,6 +113,8 @@ def any_activation_risk(
     return AnyActivationRisk(
         float(test),
         float(train),
+        float(slope),
+        1 - mean_weight(layout.state(root.value), network, fit),
         root.residual,
         root.iterations,
         finite,

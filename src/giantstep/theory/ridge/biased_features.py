@@ -1,0 +1,63 @@
+"""Random features with biases: neurons of each bias are a block of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from giantstep.activations.activation import activation
+from giantstep.errors import NoTheory
+from giantstep.inputs import Gaussian, check_covered
+from giantstep.problem import Problem
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.settings.ratios import ratio_to_dim
+from giantstep.theory.one_step.any_activation.equations import Fit
+from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+from giantstep.theory.one_step.any_activation.risk import any_activation_risk
+from giantstep.theory.one_step.any_activation.start_law import BIAS_NODES, bias_law
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+
+
+def biased_features(
+    problem: Problem, settings: RandomFeatures, nodes: int = BIAS_NODES
+) -> dict[str, float]:
+    r"""Errors, norm and degrees of freedom of ridge regression on sigma(<w, x> + b).
+
+    The equations of one giant step for any activation, without the step: neurons of the bias b
+    have the mean, slope and noise
+
+    .. math:: \mu_0(b) = E\,\sigma(z+b),\quad \mu_1(b) = E\,\sigma'(z+b),\quad
+        \mu_*^2(b) = \mathrm{Var}\,\sigma(z+b) - \mu_1^2(b),
+
+    and b runs over the ``nodes`` of the Gauss rule of its law.
+
+    Assumes: Gaussian inputs, samples and width proportional to d; at finite d the constant is
+    fitted at the price of the ridge, and other corrections of order 1/d are left out.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Mei, Montanari 2019, arXiv:1908.05355, without biases.
+
+    >>> settings = RandomFeatures(activation="relu", biases="uniform", ridge=0.1)
+    >>> found = biased_features(Problem.of("h1"), settings)
+    >>> round(found["test_error"], 4), round(found["degrees_of_freedom"], 4)
+    (0.6523, 0.3549)
+    """
+    check_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
+    start = Start.of(
+        [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.rows == "gaussian"
+    )
+    sigma = activation(settings.activation)
+    network = network_after_step(problem, sigma, start, step_size=0.0, samples=1.0)
+    samples, width = ratio_to_dim(settings, "samples"), ratio_to_dim(settings, "width")
+    dim: Any = LIMIT if settings.dim is None else float(settings.dim)
+    risk = any_activation_risk(network, Fit(samples, width, settings.ridge * width, dim))
+    if not risk.converged:
+        raise NoTheory(
+            f"biases = {settings.biases} with ridge = {settings.ridge:g}: the equations did not "
+            "converge; a larger ridge may be covered"
+        )
+    return {
+        "test_error": risk.test - problem.noise,
+        "test_error_noisy": risk.test,
+        "train_error": risk.train,
+        "norm": risk.norm * width / samples,
+        "degrees_of_freedom": risk.freedom,
+    }
