@@ -27,7 +27,7 @@ def test_without_biases_it_is_the_theorem(sigma: str, rows: str) -> None:
 def test_laws_of_biases_converge(law: str) -> None:
     settings = RandomFeatures(biases=law, samples="3d", width="1.5d")
     found = predict(QUADRATIC, settings)
-    many = biased_features(QUADRATIC, settings, 16)
+    many = biased_features(QUADRATIC, settings, 28)
     for name, value in found.metrics.items():
         assert abs(value - many[name]) <= found.errors[name] + 1e-9
         assert found.errors[name] < 1e-2 * value

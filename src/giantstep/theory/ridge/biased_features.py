@@ -13,12 +13,15 @@ from giantstep.settings.ratios import ratio_to_dim
 from giantstep.theory.one_step.any_activation.equations import Fit
 from giantstep.theory.one_step.any_activation.network import Start, network_after_step
 from giantstep.theory.one_step.any_activation.risk import any_activation_risk
-from giantstep.theory.one_step.any_activation.start_law import BIAS_NODES, bias_law
+from giantstep.theory.one_step.any_activation.start_law import bias_law
 from giantstep.theory.spiked_features.conditional_features import LIMIT
+
+#: Nodes that stand for a law of biases; half as many measure the error.
+NODES = 16
 
 
 def biased_features(
-    problem: Problem, settings: RandomFeatures, nodes: int = BIAS_NODES
+    problem: Problem, settings: RandomFeatures, nodes: int = NODES
 ) -> dict[str, float]:
     r"""Errors, norm and degrees of freedom of ridge regression on sigma(<w, x> + b).
 

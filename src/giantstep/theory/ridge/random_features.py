@@ -22,8 +22,7 @@ from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, labels_of
-from giantstep.theory.one_step.any_activation.start_law import BIAS_NODES, COARSE_BIAS_NODES
-from giantstep.theory.ridge.biased_features import biased_features
+from giantstep.theory.ridge.biased_features import NODES, biased_features
 from giantstep.theory.ridge.degree_energies import feature_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.limit_note import limit_note
@@ -131,9 +130,7 @@ def _check_covered(settings: RandomFeatures) -> None:
 
 def _predict_biased(problem: Problem, settings: RandomFeatures) -> Prediction:
     """Neurons with biases, in blocks; fewer blocks tell the error."""
-    metrics, coarse = (
-        biased_features(problem, settings, nodes) for nodes in (BIAS_NODES, COARSE_BIAS_NODES)
-    )
+    metrics, coarse = (biased_features(problem, settings, nodes) for nodes in (NODES, NODES // 2))
     where = "the limit of large d" if settings.dim is None else f"d = {settings.dim}, to O(1/d)"
     return Prediction(
         settings.learner,
@@ -141,7 +138,7 @@ def _predict_biased(problem: Problem, settings: RandomFeatures) -> Prediction:
         metrics,
         dict.fromkeys(metrics, "heuristic"),
         SQUARE[:1],
-        (f"biases in {BIAS_NODES} blocks; {where}",),
+        (f"biases in {NODES} blocks; {where}",),
         {name: abs(metrics[name] - coarse[name]) for name in metrics},
     )
 

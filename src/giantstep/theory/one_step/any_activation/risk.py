@@ -89,7 +89,7 @@ def any_activation_risk(
     """
     solved = _solution(network, fit, near)
     if solved is None:
-        return AnyActivationRisk(*[np.nan] * 4, np.inf, 0, False, None)
+        return AnyActivationRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
     root, layout = solved
     probed = fit._replace(probe=1j * STEP)
     bound = fit._replace(penalty=fit.penalty + 1j * STEP)

@@ -12,8 +12,8 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.any_activation.network import Start
 from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 
-#: Nodes that stand for a law of biases; the coarse ones measure the error.
-BIAS_NODES, COARSE_BIAS_NODES = 8, 6
+#: Nodes that stand for a law of biases; half as many measure the error.
+BIAS_NODES, COARSE_BIAS_NODES = 8, 4
 #: More blocks than this take minutes.
 MOST_BLOCKS = 32
 
