@@ -14,10 +14,10 @@ from giantstep.theory.ridge.random_features import predict
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
 
 
-@pytest.mark.parametrize("rows", ["sphere", "gaussian"])
+@pytest.mark.parametrize("start", ["sphere", "gaussian"])
 @pytest.mark.parametrize("sigma", ["relu", "tanh", "relu(z-0.5)"])
-def test_without_biases_it_is_the_theorem(sigma: str, rows: str) -> None:
-    settings = RandomFeatures(activation=sigma, rows=rows, samples="3d", width="1.5d")
+def test_without_biases_it_is_the_theorem(sigma: str, start: str) -> None:
+    settings = RandomFeatures(activation=sigma, start=start, samples="3d", width="1.5d")
     expected = predict(QUADRATIC, settings).metrics
     found = biased_features(QUADRATIC, settings)
     assert found == pytest.approx(expected, rel=1e-7)

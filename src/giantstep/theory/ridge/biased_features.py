@@ -45,10 +45,10 @@ def biased_features(
     """
     check_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
     start = Start.of(
-        [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.rows == "gaussian"
+        [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.start == "gaussian"
     )
     sigma = activation(settings.activation)
-    network = network_after_step(problem, sigma, start, step_size=0.0, samples=1.0)
+    network = network_after_step(problem, sigma, start, step_size=0.0, samples_ratio=1.0)
     samples, width = ratio_to_dim(settings, "samples"), ratio_to_dim(settings, "width")
     dim: Any = LIMIT if settings.dim is None else float(settings.dim)
     risk = any_activation_risk(network, Fit(samples, width, settings.ridge * width, dim))

@@ -188,15 +188,15 @@ def mean_weight(state: State, network: SteppedNetwork, fit: Fit) -> float:
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
     >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples=1)
-    >>> fit = Fit(samples=2.0, width=3.0, penalty=1e9, dim=10.0)
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
+    >>> fit = Fit(samples_ratio=2.0, width_ratio=3.0, penalty=1e9, dim=10.0)
     >>> round(mean_weight(first_guess(network, fit), network, fit), 6)
     1.0
     """
     batch = batch_of(network, fit)
     bulk = averages(state, batch).bulk
     weights = _sample_weights(chi(state, batch), bulk, network, fit)
-    return float(np.sum(weights)) / fit.samples
+    return float(np.sum(weights)) / fit.samples_ratio
 
 
 def batch_of(network: SteppedNetwork, fit: Fit) -> Batch:
