@@ -12,8 +12,9 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.any_activation.network import Start
 from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 
-#: Nodes that stand for a law of biases; half as many measure the error.
-BIAS_NODES, COARSE_BIAS_NODES = 8, 4
+#: Nodes that stand for a law of biases, for one readout value and for several; half as many
+#: measure the error.
+BIAS_NODES_ALONE, BIAS_NODES = 16, 8
 #: More blocks than this take minutes.
 MOST_BLOCKS = 32
 
@@ -34,7 +35,8 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
     (16, 32, 0.0)
     """
     values, fractions = readout_blocks(settings, CELLS // 2 if coarse else CELLS)
-    biases = bias_law(settings.biases, COARSE_BIAS_NODES if coarse else BIAS_NODES)
+    nodes = BIAS_NODES_ALONE if len(values) == 1 else BIAS_NODES
+    biases = bias_law(settings.biases, nodes // 2 if coarse else nodes)
     if len(values) * len(biases[0]) > MOST_BLOCKS:
         raise NoTheory(
             f"readout = {settings.readout} with biases = {settings.biases} makes "
