@@ -177,6 +177,12 @@ PAPERS: dict[str, Paper] = {
             "wide neural networks",
         ),
         _paper(
+            "2112.07572",
+            2021,
+            "Michael Celentano, Chen Cheng, Andrea Montanari",
+            "The high-dimensional asymptotics of first order methods with random data",
+        ),
+        _paper(
             "2202.08658",
             2022,
             "Emmanuel Abbe, Enric Boix-Adsera, Theodor Misiakiewicz",

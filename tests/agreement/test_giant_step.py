@@ -167,3 +167,34 @@ def test_reused_batch_two_steps_at_large_dimension() -> None:
     assert 4.0 * error < 0.1 * theory
     fresh = simulate(problem, settings.replace(batches="fresh"), seeds=60)
     assert np.abs(fresh.arrays["cosines"][:, 2, 0, 0]).mean() < 0.05
+
+
+def test_four_steps_on_one_batch_in_law() -> None:
+    """Two pairs of neurons that see one another, and a ridge fit of the batch itself."""
+    problem = Problem.of("sign(h1) + h1*h2/2", noise=0.1)
+    settings = GiantStep(samples="4d", steps=4, step_size=1.5, width=4, activation="tanh").replace(
+        batches="reused", ridge=0.4, readout_samples="same", test_samples=4000, method="in-law"
+    )
+    gaps, errors = {}, {}
+    for dim in (300, 1200):
+        run = simulate(problem, settings.replace(dim=dim), seeds=32)
+        law = predict(problem, settings.replace(dim=dim))
+        for name, metric in (
+            ("train_error", run.metrics["train_error"][:, 1:]),
+            ("test_error", run.metrics["test_error"][:, 1:]),
+            ("overlap", run.metrics["overlap"][:, 1:, 0]),
+        ):
+            theory = np.asarray(law.metrics[name])[1:]
+            theory = theory[:, 0] if name == "overlap" else theory
+            own = law.errors[name][1:]
+            own = own[:, 0] if name == "overlap" else own
+            gaps[dim, name] = metric.mean(axis=0) / theory - 1
+            sem = metric.std(axis=0, ddof=1) / np.sqrt(len(metric))
+            errors[dim, name] = np.hypot(sem, own) / theory
+    quantile = student.ppf(1 - 1e-4 / 2, 31)
+    for name in ("train_error", "test_error", "overlap"):
+        # Relative corrections of order 1/d: what is left at four times the size is a quarter.
+        finite_size = np.abs(gaps[300, name] - gaps[1200, name]) / 3
+        assert np.all(np.abs(gaps[1200, name]) <= quantile * errors[1200, name] + finite_size)
+        # An error of five per cent would have been seen.
+        assert np.all(quantile * errors[1200, name] < 0.05), name

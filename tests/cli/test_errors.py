@@ -73,10 +73,10 @@ def test_a_bad_setting_gets_one_line(words: tuple[str, ...], expected: str) -> N
 
 
 def test_no_theory_is_an_answer() -> None:
-    words = ("--target", "h1", "--samples", "4d", "--steps", "5", "--batches", "reused")
+    words = ("--target", "h1", "--step-size", "d^0.5", "--steps", "5", "--batches", "reused")
     code, _, err = run("predict", "giant-step", *words)
     assert code == 2
-    assert "reused batches are predicted for" in err
+    assert "steps on one batch are predicted at fixed step size" in err
 
 
 def test_json_is_one_object_and_nothing_else() -> None:

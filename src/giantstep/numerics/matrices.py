@@ -28,3 +28,16 @@ def square_root(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
     """
     values, vectors = np.linalg.eigh(matrix)
     return vectors * np.sqrt(np.clip(values, 0.0, None))
+
+
+def whitened(
+    columns: Float[np.ndarray, "a n"], weights: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "a n"]:
+    """Each column made orthonormal to those before it, over samples whose weights have mean 1.
+
+    >>> columns = whitened(np.array([[2.0, 2.0], [1.0, 3.0]]), np.ones(2))
+    >>> bool(np.allclose(columns, [[1.0, 1.0], [-1.0, 1.0]]))
+    True
+    """
+    factor = np.linalg.cholesky(mean_product(columns, columns, weights))
+    return np.linalg.solve(factor, columns)

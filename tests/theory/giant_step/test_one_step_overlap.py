@@ -57,7 +57,7 @@ def test_relu_without_bias_cannot_see_an_even_coefficient() -> None:
 
 def test_what_is_not_covered_says_so() -> None:
     for options in (
-        {"steps": 3, "batches": "reused"},
+        {"steps": 3, "batches": "reused", "step_size": "d^0.5"},
         {"detrend": True},
         {"steps": 2, "step_size": "d^0.5"},
         {"steps": 2, "samples": "d^2"},

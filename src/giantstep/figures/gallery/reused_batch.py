@@ -62,9 +62,9 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
 
 def _law(bench: Workbench, batches: str, dim: int, steps: int) -> pandas.DataFrame:
-    """Theory: of a reused batch two steps are known; without a signal the cosine is normal."""
+    """Theory: of a reused batch the limit; without a signal the cosine is normal."""
     if batches == "reused":
-        return _overlaps(bench, HARD, batches, dim, 2, "predict", 1)
+        return _overlaps(bench, HARD, batches, dim, steps, "predict", 1)
     law = _overlaps(bench, HARD, batches, NOISE_DIM, steps, "predict", 1)
     law["overlap.theory"] *= math.sqrt(2 / math.pi * NOISE_DIM / dim)
     return law
@@ -148,8 +148,8 @@ FIGURE = Figure(
     one-pass SGD and d^3 in one giant step; reusing its batch of 3d, the neuron finds the direction
     in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2)
     (right). Middle: tanh, of leap 1, is learned at once, by either. Lines: theory in the limit of
-    large d (known for two steps on one batch), pure noise for He3 and fresh batches; dots: {seeds}
-    simulations, exact in law, with standard errors.""",
+    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations, exact in law, with
+    standard errors.""",
     references=(
         "Dandi et al. 2024, arXiv:2402.03220",
         "Ben-Arous et al. 2020, arXiv:2003.10409",

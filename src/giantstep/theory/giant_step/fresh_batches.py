@@ -12,6 +12,13 @@ from jaxtyping import Float
 from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
 from giantstep.numerics.low_discrepancy import antithetic_points
+from giantstep.numerics.replicas import (
+    TINY,
+    all_and_all_but_one,
+    jackknife,
+    mean_outer_product,
+    root_and_error,
+)
 from giantstep.problem import Problem
 from giantstep.targets.used_subspace import used_subspace
 from giantstep.theory.giant_step.fresh_fields import FreshFields
@@ -25,8 +32,6 @@ FIELDS, MOST_FIELDS = 1 << 18, 1 << 21
 ENOUGH_POINTS, MOST_POINTS = 1 << 12, 1 << 14
 #: An overlap outside the subspaces that can be learned is zero, if it is within so many errors.
 INSIGNIFICANT = 5.0
-#: Squares of cosines below this are rounding errors.
-TINY = 1e-24
 
 
 class OverlapPath(NamedTuple):
@@ -161,34 +166,20 @@ def _combined(
     """The mean over replicas, and its error by leaving one of them out at a time."""
     means = np.stack([path.means for path in paths])
     covariances = np.stack([path.covariances for path in paths])
-    replicas = np.arange(len(paths))
-    some = [replicas] + [np.delete(replicas, one) for one in replicas]
-    learned = np.stack([_squared_means(means[kept], shares) for kept in some])
+    some = all_and_all_but_one(len(paths))
+    learned = np.stack([mean_outer_product(means[kept], shares) for kept in some])
     learned = basis.T @ learned @ basis
     if subspaces is not None:
         learned = _within(learned, subspaces)
     around = basis.T @ np.stack([covariances[kept].mean(axis=0) for kept in some]) @ basis
     found = learned + around
-    if np.isfinite(dim):
+    if np.isfinite(dim) and len(basis) < basis.shape[1]:
         # What lies outside the target's directions points anywhere else with equal chances.
         outside = (1 - np.trace(found, axis1=-2, axis2=-1)) / (dim - len(basis))
         found = found + outside[..., None, None] * (np.eye(basis.shape[1]) - basis.T @ basis)
     squares = np.diagonal(found, axis1=-2, axis2=-1)
-    spread = _jackknife(squares)
-    cosines = np.sqrt(np.maximum(squares[0], 0.0))
-    # The error of a root; where the square is compatible with 0, the root of its error.
-    errors = spread / np.maximum(2 * cosines, np.sqrt(np.maximum(spread, TINY)))
+    cosines, errors = root_and_error(squares[0], jackknife(squares))
     return OverlapPath(cosines, errors, found[0])
-
-
-def _squared_means(
-    means: Float[np.ndarray, "replicas steps1 kinds used"], shares: Float[np.ndarray, " kinds"]
-) -> Float[np.ndarray, "steps1 used used"]:
-    """Mean over neurons of c c^T from products of different replicas, which have no bias."""
-    count, total = len(means), means.sum(axis=0)
-    products = np.einsum("i,tik,tim->tkm", shares, total, total)
-    products -= np.einsum("i,rtik,rtim->tkm", shares, means, means)
-    return products / (count * (count - 1))
 
 
 def _within(
@@ -200,12 +191,5 @@ def _within(
         [rows.T @ rows @ learned[:, t] @ rows.T @ rows for t, rows in enumerate(subspaces)], axis=1
     )
     rest = np.diagonal(learned - inside, axis1=-2, axis2=-1)
-    negligible = np.all(np.abs(rest[0]) <= INSIGNIFICANT * _jackknife(rest) + TINY, axis=-1)
+    negligible = np.all(np.abs(rest[0]) <= INSIGNIFICANT * jackknife(rest) + TINY, axis=-1)
     return np.where(negligible[:, None, None], inside, learned)
-
-
-def _jackknife(versions: Float[np.ndarray, "versions ..."]) -> np.ndarray:
-    """Standard error of the first version from the others, each of which leaves one part out."""
-    others = versions[1:]
-    count = len(others)
-    return np.sqrt((count - 1) / count * np.sum((others - others.mean(axis=0)) ** 2, axis=0))

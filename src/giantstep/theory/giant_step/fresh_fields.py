@@ -75,7 +75,7 @@ class FreshFields:
         self.has_output = loss == "square"
         self.rank = len(basis)
         self._basis = basis
-        self._biases = kinds.biases[kinds.of_neuron]
+        self.biases = kinds.biases[kinds.of_neuron]
         self._readout = kinds.readout[kinds.of_neuron]
 
     @property
@@ -101,30 +101,44 @@ class FreshFields:
     def sample(self, layer: FirstLayer, points: Float[np.ndarray, "axes n"]) -> Sample:
         """Fields and moves at standard normal points."""
         latent, inner, *rest = np.split(points, np.cumsum(self._axes())[:-1])
-        log_weights = (1 - LATENT_VARIANCE) / 2 * np.sum(latent**2, axis=0)
-        weights = np.exp(log_weights) / np.mean(np.exp(log_weights))
-        latent = np.sqrt(LATENT_VARIANCE) * latent
-        fields = layer.overlaps[self.kinds.of_neuron] @ latent + self._biases[:, None]
+        latent, weights = self.widened(latent)
+        fields = layer.overlaps[self.kinds.of_neuron] @ latent + self.biases[:, None]
         normals = [mode.drawn(part) for mode, part in zip(self.modes, rest, strict=True)]
         for mode, gram, drawn in zip(self.modes, layer.grams, normals, strict=True):
             mode.add_to(fields, square_root(gram) @ drawn)
-        residual = self.residual(latent, inner, fields)
-        slopes = self.activation.numpy_derivative(fields)
-        slopes = self.step_size * self._readout[:, None] * slopes
+        residual = self.residual(self.labels(latent, inner), fields)
+        slopes = self.slopes(fields)
         return Sample(weights, latent, inner, normals, fields, residual, slopes, residual * slopes)
 
-    def residual(
-        self,
+    @staticmethod
+    def widened(
         latent: Float[np.ndarray, "r n"],
-        inner: Float[np.ndarray, "z n"],
-        fields: Float[np.ndarray, "neurons n"],
+    ) -> tuple[Float[np.ndarray, "r n"], Float[np.ndarray, " n"]]:
+        """Standard normal latent variables made wider, and weights of mean 1 that undo it."""
+        weights = np.exp((1 - LATENT_VARIANCE) / 2 * np.sum(latent**2, axis=0))
+        return np.sqrt(LATENT_VARIANCE) * latent, weights / weights.mean()
+
+    def labels(
+        self, latent: Float[np.ndarray, "r n"], inner: Float[np.ndarray, "z n"]
     ) -> Float[np.ndarray, " n"]:
-        """y - f without label noise; y alone with the correlation loss."""
+        """y without label noise."""
         labels = self.problem.target.numpy((self._basis.T @ latent).T, inner.T)
-        labels = np.broadcast_to(labels, latent.shape[1:])
-        if not self.has_output:
-            return labels
-        return labels - self._readout @ self.activation.numpy(fields) / self.kinds.width
+        return np.broadcast_to(labels, latent.shape[1:])
+
+    def output(self, fields: Float[np.ndarray, "neurons n"]) -> Float[np.ndarray, " n"]:
+        """f, the output of the network."""
+        return self._readout @ self.activation.numpy(fields) / self.kinds.width
+
+    def residual(
+        self, labels: Float[np.ndarray, " n"], fields: Float[np.ndarray, "neurons n"]
+    ) -> Float[np.ndarray, " n"]:
+        """y - f; y alone with the correlation loss."""
+        return labels - self.output(fields) if self.has_output else labels
+
+    def slopes(self, fields: Float[np.ndarray, "neurons n"]) -> Float[np.ndarray, "neurons n"]:
+        """eta a sigma'(h + b): the moves are these times the residual."""
+        derivative = self.activation.numpy_derivative(fields)
+        return self.step_size * self._readout[:, None] * derivative
 
     def after_step(self, layer: FirstLayer, sample: Sample, samples_ratio: float) -> FirstLayer:
         """The recursion: the mean move, and the noise of a batch outside what was spanned."""

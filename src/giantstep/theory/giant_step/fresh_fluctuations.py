@@ -107,7 +107,7 @@ def _at_field(
     seen = sample.fields[:, kept]
     if fields.has_output:
         seen = seen - with_fields[:, None] * distance
-    residual = fields.residual(latent, sample.inner[:, kept], seen)
+    residual = fields.residual(fields.labels(latent, sample.inner[:, kept]), seen)
     offset = value - kinds.biases[kind]
     density = np.exp(-(offset**2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
     return density * mean_product(residual * latent, latent, sample.weights[kept])

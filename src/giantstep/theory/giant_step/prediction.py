@@ -18,6 +18,7 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.one_batch import OneBatch
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.learnability.staircase import learned_subspaces
@@ -36,9 +37,10 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     """Overlaps after every step, and the risk after one step where a ridge is given.
 
     Metrics: ``overlap``, (steps + 1, r), the root mean square over neurons and runs of the cosine
-    with each direction; with a ridge those of the risk after one step. ``subspaces`` holds for
-    each step what is learned, its directions as rows. With ``optimise`` the step size, the ridge
-    or both are first replaced by those of least risk, and reported with what they gain over
+    with each direction; with a ridge those of the risk after one step, or after any number of
+    steps on one batch. ``subspaces`` holds for each step what is learned, its directions as rows,
+    where batches are fresh. With ``optimise`` the step size, the ridge or both are first replaced
+    by those of least risk, and reported with what they gain over
     random features and over linear methods; one that has no optimum inside the range of the search
     is NaN, and a note says at which end the risk is least.
 
@@ -62,14 +64,19 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
         optimum, edges = best.metrics(), best.notes()
     sigma = activation(settings.activation)
+    if settings.detrend:
+        raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
+    if OneBatch.covers(settings) and not _is_two_steps(problem, settings):
+        return _on_one_batch(problem, settings, sigma, optimum, edges)
     subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
     notes = [*edges, *hidden, *found.notes]
     metrics: dict[str, Any] = {"overlap": found.cosines}
-    statuses: dict[str, Status] = {
-        "overlap": found.status,
-        "subspaces": "theorem" if settings.steps <= 1 else "conjecture",
-    }
+    statuses: dict[str, Status] = {"overlap": found.status}
+    if _is_two_steps(problem, settings):
+        subspaces = ()
+    else:
+        statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
     errors = {"overlap": found.errors} if np.any(found.errors) else {}
     references: tuple[str, ...] = REFERENCES
     if settings.ridge is not None:
@@ -136,13 +143,11 @@ class Overlaps(NamedTuple):
 
 def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     rank = problem.target.rank
-    if settings.detrend:
-        raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
     if settings.steps == 0:
         start = np.full((1, rank), _start_overlap(settings))
         return Overlaps(start, np.zeros((1, rank)), "theorem", [])
-    if settings.batches == "reused" and settings.steps > 1:
-        return _reused(problem, settings, sigma)
+    if _is_two_steps(problem, settings):
+        return _two_steps(problem, settings, sigma)
     first = None
     silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
     # A wide network's output at the start is a constant, up to O(p^-1/2).
@@ -201,14 +206,47 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
     )
 
 
-def _reused(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
-    alone = settings.loss == "correlation" or settings.width.at(1) == 1
-    if settings.steps != 2 or not alone or settings.biases != "none":
-        raise NoTheory(
-            "reused batches are predicted for 2 steps of one neuron without bias "
-            "(--steps 2 --width 1), or of any width with --loss correlation"
-        )
+def _on_one_batch(
+    problem: Problem,
+    settings: GiantStep,
+    sigma: Activation,
+    optimum: dict[str, Any],
+    edges: list[str],
+) -> Prediction:
+    """Steps on one batch, or a fit of it; the subspaces of fresh batches hold for one step."""
+    found = OneBatch.of(problem, settings, sigma)
+    metrics = found.metrics | optimum
+    statuses: dict[str, Status] = dict.fromkeys(metrics, found.status)
+    subspaces: tuple[np.ndarray, ...] = ()
+    notes = [*edges, *found.notes]
+    if settings.steps <= 1:
+        subspaces, hidden = predicted_subspaces(problem, settings)
+        statuses["subspaces"], notes = "theorem", [*hidden, *notes]
+    return Prediction(
+        *(settings.learner, settings.to_json(), metrics, statuses),
+        (*REFERENCES, "Celentano et al. 2021, arXiv:2112.07572"),
+        notes=tuple(notes),
+        errors=found.errors,
+        subspaces=subspaces,
+    )
 
+
+def _is_two_steps(problem: Problem, settings: GiantStep) -> bool:
+    """Whether the closed form of two steps on one batch covers the settings."""
+    one_neuron = settings.width.power == 0 and settings.width.at(1) == 1
+    return (
+        settings.batches == "reused"
+        and settings.steps == 2
+        and (settings.loss == "correlation" or one_neuron)
+        and settings.biases == "none"
+        and not settings.normalise
+        and settings.ridge is None
+        # Its quadrature has an axis for each direction and for the noise, and two of its own.
+        and problem.target.rank + problem.target.noises + (problem.noise > 0) <= 2
+    )
+
+
+def _two_steps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     def cosines(fine: bool) -> np.ndarray:
         squared = np.zeros((2, problem.target.rank))
         for a, weight in readout_nodes(settings, fine):
@@ -229,7 +267,8 @@ def _reused(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlap
     if settings.readout == "normal":
         errors = np.abs(found - cosines(fine=False))
     note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
-    return Overlaps(found, errors, "theorem", [note])
+    status: Status = "heuristic" if settings.dim else "theorem"
+    return Overlaps(found, errors, status, [note])
 
 
 def _many_steps(

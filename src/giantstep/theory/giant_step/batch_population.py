@@ -1,0 +1,143 @@
+"""A population of rows of one batch, and the neurons that step on it again and again.
+
+Samples run along the last axis of every array.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.numerics.low_discrepancy import normal_points
+from giantstep.numerics.matrices import mean_product, square_root, whitened
+from giantstep.theory.giant_step.explored_mode import ExploredMode
+from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields
+
+
+class RidgeFit(NamedTuple):
+    """A ridge fit of the readout: the penalty for each sample, and whether on the batch itself."""
+
+    penalty: float
+    same_batch: bool
+
+
+class Errors(NamedTuple):
+    """Mean squared residuals: on the labels of the fit, and on fresh labels without noise."""
+
+    train: float
+    test: float
+
+
+class BatchPopulation:
+    """Rows of a batch as the limit of large d has them: independent, all of one law."""
+
+    def __init__(
+        self,
+        fields: FreshFields,
+        rows: int,
+        steps: int,
+        samples_ratio: float,
+        rng: np.random.Generator,
+    ) -> None:
+        target, modes = fields.problem.target, fields.modes
+        drawn = normal_points(rows, self.axes(fields, steps), rng).T
+        sizes = [fields.rank, target.noises, 1, *[mode.normals for mode in modes] * (1 + steps)]
+        latent, inner, noise, *normals = np.split(drawn, np.cumsum(sizes)[:-1])
+        latent, self.weights = fields.widened(latent)
+        self._fields = fields
+        self._fresh = [
+            [mode.drawn(part) for mode, part in zip(modes, parts, strict=True)]
+            for parts in _grouped(normals[len(modes) :], len(modes))
+        ]
+        self._modes: list[ExploredMode] = []
+        for mode, part in zip(modes, normals, strict=False):
+            weights, known = mode.each_row(self.weights), mode.drawn(part)
+            coordinates = square_root(mode.start)
+            if not self._modes:
+                # The mean over copies, which comes first, is what sees the target's directions.
+                known = np.concatenate([latent, known, noise])
+                known = whitened(known - known @ weights[:, None] / rows, weights)
+                latent, noise, known = known[: fields.rank], known[-1], known[:-1]
+                coordinates = np.pad(coordinates, ((0, 0), (fields.rank, 0)))
+            else:
+                known = whitened(known, weights)
+            self._modes.append(ExploredMode(coordinates, known, weights, samples_ratio))
+        self.labels = fields.labels(latent, inner) + np.sqrt(fields.problem.noise) * noise
+        self._test_points = normal_points(rows, fields.axes, rng).T
+
+    @staticmethod
+    def axes(fields: FreshFields, steps: int) -> int:
+        """Standard normals that one row takes: the law of a fresh row, label noise, each step."""
+        return fields.axes + 1 + steps * sum(mode.normals for mode in fields.modes)
+
+    def layer(self) -> FirstLayer:
+        """Overlaps and Gram matrices of the neurons."""
+        rank = self._fields.rank
+        mean, *others = [mode.coordinates for mode in self._modes]
+        rests = [mean[:, rank:], *others]
+        return FirstLayer(mean[:, :rank], tuple(rest @ rest.T for rest in rests))
+
+    def fields(self) -> Float[np.ndarray, "neurons rows"]:
+        """What every neuron sees of each row, biases included."""
+        found = np.repeat(self._fields.biases[:, None], len(self.labels), axis=1)
+        for mode, state in zip(self._fields.modes, self._modes, strict=True):
+            mode.add_to(found, state.fields())
+        return found
+
+    def step(self) -> None:
+        """One step of all neurons on the batch."""
+        seen = self.fields()
+        moves = self._fields.residual(self.labels, seen) * self._fields.slopes(seen)
+        normals = self._fresh.pop(0)
+        for mode, state, fresh in zip(self._fields.modes, self._modes, normals, strict=True):
+            state.step(mode.of(moves), fresh)
+
+    def scale(self, lengths: Float[np.ndarray, " kinds"]) -> None:
+        """Divide every neuron by the length of its kind."""
+        for mode, state in zip(self._fields.modes, self._modes, strict=True):
+            state.coordinates = state.coordinates / lengths[mode.kinds, None]
+
+    def errors(self, fit: RidgeFit | None) -> Errors:
+        """Of the network with its own readout, or with one that is fitted."""
+        fields, batch = self._fields, self.fields()
+        fresh = fields.sample(self.layer(), self._test_points)
+        labels = fields.labels(fresh.latent, fresh.inner)
+        if fit is None:
+            return Errors(
+                _mean_square(self.labels - fields.output(batch), self.weights),
+                _mean_square(labels - fields.output(fresh.fields), fresh.weights),
+            )
+        # Copies of a kind get equal weights: their mean stands for them, with a share of penalty.
+        batch, unseen = (
+            fields.modes[0].of(fields.activation.numpy(each)) for each in (batch, fresh.fields)
+        )
+        penalty = np.diag(fit.penalty / fields.kinds.copies)
+        if fit.same_batch:
+            readout = _ridge(batch, self.labels, self.weights, penalty)
+            train = _mean_square(self.labels - readout @ batch, self.weights)
+            return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights))
+        readout = _ridge(unseen, labels, fresh.weights, penalty)
+        test = _mean_square(labels - readout @ unseen, fresh.weights)
+        return Errors(test + fields.problem.noise, test)
+
+
+def _grouped(parts: list[np.ndarray], size: int) -> list[list[np.ndarray]]:
+    return [parts[first : first + size] for first in range(0, len(parts), size)]
+
+
+def _mean_square(residuals: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]) -> float:
+    return float(residuals**2 @ weights / len(residuals))
+
+
+def _ridge(
+    features: Float[np.ndarray, "kinds n"],
+    labels: Float[np.ndarray, " n"],
+    weights: Float[np.ndarray, " n"],
+    penalty: Float[np.ndarray, "kinds kinds"],
+) -> Float[np.ndarray, " kinds"]:
+    """argmin E(y - b phi)^2 + b penalty b; the shortest where twins make it ambiguous."""
+    gram = mean_product(features, features, weights) + penalty
+    together = features @ (weights * labels) / len(labels)
+    return np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ together

@@ -1,0 +1,107 @@
+"""Predictions for steps that use one batch again: which settings, and with which status."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from giantstep.activations.activation import Activation
+from giantstep.errors import NoTheory
+from giantstep.problem import Problem
+from giantstep.results import Status
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.batch_population import RidgeFit
+from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.reused_population import reused_batch_path
+
+
+class OneBatch(NamedTuple):
+    """Metrics with their errors, the status of them all, and what a reader must know."""
+
+    metrics: dict[str, Any]
+    errors: dict[str, Any]
+    status: Status
+    notes: list[str]
+
+    @classmethod
+    def covers(cls, settings: GiantStep) -> bool:
+        """Whether a step, or the fit of the readout, looks at samples that were used before.
+
+        A width that grows with d is another limit, to which the risk after one step belongs.
+        """
+        fits_batch = settings.ridge is not None and settings.readout_samples == "same"
+        again = settings.steps > 1 if settings.batches == "reused" else False
+        return again or (fits_batch and settings.steps <= 1 and settings.width.power == 0)
+
+    @classmethod
+    def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> OneBatch:
+        """The limit of large d by a population of rows, and the readout's errors with a ridge."""
+        if settings.step_size.power != 0:
+            raise NoTheory(
+                f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
+                "step size; give a plain number"
+            )
+        kinds = Kinds.of(settings)
+        path = reused_batch_path(
+            *(problem, sigma, kinds if settings.ridge is not None else _fewest(settings, kinds)),
+            steps=settings.steps,
+            step_size=settings.step_size.at(1),
+            samples_ratio=settings.samples.ratio("samples"),
+            loss=settings.loss,
+            normalise=settings.normalise,
+            fit=_fit(settings, kinds.width),
+        )
+        cosines = path.cosines.copy()
+        if settings.dim is not None:
+            cosines[0] = settings.dim**-0.5
+        metrics: dict[str, Any] = {"overlap": cosines}
+        errors: dict[str, Any] = {"overlap": path.cosine_errors}
+        if settings.ridge is not None:
+            metrics |= {
+                "test_error": path.test_error,
+                "test_error_noisy": path.test_error + problem.noise,
+                "train_error": path.train_error,
+            }
+            errors |= dict.fromkeys(("test_error", "test_error_noisy"), path.test_error_error)
+            errors["train_error"] = path.train_error_error
+        return cls(metrics, errors, *_standing(settings, sigma, path.rows))
+
+
+def _fewest(settings: GiantStep, kinds: Kinds) -> Kinds:
+    """Neurons that do not see one another: any number of copies tells the same."""
+    if settings.loss == "square":
+        return kinds
+    return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
+
+
+def _fit(settings: GiantStep, width: int) -> RidgeFit | None:
+    """The penalty for each sample, in the features sigma(h) without a factor p^-1/2."""
+    if settings.ridge is None:
+        return None
+    same = settings.readout_samples == "same"
+    samples = settings.samples if same else settings.readout_samples or settings.samples
+    if samples.power <= 0:
+        raise NoTheory(
+            f"readout_samples = {samples}: the fit after steps on one batch is predicted for "
+            "samples that grow with d, such as 4d, or `same`"
+        )
+    penalty = 0.0 if settings.dim is None else settings.ridge * width / samples.at(settings.dim)
+    return RidgeFit(penalty, same)
+
+
+def _standing(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status, list[str]]:
+    """Status and notes: what holds in the limit, and what the settings ask beyond it."""
+    notes = [
+        "one batch: the limit of large d at fixed n/d and width, by populations of "
+        f"{rows} rows; corrections at a finite dimension are not known"
+    ]
+    if settings.width.power > 0:
+        notes.append(f"width = {settings.width}: the limit is that of a fixed width")
+    random_laws = settings.biases != "none" or settings.readout not in ("symmetric-sign", "ones")
+    if random_laws:
+        notes.append("readouts and biases: values of equal probability stand for their laws")
+    if settings.ridge and settings.dim is None:
+        notes.append("ridge: in the limit its share of each sample vanishes; --dim keeps it")
+    beyond = settings.dim or settings.width.power > 0 or random_laws or sigma.kinks
+    return ("heuristic" if beyond else "theorem"), notes

@@ -1,0 +1,207 @@
+"""Steps on one batch by a population of rows, against other programs and closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+
+from giantstep.activations.activation import activation
+from giantstep.errors import NoTheory
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step import reused_population
+from giantstep.theory.giant_step.batch_population import RidgeFit
+from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.prediction import predict
+from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
+from giantstep.theory.giant_step.reused_population import ReusedPath, reused_batch_path
+
+#: Student's quantile at a false-alarm rate of 1e-4 for the populations of one result.
+QUANTILE = student.ppf(1 - 1e-4 / 2, reused_population.POPULATIONS - 1)
+ALONE = Kinds.one_of_each([1.0])
+PAIRS = Kinds(np.array([1.0, -1.0, 0.5, -0.5]), np.zeros(4), np.arange(4) // 2, np.ones(4, int))
+
+
+def path_of(text: str, sigma: str, kinds: Kinds, noise: float = 0.0, **options) -> ReusedPath:
+    return reused_batch_path(Problem.of(text, noise=noise), activation(sigma), kinds, **options)
+
+
+def test_a_smooth_path_to_five_steps() -> None:
+    """Cosines, train and test error from an independent program, to 1e-4 or better."""
+    path = path_of("sign(h1)", "tanh", ALONE, steps=5, step_size=0.8, samples_ratio=2.0)
+    references = {
+        "cosines": [0.37688, 0.57293, 0.67217, 0.72690, 0.75961],
+        "train_error": [0.7241, 0.4227, 0.2838, 0.2113, 0.1685],
+        "test_error": [1.0301, 0.8297, 0.7202, 0.6558, 0.6154],
+    }
+    found = {
+        "cosines": (path.cosines[1:, 0], path.cosine_errors[1:, 0]),
+        "train_error": (path.train_error[1:], path.train_error_error[1:]),
+        "test_error": (path.test_error[1:], path.test_error_error[1:]),
+    }
+    for name, (value, error) in found.items():
+        assert np.all(np.abs(value - references[name]) <= QUANTILE * error + 1e-4), name
+        assert np.all(error < 1e-3), name
+
+
+@pytest.fixture(scope="module")
+def published() -> ReusedPath:
+    """The authors' setting; their f = sum_j a_j sigma(h_j), a = (1, -1)/sqrt(2), in our units."""
+    kinds = Kinds.one_of_each([2**0.5, -(2**0.5)])
+    options = {"steps": 6, "step_size": 0.3, "samples_ratio": 3.0}
+    return path_of("tanh(h1 + He3(h2))", "relu", kinds, **options)
+
+
+def test_published_overlaps_and_errors(published: ReusedPath) -> None:
+    """The table of the authors' code, whose own sampling error is about one per cent."""
+    first = [0.0757, 0.1238, 0.1562, 0.1800, 0.1989, 0.2147]
+    second = [-0.0626, -0.1018, -0.1276, -0.1461, -0.1604, -0.1722]
+    half_test = [0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504]
+    np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=0.015)
+    np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=0.015)
+    np.testing.assert_allclose(published.test_error / 2, half_test, rtol=0.015)
+
+
+def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
+    """Overlaps, norms and errors to 0.5 %, where the standard errors there are below 2e-4."""
+    second = [-0.0633, -0.1030, -0.1291, -0.1478, -0.1624, -0.1743]
+    half_train = [0.4916, 0.3375, 0.2709, 0.2370, 0.2166, 0.2026, 0.1923]
+    squared_norms = [1, 0.8536, 0.8039, 0.7899, 0.7912, 0.8001, 0.8130]
+    np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=5e-3)
+    np.testing.assert_allclose(published.train_error / 2, half_train, rtol=5e-3)
+    np.testing.assert_allclose(published.squared_norms[:, 0], squared_norms, rtol=5e-3)
+
+
+#: Six steps: kinds, settings, ridge or none; what is read off at the end, and its reference.
+RIDGE = RidgeFit(0.05, same_batch=True)
+SIX_STEPS = {
+    "relu": (
+        *("tanh(h1) + h1*h2", "relu", Kinds.one_of_each([1.0, -1.0]), None),
+        {"step_size": 1.5, "samples_ratio": 2.0},
+        {"m1": 0.8137, "m2": 0.5087, "train": 0.3626, "test": 1.395},
+    ),
+    "relu, fitted": (
+        *("tanh(h1) + h1*h2", "relu", Kinds.one_of_each([1.0, -1.0]), RIDGE),
+        {"step_size": 1.5, "samples_ratio": 2.0},
+        {"train": 0.3585, "test": 1.426},
+    ),
+    "twins": (
+        *("sign(h1) + h1*h2/2", "tanh", PAIRS, None),
+        {"step_size": 1.5, "samples_ratio": 4.0},
+        {"m1": 1.6058, "train": 0.5086, "test": 0.739},
+    ),
+    "twins, fitted": (
+        *("sign(h1) + h1*h2/2", "tanh", PAIRS, RidgeFit(0.025, same_batch=True)),
+        {"step_size": 1.5, "samples_ratio": 4.0},
+        {"train": 0.3511, "test": 0.676},
+    ),
+    "correlation": (
+        *("tanh(h1 + h1*h2)", "relu", Kinds.one_of_each([1.0]), None),
+        {"step_size": 1.0, "samples_ratio": 3.0, "loss": "correlation"},
+        {"m1": 1.196, "m2": 0.346, "q": 4.507},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SIX_STEPS)
+def test_six_steps(name: str) -> None:
+    text, sigma, kinds, fit, options, references = SIX_STEPS[name]
+    path = path_of(text, sigma, kinds, steps=6, fit=fit, **options)
+    found = {
+        "m1": path.overlaps[-1, 0, 0],
+        "m2": path.overlaps[-1, 0, 1],
+        "q": path.squared_norms[-1, 0],
+        "train": path.train_error[-1],
+        "test": path.test_error[-1],
+    }
+    for quantity, reference in references.items():
+        # Both sides are sampled, to two parts in a thousand.
+        assert found[quantity] == pytest.approx(reference, rel=6e-3), quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "sigma", "noise", "loss"),
+    [("sign(h1)", "tanh", 0.0, "square"), ("h1 + He3(h1)", "tanh", 0.2, "correlation")],
+)
+def test_two_steps_are_the_closed_form(text: str, sigma: str, noise: float, loss: str) -> None:
+    options = {"step_size": 0.9, "samples_ratio": 3.0, "loss": loss}
+    law = reused_batch_two_steps(Problem.of(text, noise=noise), activation(sigma), **options)
+    path = path_of(text, sigma, ALONE, noise, steps=2, **options)
+    norms = np.sqrt(path.squared_norms[1:, 0])[:, None]
+    bound = QUANTILE * path.cosine_errors[1:] + 1e-4
+    assert np.all(np.abs(path.overlaps[1:, 0] / norms - law.cosines) <= bound)
+    np.testing.assert_allclose(path.squared_norms[1:, 0], law.squared_norms, rtol=5e-3)
+    # An error of five per cent in a cosine would have been seen.
+    assert np.all(bound < 0.05 * np.abs(law.cosines))
+
+
+@pytest.mark.parametrize("fit", [None, RidgeFit(0.1, True), RidgeFit(0.1, False)])
+def test_copies_are_a_shorthand(fit: RidgeFit | None) -> None:
+    """Three pairs of twins, once as copies of a pair and once one by one."""
+    each = Kinds(np.tile([1.0, -1.0], 3), np.zeros(6), np.arange(6) // 2, np.ones(6, int))
+    options = {"steps": 2, "step_size": 1.5, "samples_ratio": 3.0, "fit": fit}
+    short, long = (
+        path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options) for kinds in (Kinds.twins(3), each)
+    )
+    for name, own in (
+        ("cosines", "cosine_errors"),
+        ("train_error", "train_error_error"),
+        ("test_error", "test_error_error"),
+    ):
+        error = np.hypot(getattr(short, own), getattr(long, own))
+        gap = np.abs(getattr(short, name) - getattr(long, name))
+        assert np.all(gap <= QUANTILE * error + 2e-3), name
+
+
+def test_accuracy_is_what_was_asked_for() -> None:
+    options = {"steps": 3, "step_size": 1.0, "samples_ratio": 3.0}
+    rough, fine = (
+        path_of("He3(h1)", "tanh", ALONE, accuracy=accuracy, **options) for accuracy in (0.02, 5e-4)
+    )
+    assert rough.rows < fine.rows
+    assert np.max(fine.cosine_errors[2:]) <= 5e-4
+    gap = np.abs(rough.cosines - fine.cosines)
+    assert np.all(gap <= QUANTILE * np.hypot(rough.cosine_errors, fine.cosine_errors) + 1e-9)
+
+
+def test_the_prediction_chooses_its_theory() -> None:
+    one = {"steps": 2, "batches": "reused", "width": 1, "readout": "ones", "activation": "tanh"}
+    closed = predict(Problem.of("He3(h1)"), GiantStep(samples="3d", **one))
+    assert closed.errors == {}
+    assert closed.statuses == {"overlap": "theorem"}
+    # Biases, a third direction, a third step, a ridge or rows on the sphere: by a population.
+    for options in ({"steps": 3}, {"normalise": True}, {"ridge": 0.1, "readout_samples": "same"}):
+        law = predict(Problem.of("He3(h1)"), GiantStep(samples="3d", **{**one, **options}))
+        assert law.errors["overlap"].shape == (law.metrics["overlap"].shape)
+        assert law.subspaces == ()
+        assert any("population" in note for note in law.notes)
+        assert law.statuses["overlap"] == "theorem"
+        assert ("train_error" in law.metrics) == ("ridge" in options)
+    assert predict(Problem.of("h1"), GiantStep(steps=3, batches="reused", width=2)).status == (
+        "heuristic"
+    )
+
+
+def test_one_step_and_a_fit_of_its_own_batch() -> None:
+    settings = GiantStep(
+        steps=1, width=4, activation="tanh", ridge=1.0, readout_samples="same", samples="3d"
+    )
+    law = predict(Problem.of("h1 + h1*h2", noise=0.1), settings)
+    assert law.metrics["test_error"].shape == (2,)
+    np.testing.assert_allclose(
+        law.metrics["test_error_noisy"], law.metrics["test_error"] + 0.1, rtol=1e-12
+    )
+    assert law.metrics["train_error"][1] < law.metrics["test_error_noisy"][1]
+    assert [len(rows) for rows in law.subspaces] == [0, 1]
+
+
+def test_what_is_not_covered() -> None:
+    reused = {"steps": 3, "batches": "reused"}
+    for options, words in (
+        ({"step_size": "d^0.5"}, "plain number"),
+        ({"width": 8000, "steps": 9, "readout": "ones"}, "--width"),
+        ({"ridge": 0.1, "readout_samples": 500, "width": 2}, "grow with d"),
+    ):
+        with pytest.raises(NoTheory, match=words):
+            predict(Problem.of("h1"), GiantStep(**{**reused, **options}))
