@@ -13,7 +13,7 @@ from giantstep.sweep import swept_words
 Place = tuple[tuple[str, Any], ...]
 
 #: Axes of metrics. Steps count from 0, the state before the first; everything else from 1.
-STEP, DIRECTION = "step", "direction"
+STEP, DIRECTION, TIME = "step", "direction", "time"
 COUNTED = ("component", "block", "transition", "entry")
 
 
@@ -29,12 +29,15 @@ def entries(
     [(('step', 0), ('direction', 'h1')), (('step', 1), ('direction', 'h1'))]
     >>> list(entries((), ("step",), {"steps": 3}))
     [((), (('step', 3),))]
+    >>> [place for _, place in entries((2,), ("time",), {"times": "0.5,2"})]
+    [(('time', 0.5),), (('time', 2.0),)]
     """
     missing = max(len(axes) - len(shape), 0)
     fixed = [(axis, _only(axis, settings)) for axis in axes[:missing]]
     known = (*axes[missing:], *["entry"] * len(shape))
+    times = [float(time) for time in str(settings.get("times") or "").split(",") if time]
     for index in np.ndindex(*shape):
-        own = [(axis, _coordinate(axis, i)) for axis, i in zip(known, index, strict=False)]
+        own = [(axis, _coordinate(axis, i, times)) for axis, i in zip(known, index, strict=False)]
         yield index, tuple(pair for pair in (*fixed, *own) if pair[1] is not None)
 
 
@@ -53,9 +56,11 @@ def _words(axis: str, coordinate: Any) -> str:
     return f"{axis} {coordinate}" if axis in (STEP, *COUNTED) else swept_words(axis, coordinate)
 
 
-def _coordinate(axis: str, index: int) -> Any:
+def _coordinate(axis: str, index: int, times: Sequence[float]) -> Any:
     if axis == DIRECTION:
         return f"h{index + 1}"
+    if axis == TIME:
+        return times[index]
     return index if axis == STEP else index + 1
 
 

@@ -26,6 +26,8 @@ RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 #: Ways that are simulated, quick ones, such that every metric occurs.
 SIMULATED: dict[str, list[Path]] = {
     "giant-step": [Path({"dim": 30, "width": 4, "ridge": 0.1}, "h1 + h1*h2")],
+    "online-sgd": [Path({"dim": 20, "times": "0.5,1", "until": 0.5}, "h1 + h1*h2")],
+    "repetition": [Path({"dim": 20, "samples": 50}, "h1*h2")],
     "spiked-random-features": [Path({"dim": 20})],
     "random-features": [
         Path({"dim": 20, "test_samples": 20}),
@@ -54,6 +56,16 @@ PREDICTED: dict[str, list[Path]] = {
         Path({**RISK, "step_size": "2d^-0.5"}),
         Path(RISK, optimise=("step_size", "ridge")),
     ],
+    "online-sgd": [
+        Path({"activation": "tanh", "times": "0,1"}),
+        Path({"width": 2, "readout": "1,-1", "geometry": "free", "times": "1"}),
+        Path(
+            {"activation": "He2", "loss": "correlation", "step_size": 0.01, "times": "1,2"}
+            | {"until": 0.5, "start_overlap": "d^-0.5", "dim": 100},
+            "He2(h1)",
+        ),
+    ],
+    "repetition": [Path({}, "He3(h1)"), Path({"activation": "tanh"}, "sign(h1*h2)")],
     "spiked-random-features": [Path({}), Path({"dim": 100, "spike": "-1:0.5,1:0.5"})],
     "random-features": [
         Path({}),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from giantstep.places import DIRECTION, STEP, Place, words
+from giantstep.places import DIRECTION, STEP, TIME, Place, words
 from giantstep.results.words import fixed_words
 from giantstep.sweep import Positions
 
@@ -21,6 +21,7 @@ _AXES = {
     "noise": ("variance of the label noise", r"\Delta"),
     "steps": ("giant steps", "T"),
     STEP: ("giant step", "t"),
+    TIME: ("time in samples/d", r"\tau"),
     "spike": ("spike", "s"),
 }
 _METRICS = {

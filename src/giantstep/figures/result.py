@@ -12,7 +12,7 @@ import numpy as np
 from giantstep.errors import GiantstepError
 from giantstep.figures.labels import axis_label, caption, curve_label, metric_label
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
-from giantstep.places import STEP, Place
+from giantstep.places import STEP, TIME, Place
 from giantstep.results import Number, numbers, unique
 from giantstep.results.selection import GivenMetric, select
 from giantstep.results.words import about
@@ -176,7 +176,7 @@ def _draw_places(panel: Any, shown: Sequence[Number]) -> None:
 
 
 def _axis(result: Any, shown: Sequence[Number], x: str | None) -> str | None:
-    """The axis to draw along: as asked for, what was swept, else the steps."""
+    """The axis to draw along: as asked for, what was swept, else steps or times."""
     known = unique(axis for number in shown for axis in number.at)
     if x is not None and x not in known:
         raise GiantstepError(f"x = {x!r} is no axis of this result: use {', '.join(known)}")
@@ -185,7 +185,7 @@ def _axis(result: Any, shown: Sequence[Number], x: str | None) -> str | None:
     if isinstance(result, Sweep):
         return result.axis
     several = [axis for axis in known if len({n.at.get(axis) for n in shown}) > 1]
-    return STEP if STEP in several else None
+    return next((axis for axis in (STEP, TIME) if axis in several), None)
 
 
 def _curves(shown: Sequence[Number], axis: str) -> dict[Place, list[Number]]:

@@ -72,6 +72,19 @@ GIANT_STEP = (
     *predicted("gain_over_random_features", "gain_over_linear", when="with --optimise"),
     *compared("angle", axes=STEP),
 )
+TIME = ("time",)
+ONLINE_SGD = (
+    *both("overlap", axes=("time", "direction")),
+    *both("norm", "test_error", axes=TIME),
+    *both("exit_time", when="with --until"),
+    *predicted("wrong_sign", when="with --until, for one neuron and one direction at a given d"),
+)
+REPETITION = (
+    *both("force", axes=("direction",)),
+    *both("growth", "variance"),
+    *predicted("step_size", "rate"),
+    *predicted("directions", axes=("direction",)),
+)
 SPIKED_RANDOM_FEATURES = (*both(*RISK), *predicted(*BASELINES))
 RANDOM_FEATURES = (
     *both("test_error", "norm"),

@@ -78,6 +78,38 @@ TWINS = (
         optimisable=("step_size", "ridge"),
     ),
     Twin(
+        name="online-sgd",
+        summary="a first layer that sees every sample once, plain, in batches or looking ahead",
+        settings="settings.online_sgd:OnlineSgd",
+        simulate="learners.online.simulation:simulate",
+        predict="theory.dynamics.prediction:predict",
+        cost="learners.online.cost:cost",
+        metrics=metrics.ONLINE_SGD,
+        theory="equations of motion of overlaps and norms; exit times; signs that go wrong",
+        references=(
+            "Saad, Solla 1995, Physical Review E 52",
+            "Ben-Arous et al. 2020, arXiv:2003.10409",
+            "Arnaboldi et al. 2024, arXiv:2405.15459",
+        ),
+        example="--target 'He3(h1)' --activation tanh --loss correlation --step-size 0.2 "
+        "--lookahead 0.5 --start-overlap 0 --times 2,5,10 --dim 1000",
+    ),
+    Twin(
+        name="repetition",
+        summary="the first moves of a neuron that looks ahead along a sample before it moves",
+        settings="settings.repetition:Repetition",
+        simulate="learners.online.first_moves:simulate",
+        predict="theory.dynamics.repetition:predict",
+        cost="learners.online.first_moves:cost",
+        metrics=metrics.REPETITION,
+        theory="force, growth and noise of small overlaps; the best step and how fast one learns",
+        references=(
+            "Arnaboldi et al. 2024, arXiv:2405.15459",
+            "Dandi et al. 2024, arXiv:2402.03220",
+        ),
+        example="--target 'He4(h1)' --activation relu --lookahead 0.3 --readout -1 --dim 1000",
+    ),
+    Twin(
         name="spiked-random-features",
         summary="ridge regression on the features that one giant step leaves, spike and bulk given",
         settings="settings.spiked_random_features:SpikedRandomFeatures",

@@ -1,0 +1,80 @@
+"""The learner `repetition`: what the first moves of a neuron are worth, measured on samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from giantstep.activations.activation import activation
+from giantstep.errors import SettingsError
+from giantstep.inputs import Gaussian, check_covered
+from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost
+from giantstep.numerics.seeds import generator
+from giantstep.problem import Problem
+from giantstep.results import Run
+from giantstep.settings.repetition import Repetition
+
+
+def simulate(
+    problem: Problem,
+    settings: Repetition,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    r"""Means over samples of the moves D of a neuron whose overlaps are zero, in d dimensions.
+
+    .. math:: b = E[D\,h_*], \qquad S = E[D\,h\,(h_* h_*^T - I)], \qquad v = E[D^2]
+
+    Metrics: ``force`` b for each direction, ``growth`` the largest eigenvalue of S, ``variance`` v.
+    """
+    began = time.perf_counter()
+    dim, samples = _sizes(problem, settings)
+    sigma, target = activation(settings.activation), problem.target
+    found = []
+    for number in range(seeds):
+        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + number)
+        latent = rng.standard_normal((samples, target.rank))
+        field = rng.standard_normal(samples)
+        inner = rng.standard_normal((samples, target.noises))
+        noise = np.sqrt(problem.noise) * rng.standard_normal(samples)
+        others = rng.chisquare(dim - target.rank - 1, samples)
+        squares = np.sum(latent**2, axis=1) + field**2 + others
+        pull = settings.readout * (target.numpy(latent, inner) + noise)
+        ahead = settings.lookahead * squares / dim * pull * sigma.numpy_derivative(field)
+        moves = pull * sigma.numpy_derivative(field + ahead)
+        force = moves @ latent / samples
+        weighted = (moves * field)[:, None] * latent
+        matrix = weighted.T @ latent / samples - np.mean(moves * field) * np.eye(target.rank)
+        growth = np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]
+        found.append((force, growth, np.mean(moves**2)))
+        if progress is not None:
+            progress((number + 1) / seeds)
+    force, growth, variance = (np.array(part) for part in zip(*found, strict=True))
+    metrics = {"force": force, "growth": growth, "variance": variance}
+    seconds = time.perf_counter() - began
+    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+
+
+def cost(problem: Problem, settings: Repetition) -> Cost:
+    """A few numbers for each sample."""
+    _, samples = _sizes(problem, settings)
+    numbers = problem.target.rank + problem.target.noises + 3
+    sizes = f"samples = {samples}"
+    operations = samples * (numbers * DRAW + 4.0 * EXPONENTIAL)
+    return Cost(8.0 * samples * (3 * numbers + 6), operations, sizes, "lower --samples")
+
+
+def _sizes(problem: Problem, settings: Repetition) -> tuple[int, int]:
+    check_covered(problem.inputs, (Gaussian,), "first moves are simulated", SettingsError)
+    if settings.dim is None:
+        raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
+    if settings.dim < problem.target.rank + 2:
+        raise SettingsError(
+            f"dim = {settings.dim} leaves no room beside the target's {problem.target.rank} "
+            "directions and the neuron: raise --dim"
+        )
+    return settings.dim, settings.samples.count(settings.dim, "samples")

@@ -1,0 +1,27 @@
+"""Settings of the learner `repetition`: the first moves of a neuron that sees each sample twice."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+from giantstep.settings.options import Settings, option
+from giantstep.sizes import Size
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Repetition(Settings):
+    """One neuron without overlap looks ahead along a sample before it moves along the same sample.
+
+    ``D = a y sigma'(h + (lookahead |x|^2 / d) a y sigma'(h))`` is how far it moves along x.
+    """
+
+    learner: ClassVar[str] = "repetition"
+
+    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    lookahead: float = option(
+        0.3, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
+    )
+    readout: float = option(1.0, "readout a of the neuron", kind=float, high=1e6)
+    samples: Any = option("100000", "samples over which a simulation takes means", kind=Size)

@@ -1,0 +1,1 @@
+"""What samples seen one at a time teach the first layer: equations of motion, exit times."""

@@ -1,0 +1,212 @@
+"""Repetition: which activation and which look ahead learn a target, how fast, at which step."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.activations.activation import activation
+from giantstep.errors import NoTheory
+from giantstep.inputs import Gaussian, check_covered
+from giantstep.problem import Problem
+from giantstep.results import Prediction, Status
+from giantstep.settings.repetition import Repetition
+from giantstep.theory.dynamics.one_neuron import OneNeuron
+
+REFERENCES = (
+    "Arnaboldi et al. 2024, arXiv:2405.15459",
+    "Dandi et al. 2024, arXiv:2402.03220",
+)
+#: Neurons that `explain` tries: activations, looks ahead, and both signs of the readout.
+ACTIVATIONS = ("relu", "relu(z-1)", "tanh", "erf2")
+LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
+#: Forces and growth rates below this share of their possible size are zero.
+NOTHING = 1e-6
+
+
+class FirstMoves(NamedTuple):
+    """Force b, growth matrix S and variance v of the first moves, in the limit |x|^2 = d."""
+
+    force: Float[np.ndarray, " r"]
+    matrix: Float[np.ndarray, "r r"]
+    variance: float
+
+    @property
+    def growth(self) -> float:
+        """The largest eigenvalue s of S."""
+        return float(np.linalg.eigvalsh(self.matrix)[-1])
+
+    @property
+    def has_force(self) -> bool:
+        """Whether b is not zero."""
+        return bool(np.linalg.norm(self.force) > NOTHING * np.sqrt(self.variance))
+
+    @property
+    def grows(self) -> bool:
+        """Whether S has a positive eigenvalue."""
+        return bool(self.growth > NOTHING * np.sqrt(self.variance))
+
+    @property
+    def samples(self) -> str | None:
+        """How many samples it takes to learn a direction; None if this is not a way to learn it."""
+        return "d" if self.has_force else "d log d" if self.grows else None
+
+    @property
+    def step_size(self) -> float:
+        """The best step: where a force acts, the largest that lets the overlap approach 1."""
+        if self.has_force:
+            return 2 * float(np.linalg.norm(self.force)) / self.variance
+        return self.growth / self.variance if self.grows else float("nan")
+
+    @property
+    def rate(self) -> float:
+        """At the best step: the speed of the overlap where a force acts, else its growth rate."""
+        if self.has_force:
+            return self.step_size * float(np.linalg.norm(self.force))
+        return self.growth**2 / (2 * self.variance) if self.grows else 0.0
+
+    @property
+    def direction(self) -> Float[np.ndarray, " r"]:
+        """The direction that is learned first; zeros if none is."""
+        if self.has_force:
+            return self.force / np.linalg.norm(self.force)
+        if not self.grows:
+            return np.zeros_like(self.force)
+        vector = np.linalg.eigh(self.matrix)[1][:, -1]
+        return vector * np.sign(vector[np.argmax(np.abs(vector))])
+
+
+def first_moves(problem: Problem, settings: Repetition, *, fine: bool = True) -> FirstMoves:
+    r"""How the overlaps of one neuron begin to move when it looks ahead along each sample.
+
+    .. math::
+        \frac{dm}{d\tau} = \gamma_0\, b + \Big(\gamma_0 S - \frac{\gamma_0^2 v}{2}\Big) m, \qquad
+        b = E[c_0(y) h_*],\quad S = E[c_1(y)(h_* h_*^T - I)],\quad v = E[D^2]
+
+    near m = 0, with :math:`c_k(y) = a y\,E_z[He_k(z)\,\sigma'(z + \rho a y \sigma'(z))]`.
+
+    Symbols: a ``readout``, rho ``lookahead``.
+
+    Assumes: isotropic Gaussian inputs, d to infinity, correlation loss, one neuron on the sphere.
+    Status: theorem for the drift near m = 0.
+    References: Arnaboldi et al. 2024, arXiv:2405.15459.
+
+    >>> moves = first_moves(
+    ...     Problem.of("He4(h1)"), Repetition(activation="relu", lookahead=0.3, readout=-1))
+    >>> round(moves.growth, 4), round(moves.variance, 3), round(moves.rate, 3)
+    (0.9355, 3.648, 0.12)
+    """
+    neuron = OneNeuron(
+        problem,
+        activation(settings.activation),
+        readout=settings.readout,
+        lookahead=settings.lookahead,
+        fine=fine,
+    )
+    zeroth, first, square = neuron.at_start()
+    latent, weights = neuron.latent, neuron.weights
+    force = (weights * zeroth) @ latent
+    matrix = ((weights * first)[:, None] * latent).T @ latent
+    matrix = matrix - float(weights @ first) * np.eye(neuron.rank)
+    return FirstMoves(force, matrix, float(weights @ square))
+
+
+def predict(problem: Problem, settings: Repetition) -> Prediction:
+    """Force, growth and variance of the first moves, the best step, and how fast one then learns.
+
+    Metrics: ``force`` b and ``directions`` (what is learned first) with an entry for each
+    direction; ``growth`` s, ``variance`` v, ``step_size`` (NaN where nothing is learned) and
+    ``rate``.
+
+    Assumes: as :func:`first_moves`.
+    Status: theorem for force, growth and variance in the limit of large d; heuristic for the step
+        and the rate, which are those of the linearised motion, and where a dimension is given.
+    References: Arnaboldi et al. 2024, arXiv:2405.15459; Dandi et al. 2024, arXiv:2402.03220.
+
+    >>> law = predict(Problem.of("He4(h1)"), Repetition(lookahead=0.3, readout=-1))
+    >>> round(law.metrics["step_size"], 3)
+    0.256
+    """
+    check_covered(problem.inputs, (Gaussian,), "first moves are predicted", NoTheory)
+    moves, coarse = (first_moves(problem, settings, fine=fine) for fine in (True, False))
+    exact: Status = "heuristic" if settings.dim else "theorem"
+    metrics: dict[str, Any] = {
+        "force": np.where(moves.has_force, moves.force, 0.0),
+        "growth": moves.growth if abs(moves.growth) > NOTHING else 0.0,
+        "variance": moves.variance,
+        "step_size": moves.step_size,
+        "rate": moves.rate,
+        "directions": moves.direction,
+    }
+    statuses: dict[str, Status] = dict.fromkeys(metrics, "heuristic")
+    statuses |= dict.fromkeys(("force", "growth", "variance"), exact)
+    errors = {
+        "force": np.abs(moves.force - coarse.force),
+        "growth": abs(moves.growth - coarse.growth),
+        "variance": abs(moves.variance - coarse.variance),
+    }
+    errors = {name: error for name, error in errors.items() if np.max(error) > 1e-9}
+    return Prediction(
+        *(settings.learner, settings.to_json(), metrics, statuses, REFERENCES),
+        notes=(_verdict(moves),),
+        errors=errors,
+    )
+
+
+def _verdict(moves: FirstMoves) -> str:
+    if moves.has_force:
+        return "rate: a force acts on the overlap, n ~ d samples teach the direction"
+    if moves.grows:
+        return (
+            "rate: small overlaps grow, n ~ d log d samples teach the direction: "
+            f"{1 / (2 * moves.rate):.4g} d log d from an overlap of d^-1/2"
+        )
+    other = "the other sign of --lookahead or --readout, or an activation of another parity"
+    if np.max(np.abs(moves.matrix)) > NOTHING * np.sqrt(moves.variance):
+        return f"step_size: no direction is learned this way; try {other}"
+    return f"step_size: neither force nor growth: a hard target, or {other}"
+
+
+class Way(NamedTuple):
+    """A neuron that `explain` tried, and how its overlaps begin to move."""
+
+    activation: str
+    lookahead: float
+    sign: int
+    moves: FirstMoves
+
+    def to_json(self) -> dict[str, Any]:
+        """The way as plain values."""
+        moves = self.moves
+        return {
+            "activation": self.activation,
+            "lookahead": self.lookahead,
+            "sign": self.sign,
+            "force": np.where(moves.has_force, moves.force, 0.0).tolist(),
+            "growth": moves.growth if moves.grows else min(moves.growth, 0.0),
+            "variance": moves.variance,
+            "step_size": moves.step_size,
+            "rate": moves.rate,
+            "samples": moves.samples,
+            "directions": [moves.direction.tolist()] if moves.samples else [],
+        }
+
+
+def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
+    """All neurons of the list that learn something by repetition, best first.
+
+    Forces come before growth, then the faster first. Empty where nothing is learned by any; None
+    where the target has too many directions for the quadrature.
+    """
+    if problem.target.rank + problem.target.noises + (problem.noise > 0) > 3:
+        return None
+    found = []
+    for name in ACTIVATIONS:
+        for lookahead in LOOKAHEADS:
+            for sign in (1, -1):
+                settings = Repetition(activation=name, lookahead=lookahead, readout=sign)
+                found.append(Way(name, lookahead, sign, first_moves(problem, settings, fine=False)))
+    useful = [way for way in found if way.moves.samples is not None]
+    return tuple(sorted(useful, key=lambda way: (not way.moves.has_force, -way.moves.rate)))
