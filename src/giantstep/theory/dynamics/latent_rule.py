@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -26,6 +27,7 @@ _LINE = np.linspace(-7.0, 7.0, 2801)
 _ELSEWHERE = (0.6, 1.1)
 
 
+@functools.lru_cache(maxsize=16)
 def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: bool) -> Rule:
     """A rule on the directions, the noises inside the label and, if asked, the label noise.
 
