@@ -27,7 +27,7 @@ KEYS = [
     *("target", "directions", "noise", "mean", "variance", "hermite_energy", "energy_beyond"),
     *("label_noise", "dimension"),
     *("information_exponent", "staircase", "leap", "generative_exponent", "grand_staircase"),
-    *("class", "alpha_c", "thresholds", "samples", "sample_statuses", "unseen"),
+    *("class", "alpha_c", "thresholds", "samples", "sample_statuses", "unseen", "repetition"),
 ]
 
 
@@ -334,3 +334,15 @@ def test_no_trace_is_left_behind() -> None:
         import jax
 
         assert not jax.config.jax_enable_x64
+
+
+def test_repetition_is_explained() -> None:
+    found = explain("He4(h1)")
+    best = found.to_json()["repetition"][0]
+    assert (best["activation"], best["lookahead"], best["sign"]) == ("relu", 0.3, -1)
+    assert best["samples"] == "d log d"
+    assert best["directions"] == [[1.0]]
+    assert "4.17 d log d by growth at rate 0.12" in found.report()
+    hard = explain("h1**2*exp(-h1**2)")
+    assert hard.to_json()["repetition"] == []
+    assert "neither force nor growth" in hard.report()

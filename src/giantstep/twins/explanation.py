@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from giantstep.targets import Target
 from giantstep.targets.expansion import expansion
 from giantstep.targets.hermite import energies, moments
 from giantstep.targets.used_subspace import used_subspace
+from giantstep.theory.dynamics.repetition import Way, ways_to_repeat
 from giantstep.theory.learnability.floors import Floor, second_layer_floors
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.sample_complexity import Complexity, sample_complexities
@@ -114,9 +116,14 @@ class Explanation:
         """How the samples needed scale with d, by algorithm."""
         return {name: found.samples for name, found in self.complexities.items()}
 
+    @functools.cached_property
+    def repetition(self) -> tuple[Way, ...] | None:
+        """Neurons that learn a direction from samples they see twice, best first."""
+        return ways_to_repeat(Problem(self.target, self.noise))
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``explain --json`` prints; ``floors`` only if they were asked for."""
-        alpha = self.alpha_c
+        alpha, ways = self.alpha_c, self.repetition
         result: dict[str, Any] = {
             "target": self.target.text,
             "directions": self.target.rank,
@@ -138,6 +145,7 @@ class Explanation:
             "samples": self.samples,
             "sample_statuses": {name: c.status for name, c in self.complexities.items()},
             "unseen": {"activation": self.activation, "directions": self.unseen.tolist()},
+            "repetition": None if ways is None else [way.to_json() for way in ways],
         }
         if self.floors is not None:
             result["floors"] = [_floor_json(floor) for floor in self.floors]

@@ -15,6 +15,7 @@ from giantstep.theory.learnability.staircase import Staircase
 from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, Difficulty, Stair
 from giantstep.theory.learnability.thresholds import Threshold
 from giantstep.twins.floors_text import floors_text
+from giantstep.twins.repetition_text import repetition_section
 
 if TYPE_CHECKING:
     from giantstep.twins.explanation import Explanation
@@ -74,6 +75,7 @@ def report(found: Explanation, verbose: bool = False) -> str:
         _opening(found, verbose),
         _gradient_section(found),
         _message_passing_section(found, verbose),
+        repetition_section(found.repetition),
         _never_section(found),
         _samples_section(found),
     ]

@@ -17,6 +17,8 @@ from giantstep.theory.dynamics.piecewise_linear import Slopes
 _FIELD = {1: ((12, 1.0), (10, 1.5)), 2: ((10, 2.0), (8, 2.0)), 3: ((8, 3.0), (7, 3.0))}
 #: The part of a neuron outside the target's directions is no shorter, where one divides by it.
 SHORTEST = 1e-9
+#: Labels beyond this number are read off a table, where a coarse answer will do.
+TABULATED = 1500
 
 
 class Moments(NamedTuple):
@@ -55,7 +57,7 @@ class OneNeuron:
             self.labels = self.labels + np.sqrt(problem.noise) * rule.nodes[:, -1]
         self._noise = 0.0 if noise_inside else problem.noise
         self._sigma, self._loss, self._readout = sigma, loss, readout
-        self._lookahead = lookahead
+        self._lookahead, self._fine = lookahead, fine
         count = min(rule.nodes.shape[1], 3)
         order, length = _FIELD[count][0 if fine else 1]
         self._field = split_gaussian(sigma.kinks, order, 8.0, length)
@@ -87,8 +89,14 @@ class OneNeuron:
         They depend on the label alone, of which there may be few.
         """
         labels, where = np.unique(self.labels, return_inverse=True)
-        found = self._conditional(np.zeros(len(labels)), 1.0, labels)
-        return found[0][where], found[1][where], found[2][where]
+        if self._fine or len(labels) <= TABULATED:
+            found = self._conditional(np.zeros(len(labels)), 1.0, labels)
+            return found[0][where], found[1][where], found[2][where]
+        ends = np.arcsinh(labels[[0, -1]])
+        table = np.unique(np.append(np.sinh(np.linspace(*ends, TABULATED)), 0.0))
+        known = self._conditional(np.zeros(len(table)), 1.0, table)
+        first, second, third = (np.interp(self.labels, table, values) for values in known)
+        return first, second, third
 
     def spread_at_start(self) -> Float[np.ndarray, " r"]:
         """E[D^2 h*_k^2] of a neuron without overlap: the noise of its first moves."""

@@ -208,5 +208,6 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
             for sign in (1, -1):
                 settings = Repetition(activation=name, lookahead=lookahead, readout=sign)
                 found.append(Way(name, lookahead, sign, first_moves(problem, settings, fine=False)))
+    found = [way for way in found if np.all(np.isfinite(way.moves.matrix))]
     useful = [way for way in found if way.moves.samples is not None]
     return tuple(sorted(useful, key=lambda way: (not way.moves.has_force, -way.moves.rate)))
