@@ -35,17 +35,15 @@ def exit_time(neuron: OneNeuron, step_size: float, start: float, stop: float) ->
 
     if start == stop:
         return 0.0
-    grid = np.linspace(start, stop, 200)
+    grid = np.linspace(start, stop, 50)
     if min(speed(overlap) for overlap in grid) <= 0:
         return np.inf
     if start * stop <= 0:
-        return abs(quad(lambda m: 1 / speed(m), start, stop, epsrel=1e-9, limit=200)[0])
+        return abs(quad(lambda m: 1 / speed(m), start, stop, epsrel=1e-8, limit=50)[0])
     # Near a start at d^-1/2 time runs with the logarithm of the overlap.
     low, high = np.log(abs(start)), np.log(abs(stop))
     side = np.sign(start)
-    found = quad(lambda u: np.exp(u) / speed(side * np.exp(u)), low, high, epsrel=1e-9, limit=200)[
-        0
-    ]
+    found = quad(lambda u: np.exp(u) / speed(side * np.exp(u)), low, high, epsrel=1e-8, limit=50)[0]
     return abs(float(found))
 
 

@@ -14,7 +14,7 @@ from giantstep.problem import Problem
 from giantstep.targets.integration import block_of
 
 #: By number of axes: Gauss-Hermite order, then order, length and reach of Gauss-Legendre panels.
-_SMOOTH = {1: (160, 120), 2: (48, 36), 3: (22, 18)}
+_SMOOTH = {1: (80, 64), 2: (40, 32), 3: (22, 18)}
 _PANELS = {
     1: ((20, 0.75, 9.0), (16, 1.0, 9.0)),
     2: ((12, 2.0, 8.0), (9, 2.0, 8.0)),
@@ -45,7 +45,7 @@ def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
     edges = [set(kinks) for kinks in block.kinks]
     if label_signs:
         edges = [own | _sign_changes(block, axis) for axis, own in enumerate(edges)]
-    if block.smooth and not any(edges):
+    if block.smooth and not label_signs:
         axes = [gauss_hermite(_SMOOTH[count][number])] * len(block.names)
     else:
         order, length, reach = _PANELS[count][number]

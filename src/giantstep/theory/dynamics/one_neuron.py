@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
-from giantstep.numerics.quadrature import split_gaussian
+from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.problem import Problem
 from giantstep.theory.dynamics.latent_rule import latent_rule
 from giantstep.theory.dynamics.piecewise_linear import Slopes
@@ -60,7 +60,13 @@ class OneNeuron:
         self._lookahead, self._fine = lookahead, fine
         count = min(rule.nodes.shape[1], 3)
         order, length = _FIELD[count][0 if fine else 1]
-        self._field = split_gaussian(sigma.kinks, order, 8.0, length)
+        # A label inside the slope makes it steep, and a kink needs an edge.
+        steep = lookahead != 0 or bool(sigma.kinks)
+        self._field = (
+            split_gaussian(sigma.kinks, order, 8.0, length)
+            if steep
+            else gauss_hermite(48 if fine else 40)
+        )
 
     def moments(self, overlap: Float[np.ndarray, " r"]) -> Moments:
         """The means at these overlaps."""
