@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
 from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.repetition import Repetition
@@ -34,9 +35,8 @@ def simulate(
     began = time.perf_counter()
     dim, samples = _sizes(problem, settings)
     sigma, target = activation(settings.activation), problem.target
-    found = []
-    for number in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + number)
+
+    def run(rng: np.random.Generator) -> dict[str, Any]:
         latent = rng.standard_normal((samples, target.rank))
         field = rng.standard_normal(samples)
         inner = rng.standard_normal((samples, target.noises))
@@ -46,15 +46,16 @@ def simulate(
         pull = settings.readout * (target.numpy(latent, inner) + noise)
         ahead = settings.lookahead * squares / dim * pull * sigma.numpy_derivative(field)
         moves = pull * sigma.numpy_derivative(field + ahead)
-        force = moves @ latent / samples
         weighted = (moves * field)[:, None] * latent
         matrix = weighted.T @ latent / samples - np.mean(moves * field) * np.eye(target.rank)
-        growth = np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]
-        found.append((force, growth, np.mean(moves**2)))
-        if progress is not None:
-            progress((number + 1) / seeds)
-    force, growth, variance = (np.array(part) for part in zip(*found, strict=True))
-    metrics = {"force": force, "growth": growth, "variance": variance}
+        return {
+            "force": moves @ latent / samples,
+            "growth": float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]),
+            "variance": float(np.mean(moves**2)),
+        }
+
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
     seconds = time.perf_counter() - began
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

@@ -127,7 +127,7 @@ def _test_error(resolved: Plan, rows: Float[np.ndarray, "p s"], seed: int) -> fl
     rank, target = resolved.rank, resolved.rule.target
     rest = rows[:, rank:]
     if rest.shape[1] > resolved.width:
-        rest = np.linalg.qr(rest.T, mode="r").T
+        rest = np.swapaxes(np.linalg.qr(rest.T, mode="r"), 0, 1)
     columns = rank + rest.shape[1]
     rng = np.random.default_rng([seed, 3])
     points = normal_points(resolved.test_samples, columns + target.noises, rng)

@@ -141,5 +141,11 @@ def _lower(matrix: Float[Array, "p k"]) -> Float[Array, "p q"]:
 def constants_of(plan: Any) -> Constants:
     """The numbers of a plan as float64 arrays."""
     settings = plan.settings
-    numbers = (plan.gain, settings.lookahead, plan.noise, settings.until or 0.0, plan.dim)
-    return Constants(*(np.float64(number) for number in numbers), plan.readout)
+    return Constants(
+        gain=np.float64(plan.gain),
+        lookahead=np.float64(settings.lookahead),
+        noise=np.float64(plan.noise),
+        until=np.float64(settings.until or 0.0),
+        dim=np.float64(plan.dim),
+        readout=plan.readout,
+    )

@@ -98,8 +98,8 @@ class OneNeuron:
         if self._fine or len(labels) <= TABULATED:
             found = self._conditional(np.zeros(len(labels)), 1.0, labels)
             return found[0][where], found[1][where], found[2][where]
-        ends = np.arcsinh(labels[[0, -1]])
-        table = np.unique(np.append(np.sinh(np.linspace(*ends, TABULATED)), 0.0))
+        low, high = np.arcsinh(labels[0]), np.arcsinh(labels[-1])
+        table = np.unique(np.append(np.sinh(np.linspace(low, high, TABULATED)), 0.0))
         known = self._conditional(np.zeros(len(table)), 1.0, table)
         first, second, third = (np.interp(self.labels, table, values) for values in known)
         return first, second, third
