@@ -96,6 +96,8 @@ SMALL = {
     "gradient-flow": {"dim": 20, "times": 1},
     "pca": {"dim": 20},
     "langevin": {"dim": 20, "steps": 3, "width": 4},
+    "online-sgd": {"dim": 20, "times": "1"},
+    "repetition": {"dim": 20, "samples": 50},
 }
 #: Not every learner takes numbers for labels.
 TARGETS = {"langevin": "sign(h1)"}
