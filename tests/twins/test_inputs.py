@@ -19,6 +19,8 @@ LAWS = ("sphere", "spiked:2", "spiked:strength=2,alignment=0.5", "hypercube:boos
 #: Settings that are quick to simulate and to predict.
 SMALL: dict[str, dict[str, Any]] = {
     "giant-step": {"dim": 30, "width": 4},
+    "online-sgd": {"dim": 30, "times": "1"},
+    "repetition": {"dim": 30, "samples": 50},
     "spiked-random-features": {"dim": 30},
     "random-features": {"dim": 30, "test_samples": 20},
     "kernel": {"dim": 30, "test_samples": 20},
@@ -33,6 +35,8 @@ TARGETS = {"gradient-flow": "h1"}
 #: What is known to be covered; everything else must be refused.
 SIMULATED = {
     "giant-step": LAWS,
+    "online-sgd": (),
+    "repetition": (),
     "spiked-random-features": (),
     "random-features": LAWS,
     "kernel": LAWS,
