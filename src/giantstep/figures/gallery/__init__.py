@@ -20,6 +20,7 @@ NAMES = (
         "reused-batch",
         "floors",
     ),
+    *("online-staircase", "repetition"),
     *(
         "one-step-risk",
         "step-size",
