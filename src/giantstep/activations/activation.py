@@ -43,11 +43,13 @@ class Activation:
         numpy: Callable[[Any], Any],
         jax: Callable[[Any], Any],
         kinks: tuple[float, ...] = (),
+        slope: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name = name
         self.numpy = numpy
         self.jax = jax
         self.kinks = kinks
+        self._slope = slope
 
     def __repr__(self) -> str:
         return f"Activation({self.name!r})"
@@ -71,7 +73,9 @@ class Activation:
         return jax.jvp(self.jax, (z,), (jnp.ones_like(z),))[1]
 
     def numpy_derivative(self, z: np.ndarray) -> np.ndarray:
-        """sigma'(z) in float64, elementwise."""
+        """sigma'(z) in float64, elementwise; without JAX where ``slope`` was given."""
+        if self._slope is not None:
+            return np.asarray(self._slope(np.asarray(z, dtype=np.float64)))
         with float64():
             return np.asarray(self.derivative(np.asarray(z, dtype=np.float64)))
 

@@ -20,7 +20,7 @@ NAMES = (
         "reused-batch",
         "floors",
     ),
-    *("online-staircase", "repetition"),
+    *("online-staircase", "repetition", "exit-times", "saad-solla"),
     *(
         "one-step-risk",
         "step-size",

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
 
-#: Second derivatives below this are zero.
+#: Slopes that differ by less are equal.
 STRAIGHT = 1e-9
 
 
@@ -27,9 +27,10 @@ class Slopes(NamedTuple):
         kinks = np.array(sorted(sigma.kinks))
         edges = np.concatenate([[kinks[0] - 12.0], kinks, [kinks[-1] + 12.0]])
         inside = edges[:-1] + np.diff(edges) * np.linspace(0.03, 0.97, 9)[:, None]
-        if np.max(np.abs(sigma.numpy_second_derivative(inside))) > STRAIGHT:
+        slopes = sigma.numpy_derivative(inside)
+        if np.max(np.abs(slopes - slopes[4])) > STRAIGHT:
             return None
-        return cls(kinks, sigma.numpy_derivative(inside)[4])
+        return cls(kinks, slopes[4])
 
     def __call__(self, z: Float[np.ndarray, " ..."]) -> Float[np.ndarray, " ..."]:
         """sigma'(z)."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import activation
+from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, check_covered
 from giantstep.problem import Problem
@@ -19,8 +22,15 @@ REFERENCES = (
     "Arnaboldi et al. 2024, arXiv:2405.15459",
     "Dandi et al. 2024, arXiv:2402.03220",
 )
-#: Neurons that `explain` tries: activations, looks ahead, and both signs of the readout.
-ACTIVATIONS = ("relu", "relu(z-1)", "tanh", "erf2")
+#: Neurons that `explain` tries, with their slopes, so that it need not wait for JAX; looks ahead.
+#: Each has a readout of either sign.
+_SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "relu": lambda z: 1.0 * (z > 0),
+    "relu(z-1)": lambda z: 1.0 * (z > 1),
+    "tanh": lambda z: 1 - np.tanh(z) ** 2,
+    "erf2": lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2),
+}
+ACTIVATIONS = tuple(_SLOPES)
 LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
 #: Forces and growth rates below this share of their possible size are zero.
 NOTHING = 1e-6
@@ -98,13 +108,18 @@ def first_moves(problem: Problem, settings: Repetition, *, fine: bool = True) ->
     >>> round(moves.growth, 4), round(moves.variance, 3), round(moves.rate, 3)
     (0.9355, 3.648, 0.12)
     """
-    neuron = OneNeuron(
-        problem,
-        activation(settings.activation),
-        readout=settings.readout,
-        lookahead=settings.lookahead,
-        fine=fine,
+    return _first_moves(
+        OneNeuron(
+            problem,
+            activation(settings.activation),
+            readout=settings.readout,
+            lookahead=settings.lookahead,
+            fine=fine,
+        )
     )
+
+
+def _first_moves(neuron: OneNeuron) -> FirstMoves:
     zeroth, first, square = neuron.at_start()
     latent, weights = neuron.latent, neuron.weights
     force = (weights * zeroth) @ latent
@@ -194,6 +209,7 @@ class Way(NamedTuple):
         }
 
 
+@functools.lru_cache(maxsize=64)
 def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
     """All neurons of the list that learn something by repetition, best first.
 
@@ -203,11 +219,12 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
     if problem.target.rank + problem.target.noises + (problem.noise > 0) > 3:
         return None
     found = []
-    for name in ACTIVATIONS:
-        for lookahead in LOOKAHEADS:
-            for sign in (1, -1):
-                settings = Repetition(activation=name, lookahead=lookahead, readout=sign)
-                found.append(Way(name, lookahead, sign, first_moves(problem, settings, fine=False)))
+    for name, slope in _SLOPES.items():
+        known = activation(name)
+        sigma = Activation(name, known.numpy, known.jax, known.kinks, slope)
+        for lookahead, sign in itertools.product(LOOKAHEADS, (1, -1)):
+            neuron = OneNeuron(problem, sigma, readout=float(sign), lookahead=lookahead, fine=False)
+            found.append(Way(name, lookahead, sign, _first_moves(neuron)))
     found = [way for way in found if np.all(np.isfinite(way.moves.matrix))]
     useful = [way for way in found if way.moves.samples is not None]
     return tuple(sorted(useful, key=lambda way: (not way.moves.has_force, -way.moves.rate)))

@@ -1,0 +1,117 @@
+"""A committee that learns a committee: a plateau, then every neuron takes a part of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import on_the_line
+from giantstep.figures.style import COLOURS, new_figure
+from giantstep.problem import Problem
+from giantstep.settings.online_sgd import OnlineSgd
+from giantstep.twins.verbs import predict, simulate
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TARGET, NOISE = "erf(h1/sqrt(2)) + erf(h2/sqrt(2))", 1e-4
+OPTIONS = {"activation": "erf2", "geometry": "free", "width": 2, "readout": "2", "step_size": 0.5}
+START = "0.2,0.05;0.05,0.2"
+TIMES = "0:80:21"
+
+
+class Sizes(NamedTuple):
+    """Dimension and simulations."""
+
+    dim: int
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Risk along time, and the cosines of each neuron in the simulations."""
+    import pandas
+
+    settings = OnlineSgd(dim=sizes.dim, times=TIMES, start_overlap=START, **OPTIONS)
+    problem = Problem(TARGET, NOISE)
+    law = predict(settings, problem)
+    run = simulate(settings, problem, seeds=sizes.seeds, progress=bench.progress)
+    cosines = run.arrays["cosines"]
+    error = cosines.std(axis=0, ddof=1) / np.sqrt(sizes.seeds)
+    return pandas.DataFrame(
+        {
+            "time": settings.time_list,
+            "test_error": run.mean("test_error"),
+            "test_error.sem": run.sem("test_error"),
+            "test_error.theory": law.metrics["test_error"],
+            "overlap": run.mean("overlap")[:, 0],
+            "overlap.sem": run.sem("overlap")[:, 0],
+            "overlap.theory": law.metrics["overlap"][:, 0],
+            "own": cosines.mean(axis=0)[:, 0, 0],
+            "own.sem": error[:, 0, 0],
+            "other": cosines.mean(axis=0)[:, 0, 1],
+            "other.sem": error[:, 0, 1],
+        }
+    )
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Cosines of a neuron with its own and with the other direction; the risk."""
+    figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
+    for name, colour, label in (
+        ("own", COLOURS[0], "with its own direction"),
+        ("other", COLOURS[1], "with the other"),
+    ):
+        left.errorbar(table.time, table[name], table[f"{name}.sem"], fmt="o", color=colour)
+        left.plot([], [], "o", color=colour, label=label)
+    left.plot(table.time, table["overlap.theory"], color=COLOURS[2], label="root mean square")
+    left.errorbar(table.time, table["overlap"], table["overlap.sem"], fmt=".", color=COLOURS[2])
+    left.set_ylabel("cosine of the first neuron")
+    left.legend(loc="best")
+    right.plot(table.time, table["test_error.theory"], color=COLOURS[0])
+    right.errorbar(
+        table.time, table["test_error"], table["test_error.sem"], fmt="o", color=COLOURS[0]
+    )
+    right.set_yscale("log")
+    right.set_ylabel("test error")
+    for panel in (left, right):
+        panel.set_xlabel("samples / $d$")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on lines; first both directions alike, then one."""
+    early, last = table[table.time == 8.0].iloc[0], table.iloc[-1]
+    return {
+        "the risk is within 5 standard errors and 30 % of the equations": on_the_line(
+            table, "test_error", errors=5, relative=0.3, allowance=1e-3
+        ),
+        "early, a neuron knows both directions alike: cosines within 0.3": bool(
+            abs(early.own - early.other) < 0.3
+        ),
+        "late, it has chosen: cosines above 0.9 and below 0.3": bool(
+            last.own > 0.9 and abs(last.other) < 0.3
+        ),
+    }
+
+
+FIGURE = Figure(
+    name="saad-solla",
+    title="A plateau, then each neuron takes a part of its own",
+    caption="""Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a
+    time, square loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05.
+    Left: cosines of the first neuron with both directions, and their root mean square over neurons;
+    right: the test error, with its plateau. Lines: the closed equations of Saad and Solla in the
+    limit of large d; dots: {seeds} simulations, exact in law, d = {dim}, with standard errors.""",
+    references=("Saad, Solla 1995, Physical Review E 52",),
+    sizes={
+        "reduced": Sizes(dim=500, seeds=8),
+        "quick": Sizes(dim=1000, seeds=16),
+        "full": Sizes(dim=4000, seeds=100),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)
