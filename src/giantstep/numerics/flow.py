@@ -72,7 +72,9 @@ def flow(
     except (_Stop, FloatingPointError) as stop:
         message = str(stop) if isinstance(stop, _Stop) else "it diverges"
         return Flow(nothing, np.inf, False, message)
-    nothing[: found.y.shape[1]] = found.y.T
+    reached = len(found.t)
+    if reached:
+        nothing[:reached] = found.y.T
     if event is not None and np.isinf(crossing) and len(found.t_events[0]):
         crossing = float(found.t_events[0][0])
     return Flow(nothing, crossing, bool(found.success), "" if found.success else found.message)

@@ -69,7 +69,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     left.plot(table.time, table["overlap.theory"], color=COLOURS[2], label="root mean square")
     left.errorbar(table.time, table["overlap"], table["overlap.sem"], fmt=".", color=COLOURS[2])
     left.set_ylabel("cosine of the first neuron")
-    left.legend(loc="best")
+    left.legend(loc="center right")
     right.plot(table.time, table["test_error.theory"], color=COLOURS[0])
     right.errorbar(
         table.time, table["test_error"], table["test_error.sem"], fmt="o", color=COLOURS[0]

@@ -36,6 +36,8 @@ LIMIT_DIM = 1e18
 SETS, POINTS = 2, 1 << 14
 #: A layer that is followed by sampling needs points for every neuron.
 MOST_NEURONS = 64
+#: Evaluations after which equations are given up: a solution that blows up takes ever smaller steps.
+MOST_CALLS = 3000
 
 
 class Path(NamedTuple):
@@ -144,7 +146,7 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     known = settings.loss == "correlation" or not sigma.kinks
     if width == 1 and settings.geometry == "sphere" and known and axes <= 3:
         return [
-            _Way(_alone(neuron, step_size), each, 1e-8)
+            _Way(_alone(neuron, step_size), each, 1e-8 if axes < 3 else 1e-6)
             for neuron, each in zip(_neurons(problem, settings, sigma), sampled, strict=True)
         ]
     return [_Way(_of(each, step_size, settings.geometry), each, 1e-5) for each in sampled]
@@ -185,7 +187,12 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
         return float(np.sqrt(np.max(squares)) - (settings.until or np.inf))
 
     event = beyond if settings.until is not None else None
-    found: Flow = flow(moved, start.flat(), times, event=event, tolerance=way.tolerance)
+    found: Flow = flow(
+        *(moved, start.flat(), times),
+        event=event,
+        tolerance=way.tolerance,
+        most_calls=MOST_CALLS,
+    )
     if not found.converged:
         raise NoTheory(
             f"step_size = {settings.step_size}: the equations of motion cannot be followed to time "
