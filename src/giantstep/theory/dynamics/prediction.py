@@ -36,8 +36,9 @@ LIMIT_DIM = 1e18
 SETS, POINTS = 2, 1 << 14
 #: A layer that is followed by sampling needs points for every neuron.
 MOST_NEURONS = 64
-#: Evaluations after which equations are given up: a solution that blows up takes ever smaller steps.
-MOST_CALLS = 3000
+#: Evaluations after which equations are given up, of means by quadrature and by sampling: where a
+#: solution blows up, steps become ever smaller.
+MOST_CALLS, MOST_SAMPLED_CALLS = 30_000, 3000
 
 
 class Path(NamedTuple):
@@ -191,7 +192,7 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
         *(moved, start.flat(), times),
         event=event,
         tolerance=way.tolerance,
-        most_calls=MOST_CALLS,
+        most_calls=MOST_CALLS if way.tolerance <= 1e-6 else MOST_SAMPLED_CALLS,
     )
     if not found.converged:
         raise NoTheory(
