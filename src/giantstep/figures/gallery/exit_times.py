@@ -87,7 +87,8 @@ def draw(table: pandas.DataFrame) -> Picture:
     panel.set_yscale("log")
     panel.set_xlabel("dimension $d$")
     panel.set_ylabel("samples until the overlap is 1/2")
-    panel.legend(loc="upper left")
+    panel.set_ylim(top=5 * (table.dim * table["exit_time"]).max())
+    panel.legend(loc="upper left", ncols=3)
     return figure
 
 
