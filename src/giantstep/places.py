@@ -35,7 +35,7 @@ def entries(
     missing = max(len(axes) - len(shape), 0)
     fixed = [(axis, _only(axis, settings)) for axis in axes[:missing]]
     known = (*axes[missing:], *["entry"] * len(shape))
-    times = [float(time) for time in str(settings.get("times") or "").split(",") if time]
+    times = [float(time) for time in settings["times"].split(",")] if TIME in axes else []
     for index in np.ndindex(*shape):
         own = [(axis, _coordinate(axis, i, times)) for axis, i in zip(known, index, strict=False)]
         yield index, tuple(pair for pair in (*fixed, *own) if pair[1] is not None)
