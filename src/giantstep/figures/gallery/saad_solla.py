@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 TARGET, NOISE = "erf(h1/sqrt(2)) + erf(h2/sqrt(2))", 1e-4
-OPTIONS = {"activation": "erf2", "geometry": "free", "width": 2, "readout": "2", "step_size": 0.5}
+OPTIONS: dict[str, Any] = {
+    "activation": "erf2",
+    "geometry": "free",
+    "width": 2,
+    "readout": "2",
+    "step_size": 0.5,
+}
 START = "0.2,0.05;0.05,0.2"
 TIMES = "0:80:21"
 
