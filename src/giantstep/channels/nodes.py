@@ -9,10 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
 
-#: Integrals run over this many standard deviations; beyond, a Gaussian weighs 2e-17.
-CUTOFF = 8.5
 #: Up to here Gauss-Hermite, exact for polynomials, is the better rule; beyond, evenly spaced nodes.
 _FEW = 40
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,13 +13,16 @@ from jaxtyping import Array, Float
 from giantstep.channels.cells import Cells, interval_posteriors
 from giantstep.channels.posterior import Posterior, mixture, with_rest
 from giantstep.channels.quadrature import Quadrature
-from giantstep.channels.roots import REACH, Pieces, monotone_pieces
 from giantstep.channels.structure import Structure
 from giantstep.errors import TargetError
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.monotone import LEVEL, Function, Pieces, monotone_pieces
+from giantstep.numerics.quadrature import CUTOFF
 
 #: Nodes for the mean of a label.
 _MEAN_NODES = 96
+#: Least slope at a preimage.
+_SLOPE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,11 @@ class Preimages:
 
     def branch(self, group: int) -> Pieces:
         """The monotone pieces of f_G."""
-        return _branches(self.structure, self.groups)[group]
+        return _branches(self.structure, self.groups)[group][0]
+
+    def slopes(self, group: int, z: Float[np.ndarray, "n k"]) -> Float[np.ndarray, "n k"]:
+        """|f_G'| at the roots, kept away from 0 where two of them merge."""
+        return np.maximum(np.abs(_branches(self.structure, self.groups)[group][1](z)), _SLOPE)
 
     @functools.cached_property
     def slots(self) -> tuple[int, ...]:
@@ -71,12 +77,12 @@ class Preimages:
             there = np.isfinite(found)
             at = np.where(there, found, 0.0)
             roots.append(at)
-            logs.append(np.where(there, -np.log(pieces.slopes(at)), -np.inf))
+            logs.append(np.where(there, -np.log(self.slopes(group, at)), -np.inf))
         root, log_weight = np.concatenate(roots, axis=1), np.concatenate(logs, axis=1)
         pieces = self.branch(0)
         flat = np.flatnonzero(pieces.flat) if not self.groups.kinks else np.zeros(0, dtype=int)
         gaps = np.abs(y[:, None] - pieces.at_low[flat][None, :])
-        atom = np.where(gaps <= 1e-12 * (1 + np.abs(y[:, None])), 0.0, -np.inf)
+        atom = np.where(gaps <= LEVEL * (1 + np.abs(y[:, None])), 0.0, -np.inf)
         log_weight[np.isfinite(atom).any(axis=1)] = -np.inf
         everything = np.concatenate([log_weight, atom], axis=1)
         lost = ~np.isfinite(everything).any(axis=1)
@@ -114,7 +120,7 @@ class Preimages:
 
     def _atoms(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
         ends = self._flat_ends
-        ends = np.where(np.abs(ends) >= REACH, np.sign(ends) * 1e9, ends)
+        ends = np.where(np.abs(ends) >= CUTOFF, np.sign(ends) * 1e9, ends)
         intervals = jax.vmap(lambda at: interval_posteriors(at, mean, cov))(
             jnp.asarray(ends, mean.dtype)
         )
@@ -126,14 +132,14 @@ class Preimages:
 
 
 @functools.lru_cache(maxsize=128)
-def _branches(structure: Structure, groups: Cells) -> tuple[Pieces, ...]:
-    return tuple(
-        monotone_pieces(*_line(structure, centre), structure.kinks[0])
-        for centre in groups.representatives()
-    )
+def _branches(structure: Structure, groups: Cells) -> tuple[tuple[Pieces, Function], ...]:
+    """The monotone pieces of f_G, and its derivative, for each group G."""
+    lines = [_line(structure, centre) for centre in groups.representatives()]
+    kinks = structure.kinks[0]
+    return tuple((monotone_pieces(value, kinks, slope), slope) for value, slope in lines)
 
 
-def _line(structure: Structure, centre: np.ndarray) -> tuple[Any, Any]:
+def _line(structure: Structure, centre: np.ndarray) -> tuple[Function, Function]:
     """The target and its derivative along the first field, the others being held."""
 
     def value(z: np.ndarray) -> np.ndarray:

@@ -11,10 +11,9 @@ from jax.scipy.special import erf, erfcx
 from jaxtyping import Array, Float
 
 from giantstep.channels.posterior import Posterior
+from giantstep.numerics.quadrature import CUTOFF
 
-#: exp(-t^2/2) is below 3e-18 from here on.
-_CUTOFF = 9.0
-#: Gauss-Legendre nodes for Owen's integral on [0, 9]: relative error below 1e-12.
+#: Gauss-Legendre nodes for Owen's integral on [0, CUTOFF]: relative error below 1e-12.
 _OWEN_NODES = 20
 #: From here on the asymptotic series of erfcx, to five terms, is exact to 1e-12.
 _SERIES_FROM = 22.0
@@ -65,7 +64,7 @@ def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     big, small = jnp.maximum(h, size), jnp.minimum(h, size)
     nodes, weights = _unit_legendre(_OWEN_NODES)
     scale = jnp.maximum(big, 1e-300)
-    length = jnp.minimum(small, _CUTOFF) / scale
+    length = jnp.minimum(small, CUTOFF) / scale
     x = length[None] * nodes
     integral = length * jnp.sum(weights * jnp.exp(-((big[None] * x) ** 2) / 2) / (1 + x**2))
     direct = integral / (2 * np.pi)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.roots import bisected
 from giantstep.errors import TargetError
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.monotone import bisected
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.targets import Target
 from giantstep.targets.evaluate import NUMPY, evaluate

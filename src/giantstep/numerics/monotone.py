@@ -19,6 +19,8 @@ SCAN = 0.003
 BISECTIONS = 60
 #: How close to the ends of a piece, where it may jump, the function is evaluated.
 NUDGE = 1e-12
+#: Values that differ by less than this, relatively, are the same label.
+LEVEL = 1e-12
 
 
 def bisected(
@@ -84,7 +86,7 @@ class Pieces:
         [[-2.0, 2.0]]
         """
         found = np.full((len(y), len(self)), np.nan)
-        slack = 1e-12 * (1 + np.abs([self.bottom, self.top]))
+        slack = LEVEL * (1 + np.abs([self.bottom, self.top]))
         inside = (y[:, None] >= self.bottom - slack[0]) & (y[:, None] <= self.top + slack[1])
         label, piece = np.nonzero(inside & ~self.flat)
         if len(label):
@@ -98,7 +100,8 @@ def monotone_pieces(
 ) -> Pieces:
     """Cut [-CUTOFF, CUTOFF] at the kinks and at the turning points of the function between them.
 
-    Where the derivative is given, its sign tells rise from fall even where the function saturates.
+    Where the derivative is given, its sign tells rise from fall even where the function saturates,
+    and only what is level from kink to kink is flat.
 
     >>> monotone_pieces(np.cos, []).low.round(4).tolist()
     [-9.0, -6.2832, -3.1416, 0.0, 3.1416, 6.2832]
@@ -114,15 +117,19 @@ def monotone_pieces(
         grid[-1] -= NUDGE
         if derivative is None:
             direction = _directions(function(grid))
+            turns = _changes(direction)
+            inner = [
+                _extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
+                if direction[t] * direction[t - 1] < 0
+                else float(grid[t])
+                for t in turns
+            ]
         else:
-            direction = _signs(derivative((grid[1:] + grid[:-1]) / 2))
-        turns = np.flatnonzero(direction[1:] != direction[:-1]) + 1
-        inner = [
-            _extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
-            if direction[t] * direction[t - 1] < 0
-            else float(grid[t])
-            for t in turns
-        ]
+            middles = (grid[1:] + grid[:-1]) / 2
+            slopes = np.zeros(len(middles)) if _is_level(function(grid)) else derivative(middles)
+            direction, last = _signs(slopes)
+            turns = _changes(direction)
+            inner = bisected(derivative, middles[last[turns - 1]], middles[turns]).tolist()
         edges += [left, *inner]
         flat += [bool(direction[t] == 0) for t in [0, *turns]]
     low, high = np.array(edges), np.array([*edges[1:], CUTOFF])
@@ -130,9 +137,24 @@ def monotone_pieces(
     return Pieces(function, low, high, at_low, at_high, np.array(flat))
 
 
-def _signs(slopes: np.ndarray) -> np.ndarray:
-    """+1, -1, or 0 where all slopes of a stretch of four and more are zero."""
-    return _without_short_rests(np.sign(slopes), slopes == 0)
+def _changes(direction: np.ndarray) -> np.ndarray:
+    """Where a direction differs from the one before."""
+    return np.flatnonzero(direction[1:] != direction[:-1]) + 1
+
+
+def _is_level(values: np.ndarray) -> bool:
+    return bool(np.ptp(values) <= LEVEL * (1 + np.abs(values).max()))
+
+
+def _signs(slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """+1 or -1, or 0 if all slopes are zero, and where that sign was last seen.
+
+    A slope of zero has the sign of the one before; the first ones, of the first that is not zero.
+    """
+    signs = np.sign(slopes)
+    seen = np.maximum.accumulate(np.where(signs != 0, np.arange(len(signs)), -1))
+    last = np.where(seen < 0, np.argmax(signs != 0), seen)
+    return signs[last], last
 
 
 def _directions(values: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from giantstep.numerics.quadrature import CUTOFF
 from giantstep.targets.evaluate import NUMPY, evaluate
 from giantstep.targets.language import FUNCTIONS
 from giantstep.targets.normal import normal_form
@@ -16,8 +17,7 @@ from giantstep.targets.polynomial import Monomial, Polynomial, add, scaled, to_t
 from giantstep.targets.singularities import vanishes_somewhere
 from giantstep.targets.tree import Call, Node, Power, variables, walk
 
-#: Kinks are looked for between -CUTOFF and CUTOFF, on a grid that avoids round numbers.
-CUTOFF = 9.0
+#: Kinks are looked for on a grid that avoids round numbers.
 _GRID = np.linspace(-CUTOFF, CUTOFF, 4000)
 
 

@@ -19,6 +19,8 @@ PROBES = 300
 EXACT = 1e-9
 #: Directions up to which all sets of signs are tried; beyond, single ones, pairs, and all at once.
 ALL_SIGNS = 10
+#: Directions up to which all orders with all signs are tried.
+ALL_ORDERS = 4
 
 Value = TypeVar("Value", float, np.ndarray)
 
@@ -75,6 +77,15 @@ def exchanged(target: Target, one: int, two: int) -> Effect | None:
     return effect(target, order, [1.0] * target.rank)
 
 
+def is_odd(target: Target) -> bool:
+    """Whether g(-h) = -g(h), for every noise inside the label.
+
+    >>> is_odd(Target("sin(h1)")), is_odd(Target("1 + h1")), is_odd(Target("h1 + h1*h2"))
+    (True, False, False)
+    """
+    return flipped(target, range(target.rank)) == Effect(-1, 0.0)
+
+
 def signed_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
     """All matrices Q that only change signs and order, for which g(Q h) = +-g(h) + constant.
 
@@ -88,6 +99,44 @@ def signed_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
         for signs in itertools.product((1.0, -1.0), repeat=rank)
         if effect(target, order, signs) is not None
     ]
+
+
+@functools.lru_cache(maxsize=128)
+def invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
+    """Orthonormal symmetric matrices that span the overlaps reached from a multiple of I.
+
+    A signed permutation Q of the directions is a symmetry if g(Q h) = +-g(h) + constant: the
+    labels then tell the same about Q h as about h, and Q M Q^T = M all along.
+
+    >>> [matrix.round(3).tolist() for matrix in invariant_basis(Target("sign(h1*h2)"))]
+    [[[0.707, 0.0], [0.0, 0.707]]]
+    """
+    r = target.rank
+    group = signed_permutations(target) if r <= ALL_ORDERS else [np.eye(r)]
+    units = []
+    for i, j in itertools.combinations_with_replacement(range(r), 2):
+        unit = np.zeros((r, r))
+        unit[i, j] = unit[j, i] = 1.0
+        units.append(sum(q @ unit @ q.T for q in group) / len(group))
+    basis: list[np.ndarray] = []
+    for matrix in units:
+        rest = matrix - sum(((matrix * b).sum() * b for b in basis), np.zeros((r, r)))
+        size = np.linalg.norm(rest)
+        if size > EXACT:
+            basis.append(rest / size)
+    result = np.array(basis)
+    result.setflags(write=False)
+    return result
+
+
+def keeps_fields_apart(target: Target, axes: Float[np.ndarray, "m r"]) -> bool:
+    """Whether the overlap of the fields u = axes h stays diagonal, by symmetry.
+
+    >>> keeps_fields_apart(Target("sign(h1*h2)"), np.eye(2))
+    True
+    """
+    known = axes @ invariant_basis(target) @ axes.T
+    return bool(np.all(np.abs(known * (1 - np.eye(len(axes)))) < EXACT))
 
 
 @dataclass(frozen=True)

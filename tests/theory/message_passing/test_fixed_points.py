@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.channels import channel_for
-from giantstep.channels.symmetry import invariant_basis
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
+from giantstep.targets.symmetry import invariant_basis
 from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.fixed_points import settle
 from giantstep.theory.message_passing.iterations import (

@@ -13,9 +13,9 @@ from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import Experiment
 from giantstep.report.mathematics import words
 from giantstep.report.parts import Context, Picture, Section, as_csv, counted
-from giantstep.report.symmetries import is_odd
 from giantstep.results import Prediction, Run, unique
 from giantstep.sweep import Sweep
+from giantstep.targets.symmetry import is_odd
 from giantstep.twins.explanation import Explanation
 
 #: The theory of one step integrates over all directions; with more it takes minutes.

@@ -11,9 +11,8 @@ from jaxtyping import Float
 
 from giantstep.numerics.grids import Function, line_crossings
 from giantstep.numerics.hermite import hermite_primitives
+from giantstep.numerics.quadrature import CUTOFF
 
-#: Nodes beyond this many standard deviations weigh less than 2e-17.
-REACH = 8.5
 #: Half the distance between the two nodes at either side of a kink.
 NUDGE = 1e-11
 #: Nodes that are closer than this stand at the two sides of a kink.
@@ -113,10 +112,10 @@ class Fibres:
 
 def base_nodes(kinks: Sequence[float], count: int) -> Float[np.ndarray, " nodes"]:
     """Evenly spaced nodes, with a pair of nodes at the two sides of every kink."""
-    corners = [-REACH, *(k for k in kinks if -REACH < k < REACH), REACH]
+    corners = [-CUTOFF, *(k for k in kinks if -CUTOFF < k < CUTOFF), CUTOFF]
     parts = []
     for left, right in itertools.pairwise(corners):
-        share = max(int(np.ceil(count * (right - left) / (2 * REACH))), 3)
+        share = max(int(np.ceil(count * (right - left) / (2 * CUTOFF))), 3)
         parts.append(np.linspace(left + NUDGE, right - NUDGE, share + 1))
     return np.concatenate(parts)
 
@@ -131,7 +130,7 @@ def fibres_of(
     at = np.broadcast_to(grid, (len(lines), len(grid)))
     if surfaces:
         labels = [_positive(surface) for surface in surfaces]
-        cuts = np.minimum(line_crossings(labels, lines, surfaces), REACH)
+        cuts = np.minimum(line_crossings(labels, lines, surfaces), CUTOFF)
         at = np.sort(np.concatenate([at, cuts - NUDGE, cuts + NUDGE], axis=1), axis=1)
     points = np.empty((*at.shape, lines.shape[1] + 1))
     points[..., :-1] = lines[:, None, :]

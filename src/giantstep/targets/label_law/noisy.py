@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.hermite import MultiIndex, hermite_values
-from giantstep.numerics.quadrature import split_gaussian
+from giantstep.numerics.quadrature import CUTOFF, split_gaussian
 from giantstep.targets.label_law.branches import Branch, Branches
 from giantstep.targets.label_law.moments import LabelMoments
 
@@ -19,8 +19,6 @@ MAX_NODES = 100_000
 STEP = 0.5
 #: Gauss-Legendre nodes of a panel of labels.
 LABEL_ORDER = 8
-#: Labels further from g(h) than this many standard deviations of the noise are left out.
-REACH = 9.0
 
 
 def noisy_moments(
@@ -56,7 +54,7 @@ def noisy_moments(
         along = np.empty((len(y), max(powers) + 1))
         for start in range(0, len(y), 4 * order):
             part = slice(start, start + 4 * order)
-            ends = y[part][[0, -1]] + np.array([-1, 1]) * REACH * deviation
+            ends = y[part][[0, -1]] + np.array([-1, 1]) * CUTOFF * deviation
             near = slice(*np.searchsorted(values, ends))
             along[part] = _density(y[part, None] - values[near], deviation) @ weighted[near]
         moments += along[:, powers] * branch.moments
@@ -101,8 +99,8 @@ def _normalised(
 
 
 def _graded(points: np.ndarray, deviation: float) -> np.ndarray:
-    """Edges one deviation apart around each point, up to the reach."""
-    steps = np.arange(-REACH, REACH + 1)
+    """Edges one deviation apart around each point, up to where the noise ends."""
+    steps = np.arange(-CUTOFF, CUTOFF + 1)
     return _thinned((points[:, None] + deviation * steps).ravel(), 0.25 * deviation)
 
 

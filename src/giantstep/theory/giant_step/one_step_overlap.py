@@ -60,7 +60,7 @@ def one_step_overlap(
 
     Assumes: isotropic Gaussian inputs, output 0 before the step (symmetric start or correlation
     loss), fresh samples, start on the sphere; corrections are of relative order 1/sqrt(d).
-    Status: theorem.
+    Status: theorem in the limit; heuristic at a finite ``dim``.
     References: Dandi et al. 2023, arXiv:2305.18270; Stein's lemma.
 
     >>> from giantstep.activations.activation import activation

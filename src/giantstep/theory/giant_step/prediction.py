@@ -45,9 +45,10 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     is NaN, and a note says at which end the risk is least.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
-    Status: theorem for overlaps in the limit of large d at a given width, heuristic where a
-        dimension is given, where the width grows with it, and where values stand for a law of
-        readouts or biases; conjecture for subspaces beyond the first step.
+    Status: theorem for overlaps in the limit of large d at a given width, and for the subspace of
+        the first step; heuristic where a dimension is given, where the width of several steps grows
+        with it, and where values stand for a law of readouts or biases; conjecture for subspaces
+        beyond the first step; replica for the risk where one_step.prediction says so.
     References: Dandi et al. 2023, arXiv:2305.18270; Cui et al. 2024, arXiv:2402.04980.
 
     >>> law = predict(Problem.of("h1"), GiantStep(samples="4d", step_size=2))
@@ -106,7 +107,7 @@ def predicted_subspaces(
     coefficient is even in what is known stays invisible to it.
 
     Assumes: see :func:`giantstep.theory.learnability.staircase.learned_subspaces`.
-    Status: conjecture beyond the first step.
+    Status: theorem for one step; conjecture for more.
     References: Dandi et al. 2023, arXiv:2305.18270.
 
     >>> spaces, notes = predicted_subspaces(Problem.of("h1 + He2(h1)*h2"), GiantStep(steps=2))

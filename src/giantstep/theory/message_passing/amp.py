@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.symmetry import invariant_basis
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.measures.matching import overlap_metrics
@@ -15,6 +14,8 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction, Status, weakest
 from giantstep.settings.amp import Amp
 from giantstep.settings.ratios import ratio_to_dim
+from giantstep.targets.symmetry import invariant_basis
+from giantstep.theory.message_passing.averages.errors import gap
 from giantstep.theory.message_passing.averages.overlaps import inside
 from giantstep.theory.message_passing.averages.population import Population
 from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information
@@ -64,7 +65,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     if coarse is not None:
         nearby = _corrected(found, coarse)
         others = _metrics(problem, found, coarse, nearby)
-        errors = {name: _gap(value, others[name]) for name, value in metrics.items()}
+        errors = {name: gap(value, others[name]) for name, value in metrics.items()}
         error = found.population.quadrature_error(inside(found.overlap))
         if error > _WORTH_A_NOTE:
             notes.append(f"averages over labels by quadrature, with an error of {error:.1g}")
@@ -131,11 +132,3 @@ def _corrected(found: FixedOverlap, coarse: Population) -> Float[np.ndarray, "r 
     basis = invariant_basis(found.population.channel.structure.target)
     moved = found.rest.correction @ np.einsum("pij,ij->p", basis, change)
     return inside(overlap + np.einsum("p,pij->ij", moved, basis))
-
-
-def _gap(value: Any, other: Any) -> Any:
-    """How far apart two numbers are; nothing between infinities of one sign."""
-    value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)
-    gap = np.zeros(value.shape)
-    np.subtract(value, other, out=gap, where=value != other)
-    return float(abs(gap)) if gap.ndim == 0 else np.abs(gap)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from giantstep.channels import channel_for
-from giantstep.channels.symmetry import invariant_basis
 from giantstep.errors import NoTheory
 from giantstep.numerics.estimate import Estimate
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status, weakest
 from giantstep.settings.amp import Amp
+from giantstep.targets.symmetry import invariant_basis
 from giantstep.theory.learnability.thresholds import weak_recovery_threshold
 from giantstep.theory.message_passing.averages.population import population_of
 from giantstep.theory.message_passing.branch_transitions import (

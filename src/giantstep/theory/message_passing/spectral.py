@@ -18,10 +18,11 @@ from giantstep.channels.preprocessing import (
 from giantstep.errors import NoTheory
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
-from giantstep.results import Prediction, Status
+from giantstep.results import Prediction, Status, weakest
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spectral import Spectral
-from giantstep.theory.message_passing.averages.population import population_of
+from giantstep.theory.message_passing.averages.errors import gap
+from giantstep.theory.message_passing.averages.population import Population, population_of
 
 REFERENCES = (
     "Lu, Li 2017, arXiv:1702.06435",
@@ -100,7 +101,7 @@ def spectral_outlier(
 
 
 def linearised_outlier(
-    problem: Problem, samples_ratio: float
+    problem: Problem, samples_ratio: float, population: Population | None = None
 ) -> tuple[float, Float[np.ndarray, " r"]]:
     r"""Eigenvalue and squared cosines of message passing linearised around zero.
 
@@ -118,7 +119,7 @@ def linearised_outlier(
     leave directions empty; 0 for kappa_1 < 1. For r = 1 this is (kappa - 1)/(kappa + alpha_c
     E[G^3]).
 
-    Symbols: alpha = n/d ``samples_ratio``.
+    Symbols: alpha = n/d ``samples_ratio``; averages by ``population`` where it is given.
 
     Assumes: isotropic Gaussian inputs, E[h|y] = 0, G with a finite third moment.
     Status: heuristic (state evolution of the linearised algorithm).
@@ -128,7 +129,7 @@ def linearised_outlier(
     >>> round(eigenvalue, 4), overlap.round(4).tolist()
     (2.4317, [0.5888, 0.5888])
     """
-    law = population_of(channel_for(problem)).label_law
+    law = (population or population_of(channel_for(problem))).label_law
     if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
         raise NoTheory("linearised message passing needs E[h|y] = 0: this target is trivial")
     alpha, g = samples_ratio, law.curvatures
@@ -174,17 +175,19 @@ def _span_cosines(
     return found
 
 
-def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarray, " r"]:
+def spectral_transition(
+    problem: Problem, settings: Spectral, population: Population | None = None
+) -> Float[np.ndarray, " r"]:
     r"""The alpha = n/d from which each direction has an outlier.
 
     .. math:: \alpha_c = 1/E_y[(E[h^2|y] - 1)^2]
 
     for the optimal T; for a given one, where l* = lbar in :func:`spectral_outlier`.
 
-    Symbols: T in ``settings.preprocessing``.
+    Symbols: T in ``settings.preprocessing``; averages by ``population`` where it is given.
 
     Assumes: as :func:`spectral_outlier`; infinite where no number of samples is enough.
-    Status: theorem.
+    Status: theorem for blocks; heuristic for the linearised method.
     References: Lu, Li 2017, arXiv:1702.06435; Mondelli, Montanari 2017, arXiv:1708.05932.
 
     >>> spectral_transition(Problem.of("abs(h1)"), Spectral()).round(4).tolist()
@@ -193,10 +196,10 @@ def spectral_transition(problem: Problem, settings: Spectral) -> Float[np.ndarra
     from scipy.optimize import bisect
 
     if blocks_basis(channel_for(problem), settings) is None:
-        kappa, _ = linearised_outlier(problem, 1.0)
+        kappa, _ = linearised_outlier(problem, 1.0, population)
         return np.full(problem.target.rank, 1 / kappa if kappa > 1e-6 else np.inf)
     found = []
-    for block in _blocks(problem, settings):
+    for block in _blocks(problem, settings, population):
 
         def side(log_alpha: float, block: _Block = block) -> float:
             return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap_squared > 0 else -1.0
@@ -211,10 +214,12 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
 
     Metrics: ``overlap_squared``, ``eigenvalue`` (the outlier) and, with one matrix per direction,
     ``edge`` of the bulk, each (r,); with ``phases`` only ``transitions`` (r,) in n/d. Directions
-    that no rotation separates are predicted by :func:`linearised_outlier`.
+    that no rotation separates are predicted by :func:`linearised_outlier`. Errors are what a
+    coarser rule of integration over the labels changes.
 
     Assumes: as :func:`spectral_outlier` and :func:`linearised_outlier`.
-    Status: theorem for blocks; heuristic for the linearised method.
+    Status: theorem for blocks; heuristic for the linearised method, and for labels that got noise
+    which the problem does not have.
     References: Lu, Li 2017, arXiv:1702.06435; Defilippis et al. 2025, arXiv:2502.02545.
 
     >>> law = predict(Problem.of("abs(h1)"), Spectral(samples="1.5d"))
@@ -222,27 +227,38 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     0.457
     """
     check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
-    separable = blocks_basis(channel_for(problem), settings) is not None
-    notes = channel_for(problem).notes
-    if settings.phases:
-        metrics: dict[str, Any] = {"transitions": spectral_transition(problem, settings)}
-    elif separable:
-        alpha = ratio_to_dim(settings, "samples")
-        outliers = [block.outlier(alpha) for block in _blocks(problem, settings)]
-        names = ("eigenvalue", "edge", "overlap_squared")
-        metrics = {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
-    else:
-        eigenvalue, overlap = linearised_outlier(problem, ratio_to_dim(settings, "samples"))
-        metrics = {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
-    status: Status = "theorem" if separable else "heuristic"
+    channel = channel_for(problem)
+    population = population_of(channel)
+    metrics = _metrics(problem, settings, population)
+    errors: dict[str, Any] = {}
+    if population.coarse is not None:
+        others = _metrics(problem, settings, population.coarse)
+        errors = {name: gap(value, others[name]) for name, value in metrics.items()}
+    separable = blocks_basis(channel, settings) is not None
+    exact: Status = "theorem" if separable else "heuristic"
+    status = weakest([exact, "heuristic" if channel.altered else "theorem"])
     return Prediction(
         settings.learner,
-        settings.to_json(),
+        settings.to_json() | channel.settings,
         metrics,
         dict.fromkeys(metrics, status),
         REFERENCES,
-        tuple(notes),
+        tuple(channel.notes),
+        errors,
     )
+
+
+def _metrics(problem: Problem, settings: Spectral, population: Population) -> dict[str, Any]:
+    """What is integrated over labels, by the rule of the given population."""
+    if settings.phases:
+        return {"transitions": spectral_transition(problem, settings, population)}
+    alpha = ratio_to_dim(settings, "samples")
+    if blocks_basis(channel_for(problem), settings) is None:
+        eigenvalue, overlap = linearised_outlier(problem, alpha, population)
+        return {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
+    outliers = [block.outlier(alpha) for block in _blocks(problem, settings, population)]
+    names = ("eigenvalue", "edge", "overlap_squared")
+    return {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
 
 
 def _squeezed(values: Any) -> Any:
@@ -260,9 +276,11 @@ class _Block(NamedTuple):
         return spectral_outlier(self.weights, self.preprocessed, self.squares, alpha)
 
 
-def _blocks(problem: Problem, settings: Spectral) -> list[_Block]:
+def _blocks(
+    problem: Problem, settings: Spectral, population: Population | None = None
+) -> list[_Block]:
     """One block for every direction of the separating basis."""
-    law = population_of(channel_for(problem)).label_law
+    law = (population or population_of(channel_for(problem))).label_law
     basis = blocks_basis(channel_for(problem), settings)
     found = []
     for row in basis if basis is not None else ():

@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import channel_for
-from giantstep.channels.symmetry import invariant_basis
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.problem import Problem
 from giantstep.targets.hermite import moments
+from giantstep.targets.symmetry import invariant_basis
 from giantstep.theory.message_passing.averages.overlaps import inside
 from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.curve import curve_of

@@ -47,8 +47,9 @@ def predict_isotropic(
 
     Assumes: Gaussian inputs; rows isotropic across the learned direction, as a real step leaves
     them up to a few per cent in the risk for odd activations and batches that are not too small.
-    Status: replica for errors in the limit where rows are isotropic, heuristic where they are not
-        or at finite d; the rows themselves are a theorem in the limit.
+    Status: replica for errors in the limit where rows are isotropic; heuristic for errors where
+        they are not, and for all but the linear floor at finite d; theorem for the linear floor,
+        and in the limit for the rows themselves and for random features.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980;
         Dandi et al. 2024, arXiv:2410.18938.
 

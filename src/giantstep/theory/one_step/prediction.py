@@ -29,8 +29,9 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     whatever the rows.
 
     Assumes: Gaussian inputs; one step; a readout fitted to fresh samples.
-    Status: replica for errors in the limit where rows are isotropic, heuristic where they are not
-        or at finite d, theorem for small steps; the rows themselves are a theorem in the limit.
+    Status: replica for errors in the limit where rows are isotropic; heuristic for errors where
+        they are not, and for all but the linear floor at finite d; theorem for small steps, for the
+        linear floor, and in the limit for the rows themselves and for random features.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980;
         Dandi et al. 2024, arXiv:2410.18938.
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
 from giantstep.numerics.arrays import iterate
+from giantstep.numerics.quadrature import CUTOFF
 from giantstep.problem import Problem
 from giantstep.theory.spiked_features.conditional_features import (
     LIMIT,
@@ -18,7 +19,6 @@ from giantstep.theory.spiked_features.conditional_features import (
     conditional_feature_moments,
 )
 from giantstep.theory.spiked_features.conditional_labels import (
-    CUTOFF,
     LabelMoments,
     Latents,
     conditional_label_moments,

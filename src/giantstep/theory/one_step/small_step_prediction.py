@@ -29,7 +29,8 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     are free to fit the learned direction.
 
     Assumes: as :func:`giantstep.theory.one_step.small_step.small_step_risk`.
-    Status: theorem for independent neurons of zero mean output; errors are heuristic for others.
+    Status: theorem for independent neurons of zero mean output, and for all but the errors;
+        heuristic for the errors of other neurons.
     References: Ba et al. 2022, arXiv:2205.01445; Moniri et al. 2023, arXiv:2310.07891.
 
     >>> settings = GiantStep(

@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from giantstep.activations.activation import Activation
+from giantstep.numerics.quadrature import CUTOFF
 from giantstep.theory.spiked_features.conditional_features import (
     LIMIT,
     REACH,
     Table,
     conditional_feature_moments,
 )
-from giantstep.theory.spiked_features.conditional_labels import CUTOFF
 from giantstep.theory.spiked_features.finite_size import Blocks, Grid
 
 

@@ -54,7 +54,8 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
 
     Assumes: isotropic inputs; or one spiked direction, a target of it alone, and a kernel that is
     a power series of the inner product.
-    Status: theorem for isotropic inputs; heuristic with a spike.
+    Status: theorem for isotropic inputs in the limit, and on the sphere for one direction;
+        heuristic for Gaussian inputs or several directions at a finite ``dim``, and with a spike.
     References: Mei et al. 2021, arXiv:2101.10588; Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
 
     >>> law = predict(Problem.of("h1", noise=0.01), KernelRidge(samples="1d", ridge=0.01))

@@ -57,8 +57,8 @@ def predict(
     Neurons with biases: the square loss, Gaussian inputs, sizes proportional to d.
 
     Assumes: Gaussian inputs or inputs on the sphere.
-    Status: theorem for the square loss, heuristic with biases; replica for the logistic and the
-        hinge loss.
+    Status: theorem for the square loss in the limit, and on the sphere for one direction; heuristic
+        for the square loss at a finite ``dim`` otherwise, and with biases; replica for other losses.
     References: Mei, Montanari 2019, arXiv:1908.05355; Gerace et al. 2020, arXiv:2002.09339;
         Defilippis et al. 2024, arXiv:2405.15699.
 

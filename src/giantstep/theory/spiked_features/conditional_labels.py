@@ -10,11 +10,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
 from giantstep.targets import Target
 
-#: Half-width of the integration range in standard deviations, and number of its panels.
-CUTOFF = 9.0
+#: Panels of the range of integration.
 PANELS = 6
 #: Gauss-Legendre nodes per panel, and Gauss-Hermite nodes, by the number of free directions.
 PANEL_ORDERS = {0: 1, 1: 16, 2: 10, 3: 5}

@@ -44,7 +44,8 @@ def predict(
     corrections of order 1/d where ``settings.dim`` is given. ``version`` overrides which.
 
     Assumes: Gaussian inputs, at most five target directions, ridge > 0.
-    Status: replica (heuristic at finite d).
+    Status: replica in the limit; heuristic at finite d; theorem for the linear floor, and in the
+        limit for random features and for the bounds of one block and a single direction.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
     >>> settings = SpikedRandomFeatures(

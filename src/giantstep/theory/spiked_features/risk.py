@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
+from giantstep.numerics.quadrature import CUTOFF
 from giantstep.targets import Target
 from giantstep.theory.learnability.learned_direction import learned_direction
 from giantstep.theory.spiked_features.channel_equivalent import Ratios, Risk, channel_risk
 from giantstep.theory.spiked_features.conditional_features import LIMIT, REACH, Table
 from giantstep.theory.spiked_features.conditional_labels import (
-    CUTOFF,
     LabelMoments,
     Latents,
     conditional_label_moments,
@@ -109,7 +109,8 @@ def spiked_risk(
     gamma ``alignment`` (where it differs infinitesimally from the prepared one).
 
     Assumes: inputs N(0, I_d); n, p, d proportional; s and c of order one and finitely many.
-    Status: heuristic (leave-one-out; equivalent to the replica result of the reference).
+    Status: replica in the limit, where it is the result of the reference, here by leave-one-out;
+        heuristic at a finite ``dim``.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
     >>> from giantstep.activations.activation import activation

@@ -75,7 +75,7 @@ def risk_bounds(prepared: Prepared, blocks: Blocks) -> Bounds:
     Symbols: mu_0, mu_1 as in :func:`functional_basis`; g ``prepared``.
 
     Assumes: d infinite, n and p proportional to d.
-    Status: theorem for one block and a single direction; the rest follows from the exact risk.
+    Status: theorem for one block and a single direction; replica beyond, as the exact risk.
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> from giantstep.activations.activation import activation

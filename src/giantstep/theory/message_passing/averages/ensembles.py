@@ -23,8 +23,7 @@ from giantstep.channels.nodes import even_rule, gaussian_nodes
 from giantstep.channels.posterior import Posterior, mixture
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature
-from giantstep.channels.roots import REACH
-from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
 from giantstep.theory.message_passing.averages.layered import layered_nodes
 
 #: Nodes for omega on each field, for labels of finitely many values on 1, 2 or 3 fields.
@@ -278,5 +277,5 @@ def _between(
     angle = (unit + 1) * np.pi / 2
     nodes = low + (high - low) * (1 - np.cos(angle)) / 2
     weights = (high - low) * np.sin(angle) * mass * np.pi / 4
-    inside = np.abs(nodes) < REACH
+    inside = np.abs(nodes) < CUTOFF
     return nodes[inside], weights[inside]

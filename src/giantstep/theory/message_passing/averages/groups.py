@@ -15,8 +15,8 @@ from jaxtyping import Array, Float, Int
 from giantstep.channels.channel import Channel, blockwise
 from giantstep.channels.nodes import even_rule, gaussian_nodes
 from giantstep.channels.preimages import Preimages
-from giantstep.channels.symmetry import keeps_fields_apart
 from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
+from giantstep.targets.symmetry import keeps_fields_apart
 from giantstep.theory.message_passing.averages.ensembles import (
     COARSE,
     Averages,

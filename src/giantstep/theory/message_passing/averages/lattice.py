@@ -19,8 +19,8 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.channel import Channel
 from giantstep.channels.quadrature import Quadrature
-from giantstep.channels.symmetry import signed_symmetries
 from giantstep.numerics.float64 import in_float64
+from giantstep.targets.symmetry import signed_permutations
 from giantstep.theory.message_passing.averages.ensembles import Averages, Law, Matrix, averages_of
 
 #: Spacing of omega in its own standard deviations, and where it ends, by the number of fields.
@@ -100,7 +100,7 @@ def lattice_ensemble(channel: Channel, coarse: bool) -> LatticeEnsemble:
     structure, core = channel.structure, channel.likelihood.core
     assert isinstance(core, Quadrature)
     square = len(structure.projection) == structure.target.rank and not structure.extra.any()
-    symmetries = tuple(signed_symmetries(structure.target)) if square else ()
+    symmetries = tuple(signed_permutations(structure.target)) if square else ()
     spacing = _SPACINGS[structure.fields] * (_COARSER if coarse else 1)
     labels = _label_count(channel, core)
     return LatticeEnsemble(channel, labels, symmetries, spacing, 0.5 if coarse else 0.0)

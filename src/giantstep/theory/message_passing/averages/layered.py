@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.nodes import CUTOFF
+from giantstep.numerics.quadrature import CUTOFF
 
 _BISECTIONS = 50
 

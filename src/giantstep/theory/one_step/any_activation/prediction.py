@@ -39,8 +39,8 @@ def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
     isotropic theory. Errors are what fewer nodes and blocks would change.
 
     Assumes: Gaussian inputs; a continuous activation; one step; a readout fitted to fresh samples.
-    Status: heuristic (leave-one-out), verified by simulation, unpublished; the rows themselves
-        are a theorem in the limit.
+    Status: heuristic (leave-one-out), verified by simulation, unpublished; theorem for the linear
+        floor, and in the limit for the rows themselves and, without biases, for random features.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980, and Dandi et
         al. 2024, arXiv:2410.18938, for isotropic rows.
 

@@ -9,9 +9,9 @@ from jaxtyping import Float
 
 from giantstep.activations.activation import Activation
 from giantstep.numerics.piecewise import Piecewise
+from giantstep.numerics.quadrature import CUTOFF
 
-#: Integrals over z stop here, and so long are the panels of an activation that varies over one.
-CUTOFF = 9.0
+#: So long are the panels of an activation that varies over one.
 PANEL_LENGTH = 3.0
 PANEL_ORDER = 12
 #: Edges of panels around a smoothed kink, in units of the smoothing width.
