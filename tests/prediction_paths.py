@@ -28,7 +28,8 @@ class Source(NamedTuple):
 class Path(NamedTuple):
     """One way through a learner's theory: settings, problem, and where its metrics come from.
 
-    ``sources`` maps metrics, several of them separated by blanks, to what they are made of.
+    ``sources`` maps metrics, several of them separated by blanks, to what they are made of;
+    ``*`` stands for those that are not named.
     """
 
     settings: dict[str, Any]
@@ -241,6 +242,9 @@ LINEARISED = (
 )
 ALTERED = "labels that got noise"
 OUTLIER, WITHOUT_EDGE = "overlap_squared eigenvalue edge", "overlap_squared eigenvalue"
+FLOW, LANGEVIN = "structured.gradient_flow.predict", "structured.langevin.predict"
+PCA = "structured.principal_component.predict"
+COMPONENT = Source("structured.principal_component.principal_component")
 THRESHOLD = "message_passing.spectral.spectral_transition"
 
 PATHS: dict[str, list[Path]] = {
@@ -310,6 +314,40 @@ PATHS: dict[str, list[Path]] = {
             {"phases": True, "method": "linearised"},
             {"transitions": (*LINEARISED, Source(THRESHOLD, "linearised"))},
             "sign(h1*h2)",
+        ),
+    ],
+    "gradient-flow": [
+        Path({"dim": 50}, {"*": (Source(FLOW, "random"),)}, "He2(h1)"),
+        Path(
+            {"start_overlap": 0.1, "until": 0.5, "geometry": "spherical"},
+            {"*": (Source(FLOW, "given start"),)},
+            "He2(h1)",
+        ),
+        Path(
+            {"dim": 50, "until": 0.5, "geometry": "normalised"},
+            {"*": (Source(FLOW, "random"),)},
+            "-He2(h1)",
+        ),
+    ],
+    "pca": [
+        Path(
+            {},
+            {
+                "*": (Source(PCA, "the component"), COMPONENT),
+                "test_error test_error_noisy": (COMPONENT, Source(PCA, "the test error")),
+            },
+        ),
+        Path({"dim": 50}, {"*": (Source(PCA, "the component"), COMPONENT)}, "h1*h2"),
+    ],
+    "langevin": [
+        Path(
+            {"dim": 50},
+            {
+                "*": (Source(LANGEVIN, "the rates"),),
+                "particle_variance": (Source(LANGEVIN, "the variance"),),
+            },
+            "sign(h1*h2)",
+            problem={"inputs": "hypercube"},
         ),
     ],
     "power-law": [
