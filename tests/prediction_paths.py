@@ -156,8 +156,16 @@ GIANT_STEP = [
             "overlap": (
                 Source(STEPS, "at a given width"),
                 Source("giant_step.reused_batch.reused_batch_two_steps"),
-            ),
-            **LATER_SPACES,
+            )
+        },
+    ),
+    Path(
+        {"steps": 3, "width": 1, "batches": "reused", "readout": "ones", "activation": "tanh"},
+        {
+            "overlap": (
+                Source(STEPS, "at a given width"),
+                Source("giant_step.reused_population.reused_batch_path", "smooth"),
+            )
         },
     ),
     Path({**RISK, "step_size": 1}, IN_THE_LIMIT | one_step_risk("replica")),
@@ -264,6 +272,7 @@ PATHS: dict[str, list[Path]] = {
         ),
         Path({"dim": 60}, {SQUARE: FINITE}, "h1 + h1*h2", problem={"inputs": "sphere"}),
         Path({}, IN_LIMIT, problem={"inputs": "spiked:1"}),
+        Path({"biases": "normal"}, {"*": (Source(FEATURES, "with biases"),)}),
         Path({"samples": "d^1.5", "width": "d^2"}, IN_LIMIT, "h1 + He2(h1)"),
         Path({"loss": "logistic"}, OTHER_LOSS, "sign(h1 + h2)"),
         Path({"loss": "hinge"}, OTHER_LOSS, "sign(h1)"),

@@ -31,6 +31,7 @@ COMPILED = {
 MAKERS = {
     "giant-step": {
         "giant_step.prediction.predict",
+        "giant_step.prediction._on_one_batch",
         "one_step.isotropic_prediction.predict_isotropic",
         "one_step.small_step_prediction.predict_small_step",
         "one_step.any_activation.prediction.predict_any_activation",
@@ -39,6 +40,7 @@ MAKERS = {
     "random-features": {
         "ridge.random_features.predict",
         "ridge.random_features._predict_convex",
+        "ridge.random_features._predict_biased",
     },
     "kernel": {"ridge.kernel.predict"},
     "amp": {"message_passing.amp.predict", "message_passing.phases.predict_phases"},

@@ -58,7 +58,8 @@ def predict(
 
     Assumes: Gaussian inputs or inputs on the sphere.
     Status: theorem for the square loss in the limit, and on the sphere for one direction; heuristic
-        for the square loss at a finite ``dim`` otherwise, and with biases; replica for other losses.
+        for the square loss with biases, and at a finite ``dim`` otherwise; replica for other
+        losses.
     References: Mei, Montanari 2019, arXiv:1908.05355; Gerace et al. 2020, arXiv:2002.09339;
         Defilippis et al. 2024, arXiv:2405.15699.
 
