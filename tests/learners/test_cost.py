@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from giantstep.cli.main import app
 from giantstep.errors import SettingsError
+from giantstep.settings.giant_step import GiantStep
 from giantstep.twins.questions import asked
 from giantstep.twins.table import TWINS, twin
 from giantstep.twins.verbs import expected_seconds, simulate
@@ -108,3 +109,10 @@ def test_a_long_run_is_announced_on_standard_error(monkeypatch: pytest.MonkeyPat
     result = CliRunner().invoke(app, words)
     assert result.stdout.startswith("{")
     assert result.stderr.startswith("this will take about ")
+
+
+def test_what_nobody_would_wait_for_is_refused_in_law_too() -> None:
+    settings = GiantStep(dim=10**6, samples=10**15, width=50, method="in-law")
+    with pytest.raises(SettingsError, match=r"would take about .* days") as refused:
+        simulate(settings, "h1", seeds=1)
+    assert "\n" not in str(refused.value)

@@ -50,8 +50,10 @@ def test_a_metric_is_its_last_step_and_an_entry_is_one_column() -> None:
 
 def test_means_show_the_last_step() -> None:
     text = means(ONE)
-    assert "overlap step 2, h1" in text
-    assert "step 1" not in text
+    lines = text.splitlines()
+    assert lines[0] == "after step 2"
+    assert lines[1].split() == ["samples", "overlap", "h1", "theory", "overlap", "h2", "theory"]
+    assert lines[-1] == "also kept, with --metric: test_error"
     assert "0.500 ± 0.010" in text
     assert "test_error" not in means(ONE, "overlap")
 

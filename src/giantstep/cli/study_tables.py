@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 
-from giantstep.places import words
+from giantstep.places import STEP, words
 from giantstep.results.table import value, with_error
 from giantstep.studies.columns import metric_columns, shown_columns
 from giantstep.studies.outcomes import FAILED, NO_THEORY
@@ -17,30 +17,40 @@ MOST_METRICS = 4
 
 
 def means(results: Results, metric: str | None = None) -> str:
-    """One line a point: mean and standard error over the seeds, and the prediction.
+    """One line per point: mean and standard error over the seeds, and the prediction.
 
     Metrics are those after the last step, or the ones asked for: ``overlap``, ``overlap[2,0]``.
+    Unless asked for, only those with a prediction are shown, where there are any.
     """
     table, definition = results.summary(), results.definition()
-    axes = list(definition["axes"])
+    every = shown_columns(definition, table)
+    columns = every if metric is None else metric_columns(definition, table, metric)
     if metric is None:
-        columns = shown_columns(definition, table)
-        names = list(dict.fromkeys(column.metric for column in columns))[:MOST_METRICS]
-        hidden = [c.metric for c in columns if c.metric not in names]
-        columns = [column for column in columns if column.metric in names]
-    else:
-        columns, hidden = metric_columns(definition, table, metric), []
-    shown = table[axes].copy()
+        predicted = {c.metric for c in every if f"{c.name}.theory" in table}
+        names = [c.metric for c in every if c.metric in predicted or not predicted]
+        kept = list(dict.fromkeys(names))[:MOST_METRICS]
+        columns = [column for column in every if column.metric in kept]
+    steps = {dict(column.place).get(STEP) for column in columns} - {None}
+    shown = table[list(definition["axes"])].copy()
     for column in columns:
-        head = f"{column.metric} {words(column.place)}" if column.place else column.name
+        # A step that all columns share is said once, above.
+        place = tuple(pair for pair in column.place if len(steps) > 1 or pair[0] != STEP)
+        plain = column.metric if not column.entry or column.place else column.name
+        head = f"{plain} {words(place)}".strip()
         if column.name in table:
             means, errors = table[column.name], table.get(f"{column.name}.sem")
             errors = [math.nan] * len(table) if errors is None else errors
             shown[head] = [with_error(*pair) for pair in zip(means, errors, strict=True)]
         if f"{column.name}.theory" in table:
-            shown[f"{head} theory"] = [value(float(v)) for v in table[f"{column.name}.theory"]]
+            theory = "theory" if head in shown else f"{head} theory"
+            numbers = [value(float(v)) for v in table[f"{column.name}.theory"]]
+            shown.insert(len(shown.columns), theory, numbers, allow_duplicates=True)
     text = shown.to_string(index=False, na_rep="-")
-    more = f"\nalso kept: {', '.join(dict.fromkeys(hidden))}" if hidden else ""
+    if len(steps) == 1:
+        text = f"after step {steps.pop()}\n{text}"
+    drawn = {column.metric for column in columns}
+    hidden = dict.fromkeys(c.metric for c in every if c.metric not in drawn)
+    more = f"\nalso kept, with --metric: {', '.join(hidden)}" if hidden else ""
     return text + more
 
 

@@ -96,15 +96,17 @@ def _one_line(error: Any) -> str:
         meant = SYNONYMS.get(name)
         if name == "--alpha" and meant in options:
             return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
-        guess = f"do you mean {meant}? " if meant in options else _guess(name, options)
+        guess = f"do you mean {meant}? " if meant in options else ""
+        if meant is None:
+            guess = _guess(name, options)
         see = f"giantstep {place} --help".replace("  ", " ")
         return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
     if kind == "MissingParameter" and error.param is not None:
         name = error.param.opts[0]
         if not name.startswith("-"):
             name = name.upper()
-        example = " such as --target 'h1 + He3(h1)*h2'" if name == "--target" else ""
-        return f"{name} is missing: give it{example}; see giantstep {place} --help"
+        remedy = ": give one such as --target 'h1 + He3(h1)*h2'" if name == "--target" else ""
+        return f"{name} is missing{remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
         return f"{error.param.opts[0]}: {error.message.rstrip('.')}"
     return str(error.format_message()).rstrip(".").replace("\n", " ")

@@ -135,6 +135,7 @@ def _draw(
     if positions.ticks is not None or axis == STEP:
         panel.set_xticks(list(positions.of.values()), [str(value) for value in positions.of])
     curves, dense = _curves(shown, axis), _curves(line, axis)
+    seen: list[np.ndarray] = []
     named = _named(list(curves))
     for number, (place, curve) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
@@ -148,6 +149,10 @@ def _draw(
         alone = len(line_at) == 1
         style: dict[str, Any] = {"marker": "_", "markersize": 18} if alone else {}
         predicted = not np.all(np.isnan(line_of))
+        if any(np.shape(o) == np.shape(line_of) and np.allclose(o, line_of) for o in seen):
+            # It lies on an earlier one, which stays visible between its dashes.
+            style["linestyle"] = "--"
+        seen.append(np.array(line_of))
         if predicted:
             panel.plot(line_at, line_of, color=colour, label=named[place], **style)
         mean, sem = [n.mean for n in curve], [n.sem for n in curve]

@@ -57,7 +57,7 @@ def draw_study(
         )
     heat = colour is not None and table[colour].nunique() > MOST_CURVES
     with house_style():
-        across = min(len(panels), 3)
+        across = 2 if len(panels) == 4 else min(len(panels), 3)
         down = -(-len(panels) // across)
         figure, drawn = new_figure(
             max(3.4 * across + 0.8, 5.0), 2.9 * down + 0.5, nrows=down, ncols=across, squeeze=False
@@ -125,16 +125,25 @@ def _draw_heat(figure: Any, spot: Any, panel: Panel, x: str, y: str) -> None:
     across, up = Positions(x, list(grid.columns)), Positions(y, list(grid.index))
     order = np.argsort(list(up.of.values())), np.argsort(list(across.of.values()))
     values = grid.to_numpy()[np.ix_(*order)]
-    sides = [np.sort(list(p.of.values())) for p in (across, up)]
-    mesh = spot.pcolormesh(*sides, values, shading="nearest", cmap="viridis")
+    mesh = spot.pcolormesh(_edges(across), _edges(up), values, cmap="viridis")
     spot.grid(False)
     _label(spot, x, across)
-    spot.set_ylabel(_literal(axis_label(y, up)))
+    spot.set_ylabel(axis_label(y, up))
     if up.ticks is not None:
         spot.set_yticks(list(up.of.values()), [_literal(tick) for tick in up.ticks])
     elif up.is_logarithmic:
         spot.set_yscale("log")
     figure.colorbar(mesh, ax=spot, label=_literal(metric_label(panel.column.metric)))
+
+
+def _edges(positions: Positions) -> np.ndarray:
+    """Where one cell of a heat map ends and the next begins, by decades on a logarithmic axis."""
+    at = np.sort(list(positions.of.values()))
+    by_decades = positions.is_logarithmic
+    at = np.log(at) if by_decades else at
+    between = (at[1:] + at[:-1]) / 2
+    edges = np.concatenate([[2 * at[0] - between[0]], between, [2 * at[-1] - between[-1]]])
+    return np.exp(edges) if by_decades else edges
 
 
 def _label(spot: Any, x: str, positions: Positions) -> None:

@@ -161,15 +161,16 @@ def _once(every: Sequence[Number], axis: str | None) -> list[Number]:
 
 def _twins(every: Sequence[Number]) -> dict[str, str]:
     """Metrics that hold the very numbers of an earlier one, such as noisy errors without noise."""
-    values: dict[str, list[Any]] = {}
+    values: dict[str, list[str]] = {}
     for number in every:
-        values.setdefault(number.metric, []).append((number.place, number.mean, number.theory))
+        shown = f"{number.mean:.9g} {number.theory:.9g}"
+        values.setdefault(number.metric, []).append(shown)
     found: dict[str, str] = {}
     for name in values:
         for other in values:
             if other == name:
                 break
-            if other in name and str(values[other]) == str(values[name]):
+            if other in name and values[other] == values[name]:
                 found[name] = other
     return found
 

@@ -6,6 +6,7 @@ Columns that do not fit beside one another go below one another; a number is nev
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import textwrap
 from collections.abc import Sequence
@@ -62,9 +63,9 @@ def text(
         several = len({n.at.get(DIRECTION) for n in chosen.constant} - {None}) > 1
         same = [f"{_name(n, several)} = {_short(n)}" for n in chosen.constant]
         lines += _wrapped("at every point: " + ", ".join(same), width)
-    lines += [
-        f"  {name} is {other}: the labels have no noise" for name, other in chosen.twins.items()
-    ]
+    for name, other in chosen.twins.items():
+        why = ": the labels have no noise" if name.endswith("_noisy") else ""
+        lines.append(f"  {name} is {other}{why}")
     rows, left_out = table(result, chosen, width, metric is not None or everything, most_rows)
     lines += ["", *rows]
     if left_out:
@@ -171,8 +172,9 @@ def _key_columns(
             letters = unique(name for own in sizes.values() for name in own if "/" not in name)
             for letter in [name for name in letters if name != "d"]:
                 known = [sizes[key[number]].get(letter) for key in keys]
-                if [str(v) for v in known] != texts and None not in known:
-                    found.append(Column("", letter, [f"{v:.0f}" for v in known if v is not None]))
+                counts = [f"{v:.0f}" for v in known if v is not None]
+                if counts != texts and None not in known:
+                    found.append(Column("", letter, counts))
     return found
 
 
@@ -281,7 +283,8 @@ def with_error(mean: float, error: float) -> str:
     >>> with_error(0.31274, 0.00412), with_error(12345.6, 250.0), with_error(0.5, float("nan"))
     ('0.3127 ± 0.0041', '12350 ± 250', '0.5')
     """
-    if not (math.isfinite(mean) and math.isfinite(error) and error > 0):
+    # What only rounding makes differ from seed to seed has no error.
+    if not (math.isfinite(mean) and math.isfinite(error) and error > 1e-12 * abs(mean)):
         return value(mean)
     decimals = 1 - math.floor(math.log10(error))
     if abs(mean) >= 1e6 or decimals > 7:
@@ -296,7 +299,10 @@ def value(number: float, digits: int = 5) -> str:
 
 
 def _coordinate(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """A value of an axis in six digits: 3.33333d, 0.001."""
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return re.sub(r"\d+\.\d{6,}", lambda long: f"{float(long[0]):.6g}", str(value))
 
 
 def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
