@@ -37,7 +37,7 @@ def in_help() -> list[str]:
 
 def smaller(words: list[str], folder: Path) -> list[str]:
     """The same command at small sizes, writing into a folder."""
-    found = list(words)
+    found = [re.sub(r":\d+(log)?$", r":3\1", word) for word in words]
     for option, value in SMALL.items():
         if option in found and not (option == "--width" and "d" in found[found.index(option) + 1]):
             found[found.index(option) + 1] = value
@@ -61,6 +61,7 @@ def no_figures_and_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     def write_report(problem: Any, path: Path, **how: Any) -> Report:
         return Report(problem, path, (), 0.0)
 
+    monkeypatch.setattr("giantstep.figures.result.theory_line", lambda *_, **__: None)
     monkeypatch.setattr("giantstep.figures.rendering.render", render)
     monkeypatch.setattr("giantstep.report.page.write_report", write_report)
 
