@@ -50,7 +50,8 @@ def means(results: Results, metric: str | None = None) -> str:
         text = f"after step {steps.pop()}\n{text}"
     drawn = {column.metric for column in columns}
     hidden = dict.fromkeys(c.metric for c in every if c.metric not in drawn)
-    more = f"\nalso kept, with --metric: {', '.join(hidden)}" if hidden else ""
+    wanted = metric is None and hidden
+    more = f"\nalso kept, with --metric: {', '.join(hidden)}" if wanted else ""
     return text + more
 
 
