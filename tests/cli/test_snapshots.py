@@ -16,9 +16,6 @@ from typer.testing import CliRunner
 import giantstep as gs
 from giantstep.cli.main import app
 
-#: Shapes are checked by the tests of each room; without the checks this is three times faster.
-pytestmark = pytest.mark.usefixtures("unchecked_types")
-
 FILE = Path(__file__).with_name("snapshots.txt")
 _NUMBER = re.compile(r"(?<![\w.*^=/-])-?\d+(\.\d+)?(e[+-]?\d+)?(?![\w.:]*[a-zA-Z*^])")
 
