@@ -109,6 +109,12 @@ PAPERS: dict[str, Paper] = {
             "Fundamental limits of weak recovery with applications to phase retrieval",
         ),
         _paper(
+            "1804.06561",
+            2018,
+            "Song Mei, Andrea Montanari, Phan-Minh Nguyen",
+            "A mean field view of the landscape of two-layer neural networks",
+        ),
+        _paper(
             "1806.05451",
             2018,
             "Benjamin Aubin, Antoine Maillard, Jean Barbier, Florent Krzakala, Nicolas Macris, "

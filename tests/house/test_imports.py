@@ -98,6 +98,7 @@ SMALL = {
     "langevin": {"dim": 20, "steps": 3, "width": 4},
     "online-sgd": {"dim": 20, "times": "1"},
     "repetition": {"dim": 20, "samples": 50},
+    "mean-field": {"dim": 20, "times": "0.2", "width": 4},
 }
 #: Not every learner takes numbers for labels.
 TARGETS = {"langevin": "sign(h1)"}

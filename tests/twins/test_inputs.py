@@ -20,6 +20,7 @@ LAWS = ("sphere", "spiked:2", "spiked:strength=2,alignment=0.5", "hypercube:boos
 SMALL: dict[str, dict[str, Any]] = {
     "giant-step": {"dim": 30, "width": 4},
     "online-sgd": {"dim": 30, "times": "1"},
+    "mean-field": {"dim": 30, "times": "0.2", "width": 4},
     "repetition": {"dim": 30, "samples": 50},
     "spiked-random-features": {"dim": 30},
     "random-features": {"dim": 30, "test_samples": 20},
@@ -36,6 +37,7 @@ TARGETS = {"gradient-flow": "h1"}
 SIMULATED = {
     "giant-step": LAWS,
     "online-sgd": (),
+    "mean-field": (),
     "repetition": (),
     "spiked-random-features": (),
     "random-features": LAWS,

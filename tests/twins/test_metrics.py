@@ -27,6 +27,7 @@ RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 SIMULATED: dict[str, list[Path]] = {
     "giant-step": [Path({"dim": 30, "width": 4, "ridge": 0.1}, "h1 + h1*h2")],
     "online-sgd": [Path({"dim": 20, "times": "0.5,1", "until": 0.5}, "h1 + h1*h2")],
+    "mean-field": [Path({"dim": 20, "times": "0.2", "width": 4}, "h1*h2")],
     "repetition": [Path({"dim": 20, "samples": 50}, "h1*h2")],
     "spiked-random-features": [Path({"dim": 20})],
     "random-features": [
@@ -65,6 +66,7 @@ PREDICTED: dict[str, list[Path]] = {
             "He2(h1)",
         ),
     ],
+    "mean-field": [Path({"times": "0,1", "width": 2})],
     "repetition": [Path({}, "He3(h1)"), Path({"activation": "tanh"}, "sign(h1*h2)")],
     "spiked-random-features": [Path({}), Path({"dim": 100, "spike": "-1:0.5,1:0.5"})],
     "random-features": [

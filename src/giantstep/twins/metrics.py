@@ -79,6 +79,10 @@ ONLINE_SGD = (
     *both("exit_time", when="with --until"),
     *predicted("wrong_sign", when="with --until, for one neuron and one direction at a given d"),
 )
+MEAN_FIELD = (
+    *both("overlap", axes=("time", "direction")),
+    *both("norm", "test_error", axes=TIME),
+)
 REPETITION = (
     *both("force", axes=("direction",)),
     *both("growth", "variance"),

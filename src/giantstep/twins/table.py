@@ -95,6 +95,18 @@ TWINS = (
         "--lookahead 0.5 --start-overlap 0 --times 2,5,10 --dim 1000",
     ),
     Twin(
+        name="mean-field",
+        summary="a wide network that follows the gradient of the population risk",
+        settings="settings.mean_field:MeanField",
+        simulate="learners.online.mean_field:simulate",
+        predict="theory.dynamics.mean_field:predict",
+        cost="learners.online.mean_field:cost",
+        metrics=metrics.MEAN_FIELD,
+        theory="particles in the flow of the risk, in the limit of a wide network",
+        references=("Mei et al. 2018, arXiv:1804.06561",),
+        example="--target 'tanh(2*h1)' --activation erf2 --times 1,2,5 --width 20 --dim 200",
+    ),
+    Twin(
         name="repetition",
         summary="the first moves of a neuron that looks ahead along a sample before it moves",
         settings="settings.repetition:Repetition",
