@@ -203,6 +203,13 @@ PAPERS: dict[str, Paper] = {
             "Tensor Programs V: tuning large neural networks via zero-shot hyperparameter transfer",
         ),
         _paper(
+            "2104.04244",
+            2021,
+            "Konstantin Donhauser, Mingqi Wu, Fanny Yang",
+            "How rotational invariance of common kernels prevents generalization in high "
+            "dimensions",
+        ),
+        _paper(
             "2205.01445",
             2022,
             "Jimmy Ba, Murat Erdogdu, Taiji Suzuki, Zhichao Wang, Denny Wu, Greg Yang",

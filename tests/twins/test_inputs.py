@@ -71,7 +71,6 @@ def test_a_law_is_used_or_refused(row: Any, law: str) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("explain", "h1"),
         ("predict", "amp", "--target", "abs(h1)", "--phases"),
         (
             "spectrum",

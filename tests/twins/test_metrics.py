@@ -25,7 +25,10 @@ RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 #: Ways that are simulated, quick ones, such that every metric occurs.
 SIMULATED: dict[str, list[Path]] = {
-    "giant-step": [Path({"dim": 30, "width": 4, "ridge": 0.1}, "h1 + h1*h2")],
+    "giant-step": [
+        Path({"dim": 30, "width": 4, "ridge": 0.1}, "h1 + h1*h2"),
+        Path({"dim": 20, "width": 4, "recipe": "spiked-network"}),
+    ],
     "online-sgd": [Path({"dim": 20, "times": "0.5,1", "until": 0.5}, "h1 + h1*h2")],
     "mean-field": [Path({"dim": 20, "times": "0.2", "width": 4}, "h1*h2")],
     "repetition": [Path({"dim": 20, "samples": 50}, "h1*h2")],

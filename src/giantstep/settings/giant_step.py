@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
 from giantstep.settings.options import Settings, option
 from giantstep.settings.types import (
     ActivationField,
-    OptionalNumberField,
     OptionalSizeField,
     SizeField,
 )
 from giantstep.sizes import Size
+
+#: What a recipe sets, wherever a setting is left at its default.
+RECIPES: dict[str, dict[str, Any]] = {
+    "spiked-network": {
+        **{"width": "400", "biases": "normal", "readout": "sign", "loss": "correlation"},
+        **{"centre": True, "forget": True, "redraw_biases": True, "ridge": "gcv"},
+    },
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -51,8 +58,20 @@ class GiantStep(Settings):
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
     detrend: bool = option(False, "remove the empirical constant and linear part of y", kind=bool)
     normalise: bool = option(False, "put the rows back on the sphere after each step", kind=bool)
-    ridge: OptionalNumberField = option(
-        None, "ridge of the readout fit; none: no fit", kind=float, low=0
+    centre: bool = option(False, "remove the mean label of the batch", kind=bool)
+    forget: bool = option(
+        False,
+        "replace the rows by their gradient, at unit variance of the pre-activations; neurons "
+        "without a gradient are dropped",
+        kind=bool,
+    )
+    redraw_biases: bool = option(False, "draw new biases for the readout", kind=bool)
+    ridge: Any = option(
+        None,
+        "ridge of the readout fit, or gcv to choose it; none: no fit",
+        kind=float,
+        low=0,
+        words=("gcv",),
     )
     readout_samples: OptionalSizeField = option(
         None,
@@ -73,9 +92,27 @@ class GiantStep(Settings):
         only="simulate",
     )
 
+    recipe: str = option(
+        "none",
+        "a named set of settings, for those left at their default: spiked-network, the network of "
+        "Ba et al. under a spike",
+        choices=("none", *RECIPES),
+    )
+
     def check(self) -> None:
-        """A readout that can be read; see :class:`Settings`."""
+        """Settings of a recipe, and a readout that can be read; see :class:`Settings`."""
+        defaults = {field.name: field.default for field in dataclasses.fields(self)}
+        for name, value in RECIPES.get(self.recipe, {}).items():
+            if str(getattr(self, name)) == str(defaults[name]):
+                chosen = Size.parse(value, name) if name == "width" else value
+                object.__setattr__(self, name, chosen)
         self.readout_support()
+
+    @property
+    def without_theory(self) -> str:
+        """The settings, of those that are set, for which there is no prediction."""
+        names = [name for name in ("centre", "forget", "redraw_biases") if getattr(self, name)]
+        return ", ".join([*names, *(["ridge = gcv"] if self.ridge == "gcv" else [])])
 
     def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
         """Values and probabilities of a readout with finite support; None for `normal`."""

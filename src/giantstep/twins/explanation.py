@@ -11,7 +11,7 @@ import numpy as np
 
 from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, Sphere, check_covered
+from giantstep.inputs import Gaussian, Sphere, Spiked, check_covered
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.tensors import tidy_basis
 from giantstep.problem import GivenInputs, Problem
@@ -34,6 +34,7 @@ from giantstep.theory.learnability.stairs import Difficulty, difficulty_of
 from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.twins.explanation_text import report
 from giantstep.twins.floors_text import power_text
+from giantstep.twins.spiked_explanation import SpikedExplanation, explain_spike
 
 #: Hermite coefficients of an activation below this count as zero.
 VISIBLE_COEFFICIENT = 1e-9
@@ -48,7 +49,8 @@ class Explanation:
     ``used`` is a basis of the subspace that the target depends on. ``hermite_energy``,
     ``energy_beyond`` its highest degree and ``label_noise`` (from z1, .. inside the label) add up
     to the variance. ``unseen`` are directions of the staircase that ``activation``, the default of
-    giant steps, does not see without biases.
+    giant steps, does not see without biases. ``spike`` is what a spike in the inputs changes: all
+    else is said of isotropic inputs.
     """
 
     target: Target
@@ -65,6 +67,7 @@ class Explanation:
     activation: str
     unseen: np.ndarray
     floors: tuple[Floor, ...] | None = None
+    spike: SpikedExplanation | None = None
 
     @property
     def dimension(self) -> int:
@@ -149,11 +152,14 @@ class Explanation:
         }
         if self.floors is not None:
             result["floors"] = [_floor_json(floor) for floor in self.floors]
+        if self.spike is not None:
+            result["spike"] = self.spike.to_json()
         return plain(result)
 
     def report(self, verbose: bool = False) -> str:
         """The same in words, with the staircases drawn; ``verbose`` adds how it was computed."""
-        return report(self, verbose)
+        text = report(self, verbose)
+        return text if self.spike is None else f"{text}\n\n{self.spike.report()}"
 
 
 def explain(
@@ -188,7 +194,8 @@ def explain(
     ('easy', 0.594)
     """
     problem = Problem.of(given, noise=noise, inputs=inputs)
-    check_covered(problem.inputs, (Gaussian, Sphere), "a target is explained", NoTheory)
+    check_covered(problem.inputs, (Gaussian, Sphere, Spiked), "a target is explained", NoTheory)
+    spike = explain_spike(problem) if isinstance(problem.inputs, Spiked) else None
     target, noise = problem.target, problem.noise
     found = expansion(target, degree)
     first = moments(target)
@@ -216,6 +223,7 @@ def explain(
         activation=used_activation,
         unseen=_unseen(target, staircase, used_activation, degree),
         floors=second_layer_floors(target) if floors else None,
+        spike=spike,
     )
 
 

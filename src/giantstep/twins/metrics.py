@@ -65,6 +65,7 @@ GIANT_STEP = (
     *simulated("overlap_spectrum", axes=("step", "component")),
     *simulated("baseline", axes=STEP_AND_DIRECTION),
     *simulated("gcv_error", axes=STEP, when="with a ridge"),
+    *simulated("dropped", axes=STEP, when="with --forget"),
     *simulated("loo_error", axes=STEP, when="with a ridge and features that fit into memory"),
     *predicted("spike_strength", "bulk_variance", axes=("block",), when="with a ridge"),
     *predicted("alignment", *BASELINES, when="with a ridge"),

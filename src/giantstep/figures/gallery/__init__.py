@@ -30,6 +30,7 @@ NAMES = (
     ),
     *("weight-spectrum", "feature-spectrum", "feature-spikes"),
     *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
+    *("kernel-vs-network", "flow-repulsion", "flow-complexity", "langevin-parity"),
     *(
         "logistic",
         "classification",

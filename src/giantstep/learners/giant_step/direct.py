@@ -41,11 +41,22 @@ class Direct:
         self._trend: Trend | None = None
         self._neurons = Neurons(*(x.astype(self._dtype) for x in start.neurons(plan, draws)))
         self.weights = jnp.asarray(start.rows(plan, draws, self._dtype))
+        self._alive = np.ones(self.weights.shape[:2], bool)
+        self._fitted = self._neurons
+        if plan.settings.redraw_biases:
+            fresh = draws.normal((plan.width,), Role.FRESH_BIASES, dtype=self._dtype)
+            self._fitted = self._neurons._replace(biases=fresh)
+
+    def dropped(self) -> np.ndarray:
+        """How many neurons of each run had no gradient and are gone."""
+        return np.sum(~self._alive, axis=-1).astype(float)
 
     def projections(self) -> tuple[np.ndarray, np.ndarray]:
         """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
         weights = np.asarray(self.weights, dtype=np.float64)
-        return weights[..., : self.plan.rank], np.linalg.norm(weights, axis=-1)
+        norms = np.linalg.norm(weights, axis=-1)
+        # What was dropped has no direction, and is measured as one that sees nothing.
+        return weights[..., : self.plan.rank], np.where(self._alive, norms, 1.0)
 
     def step(
         self, number: int, progress: Callable[[float], None] | None = None
@@ -65,6 +76,9 @@ class Direct:
             # Otherwise chunks would pile up before the matrix products that read them.
             before.block_until_ready()
         rate = self._scalar(plan.step_size / plan.samples)
+        if plan.settings.forget:
+            self._forget(jnp.asarray(self._neurons.readout)[..., None] * pulled, batch)
+            return np.asarray(moments, dtype=np.float64)
         self.weights = _moved(
             self.weights, self._neurons.readout, pulled, rate, plan.settings.normalise
         )
@@ -77,11 +91,28 @@ class Direct:
         trend = self._trend_on(role, batch, samples)
         fitted = self._batch(role, batch, samples)
         tested = self._batch(Role.TEST, number, plan.test_samples)
-        network = (self.weights, self._neurons, trend)
-        return (
+        network = (self.weights, self._fitted, trend)
+        chunks = (
             feature_chunks(plan.model, fitted, *network, plan.noise),
             feature_chunks(plan.model, tested, *network, 0.0),
         )
+        if self._alive.all():
+            return chunks
+        alive = self._alive[:, None, :]
+        return tuple(((phi * alive, y) for phi, y in part) for part in chunks)  # type: ignore[return-value]
+
+    def _forget(self, gradient: Float[Array, "runs p d"], batch: int) -> None:
+        """Leave of the rows their gradient, at unit variance of <w, x> over the batch."""
+        plan = self.plan
+        sums = np.zeros((2, *gradient.shape[:2]))
+        for sample in self._batch(Role.BATCH, batch, plan.samples):
+            fields = np.asarray(sample.inputs[:, : sample.filled] @ np.asarray(gradient).mT)
+            sums += np.array([fields.sum(axis=1), (fields.astype(np.float64) ** 2).sum(axis=1)])
+        mean, square = sums / plan.samples
+        spread = np.sqrt(np.maximum(square - mean**2, 0.0))
+        self._alive = spread > 0
+        scale = np.where(self._alive, spread, 1.0)
+        self.weights = jnp.asarray((np.asarray(gradient) / scale[..., None]).astype(self._dtype))
 
     def _batch(
         self,
@@ -98,8 +129,9 @@ class Direct:
         return iter(self._kept)
 
     def _trend_on(self, role: Role, number: int, samples: int) -> Trend | None:
-        """c = mean of y, b = (1/n) sum (y - c) x over a batch."""
-        if self.plan.settings.detrend and self._trend_of != (role, number):
+        """c = mean of y, b = (1/n) sum (y - c) x over a batch; b = 0 where y is only centred."""
+        settings = self.plan.settings
+        if (settings.detrend or settings.centre) and self._trend_of != (role, number):
             parts = [
                 _label_sums(
                     *(self.plan.model, sample.inputs, sample.latent, sample.random),
@@ -108,7 +140,8 @@ class Direct:
                 for sample in self._batch(role, number, samples)
             ]
             label, inputs, product = (sum(part) / samples for part in zip(*parts, strict=True))
-            self._trend = Trend(label, product - label[:, None] * inputs)
+            linear = product - label[:, None] * inputs
+            self._trend = Trend(label, linear if settings.detrend else jnp.zeros_like(linear))
             self._trend_of = (role, number)
         return self._trend
 

@@ -30,6 +30,7 @@ class Role(IntEnum):
     TEST_LABELS = 7
     BARTLETT = 8
     EXPLORED = 9
+    FRESH_BIASES = 10
 
 
 class Draws:

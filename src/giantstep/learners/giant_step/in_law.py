@@ -57,6 +57,10 @@ class InLaw:
         """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
         return self._rows[..., : self.plan.rank], np.linalg.norm(self._rows, axis=-1)
 
+    def dropped(self) -> np.ndarray:
+        """No neuron is ever dropped here."""
+        return np.zeros(len(self._rows))
+
     def step(
         self, number: int, progress: Callable[[float], None] | None = None
     ) -> Float[np.ndarray, "runs p moments"]:

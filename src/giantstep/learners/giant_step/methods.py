@@ -29,6 +29,9 @@ class Runs(Protocol):
     def step(self, number: int, progress: Callable[[float], None] | None = None) -> np.ndarray:
         """Take a gradient step; returns the moments of its noise."""
 
+    def dropped(self) -> np.ndarray:
+        """How many neurons of each run had no gradient and are gone."""
+
     def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
         """Samples to fit the readout to after a step, and fresh noiseless ones to test it on."""
 
@@ -41,7 +44,7 @@ def choose(plan: Plan) -> tuple[str, str]:
     if obstacle is None:
         how = "as asked" if asked == "in-law" else "chosen by auto"
         return "in-law", f"method: in-law, exact at a cost that ignores d, {how}"
-    if asked == "in-law" and not _is_gaussian(plan):
+    if asked == "in-law" and (not _is_gaussian(plan) or _own_ways(plan)):
         raise SettingsError(f"method = 'in-law': {obstacle}; use --method direct")
     if asked == "in-law":
         return "in-law", f"method: in-law, as asked; direct would be cheaper, because {obstacle}"
@@ -52,6 +55,8 @@ def _obstacle(plan: Plan) -> str | None:
     """Why the simulation in law cannot be used, or is not worth it."""
     if not _is_gaussian(plan):
         return f"inputs = {plan.inputs} are not Gaussian outside the directions that were seen"
+    if _own_ways(plan):
+        return f"{_own_ways(plan)} are simulated with real vectors"
     frame = largest_frame(plan)
     if frame >= plan.dim:
         return f"it follows {frame} directions, no fewer than d = {plan.dim}"
@@ -60,6 +65,12 @@ def _obstacle(plan: Plan) -> str | None:
 
 def _is_gaussian(plan: Plan) -> bool:
     return isinstance(plan.inputs, Gaussian | Spiked)
+
+
+def _own_ways(plan: Plan) -> str:
+    """Settings that are there for real vectors alone."""
+    names = ("centre", "forget", "redraw_biases")
+    return " and ".join(name for name in names if getattr(plan.settings, name))
 
 
 def largest_frame(plan: Plan) -> int:

@@ -18,7 +18,7 @@ from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
 from giantstep.problem import Problem
 from giantstep.results import Run
-from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.giant_step import RECIPES, GiantStep
 
 Progress = Callable[[float], None]
 #: What a run keeps besides its metrics: K and its eigenvectors, and each neuron by itself.
@@ -44,7 +44,8 @@ def simulate(
     overlap that pure noise would show), and with a ridge ``test_error`` (excess risk, on
     ``test_samples`` fresh samples), ``test_error_noisy``, ``train_error``, ``gcv_error`` and where
     the features fit into memory ``loo_error``. ``arrays`` holds the overlap matrices K and their
-    eigenvectors, and the signed cosines and norms of all neurons.
+    eigenvectors, and the signed cosines and norms of all neurons. With ``forget`` the rows are
+    replaced by their gradient; ``dropped`` counts neurons that had none.
 
     With ``detrend`` every batch loses its own mean c and linear part x.b, b = (1/n) sum (y - c) x;
     the predictor adds back those of the batch that the readout was fitted to.
@@ -67,12 +68,23 @@ def simulate(
     metrics = {name: np.concatenate([part[name] for part in parts])[:seeds] for name in parts[0]}
     arrays = {name: metrics.pop(name) for name in ARRAYS}
     seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, (note,), seconds, arrays)
+    notes = (note, *([_recipe(settings)] if settings.recipe != "none" else []))
+    return Run(settings.learner, settings.to_json(), metrics, notes, seconds, arrays)
+
+
+def _recipe(settings: GiantStep) -> str:
+    """What the recipe comes to, in words."""
+    told = settings.to_json()
+    values = ", ".join(f"{name} = {told[name]}" for name in RECIPES[settings.recipe])
+    return f"recipe {settings.recipe}: {values}"
 
 
 def run_seed(problem: Problem, resolved: Plan, index: int) -> int:
     """The seed of a run: a function of the problem, the settings and the index alone."""
     described = resolved.settings.to_json() | {"activation": resolved.model.activation.name}
+    # A setting that came later leaves the numbers of runs without it as they were.
+    later = {"centre": False, "forget": False, "redraw_biases": False, "recipe": "none"}
+    described = {k: v for k, v in described.items() if k not in later or v != later[k]}
     return stable_seed(resolved.settings.learner, problem.to_json(), described, index)
 
 
@@ -111,6 +123,8 @@ def _measured(runs: methods.Runs, resolved: Plan, number: int) -> dict[str, Any]
         "cosines": cosines,
         "norms": norms,
     }
+    if resolved.settings.forget:
+        measured["dropped"] = runs.dropped()
     if resolved.settings.ridge is not None:
         measured |= readout_errors(
             *runs.readout_chunks(number),

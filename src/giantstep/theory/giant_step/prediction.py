@@ -56,6 +56,10 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     [0.0, 0.6325]
     """
     check_covered(problem.inputs, (Gaussian,), "giant steps are predicted", NoTheory)
+    if settings.without_theory:
+        raise NoTheory(
+            f"{settings.without_theory}: giant steps are predicted without; use simulate"
+        )
     optimum: dict[str, Any] = {}
     edges: list[str] = []
     if optimise:

@@ -1,0 +1,126 @@
+"""A kernel, principal components and one giant step under a spike along the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import lay_over
+from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+#: Name, link, information exponent k, degree p.
+LINKS = {
+    "k1p3": ("(h1 + He3(h1)/sqrt(6))/sqrt(2)", 1, 3),
+    "k2p3": ("(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", 2, 3),
+    "k2p4": ("(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)", 2, 4),
+    "k3p3": ("He3(h1)/sqrt(6)", 3, 3),
+}
+LEARNERS = {"kernel": "kernel", "pca": "principal component", "giant-step": "one giant step"}
+
+
+class Sizes(NamedTuple):
+    """Points of the lines, dots, dimension, links and seeds."""
+
+    points: int
+    dots: int
+    dim: int
+    links: tuple[str, ...]
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Test errors by link, learner and exponent of the spike; n = 4d for each learner."""
+    import numpy as np
+    import pandas
+
+    settings: dict[str, dict[str, Any]] = {
+        "kernel": {"samples": "4d", "ridge": 0.05},
+        "pca": {"samples": "4d"},
+        "giant-step": {
+            **{"recipe": "spiked-network", "samples": "2d", "readout_samples": "2d"},
+            **{"test_samples": "4000"},
+        },
+    }
+    parts = []
+    for link in sizes.links:
+        for learner, options in settings.items():
+            for verb, points in (("predict", sizes.points), ("simulate", sizes.dots)):
+                if verb == "predict" and learner == "giant-step":
+                    continue
+                exponents = np.linspace(0.1, 0.8, points).round(4)
+                part = bench.summary(
+                    Study(
+                        name=f"kernel-vs-network {link} {learner} {verb}",
+                        learner=learner,
+                        problem={"target": LINKS[link][0]},
+                        settings={"dim": sizes.dim, **options},
+                        axes={"inputs": [f"spiked:d^{exponent:g}" for exponent in exponents]},
+                        seeds=sizes.seeds,
+                        verbs=[verb],
+                    )
+                )
+                # After the step; before it stands the same readout of random neurons.
+                part = part.rename(columns=lambda c: c.replace("test_error[1]", "test_error"))
+                part = part[[c for c in part if c.partition(".")[0] == "test_error"]]
+                parts.append(part.assign(link=link, learner=learner, exponent=exponents))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One panel a link, one colour a learner."""
+    links = list(table.link.unique())
+    shape = {"ncols": len(links), "sharey": True, "squeeze": False}
+    figure, panels = new_figure(2.6 * len(links) + 0.4, 3.3, **shape)
+    for panel, link in zip(panels[0], links, strict=True):
+        _, order, degree = LINKS[link]
+        for learner, colour in zip(LEARNERS, COLOURS, strict=False):
+            here = table[(table.link == link) & (table.learner == learner)]
+            lay_over(panel, here, "exponent", "test_error", colour, LEARNERS[learner])
+        panel.axvline(1 - 1 / degree, color=COLOURS[0], linestyle=":", linewidth=1)
+        if order > 1:
+            panel.axvline(1 - 1 / order, color=COLOURS[2], linestyle=":", linewidth=1)
+        panel.axhline(0, color=GREY, linewidth=0.8)
+        panel.set_title(f"$k = {order}$, $p = {degree}$")
+        panel.set_xlabel(r"exponent $\gamma_2$ of the spike")
+        panel.set_ylim(-0.05, 1.4)
+    panels[0][0].set_ylabel("test error")
+    panels[0][-1].legend(loc="lower left")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Between gamma = .3 and .65 the network is below the kernel."""
+    dots = table.dropna(subset="test_error")
+    middle = dots[(dots.exponent > 0.29) & (dots.exponent < 0.66)]
+    means = middle.groupby(["link", "learner"]).test_error.mean().unstack()
+    found = {
+        "for spikes between d^0.3 and d^0.65 one giant step errs less than the kernel": bool(
+            (means["giant-step"] < means["kernel"]).all()
+        )
+    }
+    return found
+
+
+FIGURE = Figure(
+    name="kernel-vs-network",
+    title="What a kernel, principal components and one giant step learn under a spike",
+    caption="""Excess risk over the exponent of a spike d^gamma2 along the target, n = 4d = 4 x
+    {dim}, for links of information exponent k and degree p: ridge regression with the kernel
+    exp(<x, x'>/d), a polynomial of the top principal component, and a relu network of width 400
+    after one giant step on half of the samples (recipe spiked-network). Lines: theory; dots:
+    {seeds} simulations. Dotted: 1 - 1/p (kernel, blue) and 1 - 1/k (network, green).""",
+    references=("Ba et al. 2023 (spiked covariance)",),
+    sizes={
+        "reduced": Sizes(3, 3, 48, ("k2p3",), 3),
+        "quick": Sizes(25, 4, 100, tuple(LINKS), 4),
+        "full": Sizes(60, 8, 256, tuple(LINKS), 20),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)
