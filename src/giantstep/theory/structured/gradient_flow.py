@@ -32,7 +32,7 @@ ERROR = 1e-6
 def predict(problem: Problem, settings: GradientFlow) -> Prediction:
     """Overlaps of a neuron that follows the population flow, and the time it takes.
 
-    ``overlap`` is omega, the correlation of the pre-activation with what the label reads;
+    Metrics: ``overlap`` is omega, the correlation of the pre-activation with what the label reads;
     ``spike_overlap`` and ``target_overlap`` are the cosines m and b of w with mu and u;
     ``initial_overlap`` is omega at the start, without a given start its root mean square over the
     sphere; ``time`` is the hitting time of ``until``, infinite where it is never reached.
