@@ -75,10 +75,11 @@ def free_variance(
 def predict(problem: Problem, settings: Langevin) -> Prediction:
     """The rates at which mean-field Langevin dynamics learns a parity, and its stationary law.
 
-    Metrics: ``sample_exponent`` is the power of d in the samples that are needed, n = Theta(d^(1-alpha)),
-    whatever the number of coordinates; ``log_time_exponent`` that in the logarithm of the width
-    and of the time. There is no exact curve of the accuracy. ``particle_variance`` is that of
-    weights which the loss leaves alone, as it nearly does those beside the parity.
+    Metrics: ``sample_exponent``, the power of d in the samples that are needed,
+    n = Theta(d^(1-alpha)), whatever the number of coordinates; ``log_time_exponent``, that in the
+    logarithm of the width and of the time; ``stationary_variance``; ``effective_dimension``;
+    ``particle_variance``, that of weights which the loss leaves alone, as it nearly does those
+    beside the parity. There is no exact curve of the accuracy.
 
     Assumes: a parity on the hypercube, whose boost is d^alpha with alpha from 0 to 1.
     Status: theorem for the rates; heuristic for the variance under a loss.

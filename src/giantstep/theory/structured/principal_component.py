@@ -74,8 +74,9 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
     """Eigenvalue, overlaps and test error of the top principal component.
 
     Metrics: ``overlap_squared`` with the spike, ``target_overlap_squared`` with h1, ``eigenvalue``,
-    ``test_error`` and ``test_error_noisy``. The test error is that of the best polynomial of the given degree in the projection,
-    ``sum_k |P_k g|^2 (1 - omega^(2k))``: its few coefficients cost nothing at large n.
+    ``test_error`` and ``test_error_noisy``. The test error is that of the best polynomial of the
+    given degree in the projection, ``sum_k |P_k g|^2 (1 - omega^(2k))``: its few coefficients cost
+    nothing at large n.
 
     Assumes: Gaussian inputs with one spike or none, samples proportional to d, a target of h1 for
         the test error.
