@@ -40,7 +40,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
     settings: dict[str, dict[str, Any]] = {
         "kernel": {"samples": "4d", "ridge": 0.05},
-        "pca": {"samples": "4d"},
+        "pca": {"samples": "4d", "degree": 4},
         "giant-step": {
             **{"recipe": "spiked-network", "samples": "2d", "readout_samples": "2d"},
             **{"test_samples": "4000"},
@@ -89,7 +89,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.set_xlabel(r"exponent $\gamma_2$ of the spike")
         panel.set_ylim(-0.05, 1.4)
     panels[0][0].set_ylabel("test error")
-    panels[0][-1].legend(loc="lower left")
+    panels[0][-1].legend(loc="upper right")
     return figure
 
 
