@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from known_thresholds import KNOWN
+from known_thresholds import known
 
 from giantstep.numerics.estimate import Estimate
 from giantstep.targets import Target
@@ -38,7 +38,7 @@ class Case(NamedTuple):
 def cases() -> tuple[Case, ...]:
     return tuple(
         Case(text, weak_recovery_threshold(Target(text), noise), truth)
-        for text, noise, truth in KNOWN
+        for text, noise, truth in known()
     )
 
 
