@@ -138,8 +138,9 @@ FIGURE = Figure(
     caption="""Two giant steps on y = h1 + h1 h2, 8 relu neurons, step size 3, simulated directly
     and in law. Left: overlaps with h1 and h2 in {seeds} networks of each kind at d = 100, n = 10d;
     the two histograms are of one law. Right: seconds per network at n = 2000 samples per step,
-    median and range of {repetitions} runs. What a network does to Gaussian inputs depends on few of
-    their projections; the others are drawn afterwards, together, as one small random matrix.""",
+    median and range of {repetitions} runs. What a network does to Gaussian inputs depends on few
+    of their projections; the others are drawn afterwards, together, as one small random
+    matrix.""",
     references=(
         "Dandi et al. 2023, arXiv:2305.18270 (the steps)",
         "Bolthausen 2014, arXiv:1201.2891 (conditioning)",
