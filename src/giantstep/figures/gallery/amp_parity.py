@@ -55,7 +55,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Where the overlap leaves zero, and whether the dots are on the line."""
     import numpy as np
 
-    line = table.dropna(subset="overlap_squared_1.theory")
+    line = table.dropna(subset="overlap_squared_1.theory").sort_values("alpha")
     below, above = (line[line.alpha < 2.46], line[line.alpha > 2.6])
     runs = table.dropna(subset="overlap_squared_1")
     large = runs[runs.dim == runs.dim.max()]

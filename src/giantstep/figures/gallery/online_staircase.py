@@ -76,7 +76,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     second = table[table.target != "h1 + h1*h2"]
     overlap = second.set_index(["direction", "time"])["overlap"].sort_index()
     return {
-        "each dot is within 5 standard errors and 0.02 of the equations": on_the_line(
+        "each dot is within 5 standard errors plus 0.02 of the equations": on_the_line(
             table[table.time > 0], "overlap", errors=5, allowance=0.02
         ),
         "h1 + h1*h2: both directions are learned, h1 before h2": (

@@ -83,7 +83,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     third = table[(table.target == "He3(h1)") & (table.lookahead > 0) & (table.time > 0)]
     large = table.dim.max()
     return {
-        "He3: the larger d is within 5 standard errors and 0.02 of the equations": on_the_line(
+        "He3: the larger d is within 5 standard errors plus 0.02 of the equations": on_the_line(
             third[third.dim == large], "overlap", errors=5, allowance=0.02
         ),
         "extragradient learns: the mean overlap is above 0.3 at the end": bool(
