@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
 from giantstep.activations.activation import activation
-from giantstep.learners.online.draws import Draws
-from giantstep.learners.online.plan import plan
-from giantstep.learners.online.simulation import simulate
+from giantstep.learners.dynamics.draws import Draws
+from giantstep.learners.dynamics.plan import plan
+from giantstep.learners.dynamics.simulation import simulate
 from giantstep.numerics.flow import flow
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd

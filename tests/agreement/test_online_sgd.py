@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from giantstep.learners.online.simulation import simulate
+from giantstep.learners.dynamics.simulation import simulate
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.dynamics.prediction import predict

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import t as student
 
 from giantstep.errors import NoTheory
-from giantstep.learners.online.mean_field import simulate
+from giantstep.learners.dynamics.mean_field import simulate
 from giantstep.problem import Problem
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.dynamics.mean_field import particle_path, predict

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from giantstep.learners.online.first_moves import simulate
+from giantstep.learners.dynamics.first_moves import simulate
 from giantstep.problem import Problem
 from giantstep.settings.repetition import Repetition
 from giantstep.theory.dynamics.repetition import first_moves, predict, ways_to_repeat

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
-from giantstep.learners.online import draws
-from giantstep.learners.online.simulation import simulate
+from giantstep.learners.dynamics import draws
+from giantstep.learners.dynamics.simulation import simulate
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
 
@@ -62,7 +62,7 @@ def test_a_wrong_law_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_runs_do_not_depend_on_their_number_or_on_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = OnlineSgd(dim=30, times="0,1,2", width=2, activation="tanh", batch=2)
     many = simulate(Problem.of("h1*h2"), settings, seeds=3)
-    monkeypatch.setattr("giantstep.learners.online.simulation.CHUNK_NUMBERS", 64)
+    monkeypatch.setattr("giantstep.learners.dynamics.simulation.CHUNK_NUMBERS", 64)
     few = simulate(Problem.of("h1*h2"), settings, seeds=2)
     shifted = simulate(Problem.of("h1*h2"), settings, seeds=1, seed=2)
     for name, values in many.metrics.items():

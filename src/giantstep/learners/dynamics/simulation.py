@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.learners.online.draws import Draws
-from giantstep.learners.online.plan import Plan, plan
-from giantstep.learners.online.step import Constants, State, advance, constants_of
+from giantstep.learners.dynamics.draws import Draws
+from giantstep.learners.dynamics.plan import Plan, plan
+from giantstep.learners.dynamics.step import Constants, State, advance, constants_of
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.low_discrepancy import normal_points
 from giantstep.numerics.seeds import stable_seed

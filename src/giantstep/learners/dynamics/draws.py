@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.online.plan import Plan
+from giantstep.learners.dynamics.plan import Plan
 
 
 class Draws:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.online.plan import Rule
+from giantstep.learners.dynamics.plan import Rule
 
 
 class Constants(NamedTuple):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost
-from giantstep.learners.online.plan import plan
-from giantstep.learners.online.simulation import CHUNK_NUMBERS
+from giantstep.learners.dynamics.plan import plan
+from giantstep.learners.dynamics.simulation import CHUNK_NUMBERS
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
 

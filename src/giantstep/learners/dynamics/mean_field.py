@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from giantstep.errors import SettingsError
 from giantstep.learners.cost import Cost
-from giantstep.learners.online import cost as online_cost
-from giantstep.learners.online import simulation
+from giantstep.learners.dynamics import cost as online_cost
+from giantstep.learners.dynamics import simulation
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.mean_field import MeanField
