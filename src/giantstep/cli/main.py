@@ -19,7 +19,7 @@ from giantstep.cli.usage import HouseGroup
 COMPLETION = "_GIANTSTEP_COMPLETE"
 
 
-def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
+def application(verbs: Collection[str] = (*learners.VERBS, "spectrum")) -> typer.Typer:
     """The command; only the ``verbs`` named have their learners, whose options take time to read.
 
     >>> [group.name for group in application(verbs=()).registered_groups][:3]
@@ -40,7 +40,7 @@ def application(verbs: Collection[str] = tuple(learners.VERBS)) -> typer.Typer:
     )
     explain.register(app)
     learners.register(app, verbs)
-    spectrum.register(app)
+    spectrum.register(app, "spectrum" in verbs)
     study.register(app)
     figure.register(app)
     report.register(app)

@@ -12,25 +12,23 @@ import typer
 from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example, house_group
-from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.options import Settings
-from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.twins.table import twin
 
 _STEP = "--target 'sin(h1)' --activation tanh --readout sign --samples 4d --width 1d --dim 500"
-#: Name of the sub-command: which spectrum, of which settings, what it says, an example.
-COMMANDS: dict[str, tuple[str, type[Settings], str, str]] = {
+#: Name of the sub-command: which spectrum, of which learner, what it says, an example.
+COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "weights": (
-        *("weights", GiantStep),
+        *("weights", "giant-step"),
         "Singular values of the first layer W after one giant step: bulk, outlier, overlaps.",
         f"{_STEP} --step-size 0.3",
     ),
     "features": (
-        *("features", GiantStep),
+        *("features", "giant-step"),
         "Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T), on fresh samples after one giant step.",
         f"{_STEP} --step-size 2 --readout-samples 2d",
     ),
     "spiked-features": (
-        *("features", SpikedRandomFeatures),
+        *("features", "spiked-random-features"),
         "Eigenvalues of Phi^T Phi / d for features whose spike and bulk are given.",
         "--target 'sin(h1)' --activation tanh --spike '-1.5:0.5,3:0.5' --readout-samples 2d "
         "--width 1d --dim 400",
@@ -42,31 +40,33 @@ _OTHER_DEFAULTS = {"readout": "sign", "width": "1d"}
 _IRRELEVANT = ("steps", "ridge", "method", "dtype", "normalise", "test_samples")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group of commands."""
+def register(app: typer.Typer, asked: bool = True) -> None:
+    """Add the group of commands; without them unless ``asked``, since settings take time."""
     summary = "Spectrum after one giant step: simulated values over predicted bulk and outliers."
     group = house_group(summary)
-    for name, (_, _, words, words_of_example) in COMMANDS.items():
+    for name, (_, _, words, words_of_example) in COMMANDS.items() if asked else ():
         epilog = example(f"giantstep spectrum {name} {words_of_example}")
         group.command(name, help=words, short_help=words, epilog=epilog)(_command(name))
     app.add_typer(group, name="spectrum", short_help=summary)
 
 
 def _command(name: str) -> Callable[..., None]:
-    kind, settings_class, *_ = COMMANDS[name]
+    kind, learner, *_ = COMMANDS[name]
+    settings_class: Any = twin(learner).load("settings")
+    one_step = learner == "giant-step"
     fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
     fields = [f for f in fields if f.name not in _IRRELEVANT]
     if kind == "weights":
         fields = [f for f in fields if f.name != "readout_samples"]
-    others = _OTHER_DEFAULTS if settings_class is GiantStep else {}
+    others = _OTHER_DEFAULTS if one_step else {}
     others = {f.name: others[f.name] for f in fields if f.name in others}
 
     @reported
     def command(**given: Any) -> None:
         chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
         chosen = {**others, **chosen}
-        if kind == "features" and settings_class is GiantStep:
-            chosen.setdefault("readout_samples", chosen.get("samples", GiantStep.samples))
+        if kind == "features" and one_step:
+            chosen.setdefault("readout_samples", chosen.get("samples", settings_class.samples))
         _answer(kind, settings_class(**chosen), given)
 
     parameters = [

@@ -45,6 +45,31 @@ def test_the_limit_knows_its_phase_transition(samples: str, learned: bool) -> No
     assert (law.metrics["overlap"][1, 0] > 0.1) == learned
 
 
+@pytest.mark.parametrize(
+    ("target", "sizes", "kept"),
+    [
+        ("h1*h2", {"samples": "2d"}, [False, False]),
+        ("h1*h2", {"samples": "2d", "step_size": "d^0.5"}, [False, False]),
+        ("h1*h2", {"samples": "d^2", "step_size": "d^0.5"}, [True, True]),
+        ("h1 + h1*h2", {"samples": "2d"}, [True, False]),
+        ("He3(h1)", {"samples": "d^3", "step_size": "d", "activation": "relu"}, [False]),
+        ("He3(h1)", {"samples": "d^3", "step_size": "d", "activation": "tanh"}, [True]),
+        ("He3(h1)", {"samples": "d^3", "step_size": "d", "biases": "normal"}, [True]),
+    ],
+)
+def test_overlaps_that_vanish_in_the_limit_are_zero(
+    target: str, sizes: dict[str, str], kept: list[bool]
+) -> None:
+    """Cosines of d = 10^12 decay with d where the limit says 0, and stay where it does not."""
+    problem, settings = Problem.of(target), GiantStep(**sizes)
+    limit = predict(problem, settings).metrics["overlap"][1]
+    assert [bool(value) for value in limit] == kept
+    near, far = (
+        predict(problem, settings.replace(dim=d)).metrics["overlap"][1] for d in (10**10, 10**12)
+    )
+    np.testing.assert_array_equal(far > near / 2, kept)
+
+
 def test_relu_without_bias_cannot_see_an_even_coefficient() -> None:
     problem = Problem.of("h1 + He2(h1)*h2")
     blind, notes = predicted_subspaces(problem, GiantStep(steps=2))

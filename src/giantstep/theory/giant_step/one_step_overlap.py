@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from giantstep.activations.activation import Activation
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
@@ -24,6 +24,8 @@ START_PANELS = {1: 0.5, 2: 3.0}
 START_ORDERS = {3: 24, 4: 5}
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000
+#: Hermite coefficients below this are those of a function without them, integrated in float64.
+VANISHING = 1e-10
 
 
 def one_step_overlap(
@@ -91,6 +93,53 @@ def one_step_overlap(
         cosine = _mean_over_readout(projected, norm[:, :, None], readout)
         squared += bias_weight * (start.weights @ cosine)
     return np.sqrt(squared)
+
+
+def kept_in_the_limit(
+    target: Target,
+    activation: Activation,
+    *,
+    step_power: float,
+    samples_power: float,
+    degree: int = 8,
+) -> Bool[np.ndarray, " r"]:
+    r"""Which cosines of :func:`one_step_overlap` have a limit other than 0 as d grows.
+
+    With :math:`\eta\sim d^e` and :math:`n\sim d^q` a squared projection on direction k and the
+    squared norm of the row are of the orders :math:`d^{P_k}` and :math:`d^N`,
+
+    .. math::
+        P_k = \max\{-1,\ 2e-q,\ 2e-(i-1)\ [\mu_iC_i^{(k)}\ne0],\ L-1\}, \qquad
+        N = \max\{0,\ 2e-q+1,\ L,\ P_1,\dots,P_r\},
+
+    with :math:`L = \max\{2e-i\,:\,\mu_{i+2}C_i\ne0\}` the order of the move along the row
+    itself; a cosine stays where :math:`P_k = N`.
+
+    Symbols: e ``step_power``, q ``samples_power``, :math:`C_i^{(k)}` the entries of the target's
+    i-th Hermite tensor that have an index k.
+
+    Assumes: as :func:`one_step_overlap`; terms of equal order do not cancel.
+    Status: theorem.
+    References: Dandi et al. 2023, arXiv:2305.18270.
+
+    >>> from giantstep.activations.activation import activation
+    >>> kept_in_the_limit(
+    ...     Target("h1*h2 + h2"), activation("relu"), step_power=0, samples_power=1).tolist()
+    [False, True]
+    """
+    tensors, mu = hermite_tensors(target, degree), activation.hermite(degree + 2)
+    scale = VANISHING * math.sqrt(moments(target).second_moment)
+    projected = np.full(target.rank, max(-1.0, 2 * step_power - samples_power))
+    length = max(0.0, 2 * step_power - samples_power + 1)
+    for i, tensor in enumerate(tensors):
+        size = np.abs(tensor)
+        if abs(mu[i + 2]) > VANISHING and np.max(size) > scale:
+            along = 2 * step_power - i
+            length, projected = max(length, along), np.maximum(projected, along - 1)
+        if i >= 1 and abs(mu[i]) > VANISHING:
+            seen = np.max(size.reshape(target.rank, -1), axis=1) > scale
+            projected = np.where(seen, np.maximum(projected, 2 * step_power - i + 1), projected)
+    return projected >= max(length, float(np.max(projected)))
 
 
 def _start_rule(rank: int, fine: bool) -> Rule:

@@ -19,7 +19,7 @@ from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import Kinds
 from giantstep.theory.giant_step.one_batch import OneBatch
-from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
+from giantstep.theory.giant_step.one_step_overlap import kept_in_the_limit, one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.learnability.staircase import learned_subspaces
 from giantstep.theory.one_step.readout_law import readout_blocks, readout_nodes
@@ -201,6 +201,16 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
         for fine in (True, False)
     )
     error = np.abs(cosine - coarse)
+    if settings.dim is None:
+        seen = np.zeros(problem.target.rank, dtype=bool)
+        for bias, _ in _bias_law(settings):
+            seen |= kept_in_the_limit(
+                problem.target,
+                sigma.shifted(bias),
+                step_power=settings.step_size.power,
+                samples_power=settings.samples.power,
+            )
+        cosine, error = np.where(seen, cosine, 0.0), np.where(seen, error, 0.0)
     start = np.full(problem.target.rank, _start_overlap(settings))
     where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
     return Overlaps(
