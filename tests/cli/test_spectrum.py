@@ -56,6 +56,17 @@ def test_without_a_dimension_it_predicts_alone(tmp_path: Path) -> None:
     assert found["outliers"]["predicted"][0] > found["bulk_edges"][1]
 
 
+def test_a_table_in_the_style_of_the_other_results(tmp_path: Path) -> None:
+    picture = str(tmp_path / "spectrum.png")
+    result = call("weights", *STEP, "--step-size", "1", "--out", picture)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "prediction: spectrum of the weights"
+    assert lines[1].strip().startswith("target sin(h1), n = 4d")
+    rows = {line.rpartition("  ")[0].strip(): line.split()[-1] for line in lines[3:]}
+    assert float(rows["bulk from"]) < float(rows["bulk to"]) < float(rows["outlier 1"])
+    assert not any(box in result.stdout for box in "┃│━")
+
+
 def test_given_spikes(tmp_path: Path) -> None:
     found = answer(
         tmp_path,

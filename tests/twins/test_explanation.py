@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.errors import GiantstepError, NoTheory, SettingsError
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
 from giantstep.targets import Target
@@ -91,6 +92,30 @@ def test_a_target_with_an_easy_direction_is_nowhere_called_trivial() -> None:
     drawn = [line for line in found.report().splitlines() if "────" in line]
     assert any("h2 (easy)" in line for line in drawn)
     assert any("h1" in line and "(trivial)" in line for line in drawn)
+
+
+def test_an_explanation_as_a_table_and_as_a_picture() -> None:
+    found = explain("h1 + He2(h2)")
+    table = found.to_frame().set_index(["staircase", "directions"])
+    assert table.leap.to_dict() == {
+        **{("staircase", "h1"): 1, ("staircase", "h2"): 2},
+        **{("grand_staircase", "h1"): 1, ("grand_staircase", "h2"): 2},
+    }
+    assert table.samples["staircase"].tolist() == ["d", "d^2"]
+    assert table["class"]["grand_staircase"].tolist() == ["trivial", "easy"]
+    axes = Figure().subplots()
+    assert found.plot("grand_staircase", ax=axes) is axes
+    assert any("trivial" in text.get_text() for text in axes.texts)
+    with pytest.raises(GiantstepError, match="use staircase or grand_staircase"):
+        found.plot("overlap")
+
+
+def test_every_threshold_of_a_stair_has_its_line() -> None:
+    found = explain("h1*h2")
+    table = found.to_frame()
+    grand = table[table.staircase == "grand_staircase"]
+    assert grand.alpha.iloc[0] == pytest.approx(found.alpha_c.value)
+    assert len(grand) == len(found.thresholds)
 
 
 def test_sampled_stairs_say_so() -> None:

@@ -98,33 +98,5 @@ def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
     if given["json"]:
         print_json(found.to_json())
         return
-    _show(found.to_json())
+    typer.echo(found.table())
     note(f"wrote {given['out']}")
-
-
-def _show(found: dict[str, Any]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    low, high = found["bulk_edges"]
-    table = Table("", "predicted", "simulated", "standard error", title=f"{found['spectrum']}")
-    table.add_row("bulk", f"{low:.5g} to {high:.5g}", "", "")
-    rows = {"outlier": found["outliers"]}
-    rows |= {f"overlap, {name}": values for name, values in found["overlaps"].items()}
-    for name, values in rows.items():
-        columns = [values["predicted"], values["simulated"], values["simulated_sem"]]
-        for index in range(max(map(len, columns))):
-            texts = [_text(column, index) for column in columns]
-            table.add_row(f"{name} {index + 1}", *texts)
-    console = Console(highlight=False)
-    console.print(table)
-    for name, value in found["details"].items():
-        console.print(f"{name.replace('_', ' ')}: {_text([value], 0)}", markup=False)
-    for remark in found["notes"]:
-        console.print(f"note: {remark}", markup=False, soft_wrap=True)
-
-
-def _text(column: list[Any], index: int) -> str:
-    if index >= len(column) or column[index] is None:
-        return "-"
-    return column[index] if isinstance(column[index], str) else f"{column[index]:.5g}"

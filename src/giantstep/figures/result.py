@@ -11,6 +11,7 @@ import numpy as np
 
 from giantstep.errors import GiantstepError
 from giantstep.figures.labels import axis_label, caption, curve_label, metric_label
+from giantstep.figures.staircase import draw_classes, draw_leaps
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
 from giantstep.places import STEP, TIME, Place
 from giantstep.results import Number, numbers, unique
@@ -18,6 +19,7 @@ from giantstep.results.selection import GivenMetric, select
 from giantstep.results.words import about
 from giantstep.sweep import Positions, Sweep
 from giantstep.twins.curves import PATIENCE_SECONDS, theory_line
+from giantstep.twins.explanation import Explanation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +76,10 @@ def draw(
 
     ``x`` is what was swept, ``step`` or ``direction``; ``metric`` by default the first that
     varies. ``patience`` is how many seconds the theory between the points of a sweep may take.
+    Of an explanation ``metric`` is ``staircase`` or ``grand_staircase``.
     """
+    if isinstance(result, Explanation):
+        return _draw_staircase(result, metric, ax)
     shown = _shown(result, x, metric)
     names = unique(number.metric for number in shown)
     if not names:
@@ -83,14 +88,28 @@ def draw(
         raise GiantstepError(f"metric = {metric!r}: one picture has one metric, draw them in turn")
     own = [number for number in shown if number.metric == names[0]]
     with house_style():
-        if ax is None:
-            from matplotlib import pyplot
-
-            _, ax = pyplot.subplots(figsize=(4.6, 3.3))
+        ax = ax or _new_axes()
         _draw(ax, result, own, _theory(_line(result, patience), names[0]), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
             ax.set_title("dots: simulation, lines: theory")
     return ax
+
+
+def _draw_staircase(found: Explanation, metric: GivenMetric, ax: Axes | None) -> Axes:
+    drawings = {"staircase": draw_leaps, "grand_staircase": draw_classes}
+    name = "staircase" if metric is None else str(metric)
+    if name not in drawings:
+        raise GiantstepError(f"metric = {metric!r}: use {' or '.join(drawings)}")
+    with house_style():
+        ax = ax or _new_axes()
+        drawings[name](ax, found)
+    return ax
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(4.6, 3.3))[1]
 
 
 def _shown(result: Any, x: str | None, metric: GivenMetric) -> list[Number]:

@@ -58,11 +58,11 @@ def text(
     points = result.points if isinstance(result, Sweep) else (result,)
     learner, fixed, _ = about(result)
     lines = [f"{points[0].KIND}: {learner}"]
-    lines += _wrapped(", ".join(fixed_words(fixed)), width)
+    lines += wrapped(", ".join(fixed_words(fixed)), width)
     if chosen.constant:
         several = len({n.at.get(DIRECTION) for n in chosen.constant} - {None}) > 1
         same = [f"{_name(n, several)} = {_short(n)}" for n in chosen.constant]
-        lines += _wrapped("at every point: " + ", ".join(same), width)
+        lines += wrapped("at every point: " + ", ".join(same), width)
     for name, other in chosen.twins.items():
         why = ": the labels have no noise" if name.endswith("_noisy") else ""
         lines.append(f"  {name} is {other}{why}")
@@ -71,20 +71,20 @@ def text(
     if left_out:
         lines += [
             "",
-            *_wrapped(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
+            *wrapped(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
         ]
     statuses = {n.metric: n.status for n in [*chosen.shown, *chosen.constant] if n.status}
     if statuses:
         weak = {
             name: s for name, s in points[0].weakest_statuses(result).items() if name in statuses
         }
-        lines += ["", *_wrapped(f"status: {status_words(weak)}", width, "")]
+        lines += ["", *wrapped(f"status: {status_words(weak)}", width, "")]
     papers = unique(paper for point in points for paper in point.papers)
     if papers:
-        lines += _wrapped(f"papers: {'; '.join(papers)}", width, "")
+        lines += wrapped(f"papers: {'; '.join(papers)}", width, "")
     if with_notes:
         notes = merged_notes(note for point in points for note in point.remarks)
-        lines += [line for note in notes for line in _wrapped(f"note: {note}", width, "")]
+        lines += [line for note in notes for line in wrapped(f"note: {note}", width, "")]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -103,7 +103,7 @@ def table(
             left_out = [*unique(c.metric for part in parts[1:] for c in part), *left_out]
             parts = parts[:1]
         for part in parts:
-            lines += ["", *_rendered([*keys, *part], most_rows)]
+            lines += ["", *rendered([*keys, *part], most_rows)]
     return lines[1:], [*left_out, *chosen.left_out]
 
 
@@ -226,7 +226,8 @@ def _fitted(keys: list[Column], columns: list[Column], width: int) -> list[list[
     return parts
 
 
-def _rendered(columns: Sequence[Column], most_rows: int | None) -> list[str]:
+def rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
+    """The lines of columns beside one another, under their headings."""
     count = len(columns[0].cells)
     rows = list(range(count))
     if most_rows is not None and count > most_rows:
@@ -305,7 +306,8 @@ def _coordinate(value: Any) -> str:
     return re.sub(r"\d+\.\d{6,}", lambda long: f"{float(long[0]):.6g}", str(value))
 
 
-def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
+def wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
+    """A line broken at the width; without an indent only what follows its first part has one."""
     return textwrap.wrap(
         line,
         max(width, 40),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -35,6 +35,10 @@ from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.twins.explanation_text import report
 from giantstep.twins.floors_text import power_text
 from giantstep.twins.spiked_explanation import SpikedExplanation, explain_spike
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
 
 #: Hermite coefficients of an activation below this count as zero.
 VISIBLE_COEFFICIENT = 1e-9
@@ -155,6 +159,21 @@ class Explanation:
         if self.spike is not None:
             result["spike"] = self.spike.to_json()
         return plain(result)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One line a stair of both staircases: directions, leap, class, samples, threshold."""
+        from giantstep.twins.explanation_frame import frame
+
+        return frame(self)
+
+    def plot(
+        self, metric: Literal["staircase", "grand_staircase"] = "staircase", ax: Axes | None = None
+    ) -> Axes:
+        """Draw one of the staircases; ``ax`` is where to draw it."""
+        # Pictures are a room below this one: the front door knows the way.
+        import giantstep
+
+        return giantstep.draw(self, metric=metric, ax=ax)
 
     def report(self, verbose: bool = False) -> str:
         """The same in words, with the staircases drawn; ``verbose`` adds how it was computed."""

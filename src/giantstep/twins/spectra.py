@@ -113,6 +113,12 @@ class SpectrumComparison:
             }
         )
 
+    def table(self) -> str:
+        """The text that the command line prints."""
+        from giantstep.twins.spectra_text import text
+
+        return text(self)
+
     def _overlaps(self, name: str) -> np.ndarray:
         return np.array([run.overlaps[name] for run in self.runs])
 

@@ -54,8 +54,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             parts.append(part.assign(target=HARD, batches=batches, dim=dim))
         dim = sizes.dims()[-1]
         simulated = _overlaps(bench, EASY, batches, dim, sizes.steps, "simulate", sizes.seeds)
-        known = sizes.steps if batches == "fresh" else 2
-        law = _overlaps(bench, EASY, batches, dim, known, "predict", 1)
+        law = _overlaps(bench, EASY, batches, dim, sizes.steps, "predict", 1)
         part = simulated.merge(law[["step", "overlap.theory"]], how="left", on="step")
         parts.append(part.assign(target=EASY, batches=batches, dim=dim))
     return pandas.concat(parts, ignore_index=True)
