@@ -221,6 +221,10 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         ("h1", ("odd in h1",)),
         ("h1 + He2(h2)", ("even in h2",)),
         ("h1 + h2", ("odd as a whole", "the same when h1 and h2 are exchanged")),
+        (
+            "h1 + sign(h2*h3*h4)",
+            ("odd as a whole", "the same when h2, h3 and h4 are put in any order"),
+        ),
         ("h1 + h1**2", ()),
     ],
 )

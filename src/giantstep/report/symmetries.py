@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from giantstep.report.parts import listed
 from giantstep.targets import Target
 from giantstep.targets.symmetry import Effect, exchanged, flipped
@@ -28,7 +26,22 @@ def symmetries(target: Target) -> tuple[str, ...]:
     if target.rank > 1:
         whole = flipped(target, axes)
         found += [f"{word} as a whole" for word, wanted in _WORDS if whole == wanted]
-        for i, j in itertools.combinations(axes, 2):
-            if exchanged(target, i, j) == Effect(1, 0.0):
-                found.append(f"the same when {names[i]} and {names[j]} are exchanged")
+        found += [
+            f"the same when {listed([names[i] for i in group])} are "
+            + ("exchanged" if len(group) == 2 else "put in any order")
+            for group in _exchangeable(target)
+            if len(group) > 1
+        ]
     return tuple(found)
+
+
+def _exchangeable(target: Target) -> list[list[int]]:
+    """Directions in groups; exchanges generate every order, so one of each group is asked."""
+    groups: list[list[int]] = []
+    for axis in range(target.rank):
+        own = [g for g in groups if exchanged(target, g[0], axis) == Effect(1, 0.0)]
+        if own:
+            own[0].append(axis)
+        else:
+            groups.append([axis])
+    return groups

@@ -29,10 +29,10 @@ def build(context: Context) -> Section:
         ("Mean", f"{found.mean.value:.4g}"),
         ("Variance", f"{found.variance.value:.4g}"),
         ("Label noise", _noise(found)),
-        ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
         ("Information exponent", _exponent(found.information_exponent)),
         ("Generative exponent", _exponent(found.generative_exponent)),
         ("Class", _classes(found)),
+        ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
     ]
     lead = words(
         "The label is {y}, with {x} standard Gaussian in {d} dimensions and {h} the few latent "
