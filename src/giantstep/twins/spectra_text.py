@@ -19,7 +19,10 @@ def text(found: SpectrumComparison, width: int | None = None) -> str:
     known = found.to_json()
     kind = "comparison" if found.runs else "prediction"
     lines = [f"{kind}: spectrum of the {found.kind}"]
-    lines += wrapped(", ".join(fixed_words({**found.problem, **found.settings})), width)
+    fixed = {**found.problem, **found.settings}
+    if not found.runs:
+        fixed |= {"seeds": None, "seed": None}
+    lines += wrapped(", ".join(fixed_words(fixed)), width)
     lines += ["", *rendered(_columns(known, bool(found.runs))), ""]
     lines += [f"{name.replace('_', ' ')}: {_value(own)}" for name, own in known["details"].items()]
     lines += wrapped(f"papers: {'; '.join(known['references'])}", width, "")

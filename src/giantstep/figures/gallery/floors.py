@@ -128,13 +128,13 @@ def draw(table: pandas.DataFrame) -> Picture:
                 *(part.ratio, part.test_error, part["test_error.sem"]),
                 **{"fmt": "s:" if width == few else "o-", "color": colour, "linewidth": 0.8},
                 **{"mfc": "white" if width == few else colour},
-                **{"label": label if width != few else None},
+                **{"label": f"{label}, $p = {width}$"},
             )
     right.set_title("two steps; dashed: floors", fontsize=9)
     right.set_xscale("log", base=2)
     right.set_xlabel("samples of each step / d")
     right.set_ylabel("test error")
-    right.set_ylim(-0.2, 4.9)
+    right.set_ylim(-0.2, 6.6)
     right.legend(loc="upper right")
     return figure
 

@@ -97,6 +97,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     for panel, formula in zip(panels, TARGETS.values(), strict=False):
         panel.set_title(f"${formula}$, $d = {largest}$")
         panel.set_xlabel("steps")
+        panel.set_xticks(range(int(table.step.max()) + 1))
         panel.set_ylim(bottom=-0.01)
     panels[0].set_ylabel("overlap |cosine|")
     panels[0].legend(loc="upper left")
