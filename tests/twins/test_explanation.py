@@ -103,6 +103,7 @@ def test_an_explanation_as_a_table_and_as_a_picture() -> None:
     }
     assert table.samples["staircase"].tolist() == ["d", "d^2"]
     assert table["class"]["grand_staircase"].tolist() == ["trivial", "easy"]
+    assert table.alpha["grand_staircase", "h1"] == 0
     axes = Figure().subplots()
     assert found.plot("grand_staircase", ax=axes) is axes
     assert any("trivial" in text.get_text() for text in axes.texts)

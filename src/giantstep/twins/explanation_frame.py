@@ -17,7 +17,7 @@ def frame(found: Explanation) -> pandas.DataFrame:
     """One line a stair, and one for each threshold where the directions of a stair have several.
 
     ``samples`` are those of a giant step on fresh samples; ``class`` and ``alpha``, the threshold
-    in samples over d, are of the grand staircase.
+    in samples over d where it is known, are of the grand staircase.
     """
     import pandas
 
@@ -35,7 +35,8 @@ def frame(found: Explanation) -> pandas.DataFrame:
         known = {"staircase": "grand_staircase", "stair": number + 1, "leap": stair.leap}
         own = [threshold for threshold in found.thresholds if threshold.stair == number]
         parts = [(t.directions, t.alpha and t.alpha.value) for t in own]
-        for directions, alpha in parts or [(stair.directions, None)]:
+        least = 0.0 if stair.difficulty == "trivial" else None
+        for directions, alpha in parts or [(stair.directions, least)]:
             names = directions_text(directions)
             lines.append({**known, "directions": names, "class": stair.difficulty, "alpha": alpha})
     columns = ["staircase", "stair", "directions", "leap", "class", "samples", "alpha"]
