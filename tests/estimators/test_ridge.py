@@ -7,8 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from giantstep.estimators.ridge import Decomposition, ridge
+from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
+from giantstep.estimators.ridge import Decomposition
 from giantstep.estimators.stack import shuffled_folds, simplex_weights
+from giantstep.estimators.tridiagonal import Tridiagonal, ridge
 
 
 def problem(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -76,3 +78,42 @@ def test_a_tiny_expert_does_not_drown_the_others() -> None:
     assert weights[0] > 0.99
     assert weights.sum() <= 1 + 1e-9
     assert (weights >= 0).all()
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(40, 1), (40, 5), (40, 40), (20, 60), (2, 3)])
+def test_the_fit_without_eigenvectors_is_the_same(rows: int, columns: int) -> None:
+    features, labels = problem(rows, columns)
+    slow, fast = (kind.of(features) for kind in (Decomposition, Tridiagonal))
+    assert_allclose(fast.squares, slow.squares, rtol=1e-9)
+    for one, other in zip(fast.fit(labels, spent=1.0), slow.fit(labels, spent=1.0), strict=True):
+        assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("start", [None, (0, 14), (14, 0)])
+@pytest.mark.parametrize("noise", [0.01, 1.0])
+def test_the_kernel_of_least_brute_force_leave_one_out_error_is_found(
+    noise: float, start: tuple[int, int] | None
+) -> None:
+    generator = np.random.default_rng(3)
+    inputs = generator.standard_normal((25, 3))
+    labels = np.sin(inputs[:, 0]) + noise * generator.standard_normal(25)
+    found = fit_laplace(inputs, labels, np.eye(3), start)
+    distances = np.linalg.norm(inputs[:, None] - inputs, axis=2)
+    middle = np.median(distances[np.triu_indices(25, 1)])
+    centred = labels - labels.mean()
+    errors = np.empty((len(BANDWIDTHS), len(RIDGES)))
+    for position, level in np.ndindex(errors.shape):
+        kernel = np.exp(-distances / (BANDWIDTHS[position] * middle))
+        missed = []
+        for row in range(25):
+            rest = np.delete(np.arange(25), row)
+            inner = kernel[np.ix_(rest, rest)] + RIDGES[level] * np.eye(24)
+            missed.append(centred[row] - kernel[row, rest] @ np.linalg.solve(inner, centred[rest]))
+        errors[position, level] = np.mean(np.square(missed))
+    best, level = np.unravel_index(errors.argmin(), errors.shape)
+    assert found.levels == tuple(errors.argmin(axis=1))
+    assert found.bandwidth == pytest.approx(BANDWIDTHS[best] * middle)
+    kernel = np.exp(-distances / found.bandwidth) + RIDGES[level] * np.eye(25)
+    assert_allclose(found.dual, np.linalg.solve(kernel, centred), rtol=1e-8, atol=1e-10)
+    fast = found.dual / np.diag(np.linalg.inv(kernel))
+    assert_allclose(np.mean(fast**2), errors[best, level], rtol=1e-10)

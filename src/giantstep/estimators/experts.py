@@ -16,11 +16,12 @@ from jaxtyping import Float
 from giantstep.estimators.axes import fit_axes
 from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path
-from giantstep.estimators.laplace import fit_laplace
+from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
 from giantstep.estimators.random_network import (
     RandomNetwork,
     draw_layer,
     fit_network,
+    layer_features,
     metric_of,
 )
 from giantstep.estimators.ridge import Decomposition, Fit
@@ -80,6 +81,11 @@ class Experts(NamedTuple):
         """The random networks, one for each metric."""
         return [model for model in self.models.values() if isinstance(model, RandomNetwork)]
 
+    @property
+    def kernels(self) -> list[LaplaceKernel]:
+        """The kernel regressions, one for each metric."""
+        return [model for model in self.models.values() if isinstance(model, LaplaceKernel)]
+
 
 class FixedFeatures(NamedTuple):
     """What does not look at the labels: the linear fit and the first random network."""
@@ -94,8 +100,9 @@ class FixedFeatures(NamedTuple):
         """Fit both on these rows."""
         linear = Decomposition.of(inputs)
         layer = draw_layer(inputs, np.eye(inputs.shape[1]), width, generator)
-        network, decomposition = fit_network(inputs, labels, layer)
-        return cls((linear, linear.fit(labels)), (decomposition, network))
+        features = Decomposition.of(layer_features(inputs, *layer))
+        network = RandomNetwork(*layer, features.fit(labels))
+        return cls((linear, linear.fit(labels)), (features, network))
 
     def without(self, block: np.ndarray, labels: np.ndarray) -> tuple[Fit, RandomNetwork]:
         """Both fits without a block of rows, at the same ridges, from the same decompositions.
@@ -121,15 +128,19 @@ def fit_experts(
     sizes: Sizes,
     generator: np.random.Generator,
     fixed: tuple[Fit, RandomNetwork],
+    like: Experts | None = None,
 ) -> Experts:
-    """All experts on these rows; ``fixed`` are the two whose features ignore the labels."""
+    """All experts on these rows; ``fixed`` are the two whose features ignore the labels.
+
+    Searches start where those of ``like``, experts of nearly the same rows, ended.
+    """
     linear, network = fixed
     models: dict[str, Expert] = {"ridge": linear, "network-0": network}
     metrics = [np.eye(inputs.shape[1])]
     for update in range(1, sizes.updates + 1):
         metrics.append(metric_of(network.average_gradient(inputs)))
         layer = draw_layer(inputs, metrics[-1], sizes.width, generator)
-        network, _ = fit_network(inputs, labels, layer)
+        network = fit_network(inputs, labels, layer)
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
     path = index_path(
@@ -145,9 +156,10 @@ def fit_experts(
     if axes is not None:
         models["axes"] = axes
     if sizes.kernel:
+        starts = [None] * len(metrics) if like is None else [k.levels for k in like.kernels]
         models |= {
-            f"kernel-{update}": fit_laplace(inputs, labels, metric)
-            for update, metric in enumerate(metrics)
+            f"kernel-{update}": fit_laplace(inputs, labels, metric, start)
+            for update, (metric, start) in enumerate(zip(metrics, starts, strict=True))
         }
     return Experts(models, float(labels.min()), float(labels.max()))
 

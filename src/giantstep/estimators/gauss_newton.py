@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.link import Link, fit_link
-from giantstep.estimators.ridge import Decomposition
+from giantstep.estimators.tridiagonal import Tridiagonal
 
 #: Ridges tried, in units of the mean eigenvalue of J^T J.
 GRID = 10.0 ** np.arange(-5, 2.1, 0.5)
@@ -97,7 +97,8 @@ def _step(model: IndexModel, inputs: np.ndarray, labels: np.ndarray) -> tuple[np
     rows, rank = gradient.shape
     jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
     response = model.residuals + jacobian @ model.directions.T.ravel()
-    whole = Decomposition.of(jacobian)
-    grid = GRID * max(float(np.mean(whole.squares)), 1e-300)
+    whole = Tridiagonal.of(jacobian)
+    mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
+    grid = GRID * max(mean, 1e-300)
     found = whole.fit(response, spent=model.freedom, grid=grid)
     return found.coefficients.reshape(rank, -1).T, found.freedom

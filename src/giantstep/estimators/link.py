@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.ridge import Fit, ridge
+from giantstep.estimators.ridge import Fit
+from giantstep.estimators.tridiagonal import ridge
 
 #: Weight of the rectified units against the linear part.
 UNIT_WEIGHT = 0.4

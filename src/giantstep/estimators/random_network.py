@@ -12,7 +12,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
-from giantstep.estimators.ridge import Decomposition, Fit
+from giantstep.estimators.ridge import Fit
+from giantstep.estimators.tridiagonal import ridge
 
 #: Weight of the linear part against the rectified units.
 LINEAR_WEIGHT = 0.1
@@ -27,7 +28,7 @@ class RandomNetwork(NamedTuple):
 
     def features(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """Rectified units, then the linear part."""
-        return _features(inputs, self.rows, self.biases)
+        return layer_features(inputs, self.rows, self.biases)
 
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The fitted function."""
@@ -60,10 +61,9 @@ def fit_network(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     layer: tuple[Float[np.ndarray, "p d"], Float[np.ndarray, " p"]],
-) -> tuple[RandomNetwork, Decomposition]:
-    """The readout of least GCV score, and the decomposition behind it."""
-    decomposition = Decomposition.of(_features(inputs, *layer))
-    return RandomNetwork(*layer, decomposition.fit(labels)), decomposition
+) -> RandomNetwork:
+    """The network of this first layer whose readout has the least GCV score."""
+    return RandomNetwork(*layer, ridge(layer_features(inputs, *layer), labels))
 
 
 def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
@@ -75,7 +75,12 @@ def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     return (vectors * np.sqrt(np.maximum(values, 0.0) / trace)) @ vectors.T
 
 
-def _features(inputs: np.ndarray, rows: np.ndarray, biases: np.ndarray) -> np.ndarray:
+def layer_features(
+    inputs: Float[np.ndarray, "n d"],
+    rows: Float[np.ndarray, "p d"],
+    biases: Float[np.ndarray, " p"],
+) -> Float[np.ndarray, "n q"]:
+    """Rectified units of a first layer, then the linear part."""
     width, columns = rows.shape
     features = np.empty((len(inputs), width + columns))
     np.maximum(inputs @ rows.T + biases, 0.0, out=features[:, :width])

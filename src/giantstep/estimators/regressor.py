@@ -129,15 +129,20 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         blocks = shuffled_folds(rows, self.folds, generator)
         seeds = generator.spawn(len(blocks) + 1)
         held_out = np.zeros((rows, len(list(names(sizes)))))
+        whole = (fixed.linear[1], fixed.network[1])
+        self._experts = fit_experts(inputs, labels, sizes, seeds[0], whole)
         for block, seed in zip(blocks, seeds[1:], strict=True):
             rest = np.setdiff1d(np.arange(rows), block)
             experts = fit_experts(
-                inputs[rest], labels[rest], sizes, seed, fixed.without(block, labels)
+                inputs[rest],
+                labels[rest],
+                sizes,
+                seed,
+                fixed.without(block, labels),
+                like=self._experts,
             )
             held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
         weights = simplex_weights(held_out, labels)
-        whole = (fixed.linear[1], fixed.network[1])
-        self._experts = fit_experts(inputs, labels, sizes, seeds[0], whole)
         self._weights, self._sizes_used = weights, sizes
         self.held_out_ = held_out
         self._describe(inputs, labels, held_out)

@@ -87,11 +87,7 @@ class Decomposition(NamedTuple):
         kept = self.squares / (self.squares + ridges[:, None])
         freedom = 1.0 + spent + kept.sum(axis=1)
         errors = outside + ((1 - kept) ** 2) @ parts**2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scores = rows * errors / (rows - freedom) ** 2
-        scores = np.where(freedom <= MOST_FREEDOM * rows, scores, np.inf)
-        # Where every ridge interpolates, the largest one is the safest.
-        best = int(np.argmin(scores)) if np.isfinite(scores).any() else len(ridges) - 1
+        best, score = best_ridge(errors, freedom, rows)
         ridge = float(ridges[best])
         dual = self.vectors @ (parts / (self.squares + ridge))
         coefficients = self.features.T @ dual / self.scale
@@ -102,7 +98,7 @@ class Decomposition(NamedTuple):
             ridge,
             float(freedom[best] - spent),
             centred - fitted,
-            float(scores[best]),
+            score,
         )
 
     def held_out(
@@ -123,13 +119,13 @@ class Decomposition(NamedTuple):
         return predictions
 
 
-def ridge(
-    features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"], *, spent: float = 0.0
-) -> Fit:
-    """Ridge regression with an intercept; the ridge with the least GCV score.
-
-    >>> x = np.linspace(-1, 1, 50)[:, None]
-    >>> bool(abs(ridge(x, 3 * x[:, 0] + 1).predict(np.array([[0.5]]))[0] - 2.5) < 1e-4)
-    True
-    """
-    return Decomposition.of(features).fit(labels, spent=spent)
+def best_ridge(
+    errors: Float[np.ndarray, " ridges"], freedom: Float[np.ndarray, " ridges"], rows: int
+) -> tuple[int, float]:
+    """Position of the least GCV score, n RSS/(n - df)^2, along rising ridges, and that score."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = rows * errors / (rows - freedom) ** 2
+    scores = np.where(freedom <= MOST_FREEDOM * rows, scores, np.inf)
+    # Where every ridge interpolates, the largest one is the safest.
+    best = int(np.argmin(scores)) if np.isfinite(scores).any() else len(scores) - 1
+    return best, float(scores[best])
