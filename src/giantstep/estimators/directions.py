@@ -153,6 +153,7 @@ def _permutation_test(
         return np.array([first_moments(white, rows, 1)[1][0], second_moments(white, rows, 1)[1][0]])
 
     null = np.array([moments(generator.permutation(weights)) for _ in range(permutations)])
+    null = null.reshape(-1, 2)
     scale = np.maximum(null.mean(axis=0), 1e-300) if len(null) else np.ones(2)
     observed = float(np.max(moments(weights) / scale))
     return (1 + int(np.sum((null / scale).max(axis=1) >= observed))) / (permutations + 1)

@@ -156,11 +156,11 @@ def fit_experts(
     if axes is not None:
         models["axes"] = axes
     if sizes.kernel:
-        starts = [None] * len(metrics) if like is None else [k.levels for k in like.kernels]
-        models |= {
-            f"kernel-{update}": fit_laplace(inputs, labels, metric, start)
-            for update, (metric, start) in enumerate(zip(metrics, starts, strict=True))
-        }
+        starts = [] if like is None else [kernel.levels for kernel in like.kernels]
+        levels = None
+        for update, metric in enumerate(metrics):
+            kernel = fit_laplace(inputs, labels, metric, starts[update] if starts else levels)
+            models[f"kernel-{update}"], levels = kernel, kernel.levels
     return Experts(models, float(labels.min()), float(labels.max()))
 
 
