@@ -215,6 +215,17 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         write_report(Problem.of("h1"), tmp_path)
 
 
+def test_a_paper_is_listed_once_whatever_is_cited_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cited = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2023, arXiv:2305.18270, lemma 3")
+    section = Section("x", "A section", references=cited)
+    monkeypatch.setattr(page, "SECTIONS", {"x": ("A section", lambda context: section, 1)})
+    text = write_report(Problem.of("h1"), tmp_path / "x.html").path.read_text()
+    assert text.count("https://arxiv.org/abs/2305.18270") == 1
+    assert "lemma 3" not in text
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

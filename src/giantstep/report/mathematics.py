@@ -37,7 +37,8 @@ def wrapping_mathml(latex: str) -> Markup:
     terms.append(latex[begin:])
     if any(term.count(r"\left") != term.count(r"\right") for term in terms):
         terms = [latex]
-    return Markup(" ").join(mathml(term) for term in terms)
+    # Something empty before it makes the sign of a term that of a sum, with room on both sides.
+    return Markup(" ").join(mathml("{}" * (number > 0) + term) for number, term in enumerate(terms))
 
 
 def words(text: str, **formulas: str) -> Markup:

@@ -25,6 +25,9 @@ from giantstep.twins.explanation import explain
 
 Progress = Callable[[float], None]
 
+#: The number of a paper, and after it the theorem or figure that is cited.
+_ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
+
 
 @dataclass(frozen=True)
 class Page:
@@ -170,11 +173,11 @@ def write_page(page: Page, path: Path) -> None:
 
 
 def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
-    """Every paper once, with its address where it has one."""
-    papers = dict.fromkeys(paper for section in sections for paper in section.references)
+    """Every paper once, whatever was cited of it, with its address where it has one."""
+    papers = dict.fromkeys(_ARXIV.sub(r"\1", p) for s in sections for p in s.references)
     return [(paper, _address(paper)) for paper in papers]
 
 
 def _address(paper: str) -> str | None:
-    number = re.search(r"\b\d{4}\.\d{4,5}\b", paper)
-    return f"https://arxiv.org/abs/{number[0]}" if number else None
+    number = _ARXIV.search(paper)
+    return f"https://arxiv.org/abs/{number[1]}" if number else None

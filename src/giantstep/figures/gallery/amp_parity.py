@@ -79,8 +79,8 @@ FIGURE = Figure(
     right: mean square error of the posterior mean on fresh data. Lines: state evolution; dots:
     {seeds} runs at d = {dim} (squares: d = {small}) from a small random start, with standard
     errors. Dotted: the threshold pi^2/4 below which no fast algorithm is known to find anything.
-    Close to it runs scatter at any d that can be run, because the branch is almost flat; further
-    away a shift of order 1/d is left, for which the claim allows 0.02.""",
+    Close to it runs scatter, and nothing is claimed; further away than 1.4 the claim allows 0.02
+    more than 4 standard errors for what finite d leaves.""",
     references=("Troiani et al. 2024, arXiv:2405.15480", "Aubin et al. 2018, arXiv:1806.05451"),
     sizes={
         "reduced": Sizes(points=17, dots=(1.0, 6.0), small=50, dim=200, seeds=3),

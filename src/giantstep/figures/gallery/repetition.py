@@ -104,8 +104,9 @@ FIGURE = Figure(
     correlation loss, one sample at a time. Each neuron steps along a sample after a look ahead
     along the same sample (extragradient, 0.5 and 0.3), or without (SGD). The first finds its
     direction from n ~ d and n ~ d log d samples, the second needs d^2 and d^3. Lines: equations of
-    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}; near the start of He4
-    some runs leave with the other sign, which no equation counts.""",
+    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}. They are claimed
+    to lie on the line for He3 alone: the equations do not count runs that leave with the other
+    sign, as they may from the small start of He4.""",
     references=("Arnaboldi et al. 2024, arXiv:2405.15459",),
     sizes={
         "reduced": Sizes(small=512, large=1024, seeds=16),
