@@ -13,18 +13,18 @@ from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.sandwich import sandwich_spectrum
 from giantstep.theory.learnability.staircase import Staircase, leap_staircase
 from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
-from giantstep.theory.learnability.thresholds import easy_thresholds
-from giantstep.theory.message_passing.averages.population import population_of
+from giantstep.theory.learnability.thresholds import easy_thresholds, weak_recovery_threshold
+from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.phases import linear_threshold
 
 NAMES = [entry.name for entry in catalogue()]
-#: Labels of message passing are averaged over cells, which are wide where the density of h1*h2
-#: is infinite.
-WIDE_CELLS = {"product-two": 0.02}
+#: Targets without a closed form: their labels get noise, and posteriors come from a quadrature
+#: whose own error, which a coarser rule shows, is at most this.
+BY_QUADRATURE = {"product-two": 1e-4, "circle": 2e-3, "product-three": 0.1}
 #: Posteriors by quadrature over several fields take many seconds each.
 COMPARED = [
     *(name for name in NAMES if Target(name).rank == 1),
-    *("product-two", "parity-two", "parity-three"),
+    *("parity-two", "parity-three"),
 ]
 
 
@@ -51,12 +51,12 @@ def test_any_function_of_the_label_shows_what_the_label_shows(name: str) -> None
         assert np.linalg.norm(rest, 2) <= allowed
 
 
-def channel_threshold(problem: Problem) -> float:
+def channel_threshold(population: Population) -> float:
     """The threshold from posteriors of message passing, which share no code with cells of labels.
 
     0 if a label tells a mean, infinite if none tells a covariance.
     """
-    law = population_of(channel_for(problem)).label_law
+    law = population.label_law
     if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
         return 0.0
     product = np.einsum("n,nij,nkl->ijkl", law.weights, law.curvatures, law.curvatures)
@@ -67,17 +67,35 @@ def channel_threshold(problem: Problem) -> float:
 @pytest.mark.parametrize("name", COMPARED)
 def test_posteriors_and_cells_of_labels_give_one_threshold(name: str) -> None:
     problem = Problem.of(name)
+    found = channel_threshold(population_of(channel_for(problem)))
     first = grand_staircase(problem.target).first_leap
-    expected = {1: 0.0, 2: channel_threshold(problem)}.get(first or 0, np.inf)
+    expected = {1: 0.0, 2: found}.get(first or 0, np.inf)
     if first != 2:
-        assert channel_threshold(problem) == expected
+        assert found == expected
     else:
         alpha = easy_thresholds(problem.target)[0].alpha
         assert alpha is not None
         assert 4 * alpha.error < 0.02 * alpha.value
-        accuracy = WIDE_CELLS.get(name, 2e-5)
-        assert alpha.value == pytest.approx(expected, rel=accuracy, abs=4 * alpha.error)
-    assert linear_threshold(problem) == pytest.approx(expected, rel=WIDE_CELLS.get(name, 2e-4))
+        assert alpha.value == pytest.approx(expected, rel=2e-5, abs=4 * alpha.error)
+    assert linear_threshold(problem) == pytest.approx(expected, rel=2e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BY_QUADRATURE)
+def test_posteriors_by_quadrature_have_the_threshold_of_the_noise_they_got(name: str) -> None:
+    """The noise moves it by 1.4 %, .9 % and 5 %: the same number at the noise 0 would be wrong."""
+    problem = Problem.of(name)
+    channel = channel_for(problem)
+    assert channel.altered
+    population = population_of(channel)
+    assert population.coarse is not None
+    found, rough = (channel_threshold(p) for p in (population, population.coarse))
+    assert abs(found - rough) < BY_QUADRATURE[name] * found
+    alpha = weak_recovery_threshold(problem.target, channel.noise)
+    assert 4 * alpha.error < 5e-3 * alpha.value
+    assert abs(found - alpha.value) < abs(found - rough) + 4 * alpha.error
+    # The cells of labels need no noise.
+    assert linear_threshold(problem) < found - 4 * alpha.error
 
 
 def test_easy_targets_are_among_those_compared() -> None:

@@ -1,8 +1,8 @@
 """Averages for noisy labels of several fields: omega on a lattice, and labels on one for each.
 
 Both rules are trapezoidal: omega in units of its own spread, labels in units of the smallest width
-that their law can have. The integrands are smooth on these scales and vanish at the ends, so that
-the error falls exponentially with the spacing.
+that their law can have, at least in the middle. The integrands are smooth on these scales and
+vanish at the ends, so that the error falls exponentially with the spacing.
 """
 
 from __future__ import annotations
@@ -111,19 +111,19 @@ def _label_count(channel: Channel, core: Quadrature) -> int:
     """Labels that resolve the narrowest part of their law over its whole range."""
     prior = jnp.asarray(channel.structure.prior)
     zero, noise = jnp.zeros(len(prior)), jnp.asarray(channel.noise)
-    low, high, narrowest = (float(x) for x in _range(core, zero, prior, noise))
+    low, high, narrowest, _ = (float(x) for x in _range(core, zero, prior, noise))
     wanted = int(np.ceil((high - low) / (_LABEL_SPACING * max(narrowest, 1e-12))))
     return int(np.clip(wanted, _FEWEST_LABELS, _MOST_LABELS))
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def _range(core: Quadrature, omega: Array, unknown: Matrix, noise: Array) -> tuple[Array, ...]:
-    """Where the labels begin and end, and the narrowest width of their law."""
+    """Where the labels begin and end, the narrowest width of their law, and their mean."""
     logs, centres, variances = core.label_mixture(omega, unknown, noise)
     widths, seen = jnp.sqrt(variances), logs > np.log(_WEIGHT)
     low = jnp.min(jnp.where(seen, centres - _WIDTHS * widths, jnp.inf))
     high = jnp.max(jnp.where(seen, centres + _WIDTHS * widths, -jnp.inf))
-    return low, high, jnp.min(jnp.where(seen, widths, jnp.inf))
+    return low, high, jnp.min(jnp.where(seen, widths, jnp.inf)), jnp.exp(logs) @ centres
 
 
 def _root(cov: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
@@ -167,11 +167,34 @@ def _sums(
 def _label_nodes(
     core: Quadrature, count: int, noise: Any, offset: Any, omega: Array, unknown: Matrix
 ) -> tuple[Float[Array, " n"], Float[Array, "n 2"]]:
-    low, high, _ = _range(core, omega, unknown, jnp.asarray(noise))
-    step = (high - low) / (count - 1)
-    values = low + step * (jnp.arange(count, dtype=low.dtype) + offset)
+    """Labels y = c + s sinh(t) with t evenly spaced, and dy: even ones where s is large.
+
+    Where a product of fields is nearly 0, its labels crowd within the noise, though others go far:
+    s makes the spacing in the middle that of the narrowest width, if even labels would be wider.
+    """
+    low, high, narrowest, centre = _range(core, omega, unknown, jnp.asarray(noise))
+    reach = (high - low) / 2
+    bend = _bend(_LABEL_SPACING * narrowest * (count - 1) / (2 * reach))
+    scale = reach / jnp.sinh(bend)
+    first, last = (jnp.arcsinh((end - centre) / scale) for end in (low, high))
+    step = (last - first) / (count - 1)
+    t = first + step * (jnp.arange(count, dtype=low.dtype) + offset)
+    values = centre + scale * jnp.sinh(t)
     noises = jnp.full(count, noise, values.dtype)
-    return jnp.full(count, step), jnp.stack([values, noises], axis=-1)
+    return scale * jnp.cosh(t) * step, jnp.stack([values, noises], axis=-1)
+
+
+def _bend(share: Array) -> Array:
+    """The b with b/sinh(b) = share: how far t goes; next to 0, for even labels, from 1 on."""
+
+    def halved(_: Any, bracket: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bracket
+        middle = (low + high) / 2
+        above = middle / jnp.sinh(middle) > share
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    ends = (jnp.full_like(share, 1e-3), jnp.full_like(share, 50.0))
+    return jax.lax.fori_loop(0, 50, halved, ends)[0]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
