@@ -66,7 +66,8 @@ def fit_laplace(
     """
     centres = inputs @ metric
     pairs = pdist(centres)
-    middle = float(np.median(pairs)) or 1.0
+    # One row has no distance, and equal rows have none either.
+    middle = float(np.median(pairs) if len(pairs) else 0.0) or 1.0
     mean = float(labels.mean())
     centred = labels - mean
     levels, found = [], []

@@ -41,7 +41,10 @@ class Whitening(NamedTuple):
         """Ledoit and Wolf's shrinkage keeps directions with little data from exploding."""
         rows, columns = inputs.shape
         covariance = inputs.T @ inputs / rows
-        shrinkage = ledoit_wolf_shrinkage(inputs, assume_centered=True) if columns > 1 else 0.0
+        # One column has nothing to be shrunk towards; one row says nothing but its length.
+        shrinkage = float(columns > 1)
+        if columns > 1 and rows > 1:
+            shrinkage = ledoit_wolf_shrinkage(inputs, assume_centered=True)
         mean = np.trace(covariance) / columns
         covariance = (1 - shrinkage) * covariance + shrinkage * mean * np.eye(columns)
         values, vectors = eigh(covariance, check_finite=False)
