@@ -35,10 +35,11 @@ if TYPE_CHECKING:
     from giantstep.studies.database import StoreError
     from giantstep.studies.study import Study
     from giantstep.sweep import Sweep
-    from giantstep.targets import Target
+    from giantstep.targets import Target, TreeTarget
     from giantstep.twins.comparison import Comparison
     from giantstep.twins.explanation import Explanation, explain
     from giantstep.twins.spectra import SpectrumComparison, spectrum
+    from giantstep.twins.tree_explanation import TreeExplanation
     from giantstep.twins.verbs import compare, predict, simulate
 
 __version__ = "0.1.0"
@@ -74,6 +75,8 @@ _HOME = {
     "Sweep": "sweep",
     "Target": "targets",
     "TargetError": "errors",
+    "TreeExplanation": "twins.tree_explanation",
+    "TreeTarget": "targets",
     "compare": "twins.verbs",
     "draw": "figures.result",
     "explain": "twins.explanation",
@@ -117,6 +120,8 @@ __all__ = [
     "Sweep",
     "Target",
     "TargetError",
+    "TreeExplanation",
+    "TreeTarget",
     "compare",
     "draw",
     "explain",

@@ -19,10 +19,10 @@ def register(app: typer.Typer) -> None:
 def list_targets(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """List the named targets: each can stand wherever an expression can."""
-    from giantstep.targets.catalogue import catalogue
+    """List the named targets: each stands wherever an expression, or a tree, is taken."""
+    from giantstep.targets.catalogue import catalogue, tree_catalogue
 
-    entries = catalogue()
+    entries = (*catalogue(), *tree_catalogue())
     if json:
         print_json({"targets": [entry._asdict() for entry in entries]})
         return

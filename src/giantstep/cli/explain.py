@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from giantstep.cli.output import note, print_json, reported, say_reading
 from giantstep.cli.usage import example
 from giantstep.inputs.reading import SYNTAX
+
+if TYPE_CHECKING:
+    from giantstep.twins.explanation import Explanation
+    from giantstep.twins.tree_explanation import TreeExplanation
 
 
 def register(app: typer.Typer) -> None:
@@ -27,7 +31,8 @@ def explain_command(
     target: Annotated[
         str,
         typer.Argument(
-            help="An expression in h1, h2, ..., or a name from `targets`.", callback=say_reading
+            help="An expression in h1, h2, ..., a tree(...), or a name from `targets`.",
+            callback=say_reading,
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
@@ -39,27 +44,42 @@ def explain_command(
         Path | None, typer.Option(help="Draw the staircases to this PNG, PDF or SVG file.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of laws that are sampled.")] = 0,
+    dim: Annotated[
+        int | None, typer.Option(help="Dimension at which the sizes of a tree are counted.")
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Add methods, errors and what readouts fit.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what a network can learn of a target: first, next, never; and from how many samples."""
+    from giantstep.errors import SettingsError
     from giantstep.problem import Problem
+    from giantstep.targets import TreeTarget, any_target
     from giantstep.twins.explanation import explain
 
-    problem = Problem(target, noise, inputs)
+    read = any_target(target)
+    if isinstance(read, TreeTarget) and picture is not None:
+        raise SettingsError("picture: a tree has no staircase to draw, leave --picture out")
     if picture is not None:
         from giantstep.report.page import check_place
 
         check_place(picture, "picture")
-    explanation = explain(problem, floors=floors, seed=seed)
-    if json:
-        print_json(explanation.to_json())
-    else:
-        typer.echo(explanation.report(verbose))
+    if isinstance(read, TreeTarget):
+        tree = explain(read, noise=noise, inputs=inputs, dim=dim)
+        _say(tree, json, verbose)
+        return
+    explanation = explain(Problem(read, noise, inputs), floors=floors, seed=seed, dim=dim)
+    _say(explanation, json, verbose)
     if picture is not None:
         from giantstep.figures.staircase import draw_staircase
 
         draw_staircase(explanation, picture)
         note(f"wrote {picture}")
+
+
+def _say(explanation: Explanation | TreeExplanation, json: bool, verbose: bool) -> None:
+    if json:
+        print_json(explanation.to_json())
+    else:
+        typer.echo(explanation.report(verbose))

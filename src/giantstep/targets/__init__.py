@@ -28,12 +28,23 @@ has, on arrays of any shape.
 ``labels``, ``integrability`` with ``singularities`` and ``magnitude`` (is E[g^2] finite), and
 ``reading``, which calls them in order. ``catalogue`` has the named targets.
 
-**Families.** Targets that no expression in a few directions can state, parities of hypercube
-inputs and trees of depth two, belong in ``families``: one frozen class each, with the members
-of :class:`Target` that make sense for it and a ``to_json`` of ``{"family": NAME, ...}``.
+**Trees.** A target of depth two has no fixed number of directions. :class:`TreeTarget` reads
+``tree(OUTER, INNER, branches=1, leaves=d^0.5)``, with ``u`` the value of a branch and ``z`` a leaf;
+:func:`any_target` reads either kind. Parities of hypercube inputs are plain expressions.
 """
 
-from giantstep.targets.catalogue import Entry, catalogue
+from giantstep.targets.catalogue import Entry, catalogue, tree_catalogue
 from giantstep.targets.expression import ScalarFunction, Target, parse_function, target
+from giantstep.targets.tree_target import TreeTarget, any_target
 
-__all__ = ["Entry", "ScalarFunction", "Target", "catalogue", "parse_function", "target"]
+__all__ = [
+    "Entry",
+    "ScalarFunction",
+    "Target",
+    "TreeTarget",
+    "any_target",
+    "catalogue",
+    "parse_function",
+    "target",
+    "tree_catalogue",
+]

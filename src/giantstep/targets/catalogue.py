@@ -153,9 +153,28 @@ _ENTRIES = (
     Entry("sine-and-absolute", "sin(h1) + |h2|", "an odd and an even direction side by side"),
 )
 
+#: Trees: Dandi et al. 2025, arXiv:2502.13961. The variance of the argument of tanh is 6 in each.
+_TREES = (
+    Entry(
+        "tree-he2",
+        "tree(tanh(2.449*u), He2(z)/sqrt(2), branches=1, leaves=d^0.5)",
+        "a third layer helps, and the first one needs the fewest samples",
+    ),
+    Entry(
+        "tree-authors",
+        "tree(tanh(3*u), He2(z)/2 + He3(z)/6, branches=1, leaves=d^0.5)",
+        "the example of the authors' program: a cubic part in each leaf",
+    ),
+    Entry(
+        "tree-slides",
+        "tree(tanh(0.866*u), He2(z) + He3(z), branches=1, leaves=d^0.5)",
+        "mostly cubic: the first layer needs five times the samples of tree-he2",
+    ),
+)
+
 
 def catalogue() -> tuple[Entry, ...]:
-    """Every named target, in the order of the catalogue.
+    """Every named target that is an expression, in the order of the catalogue.
 
     >>> catalogue()[0].name, catalogue()[0].expression
     ('ex1', 'h1 + He2(h1) + h2 - He2(h2)')
@@ -167,3 +186,18 @@ def catalogue() -> tuple[Entry, ...]:
 def expressions() -> dict[str, str]:
     """From name to expression."""
     return {entry.name: entry.expression for entry in _ENTRIES}
+
+
+def tree_catalogue() -> tuple[Entry, ...]:
+    """Every named tree.
+
+    >>> [entry.name for entry in tree_catalogue()]
+    ['tree-he2', 'tree-authors', 'tree-slides']
+    """
+    return _TREES
+
+
+@functools.cache
+def trees() -> dict[str, str]:
+    """From the name of a tree to its text."""
+    return {entry.name: entry.expression for entry in _TREES}

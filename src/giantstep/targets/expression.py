@@ -16,6 +16,7 @@ from giantstep.targets.printing import to_latex
 from giantstep.targets.reading import read_function, read_target
 from giantstep.targets.symbolic import to_sympy
 from giantstep.targets.tree import Call, Node, Power, variables, walk
+from giantstep.targets.tree_text import is_tree, refuse_tree
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Target:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
+            if is_tree(str(self.text)):
+                refuse_tree(str(self.text))
             raise TargetError(f"a target is written as text, such as 'h1 + h2', not {self.text!r}")
         text, tree = read_target(self.text)
         object.__setattr__(self, "text", text)

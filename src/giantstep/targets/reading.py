@@ -7,7 +7,7 @@ import functools
 import re
 
 from giantstep.errors import TargetError
-from giantstep.targets.catalogue import expressions
+from giantstep.targets.catalogue import expressions, trees
 from giantstep.targets.integrability import check_integrable
 from giantstep.targets.language import MAX_CHARACTERS
 from giantstep.targets.normal import normal_form
@@ -15,6 +15,7 @@ from giantstep.targets.parser import is_plain, parse, quoted
 from giantstep.targets.polynomial import TOO_LONG, Unusable, to_tree
 from giantstep.targets.printing import to_text
 from giantstep.targets.tree import Node, variables
+from giantstep.targets.tree_text import is_tree, refuse_tree
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
@@ -23,10 +24,12 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 def read_target(text: str) -> tuple[str, Node]:
     """The canonical text and the tree of an expression in h1.. and z1.., or of a named target."""
     name = text.strip()
+    if is_tree(text):
+        refuse_tree(text)
     try:
         return _read(expressions().get(name, text), None, "target")
     except TargetError:
-        near = difflib.get_close_matches(name, expressions(), n=1, cutoff=0.6)
+        near = difflib.get_close_matches(name, [*expressions(), *trees()], n=1, cutoff=0.6)
         if near and _NAME.fullmatch(name) and not re.fullmatch("[a-z][0-9]+", name):
             raise TargetError(
                 f"target {quoted(name)}: neither an expression nor a name of the catalogue; "

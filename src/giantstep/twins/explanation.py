@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
 from giantstep.activations.activation import activation
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, SettingsError
 from giantstep.inputs import Gaussian, Sphere, Spiked, check_covered
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.tensors import tidy_basis
 from giantstep.problem import GivenInputs, Problem
 from giantstep.results import plain
 from giantstep.settings.giant_step import GiantStep
-from giantstep.targets import Target
+from giantstep.targets import Target, TreeTarget, any_target
 from giantstep.targets.expansion import expansion
 from giantstep.targets.hermite import energies, moments
 from giantstep.targets.used_subspace import used_subspace
@@ -35,6 +35,7 @@ from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.twins.explanation_text import report
 from giantstep.twins.floors_text import power_text
 from giantstep.twins.spiked_explanation import SpikedExplanation, explain_spike
+from giantstep.twins.tree_explanation import TreeExplanation, explain_tree
 
 if TYPE_CHECKING:
     import pandas
@@ -181,6 +182,15 @@ class Explanation:
         return text if self.spike is None else f"{text}\n\n{self.spike.report()}"
 
 
+@overload
+def explain(
+    given: TreeTarget,
+    *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    dim: int | None = None,
+) -> TreeExplanation: ...
+@overload
 def explain(
     given: Problem | Target | str,
     *,
@@ -189,7 +199,18 @@ def explain(
     floors: bool = False,
     degree: int = 8,
     seed: int = 0,
-) -> Explanation:
+    dim: int | None = None,
+) -> Explanation: ...
+def explain(
+    given: Problem | Target | TreeTarget | str,
+    *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    floors: bool = False,
+    degree: int = 8,
+    seed: int = 0,
+    dim: int | None = None,
+) -> Explanation | TreeExplanation:
     r"""What can be learned of a target: energies, staircases, thresholds, sample sizes.
 
     The parts are those of :func:`~giantstep.theory.learnability.staircase.leap_staircase`,
@@ -200,7 +221,8 @@ def explain(
     .. math:: y = g(h) + \sqrt{\Delta}\,\xi, \qquad h = W^* x, \quad x \sim N(0, I_d)
 
     Symbols: g ``given`` (an expression, a Target or a Problem), :math:`\Delta` ``noise``, highest
-    Hermite degree ``degree``; ``seed`` draws the samples where a law of labels is sampled.
+    Hermite degree ``degree``; ``seed`` draws the samples where a law of labels is sampled. A tree,
+    also as text, is answered by a :class:`TreeExplanation` with its sizes counted at ``dim``.
 
     Assumes: isotropic inputs (Gaussian, or on the sphere), d to infinity at fixed r.
     Status: theorem for the staircases, heuristic where a stair is sampled; replica for thresholds;
@@ -212,6 +234,12 @@ def explain(
     >>> found.difficulty, round(found.alpha_c.value, 3)
     ('easy', 0.594)
     """
+    if not isinstance(given, Problem):
+        given = any_target(given)
+    if isinstance(given, TreeTarget):
+        return explain_tree(given, noise=noise, inputs=inputs, dim=dim)
+    if dim is not None:
+        raise SettingsError(f"dim = {dim!r}: only trees are explained at a dimension, leave it out")
     problem = Problem.of(given, noise=noise, inputs=inputs)
     check_covered(problem.inputs, (Gaussian, Sphere, Spiked), "a target is explained", NoTheory)
     spike = explain_spike(problem) if isinstance(problem.inputs, Spiked) else None
