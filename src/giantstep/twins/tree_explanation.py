@@ -153,7 +153,7 @@ class TreeExplanation:
             f"  degree  {'   '.join(f'{k:>5}' for k in range(1, len(found.floors)))}",
             f"  floor   {'   '.join(f'{floor.value:5.3f}' for floor in found.floors[1:])}",
             "",
-            "What a network fits, from how many samples (exponents: theorem), and what is left over",
+            "What a network fits, from how many samples (powers: theorem), and what is left",
         ]
         for scenario in self.scenarios:
             floor = self.floor(scenario)

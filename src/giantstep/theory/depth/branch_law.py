@@ -58,7 +58,7 @@ class BranchLaw:
         function: Callable[[np.ndarray], np.ndarray],
         weight: Complex[np.ndarray, " modes"] | None = None,
     ) -> float:
-        """E[F(u) weight], with E[exp(itu) weight] at the frequencies; without it the weight is 1."""
+        """E[F(u) weight], with E[exp(itu) weight] at the frequencies; else the weight is 1."""
         known = self.leaf[0].real ** self.leaves if weight is None else weight
         terms = (self.modes(function) * known).real
         return float(terms[0] + 2 * terms[1:].sum())
