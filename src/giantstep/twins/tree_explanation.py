@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from giantstep.results import plain
 from giantstep.targets import TreeTarget
 from giantstep.targets.hermite import energies
 from giantstep.theory.depth.floors import TreeMoments, tree_moments
+from giantstep.theory.depth.moment_span import samples_for_span
 from giantstep.theory.depth.samples import (
     first_layer_threshold,
     random_layer_degree,
@@ -25,6 +27,8 @@ REFERENCES = cite("2502.13961")
 USUAL_DIM = 64
 #: Degrees at which the inner function is looked at, and shares of its variance that count.
 INNER_DEGREE, VISIBLE_SHARE = 20, 1e-9
+#: Shares of the leaves that the first layer is asked to hold.
+SPANS = (0.5, 0.9)
 
 
 class Scenario(NamedTuple):
@@ -86,6 +90,15 @@ class TreeExplanation:
         seen = self.moments.correlation_squared.value
         return first_layer_threshold(self.dim, leaves, branches, share, seen)
 
+    @functools.cached_property
+    def span_samples(self) -> dict[float, float] | None:
+        """Samples at which the moment matrix holds these shares of the leaves; None if unknown."""
+        try:
+            leaves = self.sizes[1]
+            return {s: samples_for_span(self.target, leaves, self.dim, s) for s in SPANS}
+        except NoTheory:
+            return None
+
     @property
     def scenarios(self) -> tuple[Scenario, ...]:
         """What lazy, two-layer-trained and three-layer-trained networks fit."""
@@ -122,6 +135,9 @@ class TreeExplanation:
                 "first_layer_kappa": None
                 if threshold is None
                 else math.log(threshold) / math.log(self.dim),
+                "span_samples": None
+                if self.span_samples is None
+                else {f"{span:g}": n for span, n in self.span_samples.items() if n < math.inf},
                 "scenarios": [
                     {**scenario._asdict(), "floor": self.floor(scenario)}
                     for scenario in self.scenarios
@@ -174,12 +190,19 @@ class TreeExplanation:
         threshold = self.threshold
         if threshold is None:
             return ["The first layer: no part along He2, so the moment matrix shows no leaf"]
-        kappa = math.log(threshold) / math.log(self.dim)
-        return [
-            f"The first layer sees leaves beyond n = {threshold:.0f} = d^{kappa:.2f} (heuristic),",
-            "and most of them at a few times that: at such d no sharp threshold shows at the power",
-            "of d that the theorem gives.",
+        lines = [
+            f"The first layer sees leaves beyond n = {self._power(threshold)} (heuristic); at such d",
+            "no sharp threshold shows at the power of d that the theorem gives",
         ]
+        for span, samples in (self.span_samples or {}).items():
+            if samples < math.inf:
+                lines.append(
+                    f"  it holds {span:.0%} of them at n = {self._power(samples)} (heuristic)"
+                )
+        return lines
+
+    def _power(self, samples: float) -> str:
+        return f"{samples:.0f} = d^{math.log(samples) / math.log(self.dim):.2f}"
 
 
 def explain_tree(

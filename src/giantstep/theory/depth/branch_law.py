@@ -43,25 +43,39 @@ class BranchLaw:
         cut = (self.frequencies[:kept], self.leaf[:, :kept], self.slope[:kept])
         return BranchLaw(self.leaves, self.spread, *cut)
 
+    @property
+    def points(self) -> Float[np.ndarray, " points"]:
+        """Values of a branch at which functions of it are read: one period, from 0 on."""
+        return _UNIT * HALF_PERIOD * self.spread
+
     def modes(self, function: Callable[[np.ndarray], np.ndarray]) -> Complex[np.ndarray, " modes"]:
         """Fourier coefficients of a function of u, faded out before the end of the period."""
-        place = np.arange(BRANCH_POINTS) / BRANCH_POINTS
-        unit = np.where(place < 0.5, place, place - 1) * 2
-        # 1 up to 0.7 of the half period, 0 at its end, with all its derivatives.
-        late = np.clip((np.abs(unit) - 0.7) / 0.3, 1e-9, 1 - 1e-9)
-        fade = 1 / (1 + np.exp(np.clip(1 / (1 - late) - 1 / late, -600, 600)))
-        values = function(unit * HALF_PERIOD * self.spread) * fade
-        return np.fft.fft(values)[: len(self.frequencies)] / BRANCH_POINTS
+        return np.fft.fft(function(self.points) * _FADE)[: len(self.frequencies)] / BRANCH_POINTS
+
+    def weights(self, known: Complex[np.ndarray, " modes"]) -> Float[np.ndarray, " points"]:
+        """Weights of the points for E[F(u) weight], with E[exp(itu) weight] at the frequencies."""
+        waves = np.fft.fft(known, BRANCH_POINTS)
+        return _FADE * (2 * waves - known[0]).real / BRANCH_POINTS
 
     def mean(
         self,
         function: Callable[[np.ndarray], np.ndarray],
-        weight: Complex[np.ndarray, " modes"] | None = None,
+        known: Complex[np.ndarray, " modes"] | None = None,
     ) -> float:
-        """E[F(u) weight], with E[exp(itu) weight] at the frequencies; else the weight is 1."""
-        known = self.leaf[0].real ** self.leaves if weight is None else weight
-        terms = (self.modes(function) * known).real
-        return float(terms[0] + 2 * terms[1:].sum())
+        """E[F(u) weight]; without one the weight is 1, and signs are averaged over."""
+        known = self.leaf[0].real ** self.leaves + 0j if known is None else known
+        return float(self.weights(known) @ function(self.points))
+
+
+def _faded(unit: np.ndarray) -> np.ndarray:
+    """1 up to 0.7 of the half period, 0 at its end, with all derivatives."""
+    late = np.clip((np.abs(unit) - 0.7) / 0.3, 1e-9, 1 - 1e-9)
+    return 1 / (1 + np.exp(np.clip(1 / (1 - late) - 1 / late, -600, 600)))
+
+
+_PLACES = np.arange(BRANCH_POINTS) / BRANCH_POINTS
+_UNIT = np.where(_PLACES < 0.5, _PLACES, _PLACES - 1) * 2
+_FADE = _faded(_UNIT)
 
 
 @lru_cache(maxsize=8)

@@ -1,0 +1,71 @@
+"""Eigenvectors of the moment matrix of a tree's labels: theory against simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from giantstep.errors import NoTheory
+from giantstep.targets import TreeTarget
+from giantstep.theory.depth.moment_span import leaf_overlap, moment_span, samples_for_span
+
+SEEDS = 12
+
+
+def simulated(tree: TreeTarget, dim: int, samples: int, seed: int) -> tuple[float, float]:
+    """Span of the leaves, and mean absolute eigenvalue, of one draw with balanced signs."""
+    rng = np.random.default_rng([seed, dim, samples])
+    leaves = tree.sizes(dim)[1]
+    signs = np.resize([1.0, -1.0], (1, leaves))
+    x = rng.standard_normal((samples, dim))
+    y = tree.numpy(x[:, None, :leaves], signs)
+    y = (y - y.mean()) / y.std()
+    values, vectors = np.linalg.eigh((x * y[:, None]).T @ x / samples)
+    top = np.argsort(-np.abs(values))[:leaves]
+    return float(np.sum(vectors[:leaves, top] ** 2)) / leaves, float(np.mean(np.abs(values[top])))
+
+
+@pytest.mark.parametrize(("dim", "samples"), [(36, 1296), (64, 2048), (64, 4096), (64, 9410)])
+def test_span_and_eigenvalue_agree(dim: int, samples: int) -> None:
+    tree = TreeTarget("tree-he2")
+    leaves = tree.sizes(dim)[1]
+    runs = np.array([simulated(tree, dim, samples, seed) for seed in range(SEEDS)])
+    mean, sem = runs.mean(axis=0), runs.std(axis=0, ddof=1) / math.sqrt(SEEDS)
+    law = leaf_overlap(tree, leaves, dim, samples)
+    theory = np.array([moment_span(tree, leaves, dim, samples), law.eigenvalue])
+    allowed = stats.t.ppf(1 - 1e-4 / 2, SEEDS - 1) * sem
+    assert np.all(np.abs(mean - theory) <= allowed + 1 / samples), (mean, theory, sem)
+    # Five per cent of either number would be noticed.
+    assert np.all(allowed + 1 / samples < 0.05 * theory)
+
+
+def test_either_sign_and_samples_for_a_span() -> None:
+    tree = TreeTarget("tree-he2")
+    up, down = (leaf_overlap(tree, 8, 64, 4096, sign) for sign in (1, -1))
+    assert up.eigenvalue == pytest.approx(-down.eigenvalue, rel=1e-6)
+    for span in (0.5, 0.9):
+        samples = samples_for_span(tree, 8, 64, span)
+        assert moment_span(tree, 8, 64, samples) == pytest.approx(span, abs=1e-6)
+    assert moment_span(tree, 8, 64, 200) == 0
+
+
+def test_many_leaves_and_samples_give_the_one_line_formula() -> None:
+    """span = 1 - d l/(2 rho^2 n) for weak labels, that is for many leaves."""
+    tree, leaves = TreeTarget("tree-he2"), 400
+    u = np.linspace(-8, 8, 4001)
+    normal, labels = np.exp(-(u**2) / 2), np.tanh(2.449 * u)
+    rho2 = (normal @ (u * labels)) ** 2 / (normal @ labels**2) / (normal @ u**2)
+    dim = leaves**2
+    samples = 10 * dim * leaves / (2 * rho2)
+    found = moment_span(tree, leaves, dim, samples)
+    assert found == pytest.approx(0.9, abs=0.003)
+
+
+def test_what_is_not_covered_says_so() -> None:
+    with pytest.raises(NoTheory, match="branches = 2: the span is predicted for one branch"):
+        moment_span(TreeTarget("tree(tanh(u), He2(z), branches=2)"), 4, 64, 1000)
+    with pytest.raises(NoTheory, match="the span is predicted if it is bounded"):
+        moment_span(TreeTarget("tree(u, He2(z))"), 4, 64, 1000)
