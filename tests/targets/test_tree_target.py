@@ -70,7 +70,7 @@ def test_leaves_must_fit_into_the_dimension() -> None:
 
 
 @pytest.mark.parametrize("reader", [Target, Problem])
-@pytest.mark.parametrize("given", ["tree-he2", "tree(u, He2(z))", TreeTarget("tree-he2")])
+@pytest.mark.parametrize("given", ["tree-he2", "tree(u, He2(z))"])
 def test_where_directions_are_needed_a_tree_is_refused(reader: Any, given: Any) -> None:
     with pytest.raises(GiantstepError, match="a tree has no fixed number of directions"):
         reader(given)
