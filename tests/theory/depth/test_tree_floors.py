@@ -41,7 +41,6 @@ def by_every_polynomial(tree: TreeTarget) -> tuple[float, list[float], float]:
     [
         "tree(tanh(2*u), He2(z)/2 + He3(z)/6, leaves=2)",
         "tree(u + u^2, He2(z) + z, leaves=2)",
-        "tree(relu(u), He2(z) - z, leaves=2)",
     ],
 )
 def test_floors_are_those_of_a_sum_over_every_polynomial(text: str) -> None:

@@ -15,6 +15,8 @@ from giantstep.targets import TreeTarget
 #: Half the period of functions of a branch, and their highest frequency, in standard deviations.
 #: A leaf of degree 3 passes 21 of them with probability 1e-7; tanh(6^0.5 u) has 1e-6 beyond 24.
 HALF_PERIOD, HIGHEST = 30.0, 24.0
+#: Functions of a branch are faded out beyond this share of half their period.
+UNFADED = 0.7
 #: Leaves are integrated on this grid: what lies outside has probability 1e-15.
 LEAF_RANGE, LEAF_POINTS = 8.0, 8001
 #: Points of a branch at which a function of it is read.
@@ -68,8 +70,8 @@ class BranchLaw:
 
 
 def _faded(unit: np.ndarray) -> np.ndarray:
-    """1 up to 0.7 of the half period, 0 at its end, with all derivatives."""
-    late = np.clip((np.abs(unit) - 0.7) / 0.3, 1e-9, 1 - 1e-9)
+    """1 up to a share of the half period, 0 at its end, with all derivatives."""
+    late = np.clip((np.abs(unit) - UNFADED) / (1 - UNFADED), 1e-9, 1 - 1e-9)
     return 1 / (1 + np.exp(np.clip(1 / (1 - late) - 1 / late, -600, 600)))
 
 

@@ -9,7 +9,13 @@ from jaxtyping import Float
 
 from giantstep.numerics.estimate import Estimate
 from giantstep.targets import TreeTarget
-from giantstep.theory.depth.branch_law import HIGHEST_DEGREE, BranchLaw, branch_law
+from giantstep.theory.depth.branch_law import (
+    HALF_PERIOD,
+    HIGHEST_DEGREE,
+    UNFADED,
+    BranchLaw,
+    branch_law,
+)
 
 
 class TreeMoments(NamedTuple):
@@ -52,12 +58,13 @@ def tree_moments(tree: TreeTarget, leaves: int) -> TreeMoments:
     law = branch_law(tree, leaves)
     fine, coarse = _moments(tree, law), _moments(tree, law.up_to(0.7))
     method = "characteristic functions"
-    # What of E[u^2] lies beyond the period is missed by outer functions that grow as u does.
-    missed = abs(1 - law.mean(np.square) / law.spread**2)
-    sizes = (fine[0], 1.0, *[fine[0]] * HIGHEST_DEGREE)
+    # Of a function that grows no faster than u beyond this edge, so much of E[g^2] is missed.
+    edge = UNFADED * HALF_PERIOD
+    steepest = np.max(np.abs(tree.outer.numpy(np.array([-edge, edge]) * law.spread))) / edge
+    missed = float(abs(1 - law.mean(np.square) / law.spread**2) * steepest**2)
     made = [
-        Estimate(a, abs(a - b) + missed * size, method)
-        for a, b, size in zip(fine, coarse, sizes, strict=True)
+        Estimate(a, abs(a - b) + missed / (fine[0] if place == 1 else 1.0), method)
+        for place, (a, b) in enumerate(zip(fine, coarse, strict=True))
     ]
     return TreeMoments(made[0], (Estimate(0.0, 0.0, method), *made[2:]), made[1])
 
