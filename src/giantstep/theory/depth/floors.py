@@ -71,12 +71,12 @@ def tree_moments(tree: TreeTarget, leaves: int) -> TreeMoments:
 
 def _moments(tree: TreeTarget, law: BranchLaw) -> list[float]:
     leaves, outer = law.leaves, tree.outer.numpy
-    parts = _energies(law.modes(outer), law.leaf, leaves)
+    parts = _energies(law.modes(outer), law.leaf, leaves).tolist()
     variance = law.mean(lambda u: outer(u) ** 2) - parts[0]
     # E[u exp(itu)] = -i d/dt Re(phi_0)^l, and the derivative of Re(phi_0) is -Im(slope)/sqrt(l).
     weight = 1j * np.sqrt(leaves) * law.leaf[0].real ** (leaves - 1) * law.slope.imag
     correlation = law.mean(outer, weight) ** 2 / (variance * law.spread**2)
-    return [variance, correlation, *parts[1:].tolist()]
+    return [variance, correlation, *parts[1:]]
 
 
 def _energies(modes: np.ndarray, leaf: np.ndarray, leaves: int) -> Float[np.ndarray, " degrees"]:
