@@ -125,6 +125,7 @@ ANISOTROPIC = {
     "bound_upper bound_lower": (Source("one_step.any_activation.prediction.functional_bounds"),),
 }
 SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
+BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
 BEST = Source("one_step.curves.best_sizes", "replica")
 
 
@@ -188,6 +189,31 @@ GIANT_STEP = [
             **FIRST_SPACE,
             ERRORS: (SMALL, Source(SMALL_STEP, "other neurons")),
             f"{ROWS} {BASELINES}": (SMALL, Source(SMALL_STEP, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.3", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "theorem"),
+                Source(BETWEEN, "theorem"),
+            ),
+            "spikes": (Source("one_step.intermediate_step.spike_degrees"),),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.35", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "beyond"),
+                Source(BETWEEN, "larger l"),
+            ),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
         },
     ),
     # The best step is small enough for its rows to be isotropic.
@@ -276,6 +302,7 @@ PATHS: dict[str, list[Path]] = {
         Path({"samples": "d^1.5", "width": "d^2"}, IN_LIMIT, "h1 + He2(h1)"),
         Path({"loss": "logistic"}, OTHER_LOSS, "sign(h1 + h2)"),
         Path({"loss": "hinge"}, OTHER_LOSS, "sign(h1)"),
+        Path({"loss": "huber(y-f)"}, OTHER_LOSS, "h1"),
     ],
     "kernel": [
         Path({}, ISOTROPIC),

@@ -86,3 +86,39 @@ class Size:
             return number
         dim = "d" if self.power == 1 else f"d^{self.power:.12g}"
         return dim if self.coefficient == 1 else number + ("" if self.power == 1 else "*") + dim
+
+
+@dataclass(frozen=True)
+class StepInSamples(Size):
+    """``coefficient * n**power``: a step size in the unit in which a giant step is n^(1/2)."""
+
+    @classmethod
+    def read(cls, given: object, name: str) -> StepInSamples | None:
+        """What is written in n, or None where nothing is.
+
+        >>> StepInSamples.read("2*n^0.3", "step_size"), StepInSamples.read("2d", "step_size")
+        (StepInSamples(coefficient=2.0, power=0.3), None)
+        """
+        if not isinstance(given, str) or given.count("n") != 1:
+            return None
+        step = Size.parse(given.replace("n", "d"), name)
+        if not 0 < step.power < 0.5:
+            raise SettingsError(
+                f"{name} = {shown(given)}: a step C*n^A lies between small and giant ones for "
+                "0 < A < 1/2; write a small step as d^-0.5 and a giant one as a number"
+            )
+        return cls(step.coefficient, step.power)
+
+    def in_dimension(self, samples: Size, width: Size) -> Size:
+        """The same step in our unit, C n^A / sqrt(p), as an expression in d.
+
+        >>> StepInSamples(2.0, 0.3).in_dimension(Size(1.0, 1.0), Size(4.0, 1.0))
+        Size(coefficient=1.0, power=-0.2)
+        """
+        number = samples.coefficient**self.power / math.sqrt(width.coefficient)
+        power = samples.power * self.power - width.power / 2
+        # Twelve digits, as sizes are written, keep 0.3 - 0.5 from being -0.20000000000000001.
+        return Size(self.coefficient * number, float(f"{power:.12g}"))
+
+    def __str__(self) -> str:
+        return super().__str__().replace("d", "n")

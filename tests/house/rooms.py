@@ -19,7 +19,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("bibliography",),
     ("numerics", "sizes"),
     ("targets",),
-    ("activations", "inputs"),
+    ("activations", "inputs", "losses"),
     ("sweep",),
     ("places",),
     ("problem", "results"),

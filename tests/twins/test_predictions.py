@@ -34,6 +34,7 @@ MAKERS = {
         "giant_step.prediction._on_one_batch",
         "one_step.isotropic_prediction.predict_isotropic",
         "one_step.small_step_prediction.predict_small_step",
+        "one_step.intermediate_prediction.predict_intermediate_step",
         "one_step.any_activation.prediction.predict_any_activation",
     },
     "spiked-random-features": {"spiked_features.prediction.predict"},

@@ -12,7 +12,7 @@ from giantstep.settings.types import (
     OptionalSizeField,
     SizeField,
 )
-from giantstep.sizes import Size
+from giantstep.sizes import Size, StepInSamples
 
 #: What a recipe sets, wherever a setting is left at its default.
 RECIPES: dict[str, dict[str, Any]] = {
@@ -40,9 +40,11 @@ class GiantStep(Settings):
     step_size: SizeField = option(
         "1",
         "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
-        "neuron by order 1 (maximal update); an expression in d",
+        "neuron by order 1 (maximal update); an expression in d, or C*n^A with 0 < A < 1/2 for "
+        "eta = C n^A/sqrt(p), between small steps and giant ones",
         kind=Size,
         high=1e12,
+        in_samples=True,
     )
     width: SizeField = option("20", "number of neurons p", kind=Size)
     activation: ActivationField = option(
@@ -106,6 +108,9 @@ class GiantStep(Settings):
             if str(getattr(self, name)) == str(defaults[name]):
                 chosen = Size.parse(value, name) if name == "width" else value
                 object.__setattr__(self, name, chosen)
+        if isinstance(self.step_size, StepInSamples):
+            step = self.step_size.in_dimension(self.samples, self.width)
+            object.__setattr__(self, "step_size", step)
         self.readout_support()
 
     @property

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
-from giantstep.sizes import Size
+from giantstep.sizes import Size, StepInSamples
 
 #: Numbers beyond these are slips of the keyboard, and overflow in the squares that follow.
 LARGEST, MOST = 1e30, 1e18
@@ -25,19 +25,22 @@ def option(
     above: float | None = None,
     high: float | None = None,
     only: str | None = None,
+    in_samples: bool = False,
 ) -> Any:
     """A field with its help text and its range.
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
     allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
     ``words`` what may stand for a size or a number, ``only`` the verb (``simulate`` or ``predict``)
-    that alone heeds it. A default of None makes it optional.
+    that alone heeds it, ``in_samples`` whether a size may be a step ``C*n^A``. A default of None
+    makes it optional.
     """
     if high is None:
         high = MOST if kind is int else LARGEST
     metadata = {
         **{"help": help, "kind": kind, "choices": choices},
         **{"words": words, "low": low, "above": above, "high": high, "only": only},
+        "in_samples": in_samples,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -118,7 +121,10 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         raise SettingsError(f"{name} is missing: give {flag(name)} ({rule['help']})")
     kind = rule["kind"]
     if kind is Size:
-        return value if value in rule["words"] else Size.parse(value, name, high=rule["high"])
+        if value in rule["words"]:
+            return value
+        step = StepInSamples.read(value, name) if rule["in_samples"] else None
+        return step or Size.parse(value, name, high=rule["high"])
     if kind is bool:
         if not isinstance(value, bool):
             raise SettingsError(f"{name} = {shown(value)} is neither true nor false")

@@ -10,6 +10,9 @@ from giantstep.settings.options import Settings, option
 from giantstep.settings.types import ActivationField, NumberField, SizeField
 from giantstep.sizes import Size
 
+#: Losses with a name and a closed form; others are expressions in y and f.
+CLOSED_FORMS = ("square", "logistic", "hinge")
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RandomFeatures(Settings):
@@ -17,7 +20,7 @@ class RandomFeatures(Settings):
 
     With ``f(x) = (1/sqrt p) sum_j a_j sigma(w_j.x + b_j)`` the fit minimises
     ``sum_i (y_i - f(x_i))^2 + ridge |a|^2`` for the square loss, and
-    ``sum_i l(y_i, f(x_i)) + (ridge/2) |a|^2`` for the logistic and the hinge loss.
+    ``sum_i l(y_i, f(x_i)) + (ridge/2) |a|^2`` for all others.
     """
 
     learner: ClassVar[str] = "random-features"
@@ -33,8 +36,8 @@ class RandomFeatures(Settings):
     )
     loss: str = option(
         "square",
-        "loss of the fit; labels are -1 and 1 for logistic and hinge",
-        choices=("square", "logistic", "hinge"),
+        "loss of the fit: square, logistic or hinge (for labels -1 and 1), or a convex function of "
+        "the output f written in y and f: huber(y-f), abs(y-f), log(1+exp(-y*f)), ...",
     )
     start: str = option("sphere", "law of the weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
@@ -44,8 +47,13 @@ class RandomFeatures(Settings):
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""
+        if self.loss not in CLOSED_FORMS:
+            # Expressions are read by code that a list of options should not wait for.
+            from giantstep.losses import loss_of
+
+            loss_of(self.loss)
         if self.loss != "square" and self.ridge == 0:
             raise SettingsError(
-                f"ridge = 0 with loss = {self.loss!r}: separable labels have no minimum; "
+                f"ridge = 0 with loss = {self.loss!r}: the minimum may not exist; "
                 "give a ridge above 0, such as 1e-3"
             )

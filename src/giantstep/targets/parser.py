@@ -46,13 +46,19 @@ _MINUS_ONE = Number(Fraction(-1))
 _ONE = Number(Fraction(1))
 
 
-def parse(text: str, *, variable: str | None = None, noun: str = "target") -> Node:
-    """Read an expression in h1.. and z1.., or in one named variable.
+def parse(
+    text: str,
+    *,
+    variable: str | None = None,
+    noun: str = "target",
+    letters: tuple[str, ...] = (),
+) -> Node:
+    """Read an expression in h1.. and z1.., or in one named variable, or in a few ``letters``.
 
     >>> parse("2*h1")
     Product(factors=(Number(value=Fraction(2, 1)), Variable(name='h1')))
     """
-    return _Parser(text, variable, noun).whole()
+    return _Parser(text, letters or ((variable,) if variable else ()), noun).whole()
 
 
 def is_plain(text: str) -> bool:
@@ -61,7 +67,7 @@ def is_plain(text: str) -> bool:
     >>> is_plain("h1*h2"), is_plain("x1*x2"), is_plain("2h1")
     (True, False, False)
     """
-    parser = _Parser(text, None, "target")
+    parser = _Parser(text, (), "target")
     parser.whole()
     framed = not text.strip().startswith(parser.tokens[0].typed)
     return not (parser.juxtaposed or framed or any(token.pasted for token in parser.tokens))
@@ -74,15 +80,15 @@ def quoted(text: str) -> str:
 
 
 class _Parser:
-    def __init__(self, text: str, variable: str | None, noun: str):
-        self.text, self.variable, self.noun = text, variable, noun
-        self.example = variable or "h1"
+    def __init__(self, text: str, letters: tuple[str, ...], noun: str):
+        self.text, self.letters, self.noun = text, letters, noun
+        self.example = letters[-1] if letters else "h1"
         self.depth = 0
         if len(text) > MAX_CHARACTERS:
             self.fail(f"it is too long, {len(text)} characters; at most {MAX_CHARACTERS} are read")
         if not text.strip():
             self.fail(f"it is empty: write an expression such as {self.example} + He3(h1)*h2")
-        self.tokens = tokenise(text, self.fail, directions=variable is None)
+        self.tokens = tokenise(text, self.fail, directions=not letters)
         self.position = 0
         #: Bars that are open inside the innermost parenthesis: the next bar closes one.
         self.bars = 0
@@ -216,7 +222,7 @@ class _Parser:
     def name(self, token: Token) -> Node:
         name = token.text
         called = self.current.kind == "symbol" and self.current.text == "("
-        if name in FUNCTIONS or name in SPELLINGS:
+        if name in FUNCTIONS or name in SPELLINGS or (name == "huber" and self.noun == "loss"):
             if not called:
                 example = f"He(3, {self.example})" if name == "He" else f"{name}({self.example})"
                 self.fail(f"{ascii(token.typed)[1:-1]} is a function: write {example}", token)
@@ -229,10 +235,10 @@ class _Parser:
 
     def resolve(self, token: Token) -> Node:
         name = token.text
-        if self.variable is not None:
-            if name == self.variable:
+        if self.letters:
+            if name in self.letters:
                 return Variable(name)
-            self.unknown(token, (self.variable,))
+            self.unknown(token, self.letters)
         if name == "h":
             return Variable("h1")
         if name not in _DIRECTIONS:
@@ -243,7 +249,7 @@ class _Parser:
         typed = ascii(token.typed)[1:-1]
         if re.fullmatch("He[0-9]+", token.text):
             self.fail(f"Hermite polynomials end at He{MAX_HERMITE}, not {quoted(typed)}", token)
-        if self.variable is None and (match := re.fullmatch("([hz])[0-9]*", token.text)):
+        if not self.letters and (match := re.fullmatch("([hz])[0-9]*", token.text)):
             letter = typed[0] if typed[0] in "xX" else match[1]
             first, last = f"{letter}1", f"{letter}{MAX_INDEX}"
             if "[" in typed:
@@ -278,6 +284,8 @@ class _Parser:
             return Power(arguments[0], Fraction(1, 2))
         if name in FUNCTIONS:
             return Call(name, tuple(arguments))
+        if name == "huber":
+            return _huber(arguments[0])
         return Hermite(int(name.removeprefix("He")), arguments[0])
 
     def degree(self, node: Node, token: Token) -> int:
@@ -286,6 +294,14 @@ class _Parser:
         self.fail(
             f"the degree k in He(k, ...) must be a whole number from 0 to {MAX_HERMITE}", token
         )
+
+
+def _huber(node: Node) -> Node:
+    """u^2/2 up to |u| = 1 and |u| - 1/2 beyond: c |u| - c^2/2 with c = min(|u|, 1)."""
+    size = Call("abs", (node,))
+    clipped = Call("min", (size, _ONE))
+    square = Product((Number(Fraction(-1, 2)), clipped, clipped))
+    return Sum((Product((clipped, size)), square))
 
 
 def _sum(left: Node, right: Node) -> Node:

@@ -54,6 +54,21 @@ def read_function(text: str, variable: str) -> tuple[str, Node]:
     return _read(text, variable, "function")
 
 
+@functools.lru_cache(maxsize=256)
+def read_loss(text: str) -> Node:
+    """The tree of an expression in a label y and an output f; huber(u) is known beside the rest."""
+    parsed = parse(text, noun="loss", letters=("y", "f"))
+    try:
+        tree = to_tree(normal_form(parsed))
+        if "f" not in variables(tree):
+            raise Unusable("it does not depend on the output f")
+    except Unusable as problem:
+        raise TargetError(f"loss {quoted(text)}: {problem}") from None
+    except RecursionError:
+        raise TargetError(f"loss {quoted(text)}: it is nested too deeply") from None
+    return tree
+
+
 def _read(text: str, variable: str | None, noun: str) -> tuple[str, Node]:
     parsed = parse(text, variable=variable, noun=noun)
     try:

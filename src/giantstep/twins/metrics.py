@@ -69,6 +69,10 @@ GIANT_STEP = (
     *simulated("loo_error", axes=STEP, when="with a ridge and features that fit into memory"),
     *predicted("spike_strength", "bulk_variance", axes=("block",), when="with a ridge"),
     *predicted("alignment", *BASELINES, when="with a ridge"),
+    *predicted(
+        *("gain_test", "gain_train", "spikes"),
+        when="with a ridge and a step C*n^A, 0 < A < 1/2, without a dimension",
+    ),
     *predicted("step_size", "ridge", when="with --optimise"),
     *predicted("gain_over_random_features", "gain_over_linear", when="with --optimise"),
     *compared("angle", axes=STEP),

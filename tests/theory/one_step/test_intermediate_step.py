@@ -7,7 +7,7 @@ import math
 import pytest
 
 from giantstep.activations.activation import activation
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.intermediate_step import (
@@ -15,6 +15,7 @@ from giantstep.theory.one_step.intermediate_step import (
     spike_degrees,
     spike_strengths,
 )
+from giantstep.theory.one_step.prediction import predict
 from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
 from giantstep.theory.one_step.stepped_network import one_step
@@ -82,6 +83,27 @@ def test_spikes_appear_one_by_one_and_only_where_sigma_has_the_degree() -> None:
         spike_strengths(relu, step_size=step, gradient=1.0, degrees=(1, 2)) for step in (1.0, 2.0)
     )
     assert strong == pytest.approx((2 * weak[0], 4 * weak[1]))
+
+
+def test_a_step_written_in_samples_gives_the_limiting_gains() -> None:
+    settings = GiantStep(
+        activation="relu(z) - 1/sqrt(2*pi)", readout="normal", samples="1.5d", width="1d",
+        ridge=0.015, step_size="2*n^0.3",
+    )  # fmt: skip
+    assert settings.step_size.power == -0.2
+    assert settings.step_size.coefficient == pytest.approx(2 * 1.5**0.3)
+    found = predict(SECOND, settings).metrics
+    assert found["gain_test"] == pytest.approx(0.6829, rel=1.5e-4)
+    assert found["gain_train"] == pytest.approx(0.1335, rel=4e-4)
+    assert found["spikes"] == 2
+    assert found["test_error"] == found["random_features_error"] - found["gain_test"]
+    for step in ("n^0.5", "2*n^0.7", "n^-0.1", "n"):
+        with pytest.raises(SettingsError, match="0 < A < 1/2"):
+            settings.replace(step_size=step)
+    with pytest.raises(NoTheory, match="where spike 2 appears"):
+        predict(SECOND, settings.replace(step_size="n^0.25"))
+    with pytest.raises(NoTheory, match="readout = sign"):
+        predict(SECOND, settings.replace(readout="sign"))
 
 
 @pytest.mark.parametrize(

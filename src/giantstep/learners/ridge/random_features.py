@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 
 from giantstep.activations.activation import activation
-from giantstep.errors import SettingsError
+from giantstep.errors import GiantstepError, SettingsError
 from giantstep.learners.ridge.classifiers import classifier, mean_loss, susceptibility
+from giantstep.learners.ridge.convex_fit import convex_fit, fit_susceptibility
 from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
 from giantstep.learners.seeds import over_seeds
+from giantstep.losses import loss_of
 from giantstep.problem import Problem
 from giantstep.results import Run
-from giantstep.settings.problem_rules import check_binary_labels
+from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures
+
+#: Losses that scikit-learn fits.
+CLASSIFIERS = ("logistic", "hinge")
 
 
 def simulate(
@@ -32,7 +37,7 @@ def simulate(
     started = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
-    if settings.loss != "square":
+    if settings.loss in CLASSIFIERS:
         check_binary_labels(problem, settings.loss)
 
     def run(rng: np.random.Generator) -> dict[str, Any]:
@@ -60,7 +65,9 @@ def _one_run(
 
     train = labelled_inputs(problem, samples, dim, rng)
     test = labelled_inputs(problem, settings.test_samples, dim, rng)
-    fit = _square if settings.loss == "square" else _classification
+    fit = _square if settings.loss == "square" else _expressed
+    if settings.loss in CLASSIFIERS:
+        fit = _classification
     return fit(problem, settings, features(train.inputs), train, features(test.inputs), test)
 
 
@@ -117,5 +124,37 @@ def _classification(
         "overlap_q": float(np.var(fields)),
         "overlap_m": float(overlap[0]) if problem.target.rank == 1 else overlap,
         "overlap_v": susceptibility(loss, phi, margins, ridge, fresh),
+        "intercept": float(np.mean(fields)),
+    }
+
+
+def _expressed(
+    problem: Problem,
+    settings: RandomFeatures,
+    phi: np.ndarray,
+    train: Labelled,
+    fresh: np.ndarray,
+    test: Labelled,
+) -> dict[str, Any]:
+    loss, binary = loss_of(settings.loss), has_binary_labels(problem)
+    labels, truth = train.labels, test.clean
+    if binary:
+        labels, truth = (np.where(part.clean > 0, 1.0, -1.0) for part in (train, test))
+    readout, outputs, settled = convex_fit(loss, phi, labels, settings.ridge)
+    if not settled:
+        raise GiantstepError(
+            f"loss = {settings.loss!r}: the fit did not settle at ridge = {settings.ridge:g}; "
+            "give a larger ridge"
+        )
+    fields = fresh @ readout
+    overlap = test.latent.T @ fields / len(fields)
+    wrong = np.sign(fields) != truth if binary and loss.of_margin else (truth - fields) ** 2
+    return {
+        "test_error": float(np.mean(wrong)),
+        "train_loss": float(np.mean(loss.numpy(labels, outputs))),
+        "norm": float(readout @ readout) / len(phi),
+        "overlap_q": float(np.var(fields)),
+        "overlap_m": float(overlap[0]) if problem.target.rank == 1 else overlap,
+        "overlap_v": fit_susceptibility(loss, phi, labels, outputs, settings.ridge, fresh),
         "intercept": float(np.mean(fields)),
     }

@@ -10,14 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, ScalarLike
 
+from giantstep.losses import loss_of
 from giantstep.numerics.implicit import lazy_fixed_point
-from giantstep.theory.convex.label_geometry import Labels, field_law
+from giantstep.numerics.quadrature import CUTOFF
+from giantstep.settings.random_features import CLOSED_FORMS
+from giantstep.theory.convex.expressed_losses import fits_between
+from giantstep.theory.convex.label_geometry import FieldLaw, Labels, field_law
 from giantstep.theory.convex.margin_losses import margin_rule, proximal_step
+from giantstep.theory.convex.real_labels import RealLabels, real_field_law
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
-#: Plain iteration settles for smooth losses; the hinge needs half steps.
+#: Plain iteration settles for smooth losses; the hinge needs half steps, and so may others.
 DAMPING = {"square": 1.0, "logistic": 1.0, "hinge": 0.5}
+EXPRESSION_DAMPING = 0.5
 _SIGNS = np.array([1.0, -1.0])
 
 
@@ -88,7 +94,7 @@ def convex_risk(
     width_ratio: ScalarLike,
     ridge: ScalarLike,
     features: Features,
-    teacher: Labels | SquareTeacher,
+    teacher: Labels | RealLabels | SquareTeacher,
     loss: str,
 ) -> ConvexRisk:
     r"""Errors of random features that minimise :math:`\sum_i \ell(y_i, f(x_i)) + (\lambda/2)|a|^2`.
@@ -113,9 +119,10 @@ def convex_risk(
     are centred, and in between for Gaussian rows: ``features.constant``.
 
     Symbols: ``samples_ratio`` n/d, ``width_ratio`` p/d, ``ridge`` lambda, ``features`` (mu_1^2,
-    mu_*^2, constant), ``teacher`` the labels, ``loss`` one of square, logistic, hinge.
-    ``test_error`` is the 0-1 error of a classification loss and the excess risk of the square
-    loss; ``norm`` is :math:`|a|^2` per sample. Differentiable in every number; call it in float64.
+    mu_*^2, constant), ``teacher`` the labels, ``loss`` square, logistic, hinge, or
+    an expression in y and f. ``test_error`` is the 0-1 error where labels are -1 and 1 and the
+    loss is one of y f, and the excess risk otherwise; ``norm`` is
+    :math:`|a|^2` per sample. Differentiable in every number; call it in float64.
 
     Assumes: n, p, d large in proportion, Gaussian inputs, labels that depend on a few directions.
     Status: replica
@@ -139,7 +146,7 @@ def convex_risk(
         lambda state, t: _update(loss, state[0], t),
         theta,
         (start, Errors(zero, zero, zero)),
-        damping=DAMPING[loss],
+        damping=DAMPING.get(loss, EXPRESSION_DAMPING),
         tolerance=1e-12,
     )
     overlaps, errors = found.value
@@ -152,7 +159,10 @@ def _update(loss: str, x: Overlaps, theta: tuple[Any, ...]) -> tuple[Overlaps, E
     """One round of the system, and the errors at the point where it starts."""
     alpha, psi, lam, (features, teacher) = theta
     m1, ms, constant = features
-    channel = _square(x, teacher) if loss == "square" else _margin(loss, x, teacher)
+    if loss == "square":
+        channel = _square(x, teacher)
+    else:
+        channel = (_margin if loss in CLOSED_FORMS else _expressed)(loss, x, teacher)
     vh, qh, mh = (alpha / psi * part for part in channel[:3])
 
     angle = np.arange(1, SPECTRUM_ORDER + 1) * np.pi / (SPECTRUM_ORDER + 1)
@@ -208,16 +218,62 @@ def _margin(loss: str, x: Overlaps, labels: Labels) -> _Channel:
     law = field_law(labels, _SIGNS, fields, x.q, x.m)
     fit = proximal_step(loss, u, x.v)
     force = everywhere * _SIGNS[:, None] * fit.force
-    moved = jnp.einsum("yf,yfr->r", force, law.first_moment)
-    moved = moved - x.m * jnp.sum(force * law.density * fields) / x.q
-    # (I - M M^T/Q)^-1 by Sherman and Morrison; a label-noise coordinate has no overlap.
-    pull = moved + x.m * (x.m @ moved) / (x.q - x.m @ x.m)
     mass = everywhere * law.density
     return _Channel(
         stiffness=jnp.sum(mass * fit.stiffness),
         energy=jnp.sum(mass * fit.force**2),
-        pull=labels.learnable * pull,
+        pull=labels.learnable * _pull(x, law, force, fields),
         force=jnp.sum(force * law.density),
         test_error=jnp.sum(missed * law.density),
+        train_loss=jnp.sum(mass * fit.loss),
+    )
+
+
+def _pull(x: Overlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
+    """(I - M M^T/Q)^-1 E[f (h - M w/Q)]; ``force`` carries the weights of the fields."""
+    moved = jnp.einsum("yf,yfr->r", force, law.first_moment)
+    moved = moved - x.m * jnp.sum(force * law.density * fields) / x.q
+    # The inverse by Sherman and Morrison; a label-noise coordinate has no overlap.
+    return moved + x.m * (x.m @ moved) / (x.q - x.m @ x.m)
+
+
+def _expressed(text: str, x: Overlaps, labels: Labels | RealLabels) -> _Channel:
+    loss = loss_of(text)
+    y: Any
+    kinks: Any
+    classified: Any
+    known: Any
+    mean: Any
+    power: Any
+    if isinstance(labels, Labels):
+        y, kinks = jnp.asarray(_SIGNS), jnp.asarray(loss.kinks(_SIGNS))
+        middle, reach = x.b * jnp.ones_like(y), CUTOFF * jnp.sqrt(x.q)
+    else:
+        y, kinks = labels.values, labels.kinks
+        middle, reach = x.b + labels.latent @ x.m, CUTOFF * jnp.sqrt(x.q - x.m @ x.m)
+    fit = fits_between(loss, y, kinks, x.v, middle - reach, middle + reach)
+    fields = fit.fields - x.b
+    if isinstance(labels, Labels):
+        law = field_law(labels, _SIGNS, fields, x.q, x.m)
+        # Where the field has the wrong sign, by a rule of its own, as the hinge has it.
+        u, _, missed = margin_rule(x.v, x.q, x.b, _SIGNS)
+        wrong = field_law(labels, _SIGNS, _SIGNS[:, None] * u - x.b, x.q, x.m).density
+        classified = jnp.sum(missed * wrong)
+        known = jnp.sum(fit.weights[:, :, None] * law.first_moment * y[:, None, None], axis=(0, 1))
+        mean, power = jnp.sum(fit.weights * law.density * y[:, None]), 1.0
+    else:
+        law = real_field_law(labels, fields, x.q, x.m)
+        classified = jnp.nan
+        known = (labels.weights * labels.clean) @ labels.latent
+        mean, power = labels.weights @ labels.clean, labels.weights @ labels.clean**2
+    excess = power - 2 * (known @ x.m + mean * x.b) + x.q + x.b**2
+    mass, force = fit.weights * law.density, fit.weights * fit.force
+    binary = isinstance(labels, Labels) and loss.of_margin
+    return _Channel(
+        stiffness=jnp.sum(mass * fit.stiffness),
+        energy=jnp.sum(mass * fit.force**2),
+        pull=labels.learnable * _pull(x, law, force, fields),
+        force=jnp.sum(force * law.density),
+        test_error=classified if binary else excess,
         train_loss=jnp.sum(mass * fit.loss),
     )

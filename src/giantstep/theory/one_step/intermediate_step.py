@@ -16,6 +16,9 @@ from giantstep.theory.learnability.learned_direction import learned_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order
 from giantstep.theory.spiked_features.conditional_labels import Latents, conditional_label_moments
 
+#: Distance of 1/(1 - 2e) from a whole number within which an exponent e is a threshold.
+AT_THRESHOLD = 1e-9
+
 
 class Gains(NamedTuple):
     """By how much the spikes lower the test risk and the train objective (penalty included)."""
@@ -47,7 +50,13 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
             f"exponent = {exponent!r}: spikes are counted for a step n^e with 0 < e < 1/2"
         )
     # l - 1 < 2 l e is equivalent to l < 1 / (1 - 2 e).
-    highest = math.ceil(1 / (1 - 2 * exponent)) - 1
+    bound = 1 / (1 - 2 * exponent)
+    if abs(bound - round(bound)) < AT_THRESHOLD:
+        raise NoTheory(
+            f"exponent = {exponent:.12g}: a step n^e with e = (l-1)/(2l) is where spike "
+            f"{round(bound)} appears, and what it gains there is not known; use another exponent"
+        )
+    highest = math.ceil(bound) - 1
     mu = sigma.hermite(highest)
     return tuple(k for k in range(1, highest + 1) if abs(mu[k]) > 1e-10)
 
@@ -105,7 +114,8 @@ def limiting_gains(
     ``samples_ratio``, beta ``width_ratio``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
-    Status: theorem for l = 1 and 2; convergence is slow, as n^(2e - 1/2) at l = 2.
+    Status: theorem for l = 1 and 2, where convergence is slow, as n^(2e - 1/2) at l = 2; heuristic
+        beyond.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorems 4.2 and 4.5.
 
     >>> from giantstep.activations.activation import activation

@@ -7,6 +7,7 @@ from giantstep.results import Prediction
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
 from giantstep.theory.one_step.any_activation.prediction import predict_any_activation
+from giantstep.theory.one_step.intermediate_prediction import predict_intermediate_step
 from giantstep.theory.one_step.isotropic_prediction import predict_isotropic
 from giantstep.theory.one_step.small_step_prediction import predict_small_step
 from giantstep.theory.spiked_features.finite_size import Version
@@ -18,11 +19,13 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     Metrics: ``test_error`` (excess risk), ``test_error_noisy``, ``train_error``,
     ``spike_strength`` and ``bulk_variance`` (a number, or one a block), ``alignment``,
     ``bound_upper`` and ``bound_lower`` on the best risk over the ridge, ``linear_floor`` (the
-    energy beyond degree one), ``random_features_error`` (the same fit without the step).
+    energy beyond degree one), ``random_features_error`` (the same fit without the step). For steps
+    between small and giant ones, without a dimension: ``gain_test``, ``gain_train``, ``spikes``.
 
     .. math:: R = E\Big(g(x) - \frac1{\sqrt p}\hat a\cdot\sigma(W^1x)\Big)^2
 
-    A step size in :math:`d^{-1/2}` without a dimension has the closed form of small steps. Where
+    A step size in :math:`d^{-1/2}` without a dimension has the closed form of small steps, and one
+    between that and a plain number the limit of spikes infinitely strong. Where
     the step leaves rows isotropic across the learned direction, the theory of isotropic rows is
     used; where it does not (:math:`\mu_2\ne0`, or a large step on a small batch), and for pairs of
     equal rows and biases, that of any activation. A ``version`` asks for the isotropic theory
@@ -30,8 +33,9 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
 
     Assumes: Gaussian inputs; one step; a readout fitted to fresh samples.
     Status: replica for errors in the limit where rows are isotropic; heuristic for errors where
-        they are not, and for all but the linear floor at finite d; theorem for small steps, for the
-        linear floor, and in the limit for the rows themselves and for random features.
+        they are not, and for all but the linear floor at finite d; theorem for small steps,
+        for spikes of the first two degrees that are infinitely strong, for the linear floor, and in
+        the limit for the rows themselves and for random features.
     References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980;
         Dandi et al. 2024, arXiv:2410.18938.
 
@@ -47,6 +51,8 @@ def predict(problem: Problem, settings: GiantStep, *, version: Version | None = 
     """
     if settings.dim is None and settings.step_size.power == -0.5:
         return predict_small_step(problem, settings)
+    if settings.dim is None and -0.5 < settings.step_size.power < 0:
+        return predict_intermediate_step(problem, settings)
     if version is not None:
         return predict_isotropic(problem, settings, version=version)
     fine = RiskOverSizes(problem, settings)

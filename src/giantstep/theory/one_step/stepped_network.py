@@ -254,7 +254,7 @@ def _check_covered(problem: Problem, settings: GiantStep) -> None:
             fixed_width(settings) and (settings.readout, settings.loss) != ("ones", "correlation")
         ),
         f"step_size = {settings.step_size}: without a dimension the exact risk is known for a "
-        "plain number or a multiple of d^-0.5; give --dim for steps between": (
+        "plain number and for powers of d from -0.5 to 0; give --dim for other steps": (
             settings.dim is None and power not in (0, -0.5)
         ),
         f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (

@@ -16,12 +16,13 @@ from giantstep.inputs import Gaussian, Sphere, Spiked, check_aligned, check_cove
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
-from giantstep.settings.problem_rules import check_binary_labels
-from giantstep.settings.random_features import RandomFeatures
+from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
+from giantstep.settings.random_features import CLOSED_FORMS, RandomFeatures
 from giantstep.sizes import Size
 from giantstep.targets import Target
 from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.label_geometry import OUTER_ORDER, Labels, labels_of
+from giantstep.theory.convex.real_labels import RealLabels, real_labels
 from giantstep.theory.ridge.biased_features import NODES, biased_features
 from giantstep.theory.ridge.degree_energies import feature_energies, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
@@ -106,7 +107,7 @@ def gradient(problem: Problem, settings: RandomFeatures) -> dict[str, float]:
     ``width`` (per d in the limit of large d, plain numbers with ``dim``), ``ridge``, ``noise``.
 
     Assumes: settings that :func:`predict` covers.
-    Status: theorem for the square loss; replica for the logistic and the hinge loss.
+    Status: theorem for the square loss; replica for other losses.
     References: Mei, Montanari 2019, arXiv:1908.05355; Gerace et al. 2020, arXiv:2002.09339.
 
     >>> slopes = gradient(Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1), RandomFeatures(ridge=0.1))
@@ -211,10 +212,13 @@ def _finite_spectrum(
 
 def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
     """The arguments of the convex system: sizes, ridge, features, labels, loss."""
-    check_binary_labels(problem, settings.loss)
+    expressed = settings.loss not in CLOSED_FORMS
+    if not expressed:
+        check_binary_labels(problem, settings.loss)
     target, what = problem.target, f"loss = {settings.loss!r} is predicted"
     check_covered(problem.inputs, (Gaussian, Sphere), what, NoTheory)
-    if target.rank + target.noises - 1 > max(OUTER_ORDER):
+    binary = has_binary_labels(problem)
+    if binary and target.rank + target.noises - 1 > max(OUTER_ORDER):
         raise NoTheory(
             f"target = {target.text!r} has {target.rank + target.noises} variables: "
             f"loss = {settings.loss!r} is predicted for at most {max(OUTER_ORDER) + 1}"
@@ -231,12 +235,13 @@ def _convex_case(problem: Problem, settings: RandomFeatures) -> tuple[Any, ...]:
     features = Features(
         float(linear**2), sigma.mu_star_squared, math.inf if mean != 0 else float(weak)
     )
-    return alpha, psi, settings.ridge, features, labels_of(target), settings.loss
+    labels = labels_of(target) if binary else real_labels(problem, settings.loss)
+    return alpha, psi, settings.ridge, features, labels, settings.loss
 
 
 @functools.partial(jax.jit, static_argnums=5)
 def _convex_slopes(
-    alpha: Any, psi: Any, ridge: Any, features: Features, labels: Labels, loss: str
+    alpha: Any, psi: Any, ridge: Any, features: Features, labels: Labels | RealLabels, loss: str
 ) -> Any:
     def test_error(*numbers: Any) -> Any:
         return convex_risk(*numbers, features, labels, loss).test_error

@@ -1,0 +1,92 @@
+"""A linear fit with a loss given as an expression, by splitting (ADMM), and its susceptibility."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.losses import Loss
+from giantstep.numerics.float64 import in_float64
+
+#: Change of the outputs in a round, relative to their size, at which the fit has settled.
+TOLERANCE = 1e-9
+ROUNDS = 5000
+#: Rounds after which the penalty of the splitting is balanced anew, while there are few.
+REBALANCE, BALANCED_UNTIL = 25, 500
+#: Distance from a kink of the loss below which a sample is held on it.
+ON_KINK = 1e-5
+
+
+class ConvexFit(NamedTuple):
+    """Coefficients of the fit, its outputs, and whether they settled."""
+
+    coefficients: Float[np.ndarray, " p"]
+    outputs: Float[np.ndarray, " n"]
+    converged: bool
+
+
+@in_float64
+def convex_fit(
+    loss: Loss,
+    features: Float[np.ndarray, "n p"],
+    labels: Float[np.ndarray, " n"],
+    ridge: float,
+) -> ConvexFit:
+    r"""The minimum of :math:`\sum_i \ell(y_i, a\cdot\phi_i) + (\lambda/2)|a|^2`.
+
+    Outputs z and coefficients a take turns under the penalty (rho/2)|z - Phi a + u|^2: z by the
+    loss's proximal operator, a by ridge regression.
+    """
+    values, vectors = np.linalg.eigh(features.T @ features)
+    turned = features @ vectors
+    proximal = jax.jit(lambda y, w, v: loss.proximal(y, w, v))
+    rho, dual = 1.0, np.zeros(len(labels))
+    output, coefficients, settled = np.zeros(len(labels)), np.zeros(features.shape[1]), False
+    for count in range(ROUNDS):
+        fitted = np.asarray(proximal(labels, output - dual, 1 / rho))
+        coefficients = (turned.T @ (fitted + dual)) / (values + ridge / rho)
+        before, output = output, turned @ coefficients
+        dual = dual + fitted - output
+        scale = TOLERANCE * (np.linalg.norm(output) + np.sqrt(len(labels)))
+        primal, moved = np.linalg.norm(fitted - output), np.linalg.norm(output - before)
+        if max(primal, moved) < scale:
+            settled = True
+            break
+        if count % REBALANCE == REBALANCE - 1 and count < BALANCED_UNTIL:
+            factor = float(np.clip(np.sqrt(primal / max(moved, 1e-300)), 0.2, 5.0))
+            rho, dual = rho * factor, dual / factor
+    return ConvexFit(vectors @ coefficients, output, settled)
+
+
+@in_float64
+def fit_susceptibility(
+    loss: Loss,
+    features: Float[np.ndarray, "n p"],
+    labels: Float[np.ndarray, " n"],
+    outputs: Float[np.ndarray, " n"],
+    ridge: float,
+    fresh: Float[np.ndarray, "m p"],
+) -> float:
+    r"""V: the mean of :math:`\phi^\top H^{-1} \phi` over fresh samples, H the fit's Hessian.
+
+    Samples on a kink where the slope jumps hold their outputs fast: the coefficients move only
+    across their features.
+    """
+    aside = 10 * ON_KINK
+    left, right = (np.asarray(loss.slope(labels, outputs + s)) for s in (-aside, aside))
+    near = np.min(np.abs(loss.kinks(labels) - outputs[:, None]), axis=1, initial=np.inf)
+    curvature = np.asarray(loss.curvature(labels, outputs))
+    # A bend without a jump changes the slope by no more than the distance allows.
+    held = (near < ON_KINK) & (right - left > 1e-2)
+    free = features[~held]
+    hessian = (free * curvature[~held, None]).T @ free
+    hessian[np.diag_indices_from(hessian)] += ridge
+    covariance = np.cov(fresh, rowvar=False, bias=True)
+    basis = np.eye(features.shape[1])
+    if held.any():
+        basis = np.linalg.qr(features[held].T, mode="complete")[0][:, held.sum() :]
+    inverse = np.linalg.solve(basis.T @ hessian @ basis, basis.T)
+    return float(np.sum((basis @ inverse) * covariance))
