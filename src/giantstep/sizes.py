@@ -12,6 +12,7 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _SIZE = re.compile(
     rf"^(?P<coefficient>{_NUMBER})?\s*\*?\s*(?P<dim>d(?:\s*(?:\^|\*\*)\s*(?P<power>-?{_NUMBER}))?)?$"
 )
+_IN_SAMPLES = re.compile(rf"^(?:{_NUMBER})?\s*\*?\s*n\s*(?:\^|\*\*|$)")
 #: Sizes beyond these are slips of the keyboard, and overflow in the products that follow.
 LARGEST, HIGHEST_POWER = 1e30, 20
 
@@ -99,7 +100,7 @@ class StepInSamples(Size):
         >>> StepInSamples.read("2*n^0.3", "step_size"), StepInSamples.read("2d", "step_size")
         (StepInSamples(coefficient=2.0, power=0.3), None)
         """
-        if not isinstance(given, str) or given.count("n") != 1:
+        if not isinstance(given, str) or not _IN_SAMPLES.match(given.strip()):
             return None
         step = Size.parse(given.replace("n", "d"), name)
         if not 0 < step.power < 0.5:
