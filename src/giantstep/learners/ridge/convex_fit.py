@@ -51,7 +51,8 @@ def convex_fit(
         before, output = output, turned @ coefficients
         dual = dual + fitted - output
         scale = TOLERANCE * (np.linalg.norm(output) + np.sqrt(len(labels)))
-        primal, moved = np.linalg.norm(fitted - output), np.linalg.norm(output - before)
+        primal = float(np.linalg.norm(fitted - output))
+        moved = float(np.linalg.norm(output - before))
         if max(primal, moved) < scale:
             settled = True
             break

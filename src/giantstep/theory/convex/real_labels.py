@@ -76,5 +76,5 @@ def real_field_law(labels: RealLabels, fields: Array, q: Array, m: Array) -> Fie
     variance = q - m @ m
     apart = fields - (labels.latent @ m)[:, None]
     bell = jnp.exp(-(apart**2) / (2 * variance)) / jnp.sqrt(2 * jnp.pi * variance)
-    density = labels.weights[:, None] * bell
-    return FieldLaw(density, density[:, :, None] * labels.latent[:, None, :])
+    density = jnp.asarray(labels.weights)[:, None] * bell
+    return FieldLaw(density, density[:, :, None] * jnp.asarray(labels.latent)[:, None, :])
