@@ -60,5 +60,5 @@ def _nodes(start: Any, end: Any) -> tuple[Any, Any]:
     """Nodes and weights of all the segments of each row."""
     length = (end - start)[:, :, None]
     flat = (len(start), -1)
-    nodes = start[:, :, None] + length * (_UNIT + 0.5)
-    return nodes.reshape(flat), (length * _MASS).reshape(flat)
+    nodes = start[:, :, None] + length * (_UNIT + 0.5)[None, None, :]
+    return nodes.reshape(flat), (length * _MASS[None, None, :]).reshape(flat)
