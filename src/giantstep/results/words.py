@@ -17,6 +17,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
     "noise": (0.0,),
     "inputs": ("gaussian",),
     "biases": ("none",),
+    "recipe": ("none",),
     "start": ("sphere", "random"),
     "batches": ("fresh",),
     "loss": ("square",),
