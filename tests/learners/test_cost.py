@@ -31,6 +31,9 @@ HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("power-law", {"samples": 10**7}, ("samples = 1e+07", "--modes")),
     ("gradient-flow", {"dim": 10**6}, ("samples = 8000000", "--dim")),
     ("pca", {"dim": 10**6}, ("samples = 4000000", "--dim")),
+    ("online-sgd", {"dim": 10**6, "width": 10**6}, ("width = 1000000", "--width")),
+    ("mean-field", {"dim": 10**6, "width": 10**6}, ("width = 1000000", "--width")),
+    ("repetition", {"dim": 10, "samples": 10**12}, ("samples = 1000000000000", "--samples")),
     ("langevin", {"dim": 10**6}, ("samples = 4000000", "--width")),
 ]
 

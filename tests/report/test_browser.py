@@ -32,8 +32,8 @@ def test_chromium_shows_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             assert picture.alt in seen
     assert len(re.findall(r"<svg[^>]*role=\"img\"", seen)) == 5
     assert "<msub>" in seen
-    pixels = imread(screenshot(report.path, tmp_path / "page.png"))[:, :, :3]
-    assert pixels.shape[:2] == (1400, 900)
+    pixels = imread(screenshot(report.path, tmp_path / "page.png", height=3000))[:, :, :3]
+    assert pixels.shape[:2] == (3000, 900)
     # The blue of the bars: a picture is drawn, not only described.
     blue = np.abs(pixels - np.array([0x00, 0x72, 0xB2]) / 255).max(axis=2) < 0.03
     assert blue.sum() > 2000

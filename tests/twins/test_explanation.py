@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 from giantstep.errors import GiantstepError, NoTheory, SettingsError
-from giantstep.inputs import Spiked
+from giantstep.inputs import Hypercube
 from giantstep.problem import Problem
 from giantstep.targets import Target
 from giantstep.theory.learnability.staircase import Staircase
@@ -263,8 +263,8 @@ def test_problems_and_inputs() -> None:
     problem = Problem.of("h1**2", noise=0.5)
     assert explain(problem).alpha_c.value == pytest.approx(0.57799, rel=1e-4)
     assert explain(Target("h1**2"), noise=0.5).to_json() == explain(problem).to_json()
-    with pytest.raises(NoTheory, match="isotropic"):
-        explain(Problem(Target("h1"), 0.0, Spiked(1.0)))
+    with pytest.raises(NoTheory, match="explained for gaussian"):
+        explain(Problem(Target("sign(h1*h2)"), 0.0, Hypercube()))
     with pytest.raises(SettingsError, match="noise"):
         explain("h1", noise=-1.0)
 

@@ -26,6 +26,7 @@ COMPILED = {
     "ridge.deterministic_equivalent.ridge_risk",
     "convex.convex_loss.convex_risk",
     "spiked_features.risk.spiked_risk",
+    "ridge.spiked_kernel.spiked_kernel_risk",
 }
 #: Functions of `theory` that make a prediction, by the learner whose paths reach them.
 MAKERS = {

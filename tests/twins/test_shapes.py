@@ -25,13 +25,22 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("spectral", {"dim": 20}, "abs(h1)"),
     ("spectral", {"dim": 20, "samples": "6d"}, "sign(h1*h2)"),
     ("power-law", {"samples": 20, "width": 10}, None),
+    ("online-sgd", {"dim": 20, "times": "1,2", "until": 0.9, "test_samples": 20}, "h1"),
+    ("online-sgd", {"dim": 20, "times": "1,2", "width": 2, "test_samples": 20}, "h1 + h1*h2"),
+    ("mean-field", {"dim": 20, "times": "0.2,0.4", "width": 4}, "h1"),
+    ("repetition", {"dim": 20, "samples": 100}, "He3(h1)"),
+    ("gradient-flow", {"dim": 20, "test_samples": 20}, "He2(h1)"),
+    ("pca", {"dim": 20, "test_samples": 20, "inputs": "spiked:3"}, "h1"),
+    ("langevin", {"dim": 20, "test_samples": 20, "inputs": "hypercube"}, "sign(h1*h2)"),
 ]
 
 
 @pytest.mark.parametrize(("name", "given", "target"), CASES)
 def test_names_and_shapes_agree(name: str, given: dict[str, Any], target: str | None) -> None:
+    given = dict(given)
+    problem = {"inputs": given.pop("inputs")} if "inputs" in given else {}
     settings: Any = twin(name).load("settings")(**given)
-    run, law = simulate(settings, target, seeds=2), predict(settings, target)
+    run, law = simulate(settings, target, seeds=2, **problem), predict(settings, target, **problem)
     shared = run.metrics.keys() & law.metrics.keys()
     assert shared
     for metric in shared:

@@ -15,7 +15,8 @@ def mean_and_error(values: Float[np.ndarray, "replicas ..."]) -> tuple[np.ndarra
     >>> [float(x) for x in mean_and_error(np.array([1.0, 3.0]))]
     [2.0, 1.0]
     """
-    return values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(len(values))
+    mean, deviation = values.mean(axis=0), values.std(axis=0, ddof=1)
+    return np.asarray(mean), np.asarray(deviation / np.sqrt(len(values)))
 
 
 def all_and_all_but_one(count: int) -> list[np.ndarray]:
@@ -38,7 +39,8 @@ def jackknife(versions: Float[np.ndarray, "versions ..."]) -> Float[np.ndarray, 
     """
     others = versions[1:]
     count = len(others)
-    return np.sqrt((count - 1) / count * np.sum((others - others.mean(axis=0)) ** 2, axis=0))
+    squares = np.sum((others - others.mean(axis=0)) ** 2, axis=0)
+    return np.asarray(np.sqrt((count - 1) / count * squares))
 
 
 def mean_outer_product(
@@ -67,4 +69,5 @@ def root_and_error(
     [2.0, 0.1]
     """
     root = np.sqrt(np.maximum(square, 0.0))
-    return root, error / np.maximum(2 * root, np.sqrt(np.maximum(error, TINY)))
+    least = np.sqrt(np.maximum(error, TINY))
+    return np.asarray(root), np.asarray(error / np.maximum(2 * root, least))

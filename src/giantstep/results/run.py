@@ -54,7 +54,8 @@ class Run(Result):
         values = self.metrics[name]
         if len(values) < 2:
             return np.full(values.shape[1:], np.nan)
-        return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+        with np.errstate(invalid="ignore"):  # a time that was never reached has no error
+            return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
 
     def entries(self) -> Iterator[Measured]:
         """Every number of every metric, with its place."""

@@ -141,13 +141,16 @@ def _constant(every: Sequence[Number], axis: str) -> set[str]:
         values.setdefault(key, []).append(number.theory if np.isnan(number.mean) else number.mean)
         points[key] = points.get(key, 0) + 1
     most = max(points.values(), default=0)
-    varying = {
-        key[0]
-        for key, found in values.items()
-        if points[key] < most or np.ptp(found) > _ROUNDING * np.max(np.abs(found))
-    }
+    varying = {key[0] for key, found in values.items() if points[key] < most or _differ(found)}
     constant = {metric for metric, _ in values} - varying
     return constant if varying else set()
+
+
+def _differ(values: Sequence[float]) -> bool:
+    """Whether numbers differ by more than rounding; two infinities of one sign do not."""
+    if not np.all(np.isfinite(values)):
+        return len(set(values)) > 1
+    return bool(np.ptp(values) > _ROUNDING * np.max(np.abs(values)))
 
 
 def _once(every: Sequence[Number], axis: str | None) -> list[Number]:

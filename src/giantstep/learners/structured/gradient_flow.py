@@ -18,8 +18,8 @@ from giantstep.inputs.placing import special_directions
 from giantstep.learners.ridge.chosen_ridge import chosen_ridge
 from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
+from giantstep.learners.seeds import over_seeds
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.seeds import generator
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.flow_start import given_overlaps, spike_of
@@ -43,13 +43,13 @@ def simulate(
     """
     began = time.perf_counter()
     _check(problem, settings)
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        rows.append(_one_run(problem, settings, rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    metrics = over_seeds(
+        lambda rng: _one_run(problem, settings, rng),
+        (settings.learner, problem.to_json(), settings.to_json()),
+        seeds=seeds,
+        seed=seed,
+        progress=progress,
+    )
     seconds = time.perf_counter() - began
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from giantstep.errors import SettingsError
 from giantstep.inputs import Hypercube
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.numerics import seeds as random_seeds
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.langevin import Langevin
@@ -52,21 +52,21 @@ def simulate(
         check_binary_labels(problem, "logistic")
     elif problem.noise:
         raise SettingsError(f"noise = {problem.noise:g} cannot be added to labels -1 and 1")
-    rows = []
-    for index in range(seeds):
-        named = (settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        rows.append(_one_run(problem, settings, settings.dim, named))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    dim = settings.dim
+    metrics = over_seeds(
+        lambda rng: _one_run(problem, settings, dim, rng),
+        (settings.learner, problem.to_json(), settings.to_json()),
+        seeds=seeds,
+        seed=seed,
+        progress=progress,
+    )
     seconds = time.perf_counter() - began
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 
 
 def _one_run(
-    problem: Problem, settings: Langevin, dim: int, named: tuple[Any, ...]
+    problem: Problem, settings: Langevin, dim: int, rng: np.random.Generator
 ) -> dict[str, Any]:
-    rng = random_seeds.generator(*named)
     train = labelled_inputs(problem, settings.samples.count(dim, "samples"), dim, rng)
     test = labelled_inputs(problem, settings.test_samples, dim, rng)
     width = settings.width.count(dim, "width")
@@ -77,7 +77,7 @@ def _one_run(
     blocks = np.array_split(ladder.astype(np.float32), readings)
     numbers = [settings.step_size, settings.decay, settings.radius]
     constants = np.array(numbers, dtype=np.float32)
-    key, energies = random_seeds.key(*named), []
+    key, energies = jax.random.key(rng.integers(1 << 31)), []
     data = (_with_ones(train.inputs), train.labels.astype(np.float32))
     state: Any = particles
     for temperatures in blocks:

@@ -14,7 +14,7 @@ from giantstep.inputs.placing import special_directions
 from giantstep.learners.ridge.chosen_ridge import chosen_ridge
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.numerics.seeds import generator
+from giantstep.learners.seeds import over_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.pca import Pca
@@ -38,13 +38,14 @@ def simulate(
     began = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
-    rows = []
-    for index in range(seeds):
-        rng = generator(settings.learner, problem.to_json(), settings.to_json(), seed + index)
-        rows.append(_one_run(problem, settings, settings.dim, rng))
-        if progress is not None:
-            progress((index + 1) / seeds)
-    metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+    dim = settings.dim
+    metrics = over_seeds(
+        lambda rng: _one_run(problem, settings, dim, rng),
+        (settings.learner, problem.to_json(), settings.to_json()),
+        seeds=seeds,
+        seed=seed,
+        progress=progress,
+    )
     seconds = time.perf_counter() - began
     return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 

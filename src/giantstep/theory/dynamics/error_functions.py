@@ -68,7 +68,7 @@ def mean_two_slopes(
     References: Saad, Solla 1995, Physical Review E 52.
 
     >>> round(float(mean_two_slopes(np.eye(3) + 0.0, 1)[0, 0, 2, 2]), 6)
-    0.122525
+    0.122518
     """
     own = covariance[:slopes]
     wide = 1 + np.diag(covariance)

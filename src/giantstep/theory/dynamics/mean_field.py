@@ -105,7 +105,7 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
 
     >>> law = predict(Problem.of("h1"), MeanField(activation="tanh", times="0,1", width=2))
     >>> [round(float(cosine), 3) for cosine in law.metrics["overlap"][:, 0]]
-    [0.0, 0.456]
+    [0.0, 0.465]
     """
     check_covered(problem.inputs, (Gaussian,), "the mean-field limit is predicted", NoTheory)
     path = particle_path(problem, settings)

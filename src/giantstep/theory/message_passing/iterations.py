@@ -78,7 +78,7 @@ def vanished_before(found: FixedOverlap) -> Vanished | None:
     >>> from giantstep.theory.message_passing.state_evolution import state_evolution
     >>> last = vanished_before(state_evolution(Problem.of("abs(h1)"), 1.14))
     >>> round(last.samples_ratio, 3), round(last.overlap, 2)
-    (1.128, 0.82)
+    (1.128, 0.85)
     """
     if found.rest is not None or found.start == "informed":
         return None

@@ -21,7 +21,7 @@ def start_overlap(dim: float, theta: float, cosine: float) -> float:
 
     >>> d = 10**4
     >>> [round(start_overlap(d, d**g, d**-0.25), 4) for g in (0.1, 0.4, 0.8)]
-    [0.0105, 0.0351, 0.327]
+    [0.0104, 0.0353, 0.327]
     """
     m, weights = coordinate_rule(dim)
     kappa = 1 + theta * cosine**2
