@@ -128,7 +128,7 @@ def draw(table: pandas.DataFrame) -> Picture:
                 *(part.ratio, part.test_error, part["test_error.sem"]),
                 **{"fmt": "s:" if width == few else "o-", "color": colour, "linewidth": 0.8},
                 **{"mfc": "white" if width == few else colour},
-                **{"label": f"{label}, $p = {width}$"},
+                **{"label": f"{label}, $p = {width:g}$"},
             )
     right.set_title("two steps; dashed: floors", fontsize=9)
     right.set_xscale("log", base=2)
