@@ -103,7 +103,7 @@ def loss_of(text: str) -> Loss:
     """The loss that an expression in y and f stands for; refuses one that is not convex in f.
 
     >>> loss = loss_of("huber(y - f)")
-    >>> loss.kinks(np.array([0.5])).tolist(), loss.of_margin
+    >>> loss.kinks(np.array([0.5])).round(9).tolist(), loss.of_margin
     ([[-0.5, 0.5, 1.5]], False)
     """
     try:

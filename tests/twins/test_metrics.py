@@ -58,6 +58,7 @@ PREDICTED: dict[str, list[Path]] = {
         Path(RISK),
         Path({**RISK, "dim": 200, "readout": "sign"}),
         Path({**RISK, "step_size": "2d^-0.5"}),
+        Path({**RISK, "step_size": "2*n^0.3", "readout": "normal"}),
         Path(RISK, optimise=("step_size", "ridge")),
     ],
     "online-sgd": [
