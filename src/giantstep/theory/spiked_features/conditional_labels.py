@@ -205,7 +205,7 @@ def _nodes_a_point(kinks: Sequence[Sequence[float]]) -> int:
 
 
 def _sphere_rule(
-    breaks: Sequence[Float[np.ndarray, "points kinks"]], points: int, nu: float
+    breaks: Sequence[Float[np.ndarray, "points _"]], points: int, nu: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nodes, normalised density, and d log density/dz_1, of coordinates of the nu-sphere."""
     free = len(breaks)
