@@ -6,6 +6,7 @@ The import test reads the order here, and ``make architecture`` writes docs/arch
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import giantstep
@@ -46,10 +47,22 @@ This page is written by `make architecture` from the table that the import test 
 """
 
 
+@cache
+def sources() -> tuple[Path, ...]:
+    """Every file of the package."""
+    return tuple(sorted(ROOT.rglob("*.py")))
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """A file as Python reads it, read once for all the rules."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def summary(place: Path) -> str:
     """The first line of a room's docstring."""
     path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-    text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    text = ast.get_docstring(tree(path)) or ""
     return text.splitlines()[0].rstrip(".")
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
-from house.rooms import ORDER, PAGE, ROOT, page
+from house.rooms import ORDER, PAGE, ROOT, page, sources, tree
 
 from giantstep.twins.table import TWINS, Twin
 
@@ -19,15 +20,16 @@ def room_of(path: Path) -> str:
     return path.relative_to(ROOT).parts[0].removesuffix(".py")
 
 
-def imported_modules(path: Path) -> set[str]:
+@cache
+def imported_modules(path: Path) -> frozenset[str]:
     modules = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: write absolute imports"
             modules += [node.module or ""] + [f"{node.module}.{a.name}" for a in node.names]
         elif isinstance(node, ast.Import):
             modules += [alias.name for alias in node.names]
-    return {module for module in modules if module.startswith("giantstep.")}
+    return frozenset(module for module in modules if module.startswith("giantstep."))
 
 
 def imported_rooms(path: Path) -> set[str]:
@@ -50,16 +52,17 @@ def closure(module: str) -> set[str]:
     return found
 
 
-def sources() -> list[Path]:
-    return [p for p in sorted(ROOT.rglob("*.py")) if p.parent != ROOT or p.name != "__init__.py"]
+def inside() -> list[Path]:
+    """Every file but the front door."""
+    return [path for path in sources() if path != ROOT / "__init__.py"]
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_nothing_imports_upward(path: Path) -> None:
-    room = room_of(path)
-    assert room in LEVEL, f"{room} has no place in the order of rooms"
-    for other in imported_rooms(path) - {room}:
-        assert LEVEL[other] < LEVEL[room], f"{room} imports {other}, which stands above it"
+def test_nothing_imports_upward() -> None:
+    for path in inside():
+        room, name = room_of(path), path.relative_to(ROOT)
+        assert room in LEVEL, f"{room} has no place in the order of rooms"
+        for other in imported_rooms(path) - {room}:
+            assert LEVEL[other] < LEVEL[room], f"{name} imports {other}, which stands above it"
 
 
 def test_the_architecture_page_is_up_to_date() -> None:
@@ -67,7 +70,7 @@ def test_the_architecture_page_is_up_to_date() -> None:
 
 
 def test_theory_and_learners_are_strangers() -> None:
-    for path in sources():
+    for path in inside():
         if room_of(path) == "theory":
             assert "learners" not in imported_rooms(path)
         if room_of(path) == "learners":
@@ -142,18 +145,18 @@ NAMED_TUPLE = ("_asdict", "_fields", "_make", "_replace")
 
 def private_names_of_others(path: Path) -> list[str]:
     """Private names that a module takes from another one of the house."""
-    tree, found, imported = ast.parse(path.read_text()), [], set()
-    for node in ast.walk(tree):
+    found, imported = [], set()
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("giantstep"):
             imported |= {alias.asname or alias.name for alias in node.names}
             found += [alias.name for alias in node.names]
-    for node in ast.walk(tree):
+    for node in ast.walk(tree(path)):
         is_attribute = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
         if is_attribute and node.value.id in imported and node.attr not in NAMED_TUPLE:
             found.append(node.attr)
     return [name for name in found if name.startswith("_") and not name.startswith("__")]
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_private_name_crosses_modules(path: Path) -> None:
-    assert not private_names_of_others(path)
+def test_no_private_name_crosses_modules() -> None:
+    taken = {str(path.relative_to(ROOT)): private_names_of_others(path) for path in inside()}
+    assert not {name: names for name, names in taken.items() if names}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-import giantstep
+from house.rooms import ROOT, sources, tree
 
-SOURCE = Path(giantstep.__path__[0])
 #: Where the range of a Gaussian integral ends, and why two places have a number of their own.
 CUT_OFFS = {
     "numerics/quadrature.py": "the owner: 9 standard deviations",
@@ -20,22 +18,22 @@ NAMES = {"CUTOFF", "REACH", "_CUTOFF", "_REACH"}
 
 def test_a_gaussian_ends_in_one_place() -> None:
     found = set()
-    for file in SOURCE.rglob("*.py"):
-        for node in ast.parse(file.read_text()).body:
+    for file in sources():
+        for node in tree(file).body:
             targets = node.targets if isinstance(node, ast.Assign) else []
             names = {target.id for target in targets if isinstance(target, ast.Name)}
             numbers = isinstance(getattr(node, "value", None), ast.Constant)
             if numbers and names & NAMES:
-                found.add(str(file.relative_to(SOURCE)))
+                found.add(str(file.relative_to(ROOT)))
     assert found == set(CUT_OFFS)
 
 
 def test_preimages_and_symmetries_have_one_home() -> None:
     defined = {"monotone_pieces": set(), "bisected": set(), "invariant_basis": set()}
-    for file in SOURCE.rglob("*.py"):
-        for node in ast.parse(file.read_text()).body:
+    for file in sources():
+        for node in tree(file).body:
             if isinstance(node, ast.FunctionDef) and node.name in defined:
-                defined[node.name].add(str(file.relative_to(SOURCE)))
+                defined[node.name].add(str(file.relative_to(ROOT)))
     assert defined == {
         "monotone_pieces": {"numerics/monotone.py"},
         "bisected": {"numerics/monotone.py"},
