@@ -5,15 +5,39 @@ The runs of `giant-step` are computed in groups and have a loop of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from giantstep.numerics.seeds import generator
+from giantstep.results import Run
+from giantstep.settings.options import Settings
 
 Metrics = Mapping[str, Any]
+
+
+def run_of_seeds(
+    run: Callable[[np.random.Generator], Metrics],
+    problem: Any,
+    settings: Settings,
+    *,
+    seeds: int,
+    seed: int,
+    progress: Callable[[float], None] | None,
+    notes: Sequence[str] = (),
+) -> Run:
+    """A :class:`Run` of the metrics of ``run`` for each seed, with the time that they took.
+
+    Its seeds are described by learner, problem and settings.
+    """
+    began = time.perf_counter()
+    described = (settings.learner, problem.to_json(), settings.to_json())
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
+    seconds = time.perf_counter() - began
+    return Run(settings.learner, settings.to_json(), metrics, tuple(notes), seconds)
 
 
 def over_seeds(

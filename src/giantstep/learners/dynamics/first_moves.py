@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +11,7 @@ from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
 from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.repetition import Repetition
@@ -32,7 +31,6 @@ def simulate(
 
     Metrics: ``force`` b for each direction, ``growth`` the largest eigenvalue of S, ``variance`` v.
     """
-    began = time.perf_counter()
     dim, samples = _sizes(problem, settings)
     sigma, target = activation(settings.activation), problem.target
 
@@ -54,10 +52,7 @@ def simulate(
             "variance": float(np.mean(moves**2)),
         }
 
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
 
 
 def cost(problem: Problem, settings: Repetition) -> Cost:

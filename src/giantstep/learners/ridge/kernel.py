@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from giantstep.activations.kernels import Kernel, kernel
 from giantstep.errors import SettingsError
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.kernel import KernelRidge
@@ -28,7 +27,6 @@ def simulate(
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Fit the kernel once for each seed; errors on fresh samples."""
-    started = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     if problem.target.rank > settings.dim:
@@ -39,10 +37,7 @@ def simulate(
     def run(rng: np.random.Generator) -> dict[str, float]:
         return _one_run(problem, settings, kernel(settings.kernel), rng)
 
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    seconds = time.perf_counter() - started
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
 
 
 def _one_run(

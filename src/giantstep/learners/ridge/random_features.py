@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from giantstep.learners.ridge.classifiers import classifier, mean_loss, suscepti
 from giantstep.learners.ridge.convex_fit import convex_fit, fit_susceptibility
 from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.losses import loss_of
 from giantstep.problem import Problem
 from giantstep.results import Run
@@ -34,7 +33,6 @@ def simulate(
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
-    started = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     if settings.loss in CLASSIFIERS:
@@ -43,10 +41,7 @@ def simulate(
     def run(rng: np.random.Generator) -> dict[str, Any]:
         return _one_run(problem, settings, rng)
 
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    seconds = time.perf_counter() - started
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
 
 
 def _one_run(

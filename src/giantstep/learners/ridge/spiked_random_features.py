@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +13,7 @@ from giantstep.inputs import Gaussian, check_covered
 from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -38,19 +37,14 @@ def simulate(
         raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
     what = "spiked random features are simulated"
     check_covered(problem.inputs, (Gaussian,), what, SettingsError)
-    begun, sigma = time.perf_counter(), activation(settings.activation)
+    sigma = activation(settings.activation)
 
     def run(rng: np.random.Generator) -> dict[str, float]:
         return _one_run(problem, settings, sigma, rng)
 
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    return Run(
-        learner=settings.learner,
-        settings=settings.to_json(),
-        metrics=metrics,
-        notes=("test_error: population risk of the fitted readout, no test set",),
-        seconds=time.perf_counter() - begun,
+    note = "test_error: population risk of the fitted readout, no test set"
+    return run_of_seeds(
+        *(run, problem, settings), seeds=seeds, seed=seed, progress=progress, notes=(note,)
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,7 @@ from giantstep.inputs.placing import special_directions
 from giantstep.learners.ridge.chosen_ridge import chosen_ridge
 from giantstep.learners.ridge.labelled_inputs import Labelled, labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Run
@@ -41,17 +40,15 @@ def simulate(
     enters through the start alone. Metrics are means over the starts of a seed; overlaps are
     measured with the population covariance.
     """
-    began = time.perf_counter()
     _check(problem, settings)
-    metrics = over_seeds(
+    return run_of_seeds(
         lambda rng: _one_run(problem, settings, rng),
-        (settings.learner, problem.to_json(), settings.to_json()),
+        problem,
+        settings,
         seeds=seeds,
         seed=seed,
         progress=progress,
     )
-    seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 
 
 def _check(problem: Problem, settings: GradientFlow) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,7 @@ from jaxtyping import Array, Float
 from giantstep.errors import SettingsError
 from giantstep.inputs import Hypercube
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.langevin import Langevin
@@ -40,7 +39,6 @@ def simulate(
     Gaussian coordinates of the particles' variances: the true one is at most that.
     ``particle_variance`` is that, at the end, of the weights on coordinates beside the parity.
     """
-    began = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     if problem.target.rank >= settings.dim:
@@ -53,15 +51,14 @@ def simulate(
     elif problem.noise:
         raise SettingsError(f"noise = {problem.noise:g} cannot be added to labels -1 and 1")
     dim = settings.dim
-    metrics = over_seeds(
+    return run_of_seeds(
         lambda rng: _one_run(problem, settings, dim, rng),
-        (settings.learner, problem.to_json(), settings.to_json()),
+        problem,
+        settings,
         seeds=seeds,
         seed=seed,
         progress=progress,
     )
-    seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 
 
 def _one_run(

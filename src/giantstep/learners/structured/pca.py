@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -14,7 +13,7 @@ from giantstep.inputs.placing import special_directions
 from giantstep.learners.ridge.chosen_ridge import chosen_ridge
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.ridge.readout import RidgePath
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.pca import Pca
@@ -35,19 +34,17 @@ def simulate(
     mean square, the training ones and the test ones each: the component has adapted to the
     training inputs, whose projections are therefore too long.
     """
-    began = time.perf_counter()
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     dim = settings.dim
-    metrics = over_seeds(
+    return run_of_seeds(
         lambda rng: _one_run(problem, settings, dim, rng),
-        (settings.learner, problem.to_json(), settings.to_json()),
+        problem,
+        settings,
         seeds=seeds,
         seed=seed,
         progress=progress,
     )
-    seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
 
 
 def _one_run(
