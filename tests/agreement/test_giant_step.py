@@ -198,3 +198,25 @@ def test_four_steps_on_one_batch_in_law() -> None:
         assert np.all(np.abs(gaps[1200, name]) <= quantile * errors[1200, name] + finite_size)
         # An error of five per cent would have been seen.
         assert np.all(quantile * errors[1200, name] < 0.05), name
+
+
+def test_every_neuron_with_a_readout_of_its_own() -> None:
+    """Signed cosines and norms, neuron by neuron; the finite-size term is that of half the size."""
+    problem, seeds = Problem.of("tanh(2*h1) + 0.3*h1*h2"), 24
+    options = {"width": 3, "readout": "1,-1,0.5", "steps": 2, "activation": "tanh"}
+    settings = [
+        GiantStep(dim=dim, samples="4d", step_size=3, method="in-law", **options)
+        for dim in (1000, 2000)
+    ]
+    small, large = (simulate(problem, each, seeds=seeds).arrays for each in settings)
+    law = predict(problem, settings[1]).arrays
+    quantile = student.ppf(1 - 5e-5, seeds - 1)
+    for name, expected in law.items():
+        mean, error = large[name].mean(axis=0), large[name].std(axis=0, ddof=1) / np.sqrt(seeds)
+        finite = np.abs(small[name].mean(axis=0) - mean)
+        assert np.all(np.abs(mean - expected) <= quantile * error + finite + 1e-9), name
+    readouts = law["cosines"][2, :, 0]
+    assert readouts[0] > 0.5 > -0.5 > readouts[1]
+    assert readouts[0] > readouts[2] + 0.05 > 0.2
+    error = large["cosines"][:, 2, :, 0].std(axis=0, ddof=1) / np.sqrt(seeds)
+    assert np.all(quantile * error < 0.05 * np.abs(readouts))

@@ -28,6 +28,8 @@ from giantstep.settings.giant_step import GiantStep
         ("detrend", "yes"),
         ("readout", "2:0.5,3:0.4"),
         ("readout", "random"),
+        ("readout", "1,nan"),
+        ("readout", "1,-1,1"),
         ("readout_samples", "-1d"),
     ],
 )
@@ -41,6 +43,17 @@ def test_finite_support_of_the_readout() -> None:
     settings = GiantStep(readout="-1:0.3,0.5:0.3,2:0.4")
     assert settings.readout_support() == ((-1.0, 0.5, 2.0), (0.3, 0.3, 0.4))
     assert GiantStep(readout="normal").readout_support() is None
+
+
+def test_readouts_of_the_neurons_one_by_one() -> None:
+    settings = GiantStep(width=4, readout="1,-1,1,0.5")
+    assert settings.readout_support() == ((-1.0, 0.5, 1.0), (0.25, 0.25, 0.5))
+    assert not settings.readout_is_random
+    assert GiantStep(readout="-2", width="1d").readout_support() == ((-2.0,), (1.0,))
+    with pytest.raises(SettingsError, match="4 values for 5 neurons"):
+        settings.replace(width=5)
+    with pytest.raises(SettingsError, match="grows with d: give --width 4"):
+        settings.replace(width="1d")
 
 
 def test_settings_are_plain_and_repeatable() -> None:

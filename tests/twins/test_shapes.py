@@ -12,10 +12,13 @@ from giantstep.twins.verbs import predict, simulate
 
 STEP = {"dim": 40, "width": "1d", "ridge": 0.1, "activation": "tanh", "readout": "ones"}
 STEP |= {"samples": "4d", "readout_samples": "2d", "test_samples": 50}
+NEURONS = {"dim": 40, "width": 3, "readout": "1,-1,0.5", "steps": 2, "activation": "tanh"}
 #: Settings that both cover, small enough to run at once; every shared metric occurs in one.
 CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("giant-step", STEP, "sin(h1)"),
     ("giant-step", {"dim": 40, "width": 4}, "h1 + h1*h2"),
+    ("giant-step", NEURONS, "h1 + h1*h2"),
+    ("giant-step", NEURONS | {"batches": "reused", "samples": "2d"}, "h1 + h1*h2"),
     ("spiked-random-features", {"dim": 20}, "sin(h1)"),
     ("random-features", {"dim": 20, "test_samples": 20}, "h1"),
     ("random-features", {"dim": 20, "test_samples": 20, "loss": "logistic"}, "sign(h1 + h2)"),
@@ -45,6 +48,10 @@ def test_names_and_shapes_agree(name: str, given: dict[str, Any], target: str | 
     assert shared
     for metric in shared:
         assert np.shape(run.mean(metric)) == np.shape(law.metrics[metric]), metric
+    # What theory knows of each neuron has the shape that a run has after its seeds.
+    for array in law.arrays:
+        assert np.shape(run.arrays[array])[1:] == np.shape(law.arrays[array]), array
+    assert name not in ("online-sgd", "mean-field") or law.arrays
     # The entries that both have are most of them: places agree too, not only shapes.
     places = {(entry.metric, entry.place) for entry in run.entries()}
     assert shared == {metric for metric, place, *_ in law.entries() if (metric, place) in places}

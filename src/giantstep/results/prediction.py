@@ -38,6 +38,7 @@ class Prediction(Result):
     exact to the precision of float64 arithmetic. NaN at a step before the last means that theory
     says nothing there. ``subspaces``, for learners that learn directions
     step by step: after each step those learned, as orthonormal rows; they have a status too.
+    ``arrays`` holds what is known neuron by neuron, under the names of a simulation's ``arrays``.
     ``problem`` and ``axes`` are filled in by the verbs.
     """
 
@@ -53,6 +54,7 @@ class Prediction(Result):
     subspaces: Sequence[np.ndarray] = ()
     problem: Mapping[str, Any] = field(default_factory=dict)
     axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         claims = {*self.metrics, *(["subspaces"] if self.subspaces else [])}

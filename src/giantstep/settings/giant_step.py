@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, ClassVar
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, shown
+from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
 from giantstep.settings.options import Settings, option
 from giantstep.settings.types import (
     ActivationField,
@@ -54,7 +55,8 @@ class GiantStep(Settings):
     start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
     readout: str = option(
         "symmetric-sign",
-        "readout at the start: ones, sign, symmetric-sign, normal, or value:probability,...",
+        "readout at the start: ones, sign, symmetric-sign, normal, value:probability,..., or "
+        "1,-1,1,-1 for the neurons one by one",
     )
     batches: str = option("fresh", "samples of each step", choices=("fresh", "reused"))
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
@@ -112,6 +114,14 @@ class GiantStep(Settings):
             step = self.step_size.in_dimension(self.samples, self.width)
             object.__setattr__(self, "step_size", step)
         self.readout_support()
+        listed = listed_readouts(self.readout) or ()
+        if len(listed) > 1:
+            if self.width.power:
+                raise SettingsError(
+                    f"readout = {shown(self.readout)} lists {len(listed)} neurons and width = "
+                    f"{self.width} grows with d: give --width {len(listed)}"
+                )
+            neuron_readouts(self.readout, self.width.count(1, "width"))
 
     @property
     def without_theory(self) -> str:
@@ -119,8 +129,13 @@ class GiantStep(Settings):
         names = [name for name in ("centre", "forget", "redraw_biases") if getattr(self, name)]
         return ", ".join([*names, *(["ridge = gcv"] if self.ridge == "gcv" else [])])
 
+    @property
+    def readout_is_random(self) -> bool:
+        """Whether readouts are drawn from a law, not the same in every run."""
+        return self.readout not in ("ones", "symmetric-sign") and not listed_readouts(self.readout)
+
     def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
-        """Values and probabilities of a readout with finite support; None for `normal`."""
+        """Values of a readout with finite support, and their shares; None for `normal`."""
         named = {
             "ones": ((1.0,), (1.0,)),
             "sign": ((-1.0, 1.0), (0.5, 0.5)),
@@ -129,15 +144,24 @@ class GiantStep(Settings):
         }
         if self.readout in named:
             return named[self.readout]
-        remedy = "use ones, sign, symmetric-sign, normal, or pairs such as -1:0.3,0.5:0.3,2:0.4"
+        listed = listed_readouts(self.readout)
+        if listed is not None:
+            values = tuple(sorted(set(listed)))
+            return values, tuple(listed.count(value) / len(listed) for value in values)
+        remedy = (
+            "use ones, sign, symmetric-sign, normal, pairs such as -1:0.3,0.5:0.3,2:0.4, or one "
+            "number for each neuron such as 1,-1,1,-1"
+        )
         try:
             pairs = [tuple(float(t) for t in pair.split(":")) for pair in self.readout.split(",")]
             values, weights = zip(*[(v, w) for v, w in pairs], strict=True)
         except ValueError:
-            raise SettingsError(f"readout = {self.readout!r} cannot be read: {remedy}") from None
+            raise SettingsError(
+                f"readout = {shown(self.readout)} cannot be read: {remedy}"
+            ) from None
         finite = all(abs(v) < 1e6 for v in values)
         if not finite or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-6:
             raise SettingsError(
-                f"readout = {self.readout!r}: probabilities must sum to 1; {remedy}"
+                f"readout = {shown(self.readout)}: probabilities must sum to 1; {remedy}"
             )
         return values, weights

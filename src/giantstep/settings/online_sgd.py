@@ -9,6 +9,7 @@ import re
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
+from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
 from giantstep.settings.options import Settings, option
 from giantstep.settings.sweeps import sweep_values
 from giantstep.sizes import Size
@@ -60,7 +61,8 @@ class OnlineSgd(Settings):
     def check(self) -> None:
         """Times that increase, and start overlaps, readouts and losses that go together."""
         object.__setattr__(self, "times", ",".join(f"{time:.12g}" for time in self._read_times()))
-        self.readouts(None)
+        listed = listed_readouts(self.readout) or ()
+        self.readouts(max(len(listed), 2))
         if self.start_overlap != "random":
             self._signed_sizes()
         if self.lookahead and self.loss == "square":
@@ -74,34 +76,15 @@ class OnlineSgd(Settings):
         """The times to look at."""
         return tuple(float(time) for time in self.times.split(","))
 
-    def readouts(self, width: int | None) -> tuple[float, ...]:
-        """a_j of each of the ``width`` neurons; without a width the text is only read."""
-        if self.readout in ("ones", "symmetric-sign"):
-            if width is not None and self.readout == "symmetric-sign" and width % 2:
-                raise SettingsError(
-                    f"width = {width} is odd: symmetric-sign doubles every row; use an even one"
-                )
-            half = (width or 2) // 2
-            return (
-                (1.0,) * (width or 1) if self.readout == "ones" else (1.0,) * half + (-1.0,) * half
-            )
-        remedy = "use ones, symmetric-sign, or one number for each neuron such as 1,-1,1,-1"
-        try:
-            values = tuple(float(part) for part in self.readout.split(","))
-        except ValueError:
+    def readouts(self, width: int) -> tuple[float, ...]:
+        """a_j of each of the ``width`` neurons."""
+        values = neuron_readouts(self.readout, width)
+        if values is None:
             raise SettingsError(
-                f"readout = {shown(self.readout)} cannot be read: {remedy}"
-            ) from None
-        if not all(abs(value) <= 1e6 for value in values):
-            raise SettingsError(f"readout = {shown(self.readout)} is out of range: {remedy}")
-        if width is None or len(values) == width:
-            return values
-        if len(values) == 1:
-            return values * width
-        raise SettingsError(
-            f"readout = {shown(self.readout)} has {len(values)} values for {width} neurons: "
-            f"{remedy}"
-        )
+                f"readout = {shown(self.readout)} cannot be read: use ones, symmetric-sign, or one "
+                "number for each neuron such as 1,-1,1,-1"
+            )
+        return values
 
     def start_overlaps(self, rank: int, width: int, dim: float) -> list[list[float]] | None:
         """Cosines of each neuron with each direction; None where the start is random."""

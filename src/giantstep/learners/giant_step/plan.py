@@ -14,6 +14,7 @@ from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.neuron_readouts import neuron_readouts
 
 #: Random points at which the target must be finite before anything is simulated.
 PROBES = 4096
@@ -76,10 +77,7 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
     if rank > dim:
         raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
     width = settings.width.count(dim, "width")
-    if settings.readout == "symmetric-sign" and width % 2:
-        raise SettingsError(
-            f"width = {width} is odd: symmetric-sign doubles every row, give an even --width"
-        )
+    neuron_readouts(settings.readout, width)  # says what is wrong with an odd width
     _check_target(problem)
     samples = settings.samples.count(dim, "samples")
     return Plan(

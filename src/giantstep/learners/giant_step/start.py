@@ -9,6 +9,7 @@ from giantstep.learners.giant_step.bartlett import bartlett
 from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.network import Neurons
 from giantstep.learners.giant_step.plan import Plan
+from giantstep.settings.neuron_readouts import neuron_readouts
 
 
 def neurons(plan: Plan, draws: Draws) -> Neurons:
@@ -29,9 +30,9 @@ def _neurons_of_run(plan: Plan, rng: np.random.Generator) -> tuple[np.ndarray, n
         "uniform": lambda: rng.uniform(-1, 1, distinct),
     }
     biases = law[settings.biases]()
-    if plan.symmetric:
-        readout = np.repeat([1.0, -1.0], distinct)
-        return readout, np.tile(biases, 2)
+    readouts = neuron_readouts(settings.readout, plan.width)
+    if readouts is not None:
+        return np.array(readouts), np.tile(biases, 2 if plan.symmetric else 1)
     support = settings.readout_support()
     if support is None:
         return rng.standard_normal(distinct), biases

@@ -98,6 +98,7 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     """Overlaps, norms and the risk of a wide network along the time of its flow.
 
     Metrics: ``overlap`` (times, r), the root mean square cosine; ``norm`` and ``test_error``.
+    ``arrays`` has the signed ``cosines`` and the ``norms`` of all particles.
 
     Assumes: as :func:`particle_path`.
     Status: theorem in the limit, heuristic where a dimension is given.
@@ -122,4 +123,5 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
         *(settings.learner, settings.to_json(), metrics, dict.fromkeys(metrics, status)),
         ("Mei et al. 2018, arXiv:1804.06561",),
         notes=(note,),
+        arrays={"cosines": np.stack(cosines), "norms": np.stack(norms)},
     )

@@ -56,7 +56,8 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     Metrics: ``overlap`` (times, r), signed for one neuron and the root mean square over several;
     ``norm`` and ``test_error`` at each time; with ``until`` the ``exit_time`` of the equations,
     infinite where it lies beyond the last time, and for a target of one direction and one neuron
-    of unit length ``wrong_sign``, the share of runs that leave with the other sign.
+    of unit length ``wrong_sign``, the share of runs that leave with the other sign. ``arrays`` has
+    the signed ``cosines`` (times, p, r) and the ``norms`` (times, p) of all neurons.
 
     Assumes: isotropic Gaussian inputs, d to infinity at fixed width, step size and time.
     Status: theorem in the limit, heuristic where a dimension is given.
@@ -82,6 +83,7 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     ways = _ways(problem, settings, sigma, width)
     paths = [_followed(settings, start, way) for way in ways]
     metrics, errors = _metrics(paths, settings)
+    arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
     if settings.until is not None and width == 1 and settings.geometry == "sphere":
         metrics |= _wrong_signs(problem, settings, sigma, float(start.overlaps[0, 0]))
     status: Status = "heuristic" if settings.dim else "theorem"
@@ -91,7 +93,10 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
         *(settings.learner, settings.to_json(), metrics, dict.fromkeys(metrics, status)),
         REFERENCES,
         notes=tuple(notes),
-        errors={name: error for name, error in errors.items() if np.any(error)},
+        errors={
+            name: errors[name] for name in errors.keys() & metrics.keys() if errors[name].any()
+        },
+        arrays=arrays,
     )
 
 
@@ -216,7 +221,7 @@ def _metrics(
         alone = cosines.shape[1] == 1
         overlap = cosines[:, 0] if alone else np.sqrt(np.mean(cosines**2, axis=1))
         found = {"overlap": overlap, "norm": np.sqrt(np.mean(norms**2, axis=1))}
-        return found | {"test_error": path.risk}
+        return found | {"test_error": path.risk, "cosines": cosines, "norms": norms}
 
     each = [numbers(path) for path in paths]
     metrics: dict[str, Any] = {

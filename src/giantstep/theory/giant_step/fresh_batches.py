@@ -39,12 +39,14 @@ class OverlapPath(NamedTuple):
 
     ``cosines`` are root mean squares over neurons and runs. ``overlap_matrices`` hold the mean of
     c c^T, c the cosines of a neuron with all directions: a direction u has the rms cosine
-    sqrt(u^T K u).
+    sqrt(u^T K u). ``kind_cosines``, signed, and ``kind_norms`` are the means of each kind.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
     errors: Float[np.ndarray, "steps1 r"]
     overlap_matrices: Float[np.ndarray, "steps1 r r"]
+    kind_cosines: Float[np.ndarray, "steps1 kinds r"]
+    kind_norms: Float[np.ndarray, "steps1 kinds"]
 
 
 def giant_step_overlaps(
@@ -116,10 +118,11 @@ def giant_step_overlaps(
 
 
 class _Path(NamedTuple):
-    """Cosines of each kind in the mean, and the covariance of a neuron's cosines."""
+    """Cosines and lengths of each kind in the mean, and the covariance of a neuron's cosines."""
 
     means: Float[np.ndarray, "steps1 kinds used"]
     covariances: Float[np.ndarray, "steps1 used used"]
+    lengths: Float[np.ndarray, "steps1 kinds"]
 
 
 def _path(
@@ -136,7 +139,7 @@ def _path(
     count = 1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
-    means, covariances = [], []
+    means, covariances, norms = [], [], []
     for step in range(steps + 1):
         if step > 0:
             sample = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
@@ -148,12 +151,13 @@ def _path(
         if fluctuation is not None:
             each = fluctuation.of_kinds()
         means.append(layer.overlaps / lengths[:, None])
+        norms.append(np.ones_like(lengths) if normalise else lengths)
         covariances.append(np.einsum("i,ikm->km", kinds.shares / lengths**2, each))
         if normalise:
             layer = fields.scaled(layer, lengths)
             if fluctuation is not None:
                 fluctuation.scale(lengths)
-    return _Path(np.stack(means), np.stack(covariances))
+    return _Path(np.stack(means), np.stack(covariances), np.stack(norms))
 
 
 def _combined(
@@ -179,7 +183,8 @@ def _combined(
         found = found + outside[..., None, None] * (np.eye(basis.shape[1]) - basis.T @ basis)
     squares = np.diagonal(found, axis1=-2, axis2=-1)
     cosines, errors = root_and_error(squares[0], jackknife(squares))
-    return OverlapPath(cosines, errors, found[0])
+    norms = np.mean([path.lengths for path in paths], axis=0)
+    return OverlapPath(cosines, errors, found[0], means.mean(axis=0) @ basis, norms)
 
 
 def _within(

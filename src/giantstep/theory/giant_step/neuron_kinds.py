@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 
 from giantstep.errors import NoTheory
 from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.neuron_readouts import neuron_readouts
 
 #: Values that stand for a continuous law of readouts or biases; narrower networks have one each.
 MOST_VALUES = 32
@@ -81,10 +82,28 @@ class Kinds(NamedTuple):
         """The kind of each neuron: kind by kind, copy by copy."""
         return np.repeat(np.arange(len(self.copies)), self.copies)
 
+    def in_order(self, settings: GiantStep) -> Int[np.ndarray, " neurons"] | None:
+        """The kind of each neuron in the order of a simulation; None where kinds are drawn."""
+        readouts = neuron_readouts(settings.readout, _width(settings))
+        if readouts is None or settings.biases != "none":
+            return None
+        return np.array([np.flatnonzero(self.readout == a)[0] for a in readouts])
+
     def families(self) -> list[slice]:
         """The kinds of each family."""
         starts = np.flatnonzero(np.diff(self.family, prepend=-1)).tolist()
         return [slice(*ends) for ends in zip(starts, [*starts[1:], len(self.family)], strict=True)]
+
+
+def neuron_arrays(
+    settings: GiantStep,
+    kinds: Kinds,
+    cosines: Float[np.ndarray, "steps1 kinds r"],
+    norms: Float[np.ndarray, "steps1 kinds"],
+) -> dict[str, np.ndarray]:
+    """Cosines and norms of every neuron from those of its kind; nothing where kinds are drawn."""
+    order = kinds.in_order(settings)
+    return {} if order is None else {"cosines": cosines[:, order], "norms": norms[:, order]}
 
 
 def _width(settings: GiantStep) -> int:

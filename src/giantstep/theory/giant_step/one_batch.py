@@ -12,17 +12,18 @@ from giantstep.problem import Problem
 from giantstep.results import Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.batch_population import RidgeFit
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import Kinds, neuron_arrays
 from giantstep.theory.giant_step.reused_population import reused_batch_path
 
 
 class OneBatch(NamedTuple):
-    """Metrics with their errors, the status of them all, and what a reader must know."""
+    """Metrics with their errors, the status of them all, what a reader must know, and arrays."""
 
     metrics: dict[str, Any]
     errors: dict[str, Any]
     status: Status
     notes: list[str]
+    arrays: dict[str, np.ndarray]
 
     @classmethod
     def covers(cls, settings: GiantStep) -> bool:
@@ -65,7 +66,9 @@ class OneBatch(NamedTuple):
             }
             errors |= dict.fromkeys(("test_error", "test_error_noisy"), path.test_error_error)
             errors["train_error"] = path.train_error_error
-        return cls(metrics, errors, *_standing(settings, sigma, path.rows))
+        norms = np.sqrt(path.squared_norms)
+        arrays = neuron_arrays(settings, kinds, path.overlaps / norms[..., None], norms)
+        return cls(metrics, errors, *_standing(settings, sigma, path.rows), arrays)
 
 
 def _fewest(settings: GiantStep, kinds: Kinds) -> Kinds:
@@ -98,7 +101,7 @@ def _standing(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status
     ]
     if settings.width.power > 0:
         notes.append(f"width = {settings.width}: the limit is that of a fixed width")
-    random_laws = settings.biases != "none" or settings.readout not in ("symmetric-sign", "ones")
+    random_laws = settings.biases != "none" or settings.readout_is_random
     if random_laws:
         notes.append("readouts and biases: values of equal probability stand for their laws")
     if settings.ridge and settings.dim is None:

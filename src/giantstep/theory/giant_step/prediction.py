@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import Kinds, neuron_arrays
 from giantstep.theory.giant_step.one_batch import OneBatch
 from giantstep.theory.giant_step.one_step_overlap import kept_in_the_limit, one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
@@ -39,10 +40,11 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     Metrics: ``overlap``, (steps + 1, r), the root mean square over neurons and runs of the cosine
     with each direction; with a ridge those of the risk after one step, or after any number of
     steps on one batch. ``subspaces`` holds for each step what is learned, its directions as rows,
-    where batches are fresh. With ``optimise`` the step size, the ridge or both are first replaced
-    by those of least risk, and reported with what they gain over
-    random features and over linear methods; one that has no optimum inside the range of the search
-    is NaN, and a note says at which end the risk is least.
+    where batches are fresh. ``arrays``, for several steps and readouts that are not random, has
+    the signed ``cosines`` (steps + 1, p, r) of the neurons in the limit, and their ``norms``. With
+    ``optimise`` the step size, the ridge or both are first replaced by those of least risk, and
+    reported with what they gain over random features and over linear methods; one that has no
+    optimum inside the range of the search is NaN, and a note says at which end the risk is least.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem for overlaps in the limit of large d at a given width, and for the subspace of
@@ -98,6 +100,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         notes=tuple(notes),
         errors=errors,
         subspaces=subspaces,
+        arrays=found.arrays,
     )
 
 
@@ -144,6 +147,7 @@ class Overlaps(NamedTuple):
     errors: Float[np.ndarray, "steps1 r"]
     status: Status
     notes: list[str]
+    arrays: Mapping[str, np.ndarray] = MappingProxyType({})
 
 
 def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
@@ -243,6 +247,7 @@ def _on_one_batch(
         notes=tuple(notes),
         errors=found.errors,
         subspaces=subspaces,
+        arrays=found.arrays,
     )
 
 
@@ -295,10 +300,11 @@ def _many_steps(
             f"step_size = {settings.step_size}: several steps are predicted at fixed step size; "
             "give a plain number, or one step from a symmetric start"
         )
-    cosines, errors, _ = giant_step_overlaps(
+    kinds = Kinds.of(settings)
+    path = giant_step_overlaps(
         problem,
         sigma,
-        Kinds.of(settings),
+        kinds,
         steps=settings.steps,
         step_size=settings.step_size.at(1),
         samples_ratio=settings.samples.ratio("samples"),
@@ -307,6 +313,7 @@ def _many_steps(
         dim=settings.dim or np.inf,
         subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
     )
+    cosines, errors = path.cosines, path.errors
     if first is not None:
         cosines[1], errors[1] = first.cosines[1], first.errors[1]
     notes = ["overlap: the limit of large d at fixed n/d"]
@@ -317,11 +324,12 @@ def _many_steps(
         )
     if settings.width.power > 0:
         notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
-    random_laws = settings.biases != "none" or settings.readout not in ("symmetric-sign", "ones")
+    random_laws = settings.biases != "none" or settings.readout_is_random
     if random_laws:
         notes.append("readouts and biases: values of equal probability stand for their laws")
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
-    return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes)
+    arrays = neuron_arrays(settings, kinds, path.kind_cosines, path.kind_norms)
+    return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes, arrays)
 
 
 def _bias_law(settings: GiantStep, fine: bool = True) -> list[tuple[float, float]]:
