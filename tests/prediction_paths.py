@@ -276,6 +276,17 @@ LINEARISED = (
 )
 ALTERED = "labels that got noise"
 OUTLIER, WITHOUT_EDGE = "overlap_squared eigenvalue edge", "overlap_squared eigenvalue"
+DEPTH = "depth.prediction.predict"
+TREE_RATES = {
+    "first_layer_exponent second_layer_exponent": (
+        Source(DEPTH, "floors and exponents"),
+        Source("depth.samples.sample_exponents"),
+    ),
+    "random_layer_degree": (
+        Source(DEPTH, "the degree"),
+        Source("depth.samples.random_layer_degree"),
+    ),
+}
 FLOW, LANGEVIN = "structured.gradient_flow.predict", "structured.langevin.predict"
 PCA = "structured.principal_component.predict"
 COMPONENT = Source("structured.principal_component.principal_component")
@@ -374,6 +385,26 @@ PATHS: dict[str, list[Path]] = {
             },
         ),
         Path({"dim": 50}, {"*": (Source(PCA, "the component"), COMPONENT)}, "h1*h2"),
+    ],
+    "three-layer": [
+        Path(
+            {"dim": 64},
+            {
+                "floor": (Source(DEPTH, "floors"), Source("depth.floors.tree_moments")),
+                "moment_span": (Source(DEPTH, "the span"), Source("depth.moment_span.moment_span")),
+                "threshold": (
+                    Source(DEPTH, "the span"),
+                    Source("depth.samples.first_layer_threshold"),
+                ),
+                "kappa_half_span kappa_nine_tenths_span": (
+                    Source(DEPTH, "the span"),
+                    Source("depth.moment_span.samples_for_span"),
+                ),
+                **TREE_RATES,
+            },
+            "tree-he2",
+        ),
+        Path({}, TREE_RATES, "tree-he2"),
     ],
     "langevin": [
         Path(

@@ -14,7 +14,9 @@ Place = tuple[tuple[str, Any], ...]
 
 #: Axes of metrics. Steps count from 0, the state before the first; everything else from 1.
 STEP, DIRECTION, TIME = "step", "direction", "time"
-COUNTED = ("component", "block", "transition", "entry")
+COUNTED = ("component", "block", "transition", "degree", "entry")
+#: Axes whose coordinates are names, by the setting that lists them.
+NAMED = {"network": "networks", "stage": "stages"}
 
 
 def entries(
@@ -35,9 +37,13 @@ def entries(
     missing = max(len(axes) - len(shape), 0)
     fixed = [(axis, _only(axis, settings)) for axis in axes[:missing]]
     known = (*axes[missing:], *["entry"] * len(shape))
-    times = [float(time) for time in settings["times"].split(",")] if TIME in axes else []
+    listed: dict[str, Sequence[Any]] = {
+        axis: settings[name].split(",") for axis, name in NAMED.items() if axis in axes
+    }
+    if TIME in axes:
+        listed[TIME] = [float(time) for time in settings["times"].split(",")]
     for index in np.ndindex(*shape):
-        own = [(axis, _coordinate(axis, i, times)) for axis, i in zip(known, index, strict=False)]
+        own = [(axis, _coordinate(axis, i, listed)) for axis, i in zip(known, index, strict=False)]
         yield index, tuple(pair for pair in (*fixed, *own) if pair[1] is not None)
 
 
@@ -51,16 +57,16 @@ def words(place: Place) -> str:
 
 
 def _words(axis: str, coordinate: Any) -> str:
-    if axis == DIRECTION:
+    if axis == DIRECTION or axis in NAMED:
         return str(coordinate)
     return f"{axis} {coordinate}" if axis in (STEP, *COUNTED) else swept_words(axis, coordinate)
 
 
-def _coordinate(axis: str, index: int, times: Sequence[float]) -> Any:
+def _coordinate(axis: str, index: int, listed: Mapping[str, Sequence[Any]]) -> Any:
     if axis == DIRECTION:
         return f"h{index + 1}"
-    if axis == TIME:
-        return times[index]
+    if axis in listed:
+        return listed[axis][index]
     return index if axis == STEP else index + 1
 
 

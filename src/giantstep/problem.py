@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from giantstep.errors import SettingsError, shown
-from giantstep.inputs import Hypercube, Inputs, read_inputs
-from giantstep.targets import Target
+from giantstep.inputs import Gaussian, Hypercube, Inputs, read_inputs
+from giantstep.targets import Target, TreeTarget, any_target
 
 #: The fields of a problem, as study files and results name them.
 FIELDS = ("target", "noise", "inputs")
@@ -79,10 +79,60 @@ class NoTarget:
         return {"noise": self.noise}
 
 
-def read_problem(given: Mapping[str, Any], *, has_target: bool = True) -> Problem | NoTarget:
+@dataclass(frozen=True, init=False)
+class TreeProblem:
+    """Labels ``y = tree(x) + sqrt(noise) * xi`` of Gaussian inputs x.
+
+    ``target`` is a :class:`TreeTarget`, its text or its name in the catalogue.
+    """
+
+    target: TreeTarget
+    noise: float
+    inputs: Inputs
+
+    def __init__(
+        self, target: TreeTarget | str, noise: float = 0.0, inputs: GivenInputs = "gaussian"
+    ) -> None:
+        read = any_target(target)
+        if not isinstance(read, TreeTarget):
+            raise SettingsError(
+                f"target = {shown(read.text)} is no tree: write tree(tanh(2*u), He2(z)/sqrt(2)) "
+                "with a function of a branch u and one of a leaf z, or a name such as tree-he2"
+            )
+        law = read_inputs(inputs)
+        if not isinstance(law, Gaussian):
+            raise SettingsError(f"inputs = {law}: a tree is learned from gaussian inputs alone")
+        for name, value in {"target": read, "noise": _variance(noise), "inputs": law}.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def of(
+        cls,
+        given: TreeProblem | Problem | Target | TreeTarget | str,
+        *,
+        noise: float | None = None,
+        inputs: GivenInputs | None = None,
+    ) -> TreeProblem:
+        """A problem from a tree or its text; noise and inputs given here replace a problem's."""
+        known = given if isinstance(given, TreeProblem | Problem) else None
+        return cls(
+            given if known is None else known.target,  # type: ignore[arg-type]
+            (0.0 if known is None else known.noise) if noise is None else noise,
+            ("gaussian" if known is None else known.inputs) if inputs is None else inputs,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The problem as plain values."""
+        return {"target": self.target.text, "noise": self.noise, "inputs": self.inputs.to_json()}
+
+
+def read_problem(
+    given: Mapping[str, Any], *, has_target: bool = True, has_tree: bool = False
+) -> Problem | NoTarget | TreeProblem:
     """The problem with these plain values; ``noise`` and ``inputs`` may be left out.
 
-    For a learner whose settings define the target, ``has_target`` is False and noise is all.
+    For a learner whose settings define the target, ``has_target`` is False and noise is all; for
+    one that learns trees, ``has_tree`` is True.
     """
     known = FIELDS if has_target else ("noise",)
     unknown = sorted(set(given) - set(known))
@@ -97,7 +147,7 @@ def read_problem(given: Mapping[str, Any], *, has_target: bool = True) -> Proble
         return NoTarget(**given)
     if "target" not in given:
         raise SettingsError("problem has no target: give one such as target = 'h1 + He2(h2)'")
-    return Problem(**given)
+    return TreeProblem(**given) if has_tree else Problem(**given)
 
 
 def _check_parity(target: Target) -> None:

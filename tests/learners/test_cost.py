@@ -35,11 +35,13 @@ HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("mean-field", {"dim": 10**6, "width": 10**6}, ("width = 1000000", "--width")),
     ("repetition", {"dim": 10, "samples": 10**12}, ("samples = 1000000000000", "--samples")),
     ("langevin", {"dim": 10**6}, ("samples = 4000000", "--width")),
+    ("three-layer", {"dim": 10**4}, ("samples = 100000000", "--samples")),
 ]
 
 
 def target_of(name: str) -> str | None:
-    return "h1" if twin(name).has_target else None
+    row = twin(name)
+    return "tree-he2" if row.has_tree else "h1" if row.has_target else None
 
 
 def test_every_learner_has_an_estimate() -> None:

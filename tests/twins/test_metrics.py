@@ -21,6 +21,7 @@ class Path(NamedTuple):
     optimise: tuple[str, ...] = ()
 
 
+TREE = "tree-he2"
 RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 #: Ways that are simulated, quick ones, such that every metric occurs.
@@ -45,6 +46,9 @@ SIMULATED: dict[str, list[Path]] = {
         Path({"dim": 10, "times": 1, "until": 0.1, "starts": 1, "test_samples": 20}, "h1"),
     ],
     "pca": [Path({"dim": 10, "test_samples": 20})],
+    "three-layer": [
+        Path({"dim": 9, "samples": 60, "width": 20, "second_width": 10, "test_samples": 20}, TREE),
+    ],
     "langevin": [Path({"dim": 5, "steps": 3, "width": 4, "test_samples": 20}, "sign(h1)")],
 }
 #: Ways through each theory.
@@ -101,6 +105,7 @@ PREDICTED: dict[str, list[Path]] = {
         Path({"dim": 50, "until": 0.5, "geometry": "normalised"}, "-He2(h1)"),
     ],
     "pca": [Path({}), Path({"dim": 50}, "h1*h2")],
+    "three-layer": [Path({"dim": 64}, TREE), Path({}, TREE)],
     "langevin": [Path({"dim": 50}, Problem("sign(h1*h2)", inputs="hypercube"))],
 }
 

@@ -50,6 +50,7 @@ MAKERS = {
     "gradient-flow": {"structured.gradient_flow._prediction"},
     "pca": {"structured.principal_component.predict"},
     "langevin": {"structured.langevin.predict"},
+    "three-layer": {"depth.prediction.predict"},
     "power-law": {"ridge.power_law.predict", "ridge.power_law._rates"},
 }
 

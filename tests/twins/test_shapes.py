@@ -34,6 +34,7 @@ CASES: list[tuple[str, dict[str, Any], str | None]] = [
     ("repetition", {"dim": 20, "samples": 100}, "He3(h1)"),
     ("gradient-flow", {"dim": 20, "test_samples": 20}, "He2(h1)"),
     ("pca", {"dim": 20, "test_samples": 20, "inputs": "spiked:3"}, "h1"),
+    ("three-layer", {"dim": 25, "samples": 400, "width": 20, "test_samples": 20}, "tree-he2"),
     ("langevin", {"dim": 20, "test_samples": 20, "inputs": "hypercube"}, "sign(h1*h2)"),
 ]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from giantstep.errors import SettingsError, shown
 from giantstep.inputs import Inputs
-from giantstep.problem import FIELDS, NoTarget, Problem, read_problem
+from giantstep.problem import FIELDS, NoTarget, Problem, TreeProblem, read_problem
 from giantstep.settings.options import Settings
 from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, coordinate, kinds_of
 from giantstep.sizes import Size
@@ -23,7 +23,8 @@ from giantstep.studies.cells import PREDICT, SIMULATE, VERBS, Block, seed_blocks
 from giantstep.studies.code_version import code_version
 from giantstep.studies.fields import check_plain, study_name, study_verbs, table, whole_number
 from giantstep.studies.own_learners import is_ours, learner_row, settings_class
-from giantstep.targets import Target
+from giantstep.targets import Target, TreeTarget
+from giantstep.targets.tree_text import is_tree
 from giantstep.twins.table import TWINS
 
 if TYPE_CHECKING:
@@ -168,7 +169,9 @@ class Study:
 
     def _problem_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         given = {**self.problem, **{n: v for n, v in chosen.items() if n in FIELDS}}
-        return read_problem(given, has_target=self.learner.has_target).to_json()
+        return read_problem(
+            given, has_target=self.learner.has_target, has_tree=self.learner.has_tree
+        ).to_json()
 
     def _settings_at(self, chosen: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of one point as plain values, from which a worker builds them again."""
@@ -204,8 +207,12 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
 
 
-def _problem_fields(given: Problem | NoTarget | Target | str | Mapping[str, Any]) -> dict[str, Any]:
+def _problem_fields(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping):
+        if isinstance(given, TreeTarget) or (isinstance(given, str) and is_tree(given)):
+            return TreeProblem(given).to_json()
+        if isinstance(given, TreeProblem):
+            return given.to_json()
         if not isinstance(given, Problem | NoTarget | Target | str):
             raise SettingsError(
                 f"problem = {shown(given)}: give a target, or a table such as {{target = 'h1'}}"

@@ -34,7 +34,9 @@ def compute(block: Block) -> Outcome:
 
 def _compute(block: Block) -> Outcome:
     _check_code(block)
-    problem = read_problem(block.problem, has_target=block.twin.has_target)
+    problem = read_problem(
+        block.problem, has_target=block.twin.has_target, has_tree=block.twin.has_tree
+    )
     question = Question(block.twin.load("settings")(**block.settings), problem)
     block.twin.load(block.verb)
     begin = time.perf_counter()

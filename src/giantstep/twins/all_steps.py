@@ -22,7 +22,7 @@ def with_all_steps(law: Prediction, axes: Mapping[str, tuple[str, ...]]) -> Pred
     the test error before the first step is known, since that is the one of random features.
     """
     metrics, errors = dict(law.metrics), dict(law.errors)
-    steps = int(law.settings.get("steps", 0))
+    steps = int(law.settings.get("steps") or 0)
     for name, value in law.metrics.items():
         if axes.get(name, ())[:1] != (STEP,) or np.ndim(value) >= len(axes[name]):
             continue

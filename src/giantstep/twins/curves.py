@@ -91,7 +91,7 @@ def law_at(result: Any, axis: str, value: Any) -> Prediction:
     fields = {name: result.settings[name] for name in kinds_of(settings_class)}
     problem = {name: result.problem[name] for name in FIELDS if name in result.problem}
     (problem if axis in FIELDS else fields)[axis] = value
-    given = read_problem(problem, has_target=row.has_target)
+    given = read_problem(problem, has_target=row.has_target, has_tree=row.has_tree)
     return predict(Question(settings_class(**fields), given))
 
 

@@ -151,3 +151,14 @@ LANGEVIN = (
     *predicted("sample_exponent", "log_time_exponent", "stationary_variance"),
     *predicted("effective_dimension", when="with --dim"),
 )
+NETWORK = ("network",)
+THREE_LAYER = (
+    *simulated("test_error", "test_error_noisy", "test_error_relative", axes=NETWORK),
+    *simulated("alignment", axes=NETWORK),
+    *simulated("span", axes=("stage",), when="unless lazy"),
+    *both("moment_span"),
+    *simulated("leaves"),
+    *predicted("threshold", "kappa_half_span", "kappa_nine_tenths_span", when="with --dim"),
+    *predicted("floor", axes=("degree",), when="with --dim"),
+    *predicted("first_layer_exponent", "second_layer_exponent", "random_layer_degree"),
+)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.problem import GivenInputs, NoTarget, Problem, read_problem
+from giantstep.problem import GivenInputs, NoTarget, Problem, TreeProblem, read_problem
 from giantstep.settings.options import Settings
 from giantstep.settings.sweeps import (
     PROBLEM_KINDS,
@@ -19,11 +19,12 @@ from giantstep.settings.sweeps import (
     swept,
 )
 from giantstep.sweep import Sweep
-from giantstep.targets import Target
+from giantstep.targets import Target, TreeTarget
+from giantstep.targets.tree_text import refuse_tree
 from giantstep.twins.table import Twin, twin
 
 #: What is to be learned; nothing for a learner that takes its target from its settings.
-GivenProblem = Problem | NoTarget | Target | str | None
+GivenProblem = Problem | TreeProblem | NoTarget | Target | TreeTarget | str | None
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Question:
     """A learner's settings on a problem."""
 
     settings: Settings
-    problem: Problem | NoTarget
+    problem: Problem | TreeProblem | NoTarget
 
     @property
     def row(self) -> Twin:
@@ -81,14 +82,14 @@ def read_question(
     fixed = {name: value for name, value in problem.items() if name not in ranges}
     points = swept(settings_class, settings)
     if not ranges:
-        given = read_problem(fixed, has_target=row.has_target)
+        given = read_problem(fixed, has_target=row.has_target, has_tree=row.has_tree)
         return asked(points, given)
     if len(ranges) > 1 or isinstance(points, Sweep):
         names = [*ranges, *([points.axis] if isinstance(points, Sweep) else [])]
         raise SettingsError(f"{' and '.join(names)} are both ranges: sweep one setting at a time")
     axis = ranges[0]
     problems = [
-        read_problem({**fixed, axis: value}, has_target=row.has_target)
+        read_problem({**fixed, axis: value}, has_target=row.has_target, has_tree=row.has_tree)
         for value in axis_values(axis, problem[axis], PROBLEM_KINDS[axis])
     ]
     values = tuple(coordinate(each.to_json()[axis]) for each in problems)
@@ -101,15 +102,20 @@ def problem_for(
     *,
     noise: float | None = None,
     inputs: GivenInputs | None = None,
-) -> Problem | NoTarget:
+) -> Problem | TreeProblem | NoTarget:
     """What a learner is to learn; one that takes its target from its settings has noise alone."""
     if row.has_target:
         if given is None or isinstance(given, NoTarget):
-            raise SettingsError(f"{row.name} needs a target: give one such as 'h1 + He2(h2)'")
+            such = "tree-he2" if row.has_tree else "h1 + He2(h2)"
+            raise SettingsError(f"{row.name} needs a target: give one such as '{such}'")
+        if row.has_tree:
+            return TreeProblem.of(given, noise=noise, inputs=inputs)
+        if isinstance(given, TreeProblem | TreeTarget):
+            refuse_tree(given.text if isinstance(given, TreeTarget) else given.target.text)
         return Problem.of(given, noise=noise, inputs=inputs)
     if inputs is not None or not (given is None or isinstance(given, NoTarget)):
         raise SettingsError(
             f"{row.name} takes no target and no inputs, its settings say what is learned: "
             "give noise alone"
         )
-    return given if given is not None and noise is None else NoTarget(noise or 0.0)
+    return given if isinstance(given, NoTarget) and noise is None else NoTarget(noise or 0.0)

@@ -18,9 +18,10 @@ class Twin:
 
     ``metrics`` lists exactly what simulation, theory and their comparison return, over all
     settings. ``optimisable`` are the settings for which ``predict`` finds the best value.
-    ``has_target`` is False where the settings say what is to be learned. ``package`` is where the
-    modules live; a learner of one's own names its own package, and may name its metrics by texts.
-    ``cost`` estimates what a simulation needs; without it, nothing is refused or announced.
+    ``has_target`` is False where the settings say what is to be learned, ``has_tree`` True where
+    the target is a tree. ``package`` is where the modules live; a learner of one's own names its
+    own package, and may name its metrics by texts. ``cost`` estimates what a simulation needs;
+    without it, nothing is refused or announced.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Twin:
     example: str
     optimisable: tuple[str, ...] = ()
     has_target: bool = True
+    has_tree: bool = False
     package: str = "giantstep"
     cost: str = ""
 
@@ -242,6 +244,19 @@ TWINS = (
             "Defilippis et al. 2025, arXiv:2502.02545",
         ),
         example="--target 'abs(h1)' --samples 1.5d --dim 500",
+    ),
+    Twin(
+        name="three-layer",
+        summary="networks of two and three layers on a tree, trained layer by layer or by AdamW",
+        settings="settings.three_layer:ThreeLayer",
+        simulate="learners.depth.simulation:simulate",
+        predict="theory.depth.prediction:predict",
+        cost="learners.depth.cost:cost",
+        metrics=metrics.THREE_LAYER,
+        theory="the span of the leaves in second moments, samples for it, floors, rates in d",
+        references=("Dandi et al. 2025, arXiv:2502.13961",),
+        example="--target tree-he2 --dim 36 --samples 1296 --seeds 2",
+        has_tree=True,
     ),
     Twin(
         name="power-law",

@@ -13,8 +13,8 @@ from giantstep.inputs import Gaussian, check_covered, read_inputs
 from giantstep.problem import GivenInputs
 from giantstep.results import plain
 from giantstep.targets import TreeTarget
-from giantstep.targets.hermite import energies
 from giantstep.theory.depth.floors import TreeMoments, tree_moments
+from giantstep.theory.depth.inner_parts import InnerParts, gap_of_the_theorem, inner_parts
 from giantstep.theory.depth.moment_span import samples_for_span
 from giantstep.theory.depth.samples import (
     first_layer_threshold,
@@ -25,8 +25,6 @@ from giantstep.theory.depth.samples import (
 REFERENCES = cite("2502.13961")
 #: The dimension at which sizes are counted unless another is given: that of the authors' figures.
 USUAL_DIM = 64
-#: Degrees at which the inner function is looked at, and shares of its variance that count.
-INNER_DEGREE, VISIBLE_SHARE = 20, 1e-9
 #: Shares of the leaves that the first layer is asked to hold.
 SPANS = (0.5, 0.9)
 
@@ -45,15 +43,15 @@ class Scenario(NamedTuple):
 class TreeExplanation:
     """Everything that ``explain`` says about a tree, with sizes counted at ``dim``.
 
-    ``moments`` has the variance of a branch's labels and their energy by degree in the leaves;
-    ``inner_shares`` the shares of the inner function's variance by Hermite degree.
+    ``moments`` has the variance of a branch's labels and their energy by degree in the leaves,
+    ``inner`` the parts of the inner function.
     """
 
     target: TreeTarget
     noise: float
     dim: int
     moments: TreeMoments
-    inner_shares: tuple[float, ...]
+    inner: InnerParts
 
     @property
     def sizes(self) -> tuple[int, int]:
@@ -61,30 +59,15 @@ class TreeExplanation:
         return self.target.sizes(self.dim)
 
     @property
-    def inner_degree(self) -> int | None:
-        """Degree of the inner function, None if it is no polynomial."""
-        if not self.target.inner_link.is_polynomial:
-            return None
-        return max(k for k, share in enumerate(self.inner_shares) if share > VISIBLE_SHARE)
-
-    @property
     def gap(self) -> str:
         """Why the theorem says nothing about this tree; empty if it does."""
-        if self.inner_degree is None:
-            return "the inner function is no polynomial"
-        if self.inner_shares[1] > VISIBLE_SHARE:
-            return "the inner function has a linear part"
-        if self.inner_shares[2] <= VISIBLE_SHARE:
-            return "the inner function has no part along He2"
-        if not 0 < self.target.leaves.power < 1 or self.target.branches.power:
-            return "leaves must be d^e with e between 0 and 1, and branches a number"
-        return ""
+        return gap_of_the_theorem(self.target, self.inner)
 
     @property
     def threshold(self) -> float | None:
         """Samples beyond which the first layer sees the leaves; None without a part along He2."""
-        share = self.inner_shares[2]
-        if share <= VISIBLE_SHARE:
+        share = self.inner.quadratic_share
+        if not share:
             return None
         branches, leaves = self.sizes
         seen = self.moments.correlation_squared.value
@@ -103,10 +86,10 @@ class TreeExplanation:
     def scenarios(self) -> tuple[Scenario, ...]:
         """What lazy, two-layer-trained and three-layer-trained networks fit."""
         lazy = Scenario("lazy", "d^2", "polynomials of degree 2 in x", 2, "theorem")
-        if self.gap or self.inner_degree is None:
+        if self.gap or self.inner.degree is None:
             return (lazy,)
         epsilon = self.target.leaves.power
-        needed = sample_exponents(epsilon, self.inner_degree)
+        needed = sample_exponents(epsilon, self.inner.degree)
         degree = random_layer_degree(needed.first_layer, epsilon)
         first, both = (f"d^{power:g}" for power in (needed.first_layer, max(needed)))
         fits = f"polynomials of degree {degree} in the leaves"
@@ -128,7 +111,7 @@ class TreeExplanation:
                 "effective_dimensions": [self.dim, leaves, branches],
                 "variance": found.variance.value,
                 "correlation_squared": found.correlation_squared.value,
-                "inner_shares": list(self.inner_shares[:5]),
+                "inner_shares": list(self.inner.shares[:5]),
                 "floors": [floor.value for floor in found.floors[1:]],
                 "floor_errors": [floor.error for floor in found.floors[1:]],
                 "first_layer_threshold": threshold,
@@ -218,10 +201,8 @@ def explain_tree(
     size = USUAL_DIM if dim is None else dim
     if isinstance(size, bool) or not isinstance(size, int) or size < 2:
         raise SettingsError(f"dim = {dim!r}: give a whole number of at least 2")
-    parts = energies(tree.inner_link, INNER_DEGREE)
-    shares = tuple(float(part) for part in parts / max(parts[1:].sum(), 1e-300))
     moments = tree_moments(tree, tree.sizes(size)[1])
-    return TreeExplanation(tree, noise or 0.0, size, moments, shares)
+    return TreeExplanation(tree, noise or 0.0, size, moments, inner_parts(tree))
 
 
 def _plural(number: int, one: str, many: str) -> str:

@@ -1,0 +1,1 @@
+"""Trees learned layer by layer, by AdamW, or by the schedule of their authors."""
