@@ -102,9 +102,10 @@ SMALL = {
     "online-sgd": {"dim": 20, "times": "1"},
     "repetition": {"dim": 20, "samples": 50},
     "mean-field": {"dim": 20, "times": "0.2", "width": 4},
+    "three-layer": {"dim": 9, "samples": 60, "width": 20, "second_width": 10},
 }
-#: Not every learner takes numbers for labels.
-TARGETS = {"langevin": "sign(h1)"}
+#: Not every learner takes numbers for labels, or a function of few directions.
+TARGETS = {"langevin": "sign(h1)", "three-layer": "tree-he2"}
 
 
 def test_no_simulation_runs_theory() -> None:

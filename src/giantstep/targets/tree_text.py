@@ -26,7 +26,7 @@ def refuse_tree(text: str) -> NoReturn:
     """Say that a number of directions is needed."""
     raise TargetError(
         f"target {quoted(text.strip())}: a tree has no fixed number of directions, and one is "
-        "needed here: write an expression in h1, h2, ...; giantstep explain takes trees"
+        "needed here: write an expression in h1, h2, ...; explain and three-layer take trees"
     )
 
 
