@@ -20,7 +20,9 @@ PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
 LEFT_OUT := $(addprefix --ignore=tests/,agreement studies report)
 
-.PHONY: demo test test-portable test-floor lint bench architecture clean
+SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet
+
+.PHONY: demo test test-portable test-floor lint docs docs-quick bench architecture clean
 
 demo: .venv/.core
 	@$(BIN)/giantstep demo --out out
@@ -41,6 +43,16 @@ lint: .venv/.test
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@$(MAKE) --no-print-directory docs-quick
+
+# The whole site: the gallery drawn, the tutorials run, no warning let through.
+docs: .venv/.test
+	@cd docs && ../$(BIN)/python -m site_builder.draw
+	@$(SPHINX) docs out/docs
+
+# The same without running anything: broken references and formulas fail here.
+docs-quick: .venv/.test
+	@$(SPHINX) -D plot_gallery=0 docs out/docs-quick
 
 bench: .venv/.test
 	@$(BIN)/python -m benchmarks
@@ -49,7 +61,7 @@ architecture: .venv/.test
 	@$(BIN)/python tests/house/rooms.py
 
 clean:
-	rm -rf .venv .venv-floor out .mypy_cache .ruff_cache .hypothesis .jax_cache
+	rm -rf .venv .venv-floor out docs/generated .mypy_cache .ruff_cache .hypothesis .jax_cache
 
 .venv/.python$(VERSION):
 	rm -rf .venv

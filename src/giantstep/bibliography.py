@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from giantstep.errors import GiantstepError
@@ -50,7 +51,8 @@ class Paper:
         else:
             fields["journal"] = self.venue
         inside = ",\n".join(f"  {field} = {{{value}}}" for field, value in fields.items())
-        return f"@article{{{name}{self.year}{self.key.replace('.', '')[-5:]},\n{inside}\n}}"
+        last = self.key[-5:] if self.on_arxiv else self.title.split()[0].lower()
+        return f"@article{{{name}{self.year}{last},\n{inside}\n}}"
 
 
 def _paper(key: str, year: int, authors: str, title: str, venue: str = "") -> Paper:
@@ -358,3 +360,25 @@ def cite(*keys: str) -> tuple[str, ...]:
     ('Dandi et al. 2023, arXiv:2305.18270', 'Cui et al. 2024, arXiv:2402.04980')
     """
     return tuple(paper(key).short for key in keys)
+
+
+#: How to cite giantstep itself; CITATION.cff says the same.
+GIANTSTEP = """@software{giantstep,
+  author = {{The giantstep developers}},
+  title = {{giantstep: how neural networks learn the few directions that matter}},
+  year = {2026},
+  version = {0.1.0}
+}"""
+
+
+def bibtex(papers: Iterable[str]) -> str:
+    """BibTeX entries of papers as results cite them, in that order.
+
+    >>> print(bibtex(["Saad, Solla 1995, Physical Review E 52"]).splitlines()[0])
+    @article{saad1995on-line,
+    """
+    by_name = {entry.short: entry for entry in PAPERS.values()}
+    unknown = [name for name in papers if name not in by_name]
+    if unknown:
+        raise GiantstepError(f"paper = {unknown[0]!r} is not in the bibliography")
+    return "\n\n".join(by_name[name].bibtex for name in dict.fromkeys(papers))

@@ -1,4 +1,4 @@
-"""Every command that README and the help print runs, at sizes that take no time."""
+"""Every command that README, the pages and the help print runs, at sizes that take no time."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from giantstep.figures.rendering import Rendering
 from giantstep.report.page import Report
 from giantstep.twins.table import TWINS
 
-README = Path(__file__).parents[2] / "README.md"
+ROOT = Path(__file__).parents[2]
+#: Studies need a file: tests/docs runs that page.
+PAGES = [p for p in sorted((ROOT / "docs").glob("*.md")) if p.name != "studies.md"]
 #: Options that make a command small, whatever it says itself.
 SMALL = {"--dim": "24", "--seeds": "2", "--width": "6"}
 
 
-def in_readme() -> list[str]:
-    """The commands behind a dollar sign, continued lines joined."""
-    text = README.read_text(encoding="utf-8").replace("\\\n", " ")
-    return [line[2:] for line in text.splitlines() if line.startswith("$ giantstep ")]
+def in_pages() -> list[str]:
+    """The commands behind a dollar sign in README and in the pages, continued lines joined."""
+    text = "\n".join(p.read_text(encoding="utf-8") for p in (ROOT / "README.md", *PAGES))
+    lines = text.replace("\\\n", " ").splitlines()
+    return list(dict.fromkeys(line[2:] for line in lines if line.startswith("$ giantstep ")))
 
 
 def in_help() -> list[str]:
@@ -73,8 +76,8 @@ def run(command: str, folder: Path) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("command", in_readme())
-def test_readme(command: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", in_pages())
+def test_pages(command: str, tmp_path: Path) -> None:
     run(command, tmp_path)
 
 

@@ -11,7 +11,18 @@ from typing import Annotated
 import typer
 
 import giantstep
-from giantstep.cli import catalogue, demo, explain, figure, fit, learners, report, spectrum, study
+from giantstep.cli import (
+    catalogue,
+    cite,
+    demo,
+    explain,
+    figure,
+    fit,
+    learners,
+    report,
+    spectrum,
+    study,
+)
 from giantstep.cli.output import run_program
 from giantstep.cli.usage import HouseGroup
 
@@ -46,6 +57,7 @@ def application(verbs: Collection[str] = (*learners.VERBS, "spectrum")) -> typer
     report.register(app)
     fit.register(app)
     catalogue.register(app)
+    cite.register(app)
     demo.register(app)
     app.callback()(_options)
     for command in app.registered_commands:

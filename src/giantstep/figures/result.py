@@ -11,6 +11,7 @@ import numpy as np
 
 from giantstep.errors import GiantstepError
 from giantstep.figures.labels import axis_label, caption, curve_label, metric_label
+from giantstep.figures.spectrum import draw_with_outliers
 from giantstep.figures.staircase import draw_classes, draw_leaps
 from giantstep.figures.style import COLOURS, house_style, new_figure, save
 from giantstep.places import STEP, TIME, Place
@@ -20,6 +21,7 @@ from giantstep.results.words import about
 from giantstep.sweep import Positions, Sweep
 from giantstep.twins.curves import PATIENCE_SECONDS, theory_line
 from giantstep.twins.explanation import Explanation
+from giantstep.twins.spectra import SpectrumComparison
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,6 +82,11 @@ def draw(
     """
     if isinstance(result, Explanation):
         return _draw_staircase(result, metric, ax)
+    if isinstance(result, SpectrumComparison):
+        with house_style():
+            ax = ax or _new_axes()
+            draw_with_outliers(ax, result)
+        return ax
     shown = _shown(result, x, metric)
     names = unique(number.metric for number in shown)
     if not names:

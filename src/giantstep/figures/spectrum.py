@@ -115,6 +115,23 @@ def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     panel.legend(loc="upper left" if wide else "upper right")
 
 
+def draw_with_outliers(panel: Any, comparison: SpectrumComparison) -> None:
+    """The density, and on its floor the outliers: lines predicted, dots simulated."""
+    draw_density(panel, comparison)
+    table = spectrum_table(comparison)
+    edge = comparison.prediction.bulk_edges[1]
+    height = 0.25 * panel.get_ylim()[1]
+    for value in table[table.series == "outlier"].x:
+        panel.vlines(value, 0, height, color=COLOURS[0])
+    beyond = table[(table.series == "leading") & (table.x > edge)]
+    if len(beyond):
+        panel.errorbar(
+            *(beyond.x, [height / 2] * len(beyond)),
+            **{"xerr": beyond["sem"], "fmt": "o", "color": COLOURS[1], "label": "largest values"},
+        )
+    panel.legend()
+
+
 def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
     curves = comparison.cumulative()
     panel.plot(curves["x"], curves["predicted"], color=COLOURS[0], label="theory")

@@ -35,6 +35,12 @@ class Result:
         """The papers behind it."""
         return ()
 
+    def cite(self) -> str:
+        """The papers behind it as BibTeX."""
+        from giantstep.bibliography import bibtex
+
+        return bibtex(self.papers)
+
     @property
     def remarks(self) -> Sequence[str]:
         """What a reader should know beside the numbers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from jaxtyping import Float
@@ -26,6 +26,9 @@ from giantstep.theory.one_step.spectra import (
     predict_feature_spectrum,
     predict_weight_spectrum,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 Kind = Literal["weights", "features"]
 
@@ -112,6 +115,13 @@ class SpectrumComparison:
                 "references": prediction.references,
             }
         )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bulk and its outliers: theory as lines, runs as a histogram and dots."""
+        # Pictures are a room below this one: the front door knows the way.
+        import giantstep
+
+        return giantstep.draw(self, ax=ax)
 
     def table(self) -> str:
         """The text that the command line prints."""

@@ -1,14 +1,14 @@
 """The gradient batch averaged out: the resolvent of the rows as a small matrix equation.
 
-The bulk of the rows enters the risk through a matrix of size k d,
+The bulk of the rows enters the risk through a matrix of size k d::
 
-    N = (Xi^-1 + C x 1)^-1,   Xi = A (chi x 1) A + kbar chi kbar x T,   A = 1 + abar x S,
+    N = (Xi^-1 + C x 1)^-1,   Xi = A (chi x 1) A + kbar chi kbar x T,   A = 1 + abar x S
 
 where S and T are the random d x d matrices of the gradient batch, and chi = r B^-1 r with
-r = sqrt(p/d) of each block and B = D + H. It is the first block of the inverse of
+r = sqrt(p/d) of each block and B = D + H. It is the first block of the inverse of P::
 
         [ C   -1               0   ]
-    P = [ 1   kbar chi kbar T  A r ] ,
+    P = [ 1   kbar chi kbar T  A r ]
         [ 0   -r A             B   ]
 
 which is linear in S and T, so that leave-one-out over the batch closes on 3k x 3k matrices. The

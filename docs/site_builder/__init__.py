@@ -1,0 +1,1 @@
+"""What the site is made of that is not written by hand."""

@@ -1,0 +1,43 @@
+"""Draw the gallery for the site, on every core there is: `python -m site_builder.draw`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from typing import Any
+
+from giantstep.figures.gallery import NAMES, figure_named
+from giantstep.figures.rendering import render
+from site_builder.gallery import DRAWN, FOLDER
+
+
+def _draw(name: str) -> dict[str, Any]:
+    # A store of its own: two processes would wait for one another.
+    folder = FOLDER / "work" / name
+    drawn = render(figure_named(name), "quick", folder, caption_inside=False)
+    for path in drawn.files:
+        path.replace(FOLDER / path.name)
+    return {"caption": drawn.caption, "claims": dict(drawn.claims), "seconds": drawn.seconds}
+
+
+def main() -> None:
+    """Draw every figure; stop at the first that fails."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {}
+    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(_draw, name): name for name in NAMES}
+        for done in as_completed(waiting):
+            name = waiting[done]
+            found[name] = done.result()
+            print(
+                f"{len(found)} of {len(NAMES)}: {name}, {found[name]['seconds']:.0f} s",
+                file=sys.stderr,
+            )
+    (FOLDER / DRAWN).write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""The reference of everything that `import giantstep as gs` offers."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+
+import giantstep
+from giantstep import estimators
+
+_HEAD = """# Python interface
+
+Everything below is an attribute of `giantstep`, imported when it is first used.
+"""
+#: Verbs that have the name of a room, and where they are at home.
+_ROOMS_TOO = {"report": "giantstep.report.verb", "sweep": "giantstep.settings.sweeps"}
+_VERBS = ("explain", "simulate", "predict", "compare", "spectrum", "sweep", "figure", "report")
+_RESULTS = ("Run", "Prediction", "Comparison", "Explanation", "TreeExplanation", "Sweep")
+_NOUNS = ("Target", "TreeTarget", "Problem", "Size", "Study")
+_ERRORS = ("GiantstepError", "TargetError", "SettingsError", "NoTheory", "StoreError")
+
+
+def _value(name: str) -> object:
+    if name in _ROOMS_TOO:
+        return getattr(importlib.import_module(_ROOMS_TOO[name]), name)
+    return getattr(giantstep, name)
+
+
+def _entry(name: str, value: object) -> str:
+    home = inspect.getmodule(value)
+    assert home is not None
+    kind = "autoclass" if inspect.isclass(value) else "autofunction"
+    members = kind == "autoclass" and not issubclass(value, Exception)  # type: ignore[arg-type]
+    options = "   :members:\n" if members else ""
+    # A class may have another name at home than at the front door.
+    own = getattr(value, "__name__", name)
+    return f"```{{eval-rst}}\n.. {kind}:: {home.__name__}.{own}\n{options}```"
+
+
+def _section(title: str, names: tuple[str, ...], room: object = None) -> str:
+    values = {name: getattr(room, name) if room else _value(name) for name in names}
+    # One class may have two names at the front door.
+    once = {id(value): name for name, value in values.items()}
+    entries = (_entry(name, values[name]) for name in once.values())
+    return "\n\n".join((f"## {title}", *entries))
+
+
+def page() -> str:
+    """The page."""
+    settings = tuple(
+        name
+        for name in dir(giantstep)
+        if hasattr(getattr(giantstep, name), "learner") and name not in _RESULTS
+    )
+    inputs = ("Gaussian", "Sphere", "Spiked", "Hypercube")
+    return "\n\n".join(
+        (
+            _HEAD,
+            _section("Verbs", _VERBS),
+            _section("What is to be learned", _NOUNS),
+            _section("Laws of the inputs", inputs),
+            _section("Results", _RESULTS),
+            _section("Settings of the learners", settings),
+            _section("Estimators", tuple(estimators.__all__), estimators),
+            _section("Errors", _ERRORS),
+        )
+    )

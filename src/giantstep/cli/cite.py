@@ -1,0 +1,80 @@
+"""`giantstep cite`: the papers behind a learner, a figure or a result, as BibTeX."""
+
+from __future__ import annotations
+
+import json as json_reader
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from giantstep.cli.output import print_json, reported
+from giantstep.cli.usage import example
+from giantstep.errors import GiantstepError
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("cite", epilog=example("giantstep cite giant-step > papers.bib"))(cite)
+
+
+@reported
+def cite(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="A learner, a figure of the gallery, an arXiv number, or a file that `predict "
+            "--json` wrote; nothing: giantstep itself.",
+        ),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Print BibTeX entries: of giantstep, or of the papers behind a learner, figure or result."""
+    from giantstep.bibliography import GIANTSTEP, bibtex
+
+    papers = papers_behind(what) if what else ()
+    entries = bibtex(papers) if what else GIANTSTEP
+    if json:
+        print_json({"papers": list(papers), "bibtex": entries})
+    else:
+        typer.echo(entries)
+
+
+def papers_behind(what: str) -> Sequence[str]:
+    """The papers that a word or a file stands for, as results cite them."""
+    from giantstep.bibliography import PAPERS
+    from giantstep.figures.gallery import NAMES, figure_named
+    from giantstep.twins.table import TWINS
+
+    learners = {row.name: row for row in TWINS}
+    if what in learners:
+        return learners[what].references
+    if what in NAMES:
+        return figure_named(what).references
+    if what.removeprefix("arXiv:") in PAPERS:
+        return (PAPERS[what.removeprefix("arXiv:")].short,)
+    if Path(what).is_file():
+        return _papers_of_a_file(Path(what))
+    raise GiantstepError(
+        f"what = {what!r} is no learner, figure, arXiv number of a paper we use, or file; "
+        f"`giantstep learners` and `giantstep figure --list` show the names"
+    )
+
+
+def _papers_of_a_file(path: Path) -> Sequence[str]:
+    """The references of a result that a verb printed with ``--json``."""
+    try:
+        result: Any = json_reader.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError):
+        result = None
+    # `compare --json` has its theory inside.
+    places = [result, result.get("prediction")] if isinstance(result, dict) else []
+    for place in places:
+        if isinstance(place, dict) and isinstance(place.get("references"), list):
+            return [str(paper) for paper in place["references"]]
+    raise GiantstepError(
+        f"what = {str(path)!r} names no papers: give a file that `giantstep predict ... --json` "
+        "or `compare ... --json` wrote"
+    )
