@@ -377,8 +377,12 @@ def bibtex(papers: Iterable[str]) -> str:
     >>> print(bibtex(["Saad, Solla 1995, Physical Review E 52"]).splitlines()[0])
     @article{saad1995on-line,
     """
-    by_name = {entry.short: entry for entry in PAPERS.values()}
-    unknown = [name for name in papers if name not in by_name]
-    if unknown:
-        raise GiantstepError(f"paper = {unknown[0]!r} is not in the bibliography")
-    return "\n\n".join(by_name[name].bibtex for name in dict.fromkeys(papers))
+    return "\n\n".join(entry.bibtex for entry in dict.fromkeys(map(_cited, papers)))
+
+
+def _cited(reference: str) -> Paper:
+    """The paper of a reference, which may go on: ", examples 1-3"."""
+    for entry in PAPERS.values():
+        if reference.startswith(entry.short):
+            return entry
+    raise GiantstepError(f"paper = {reference!r} is not in the bibliography")

@@ -164,7 +164,7 @@ TWINS = (
         theory="proportional and polynomial regimes; spiked inputs; finite d",
         references=(
             "Mei et al. 2021, arXiv:2101.10588",
-            "Ba et al. 2023 (spiked covariance)",
+            "Ba et al. 2023, Advances in Neural Information Processing Systems 36",
         ),
         example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --inputs spiked:d^0.5",
         optimisable=("ridge",),
@@ -194,7 +194,7 @@ TWINS = (
         theory="eigenvalue and overlap beyond the threshold of the spike; the test error",
         references=(
             "Baik et al. 2005, Annals of Probability 33",
-            "Ba et al. 2023 (spiked covariance)",
+            "Ba et al. 2023, Advances in Neural Information Processing Systems 36",
         ),
         example="--target 'He2(h1)/sqrt(2)' --samples 4d --dim 200 --inputs spiked:2",
     ),

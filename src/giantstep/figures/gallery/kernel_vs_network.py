@@ -114,7 +114,7 @@ FIGURE = Figure(
     exp(<x, x'>/d), a polynomial of the top principal component, and a relu network of width 400
     after one giant step on half of the samples (recipe spiked-network). Lines: theory; dots:
     {seeds} simulations. Dotted: 1 - 1/p (kernel, blue) and 1 - 1/k (network, green).""",
-    references=("Ba et al. 2023 (spiked covariance)",),
+    references=("Ba et al. 2023, Advances in Neural Information Processing Systems 36",),
     sizes={
         "reduced": Sizes(3, 3, 48, ("k2p3",), 3),
         "quick": Sizes(25, 4, 100, tuple(LINKS), 4),
