@@ -7,8 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
+from giantstep.estimators.fixed_ridge import FixedRidge, fit_at
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
-from giantstep.estimators.ridge import Decomposition
+from giantstep.estimators.ridge import GRID, Fit, Scaled, best_ridge
 from giantstep.estimators.stack import shuffled_folds, simplex_weights
 from giantstep.estimators.tridiagonal import Tridiagonal, ridge
 
@@ -19,50 +20,58 @@ def problem(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     return features, features[:, 0] + 0.5 * generator.standard_normal(rows)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(40, 5), (20, 60)])
-def test_the_fit_is_ridge_regression(rows: int, columns: int) -> None:
-    features, labels = problem(rows, columns)
-    found = Decomposition.of(features)
-    fit = found.fit(labels)
-    peer = Ridge(alpha=fit.ridge * found.scale**2).fit(features, labels)
-    assert_allclose(fit.coefficients, peer.coef_, rtol=1e-8, atol=1e-10)
-    assert_allclose(fit.predict(features), peer.predict(features), rtol=1e-8)
+def peer(fit: Fit, features: np.ndarray, labels: np.ndarray, scale: float) -> Ridge:
+    """Scikit-learn's fit at the same ridge, for features that are not divided by ``scale``."""
+    return Ridge(alpha=fit.ridge * scale**2, tol=1e-12).fit(features, labels)
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(40, 5), (20, 60)])
-def test_held_out_predictions_are_those_of_refits(rows: int, columns: int) -> None:
+@pytest.mark.parametrize(("rows", "columns"), [(40, 1), (40, 5), (40, 40), (20, 60), (2, 3)])
+def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: int) -> None:
     features, labels = problem(rows, columns)
-    found = Decomposition.of(features)
-    fit = found.fit(labels)
-    blocks = shuffled_folds(rows, 4, np.random.default_rng(0))
-    fast = found.held_out(fit, labels, blocks)
-    for block in blocks:
+    scaled = Scaled.of(features)
+    found = Tridiagonal.of(scaled)
+    fit = found.fit(labels, spent=1.0)
+    left, values, _ = np.linalg.svd(scaled.features, full_matrices=False)
+    kept = values**2 > 1e-12 * values[0] ** 2
+    assert_allclose(found.squares[::-1], values[kept] ** 2, rtol=1e-9)
+    shares = values[kept] ** 2 / (values[kept] ** 2 + rows * GRID[:, None])
+    centred = labels - labels.mean()
+    errors = [
+        np.sum((centred - left[:, kept] @ (s * (left[:, kept].T @ centred))) ** 2) for s in shares
+    ]
+    freedom = 2.0 + shares.sum(axis=1)
+    best, score = best_ridge(np.array(errors), freedom, rows)
+    assert fit.ridge == rows * GRID[best]
+    assert_allclose([fit.score, fit.freedom], [score, freedom[best] - 1.0], rtol=1e-8)
+    sklearns = peer(fit, features, labels, scaled.scale)
+    assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-8, atol=1e-10)
+    assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-8)
+    assert_allclose(fit.residuals, labels - fit.predict(features), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("ridge_per_row", [1e-6, 2e-5, 1e-2])
+@pytest.mark.parametrize(("rows", "columns"), [(200, 40), (80, 300)])
+def test_a_given_ridge_needs_no_spectrum(rows: int, columns: int, ridge_per_row: float) -> None:
+    """Factors in single precision, from 1e-5 on, are refined to the same fit."""
+    features, labels = problem(rows, columns)
+    fit = fit_at(features, labels, ridge_per_row * rows)
+    sklearns = peer(fit, features, labels, Scaled.of(features).scale)
+    assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("folds", [4, 40])
+@pytest.mark.parametrize(("rows", "columns"), [(40, 5), (40, 60)])
+def test_fits_without_a_block_are_refits(rows: int, columns: int, folds: int) -> None:
+    """Blocks of a fold, and of one row: leave-one-out."""
+    features, labels = problem(rows, columns)
+    scaled = Scaled.of(features)
+    fixed = FixedRidge.of(scaled, 0.01 * rows, scaled.gram())
+    for block in shuffled_folds(rows, folds, np.random.default_rng(0)):
+        fit = fixed.without(block, labels)
         rest = np.setdiff1d(np.arange(rows), block)
-        peer = Ridge(alpha=fit.ridge * found.scale**2, tol=1e-12).fit(features[rest], labels[rest])
-        assert_allclose(fast[block], peer.predict(features[block]), rtol=1e-10, atol=1e-10)
-
-
-def test_leave_one_out_is_a_block_of_one() -> None:
-    features, labels = problem(15, 30)
-    found = Decomposition.of(features)
-    fit = found.fit(labels)
-    fast = found.held_out(fit, labels, [[i] for i in range(15)])
-    for row in range(15):
-        rest = np.delete(np.arange(15), row)
-        peer = Ridge(alpha=fit.ridge * found.scale**2, tol=1e-12).fit(features[rest], labels[rest])
-        assert_allclose(fast[row], peer.predict(features[[row]])[0], rtol=1e-10, atol=1e-10)
-
-
-def test_replaced_labels_give_the_fit_without_the_block() -> None:
-    features, labels = problem(30, 8)
-    found = Decomposition.of(features)
-    fit = found.fit(labels)
-    block = np.arange(6)
-    replaced = labels.copy()
-    replaced[block] = found.held_out(fit, labels, [block])[block]
-    without = found.fit(replaced, grid=np.array([fit.ridge]))
-    peer = Ridge(alpha=fit.ridge * found.scale**2, tol=1e-12).fit(features[6:], labels[6:])
-    assert_allclose(without.coefficients, peer.coef_, rtol=1e-9, atol=1e-12)
+        sklearns = peer(fit, features[rest], labels[rest], scaled.scale)
+        assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-9, atol=1e-10)
+        assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-10, atol=1e-10)
 
 
 def test_interpolation_is_refused() -> None:
@@ -80,24 +89,15 @@ def test_a_tiny_expert_does_not_drown_the_others() -> None:
     assert (weights >= 0).all()
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(40, 1), (40, 5), (40, 40), (20, 60), (2, 3)])
-def test_the_fit_without_eigenvectors_is_the_same(rows: int, columns: int) -> None:
-    features, labels = problem(rows, columns)
-    slow, fast = (kind.of(features) for kind in (Decomposition, Tridiagonal))
-    assert_allclose(fast.squares, slow.squares, rtol=1e-9)
-    for one, other in zip(fast.fit(labels, spent=1.0), slow.fit(labels, spent=1.0), strict=True):
-        assert_allclose(one, other, rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("start", [None, (0, 14), (14, 0)])
+@pytest.mark.parametrize("start", [0, 7, 14])
 @pytest.mark.parametrize("noise", [0.01, 1.0])
 def test_the_kernel_of_least_brute_force_leave_one_out_error_is_found(
-    noise: float, start: tuple[int, int] | None
+    noise: float, start: int
 ) -> None:
     generator = np.random.default_rng(3)
     inputs = generator.standard_normal((25, 3))
     labels = np.sin(inputs[:, 0]) + noise * generator.standard_normal(25)
-    found = fit_laplace(inputs, labels, np.eye(3), start)
+    found = fit_laplace(inputs, labels, np.eye(3), start=start)
     distances = np.linalg.norm(inputs[:, None] - inputs, axis=2)
     middle = np.median(distances[np.triu_indices(25, 1)])
     centred = labels - labels.mean()
@@ -111,9 +111,11 @@ def test_the_kernel_of_least_brute_force_leave_one_out_error_is_found(
             missed.append(centred[row] - kernel[row, rest] @ np.linalg.solve(inner, centred[rest]))
         errors[position, level] = np.mean(np.square(missed))
     best, level = np.unravel_index(errors.argmin(), errors.shape)
-    assert found.levels == tuple(errors.argmin(axis=1))
+    assert found.choice == (BANDWIDTHS[best], level)
     assert found.bandwidth == pytest.approx(BANDWIDTHS[best] * middle)
     kernel = np.exp(-distances / found.bandwidth) + RIDGES[level] * np.eye(25)
     assert_allclose(found.dual, np.linalg.solve(kernel, centred), rtol=1e-8, atol=1e-10)
     fast = found.dual / np.diag(np.linalg.inv(kernel))
     assert_allclose(np.mean(fast**2), errors[best, level], rtol=1e-10)
+    again = fit_laplace(inputs, labels, np.eye(3), choice=found.choice)
+    assert_allclose(again.dual, found.dual, rtol=1e-12)

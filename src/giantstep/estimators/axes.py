@@ -48,7 +48,7 @@ def fit_axes(
     generator: np.random.Generator,
 ) -> AxisModel | None:
     """The model of the columns whose bins move with the label; None if no column does."""
-    bins = _bin_functions(inputs)
+    bins = _bin_indicators(inputs)
     kept: list[int] = []
     residuals = labels - labels.mean()
     model: AxisModel | None = None
@@ -82,20 +82,20 @@ def _fit(
     return min(models, key=lambda model: model.fit.score)
 
 
-def _bin_functions(inputs: np.ndarray) -> np.ndarray:
-    """Orthonormal functions of the quantile bin of each column, shape (d, n, bins - 1)."""
+def _bin_indicators(inputs: np.ndarray) -> np.ndarray:
+    """For every column and quantile bin, whether a row is in it, over the root of its count."""
     edges = np.quantile(inputs, np.arange(1, BINS) / BINS, axis=0)
     cells = (inputs[None] > edges[:, None]).sum(axis=0)
-    functions = np.zeros((inputs.shape[1], len(inputs), BINS - 1))
-    for column, cell in enumerate(cells.T):
-        indicators = (cell[:, None] == np.arange(BINS)).astype(float)
-        indicators -= indicators.mean(axis=0)
-        left, values, _ = np.linalg.svd(indicators, full_matrices=False)
-        rank = int(np.sum(values > 1e-8 * max(values[0], 1e-300)))
-        functions[column, :, : min(rank, BINS - 1)] = left[:, : min(rank, BINS - 1)]
-    return functions
+    indicators = (cells[:, :, None] == np.arange(BINS)).astype(float)
+    indicators /= np.sqrt(np.maximum(indicators.sum(axis=0), 1.0))
+    return indicators.reshape(len(inputs), -1)
 
 
 def _scores(bins: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    moments = np.einsum("jnk,nl->jkl", bins, weights, optimize=True)
-    return np.einsum("jkl,jkl->j", moments, moments)
+    """For every column, sum of squared moments of the weights with functions of its bin.
+
+    The indicators, over the roots of their counts, are orthonormal; the weights are centred, so
+    that the constant among the functions of the bin adds nothing.
+    """
+    moments = bins.T @ weights
+    return np.einsum("jl,jl->j", moments, moments).reshape(-1, BINS).sum(axis=1)

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.axes import fit_axes
+from giantstep.estimators.fixed_ridge import FixedRidge
 from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path
 from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
@@ -24,7 +25,8 @@ from giantstep.estimators.random_network import (
     layer_features,
     metric_of,
 )
-from giantstep.estimators.ridge import Decomposition, Fit
+from giantstep.estimators.ridge import Fit, Scaled
+from giantstep.estimators.tridiagonal import Tridiagonal
 
 #: Predictions stay within the range of the labels, widened by this share on both sides.
 MARGIN = 0.1
@@ -90,36 +92,30 @@ class Experts(NamedTuple):
 class FixedFeatures(NamedTuple):
     """What does not look at the labels: the linear fit and the first random network."""
 
-    linear: tuple[Decomposition, Fit]
-    network: tuple[Decomposition, RandomNetwork]
+    linear: tuple[FixedRidge, Fit]
+    network: tuple[FixedRidge, RandomNetwork]
 
     @classmethod
     def of(
         cls, inputs: np.ndarray, labels: np.ndarray, width: int, generator: np.random.Generator
     ) -> FixedFeatures:
         """Fit both on these rows."""
-        linear = Decomposition.of(inputs)
         layer = draw_layer(inputs, np.eye(inputs.shape[1]), width, generator)
-        features = Decomposition.of(layer_features(inputs, *layer))
-        network = RandomNetwork(*layer, features.fit(labels))
-        return cls((linear, linear.fit(labels)), (features, network))
+        linear = _at_best_ridge(inputs, labels)
+        solver, fit = _at_best_ridge(layer_features(inputs, *layer), labels)
+        return cls(linear, (solver, RandomNetwork(*layer, fit)))
 
     def without(self, block: np.ndarray, labels: np.ndarray) -> tuple[Fit, RandomNetwork]:
-        """Both fits without a block of rows, at the same ridges, from the same decompositions.
+        """Both fits without a block of rows, at the same ridges."""
+        network = self.network[1]._replace(fit=self.network[0].without(block, labels))
+        return self.linear[0].without(block, labels), network
 
-        The fit to all rows with the block's labels replaced by the predictions that the other
-        rows make for it is the fit to the other rows.
-        """
-        fits = []
-        for decomposition, fit in (
-            self.linear,
-            (self.network[0], self.network[1].fit),
-        ):
-            predicted = decomposition.held_out(fit, labels, [block])
-            replaced = labels.copy()
-            replaced[block] = predicted[block]
-            fits.append(decomposition.fit(replaced, grid=np.array([fit.ridge])))
-        return fits[0], self.network[1]._replace(fit=fits[1])
+
+def _at_best_ridge(features: np.ndarray, labels: np.ndarray) -> tuple[FixedRidge, Fit]:
+    scaled = Scaled.of(features)
+    gram = scaled.gram()
+    fit = Tridiagonal.of(scaled, gram.copy()).fit(labels)
+    return FixedRidge.of(scaled, fit.ridge, gram), fit
 
 
 def fit_experts(
@@ -132,7 +128,9 @@ def fit_experts(
 ) -> Experts:
     """All experts on these rows; ``fixed`` are the two whose features ignore the labels.
 
-    Searches start where those of ``like``, experts of nearly the same rows, ended.
+    ``like`` are experts of nearly the same rows: random networks take their ridges from there,
+    kernels their bandwidths and ridges. Features, metrics, directions and columns are always
+    learned from these rows alone.
     """
     linear, network = fixed
     models: dict[str, Expert] = {"ridge": linear, "network-0": network}
@@ -140,7 +138,8 @@ def fit_experts(
     for update in range(1, sizes.updates + 1):
         metrics.append(metric_of(network.average_gradient(inputs)))
         layer = draw_layer(inputs, metrics[-1], sizes.width, generator)
-        network = fit_network(inputs, labels, layer)
+        ridge = None if like is None else like.networks[update].fit.ridge_per_row
+        network = fit_network(inputs, labels, layer, ridge)
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
     path = index_path(
@@ -156,11 +155,15 @@ def fit_experts(
     if axes is not None:
         models["axes"] = axes
     if sizes.kernel:
-        starts = [] if like is None else [kernel.levels for kernel in like.kernels]
-        levels = None
+        kernel = None
         for update, metric in enumerate(metrics):
-            kernel = fit_laplace(inputs, labels, metric, starts[update] if starts else levels)
-            models[f"kernel-{update}"], levels = kernel, kernel.levels
+            if like is not None:
+                kernel = fit_laplace(inputs, labels, metric, choice=like.kernels[update].choice)
+            elif kernel is None:
+                kernel = fit_laplace(inputs, labels, metric)
+            else:
+                kernel = fit_laplace(inputs, labels, metric, start=kernel.choice.level)
+            models[f"kernel-{update}"] = kernel
     return Experts(models, float(labels.min()), float(labels.max()))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.link import Link, fit_link
+from giantstep.estimators.ridge import Scaled
 from giantstep.estimators.tridiagonal import Tridiagonal
 
 #: Ridges tried, in units of the mean eigenvalue of J^T J.
@@ -97,7 +98,7 @@ def _step(model: IndexModel, inputs: np.ndarray, labels: np.ndarray) -> tuple[np
     rows, rank = gradient.shape
     jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
     response = model.residuals + jacobian @ model.directions.T.ravel()
-    whole = Tridiagonal.of(jacobian)
+    whole = Tridiagonal.of(Scaled.of(jacobian))
     mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
     grid = GRID * max(mean, 1e-300)
     found = whole.fit(response, spent=model.freedom, grid=grid)

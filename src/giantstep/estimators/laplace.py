@@ -3,7 +3,8 @@ r"""Kernel ridge regression with the Laplace kernel, in a metric that follows th
 .. math:: k(z, z') = \exp(-|A(z - z')|/b)
 
 with b of 1 or 3 median distances, the ridge and b chosen by exact leave-one-out errors of the
-rows in the fit.
+rows in the fit. A large table is thinned for that choice: the best ridge moves by less than one
+step of the grid when rows double.
 """
 
 from __future__ import annotations
@@ -18,20 +19,26 @@ from scipy.spatial.distance import cdist, pdist, squareform
 #: Bandwidths tried, in median distances, and ridges.
 BANDWIDTHS = (1.0, 3.0)
 RIDGES = 10.0 ** np.arange(-6, 1.1, 0.5)
+#: Rows that are enough to choose the bandwidth and the ridge.
+ENOUGH_ROWS = 500
+
+
+class Choice(NamedTuple):
+    """A bandwidth in median distances, and the position of the ridge on the grid."""
+
+    factor: float
+    level: int
 
 
 class LaplaceKernel(NamedTuple):
-    """A fitted kernel regression: centres in the metric, dual coefficients, an intercept.
-
-    ``levels`` are the positions on the grid of the ridge that is best for each bandwidth.
-    """
+    """A fitted kernel regression: centres in the metric, dual coefficients, an intercept."""
 
     centres: Float[np.ndarray, "n d"]
     metric: Float[np.ndarray, "d d"]
     bandwidth: float
     dual: Float[np.ndarray, " n"]
     intercept: float
-    levels: tuple[int, ...]
+    choice: Choice
 
     def predict(self, inputs: Float[np.ndarray, "m d"]) -> Float[np.ndarray, " m"]:
         """The fitted function."""
@@ -56,40 +63,45 @@ def fit_laplace(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     metric: Float[np.ndarray, "d d"],
-    start: tuple[int, ...] | None = None,
+    *,
+    start: int = len(RIDGES) // 2,
+    choice: Choice | None = None,
 ) -> LaplaceKernel:
-    r"""The bandwidth and ridge of least leave-one-out error; the mean of the labels is removed.
+    r"""The bandwidth and ridge of ``choice``, or of least leave-one-out error.
 
     .. math:: e_i = [(K + \lambda)^{-1} y]_i / [(K + \lambda)^{-1}]_{ii}
 
-    The ridge is found downhill along the grid from ``start``, one position for each bandwidth.
+    The mean of the labels is removed first. The ridge is found downhill along the grid from the
+    position ``start``.
     """
     centres = inputs @ metric
+    mean = float(labels.mean())
+    centred = labels - mean
     pairs = pdist(centres)
     # One row has no distance, and equal rows have none either.
     middle = float(np.median(pairs) if len(pairs) else 0.0) or 1.0
-    mean = float(labels.mean())
-    centred = labels - mean
-    levels, found = [], []
-    for factor, first in zip(
-        BANDWIDTHS, start or (len(RIDGES) // 2,) * len(BANDWIDTHS), strict=True
-    ):
-        kernel = squareform(np.exp(-pairs / (factor * middle)))
-        level, error, dual = _downhill(kernel, centred, first)
-        levels.append(level)
-        found.append((error, factor * middle, dual))
-    _, bandwidth, dual = min(found, key=lambda one: one[0])
-    return LaplaceKernel(centres, metric, bandwidth, dual, mean, tuple(levels))
+    if choice is None:
+        step = -(-len(labels) // ENOUGH_ROWS)
+        few = pairs if step == 1 else pdist(centres[::step])
+        found = []
+        for factor in BANDWIDTHS:
+            kernel = squareform(np.exp(-few / (factor * middle)))
+            level, error = _downhill(kernel, centred[::step], start)
+            found.append((error, Choice(factor, level)))
+        choice = min(found)[1]
+    kernel = squareform(np.exp(-pairs / (choice.factor * middle)))
+    dual = _dual(kernel, centred, RIDGES[choice.level])
+    return LaplaceKernel(centres, metric, choice.factor * middle, dual, mean, choice)
 
 
-def _downhill(kernel: np.ndarray, labels: np.ndarray, first: int) -> tuple[int, float, np.ndarray]:
-    """Position of the ridge, leave-one-out error and dual coefficients at the bottom."""
-    here = (first, *leave_one_out(kernel, labels, RIDGES[first]))
+def _downhill(kernel: np.ndarray, labels: np.ndarray, first: int) -> tuple[int, float]:
+    """Position of the ridge at the bottom, and the leave-one-out error there."""
+    here = first, leave_one_out(kernel, labels, RIDGES[first])
     for step in (1, -1):
         moved = False
         while 0 <= here[0] + step < len(RIDGES):
             level = here[0] + step
-            there = (level, *leave_one_out(kernel, labels, RIDGES[level]))
+            there = level, leave_one_out(kernel, labels, RIDGES[level])
             if not there[1] < here[1]:
                 break
             here, moved = there, True
@@ -100,17 +112,28 @@ def _downhill(kernel: np.ndarray, labels: np.ndarray, first: int) -> tuple[int, 
 
 def leave_one_out(
     kernel: Float[np.ndarray, "n n"], labels: Float[np.ndarray, " n"], ridge: float
-) -> tuple[float, Float[np.ndarray, " n"]]:
-    """Mean squared leave-one-out error and dual coefficients; the kernel's diagonal is taken as 1.
+) -> float:
+    """Mean squared leave-one-out error; the kernel's diagonal is taken as 1.
 
     With the Cholesky factor L of K + ridge, the diagonal of the inverse is the sum of squares of
     the columns of the inverse of L.
     """
-    shifted = kernel.copy()
-    shifted[np.diag_indices_from(shifted)] = 1.0 + ridge
-    factor, failed = lapack.dpotrf(shifted.T, lower=1, clean=1, overwrite_a=1)
+    factor, failed = _factor(kernel.copy(), ridge)
     if failed:
-        return np.inf, np.zeros_like(labels)
+        return np.inf
     inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
     dual = (inverse @ labels) @ inverse
-    return float(np.mean((dual / np.einsum("ij,ij->j", inverse, inverse)) ** 2)), dual
+    return float(np.mean((dual / np.einsum("ij,ij->j", inverse, inverse)) ** 2))
+
+
+def _dual(kernel: np.ndarray, labels: np.ndarray, ridge: float) -> np.ndarray:
+    """Dual coefficients at one ridge; the kernel is overwritten."""
+    factor, failed = _factor(kernel, ridge)
+    return np.zeros_like(labels) if failed else lapack.dpotrs(factor, labels, lower=1)[0]
+
+
+def _factor(kernel: np.ndarray, ridge: float) -> tuple[np.ndarray, int]:
+    """The Cholesky factor of kernel + ridge, in place, and whether it failed."""
+    kernel[np.diag_indices_from(kernel)] = 1.0 + ridge
+    factor, failed = lapack.dpotrf(kernel.T, lower=1, clean=1, overwrite_a=1)
+    return factor, failed

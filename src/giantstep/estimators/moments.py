@@ -19,8 +19,9 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 SLICES = 8
 #: Random ridge functions of known indices that multiply the label.
 STAIRS = 6
-#: Iterations of the power method that learns the label transform of the second moment.
-POWER_STEPS = 6
+#: Most iterations of the power method that learns the label transform of the second moment, and
+#: the squared sine of the turn below which it has ended.
+POWER_STEPS, STILL = 6, 1e-3
 
 
 class Candidate(NamedTuple):
@@ -87,13 +88,14 @@ def second_moments(
 ) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
     """Top eigenvectors of sum_l c_l E[w_l xx^T] by |value|, its coefficients c learned by power."""
     matrices = np.stack([(white * weight[:, None]).T @ white for weight in weights.T])
-    squares = np.einsum("lij,ljk->ik", matrices, matrices)
+    tall = matrices.reshape(-1, white.shape[1])
+    squares = tall.T @ tall
     starts = eigh(squares, check_finite=False)[1][:, -2:]
     best: tuple[np.ndarray, np.ndarray] | None = None
     for start in starts.T[::-1]:
         vector = start
         for _ in range(POWER_STEPS):
-            coefficients = np.einsum("i,lij,j->l", vector, matrices, vector)
+            coefficients = (tall @ vector).reshape(len(matrices), -1) @ vector
             size = np.linalg.norm(coefficients)
             if size == 0:
                 break
@@ -101,8 +103,10 @@ def second_moments(
                 np.tensordot(coefficients / size, matrices, axes=1), check_finite=False
             )
             order = np.argsort(-np.abs(values))
-            vector = vectors[:, order[0]]
-        else:
+            before, vector = vector, vectors[:, order[0]]
+            if 1 - (before @ vector) ** 2 < STILL:
+                break
+        if size > 0:
             found = vectors[:, order[:count]], np.abs(values[order[:count]])
             if best is None or found[1][0] > best[1][0]:
                 best = found

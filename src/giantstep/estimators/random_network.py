@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
+from giantstep.estimators.fixed_ridge import fit_at
 from giantstep.estimators.ridge import Fit
 from giantstep.estimators.tridiagonal import ridge
 
@@ -39,8 +40,10 @@ class RandomNetwork(NamedTuple):
         width, columns = self.rows.shape
         units = self.fit.coefficients[:width] / np.sqrt(width)
         linear = self.fit.coefficients[width:] * LINEAR_WEIGHT / np.sqrt(columns)
-        active = inputs @ self.rows.T + self.biases > 0
-        gradients = (active * units) @ self.rows + linear
+        # Single precision is enough for an average of products that only sets a metric.
+        rows = self.rows.astype(np.float32)
+        active = inputs.astype(np.float32) @ rows.T > -self.biases.astype(np.float32)
+        gradients = (active * units.astype(np.float32)) @ rows + linear
         return gradients.T @ gradients / len(inputs)
 
 
@@ -61,9 +64,13 @@ def fit_network(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     layer: tuple[Float[np.ndarray, "p d"], Float[np.ndarray, " p"]],
+    ridge_per_row: float | None = None,
 ) -> RandomNetwork:
-    """The network of this first layer whose readout has the least GCV score."""
-    return RandomNetwork(*layer, ridge(layer_features(inputs, *layer), labels))
+    """The network of this first layer at this ridge, or at the ridge of least GCV score."""
+    features = layer_features(inputs, *layer)
+    if ridge_per_row is None:
+        return RandomNetwork(*layer, ridge(features, labels))
+    return RandomNetwork(*layer, fit_at(features, labels, ridge_per_row * len(labels)))
 
 
 def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:

@@ -217,14 +217,16 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         self.eigenvalues_ = np.linalg.eigvalsh(average)[::-1].copy()
         axes: Any = experts.models.get("axes")
         self.active_features_ = np.array(axes.columns if axes else (), dtype=int)
-        self.feature_importances_ = self._importances(inputs)
+        self._some_rows = inputs[:: max(1, len(inputs) // 100)].copy()
 
-    def _importances(self, inputs: np.ndarray) -> np.ndarray:
+    @property
+    def feature_importances_(self) -> np.ndarray:
         """Mean squared slope of the stack along each column, by symmetric differences."""
-        some = inputs[:: max(1, len(inputs) // 100)]
+        check_is_fitted(self)
+        some = self._some_rows
         reach = 0.1
-        squares = np.empty(inputs.shape[1])
-        for column in range(inputs.shape[1]):
+        squares = np.empty(some.shape[1])
+        for column in range(some.shape[1]):
             moved = [some.copy(), some.copy()]
             moved[0][:, column] += reach
             moved[1][:, column] -= reach

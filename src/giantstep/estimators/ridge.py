@@ -1,21 +1,15 @@
 r"""Ridge regression with an intercept, its ridge chosen by generalised cross-validation.
 
-One symmetric eigendecomposition, of the smaller of the two Gram matrices, serves every ridge of
-the grid. For features that do not depend on the labels the predictions for held-out rows follow
-from the same decomposition, exactly: refitting without a block S of rows leaves the residuals
-
-.. math:: e_S = (I - H_{SS})^{-1} r_S, \qquad
-    H = \tfrac1n 11^T + F_c (F_c^T F_c + \lambda)^{-1} F_c^T .
+Features are centred and brought to unit mean square row norm; the smaller of their two Gram
+matrices is all that a fit needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import eigh
 
 #: Ridges tried, for features of unit mean square row norm, in units of n.
 GRID = 10.0 ** np.arange(-7, 0.6, 0.5)
@@ -27,7 +21,7 @@ class Fit(NamedTuple):
     """A ridge regression: ``predict(F) = intercept + F @ coefficients``.
 
     ``freedom`` is the trace of the hat matrix, intercept included; ``score`` the GCV estimate of
-    the mean squared error of prediction.
+    the mean squared error of prediction; both are NaN where the ridge was given.
     """
 
     coefficients: Float[np.ndarray, " p"]
@@ -37,86 +31,66 @@ class Fit(NamedTuple):
     residuals: Float[np.ndarray, " n"]
     score: float
 
+    @property
+    def ridge_per_row(self) -> float:
+        """The ridge in units of the number of rows, in which fits to other rows compare."""
+        return self.ridge / len(self.residuals)
+
     def predict(self, features: Float[np.ndarray, "m p"]) -> Float[np.ndarray, " m"]:
         """Fitted values at new features."""
         return features @ self.coefficients + self.intercept
 
 
-class Decomposition(NamedTuple):
-    """Centred and scaled features with their singular vectors: what every ridge shares."""
+class Scaled(NamedTuple):
+    """Features centred and divided by one number, so that their mean square row norm is 1."""
 
-    vectors: Float[np.ndarray, "n k"]
-    squares: Float[np.ndarray, " k"]
+    features: Float[np.ndarray, "n p"]
     centre: Float[np.ndarray, " p"]
     scale: float
-    features: Float[np.ndarray, "n p"]
 
     @classmethod
-    def of(cls, features: Float[np.ndarray, "n p"]) -> Decomposition:
-        """Decompose the smaller Gram matrix of the centred features."""
+    def of(cls, features: Float[np.ndarray, "n p"]) -> Scaled:
+        """Centre and scale these features; rows that are all equal keep the scale 1."""
         centre = features.mean(axis=0)
         centred = features - centre
         scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", centred, centred)))) or 1.0
         centred /= scale
-        rows, columns = centred.shape
-        if columns <= rows:
-            squares, right = eigh(centred.T @ centred, driver="evd", check_finite=False)
-            kept = squares > 1e-12 * max(squares[-1], 1e-300)
-            squares, right = squares[kept], right[:, kept]
-            vectors = centred @ (right / np.sqrt(squares))
-        else:
-            squares, vectors = eigh(centred @ centred.T, driver="evd", check_finite=False)
-            kept = squares > 1e-12 * max(squares[-1], 1e-300)
-            squares, vectors = squares[kept], vectors[:, kept]
-        return cls(vectors, squares, centre, scale, centred)
+        return cls(centred, centre, scale)
+
+    @property
+    def primal(self) -> bool:
+        """Whether F^T F is the smaller Gram matrix."""
+        rows, columns = self.features.shape
+        return columns <= rows
+
+    def gram(self) -> Float[np.ndarray, "k k"]:
+        """The smaller of F^T F and F F^T."""
+        return self.features.T @ self.features if self.primal else self.features @ self.features.T
+
+    def gram_times(self, vector: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
+        """The smaller Gram matrix times a vector, without the matrix."""
+        features = self.features if self.primal else self.features.T
+        return features.T @ (features @ vector)
+
+    def in_single_precision(self) -> Scaled:
+        """The same features in half the bytes."""
+        return self._replace(features=self.features.astype(np.float32))
 
     def fit(
         self,
+        solution: Float[np.ndarray, " k"],
         labels: Float[np.ndarray, " n"],
+        ridge: float,
         *,
-        spent: float = 0.0,
-        grid: Float[np.ndarray, " ridges"] | None = None,
+        freedom: float = np.nan,
+        score: float = np.nan,
     ) -> Fit:
-        """The ridge of least GCV score; ``spent`` counts degrees of freedom used before."""
-        rows = len(labels)
-        ridges = rows * GRID if grid is None else grid
+        """What predicts, from the solution c of (F^T F + ridge) c = F^T y, or of the dual."""
         mean = float(labels.mean())
-        centred = labels - mean
-        parts = self.vectors.T @ centred
-        outside = max(float(centred @ centred - parts @ parts), 0.0)
-        kept = self.squares / (self.squares + ridges[:, None])
-        freedom = 1.0 + spent + kept.sum(axis=1)
-        errors = outside + ((1 - kept) ** 2) @ parts**2
-        best, score = best_ridge(errors, freedom, rows)
-        ridge = float(ridges[best])
-        dual = self.vectors @ (parts / (self.squares + ridge))
-        coefficients = self.features.T @ dual / self.scale
-        fitted = self.vectors @ (kept[best] * parts)
-        return Fit(
-            coefficients,
-            mean - float(self.centre @ coefficients),
-            ridge,
-            float(freedom[best] - spent),
-            centred - fitted,
-            score,
-        )
-
-    def held_out(
-        self,
-        fit: Fit,
-        labels: Float[np.ndarray, " n"],
-        blocks: Iterable[Sequence[int] | np.ndarray],
-    ) -> Float[np.ndarray, " n"]:
-        """Predictions for every row by the fit without its block, at the same ridge and scale."""
-        rows = len(labels)
-        shrunk = self.vectors * np.sqrt(self.squares / (self.squares + fit.ridge))
-        predictions = np.full(rows, np.nan)
-        for block in blocks:
-            part = shrunk[block]
-            hat = part @ part.T + 1.0 / rows
-            errors = np.linalg.solve(np.eye(len(part)) - hat, fit.residuals[block])
-            predictions[block] = labels[block] - errors
-        return predictions
+        scaled = solution if self.primal else self.features.T @ solution
+        intercept = mean - float(self.centre @ scaled) / self.scale
+        residuals = labels - mean - self.features @ scaled
+        return Fit(scaled / self.scale, intercept, ridge, freedom, residuals, score)
 
 
 def best_ridge(

@@ -13,11 +13,11 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lapack
 
-from giantstep.estimators.ridge import GRID, Fit, best_ridge
+from giantstep.estimators.ridge import GRID, Fit, Scaled, best_ridge
 
 
 class Tridiagonal(NamedTuple):
-    """Centred and scaled features, with their smaller Gram matrix as Q T Q^T.
+    """Scaled features, with their smaller Gram matrix as Q T Q^T.
 
     ``reflectors`` and ``factors`` hold Q as LAPACK leaves it, one row and column short;
     ``squares`` are the eigenvalues of T above rounding.
@@ -28,19 +28,13 @@ class Tridiagonal(NamedTuple):
     reflectors: Float[np.ndarray, "k-1 k-1"]
     factors: Float[np.ndarray, " k-1"]
     squares: Float[np.ndarray, " m"]
-    centre: Float[np.ndarray, " p"]
-    scale: float
-    features: Float[np.ndarray, "n p"]
+    scaled: Scaled
 
     @classmethod
-    def of(cls, features: Float[np.ndarray, "n p"]) -> Tridiagonal:
-        """Reduce the smaller Gram matrix of the centred features."""
-        centre = features.mean(axis=0)
-        centred = features - centre
-        scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", centred, centred)))) or 1.0
-        centred /= scale
-        rows, columns = centred.shape
-        gram = centred.T @ centred if columns <= rows else centred @ centred.T
+    def of(cls, scaled: Scaled, gram: Float[np.ndarray, "k k"] | None = None) -> Tridiagonal:
+        """Reduce the smaller Gram matrix; ``gram`` is overwritten where it is given."""
+        if gram is None:
+            gram = scaled.gram()
         # A symmetric matrix in C order is itself in Fortran order: no copy is made.
         reduced, diagonal, beside, factors, _ = lapack.dsytrd(
             gram.T, lower=1, lwork=64 * len(gram), overwrite_a=1
@@ -48,7 +42,7 @@ class Tridiagonal(NamedTuple):
         values, _ = lapack.dsterf(diagonal, beside) if len(gram) > 1 else (diagonal, 0)
         squares = values[values > 1e-12 * max(float(values[-1]), 1e-300)]
         reflectors = np.asfortranarray(reduced[1:, :-1])
-        return cls(diagonal, beside, reflectors, factors, squares, centre, scale, centred)
+        return cls(diagonal, beside, reflectors, factors, squares, scaled)
 
     def fit(
         self,
@@ -60,29 +54,24 @@ class Tridiagonal(NamedTuple):
         """The ridge of least GCV score; ``spent`` counts degrees of freedom used before."""
         rows = len(labels)
         ridges = rows * GRID if grid is None else grid
-        mean = float(labels.mean())
-        centred = labels - mean
-        primal = self.features.shape[1] <= rows
-        right = self.features.T @ centred if primal else centred
+        centred = labels - labels.mean()
+        right = self.scaled.features.T @ centred if self.scaled.primal else centred
         rotated = self._rotate(right, "T")
         solved = np.stack([self._solve(rotated, ridge) for ridge in ridges])
         sizes = np.einsum("ij,ij->i", solved, solved)
-        if primal:
+        if self.scaled.primal:
             # |y - F c|^2 = |y|^2 - y.F c - ridge |c|^2 at the solution c of (F'F + ridge) c = F'y.
             errors = np.maximum(centred @ centred - solved @ rotated - ridges * sizes, 0.0)
         else:
             errors = ridges**2 * sizes
         freedom = 1.0 + spent + (self.squares / (self.squares + ridges[:, None])).sum(axis=1)
         best, score = best_ridge(errors, freedom, rows)
-        solution = self._rotate(solved[best], "N")
-        scaled = solution if primal else self.features.T @ solution
-        return Fit(
-            scaled / self.scale,
-            mean - float(self.centre @ scaled) / self.scale,
+        return self.scaled.fit(
+            self._rotate(solved[best], "N"),
+            labels,
             float(ridges[best]),
-            float(freedom[best] - spent),
-            centred - self.features @ scaled,
-            score,
+            freedom=float(freedom[best] - spent),
+            score=score,
         )
 
     def _rotate(self, vector: np.ndarray, transposed: str) -> np.ndarray:
@@ -112,4 +101,4 @@ def ridge(
     >>> bool(abs(ridge(x, 3 * x[:, 0] + 1).predict(np.array([[0.5]]))[0] - 2.5) < 1e-4)
     True
     """
-    return Tridiagonal.of(features).fit(labels, spent=spent)
+    return Tridiagonal.of(Scaled.of(features)).fit(labels, spent=spent)
