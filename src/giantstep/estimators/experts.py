@@ -2,7 +2,7 @@
 
 ``ridge`` is linear; ``network-t`` a random network after t updates of its metric; ``index-r`` a
 function of r learned directions; ``axes`` a function of a few columns; ``kernel-t`` a Laplace
-kernel in the metric of ``network-t``.
+kernel in the metric of ``network-t``, for the first and the last t.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ class Experts(NamedTuple):
         return [model for model in self.models.values() if isinstance(model, RandomNetwork)]
 
     @property
-    def kernels(self) -> list[LaplaceKernel]:
-        """The kernel regressions, one for each metric."""
-        return [model for model in self.models.values() if isinstance(model, LaplaceKernel)]
+    def kernels(self) -> dict[str, LaplaceKernel]:
+        """The kernel regressions by name."""
+        return {name: m for name, m in self.models.items() if isinstance(m, LaplaceKernel)}
 
 
 class FixedFeatures(NamedTuple):
@@ -129,8 +129,8 @@ def fit_experts(
     """All experts on these rows; ``fixed`` are the two whose features ignore the labels.
 
     ``like`` are experts of nearly the same rows: random networks take their ridges from there,
-    kernels their bandwidths and ridges. Features, metrics, directions and columns are always
-    learned from these rows alone.
+    kernels their bandwidths and ridges, index models their largest number. Features, metrics,
+    directions and columns are always learned from these rows alone.
     """
     linear, network = fixed
     models: dict[str, Expert] = {"ridge": linear, "network-0": network}
@@ -145,7 +145,7 @@ def fit_experts(
     path = index_path(
         inputs,
         labels,
-        most=sizes.directions,
+        most=sizes.directions if like is None else len(like.path),
         units=sizes.neurons,
         generator=generator,
         extra=steepest,
@@ -155,15 +155,11 @@ def fit_experts(
     if axes is not None:
         models["axes"] = axes
     if sizes.kernel:
-        kernel = None
-        for update, metric in enumerate(metrics):
-            if like is not None:
-                kernel = fit_laplace(inputs, labels, metric, choice=like.kernels[update].choice)
-            elif kernel is None:
-                kernel = fit_laplace(inputs, labels, metric)
-            else:
-                kernel = fit_laplace(inputs, labels, metric, start=kernel.choice.level)
-            models[f"kernel-{update}"] = kernel
+        level = None
+        for update in _kernel_updates(sizes):
+            choice = None if like is None else like.kernels[f"kernel-{update}"].choice
+            kernel = fit_laplace(inputs, labels, metrics[update], start=level, choice=choice)
+            models[f"kernel-{update}"], level = kernel, kernel.choice.level
     return Experts(models, float(labels.min()), float(labels.max()))
 
 
@@ -174,7 +170,12 @@ def names(sizes: Sizes) -> Iterator[str]:
     yield from (f"index-{rank}" for rank in range(1, sizes.directions + 1))
     yield "axes"
     if sizes.kernel:
-        yield from (f"kernel-{update}" for update in range(sizes.updates + 1))
+        yield from (f"kernel-{update}" for update in _kernel_updates(sizes))
+
+
+def _kernel_updates(sizes: Sizes) -> list[int]:
+    """Updates of the metric after which a kernel is fitted: none, and all."""
+    return sorted({0, sizes.updates})
 
 
 def columns(

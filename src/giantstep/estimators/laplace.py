@@ -64,7 +64,7 @@ def fit_laplace(
     labels: Float[np.ndarray, " n"],
     metric: Float[np.ndarray, "d d"],
     *,
-    start: int = len(RIDGES) // 2,
+    start: int | None = None,
     choice: Choice | None = None,
 ) -> LaplaceKernel:
     r"""The bandwidth and ridge of ``choice``, or of least leave-one-out error.
@@ -72,7 +72,7 @@ def fit_laplace(
     .. math:: e_i = [(K + \lambda)^{-1} y]_i / [(K + \lambda)^{-1}]_{ii}
 
     The mean of the labels is removed first. The ridge is found downhill along the grid from the
-    position ``start``.
+    position ``start``, by default its middle.
     """
     centres = inputs @ metric
     mean = float(labels.mean())
@@ -83,10 +83,11 @@ def fit_laplace(
     if choice is None:
         step = -(-len(labels) // ENOUGH_ROWS)
         few = pairs if step == 1 else pdist(centres[::step])
+        first = len(RIDGES) // 2 if start is None else start
         found = []
         for factor in BANDWIDTHS:
             kernel = squareform(np.exp(-few / (factor * middle)))
-            level, error = _downhill(kernel, centred[::step], start)
+            level, error = _downhill(kernel, centred[::step], first)
             found.append((error, Choice(factor, level)))
         choice = min(found)[1]
     kernel = squareform(np.exp(-pairs / (choice.factor * middle)))

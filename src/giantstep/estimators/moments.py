@@ -21,7 +21,7 @@ SLICES = 8
 STAIRS = 6
 #: Most iterations of the power method that learns the label transform of the second moment, and
 #: the squared sine of the turn below which it has ended.
-POWER_STEPS, STILL = 6, 1e-3
+POWER_STEPS, STILL = 6, 1e-7
 
 
 class Candidate(NamedTuple):
@@ -87,7 +87,9 @@ def second_moments(
     white: Float[np.ndarray, "n d"], weights: Float[np.ndarray, "n l"], count: int
 ) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
     """Top eigenvectors of sum_l c_l E[w_l xx^T] by |value|, its coefficients c learned by power."""
-    matrices = np.stack([(white * weight[:, None]).T @ white for weight in weights.T])
+    # Single precision: sampling errors of moments are far larger.
+    rows, columns = white.astype(np.float32), weights.T.astype(np.float32)
+    matrices = np.stack([(rows * column[:, None]).T @ rows for column in columns]).astype(float)
     tall = matrices.reshape(-1, white.shape[1])
     squares = tall.T @ tall
     starts = eigh(squares, check_finite=False)[1][:, -2:]

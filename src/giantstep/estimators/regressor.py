@@ -18,7 +18,7 @@ from giantstep.estimators.experts import (
 )
 from giantstep.estimators.index_path import most_directions
 from giantstep.estimators.pictures import directions_picture, links_picture
-from giantstep.estimators.stack import shuffled_folds, simplex_weights
+from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simplex_weights
 from giantstep.estimators.tails import TailScaler
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
     weights_ : dict
         Weight of each expert in the prediction; what is missing to 1 goes to the mean.
     oof_score_ : float
-        R^2 of the weighted experts on rows that they were not fitted to.
+        R^2 on rows that neither the experts nor their weights were fitted to: the weights for a
+        fold come from the other folds.
     directions_ : ndarray of shape (n_features, r)
         Directions of the index model with the largest weight, in units of the input columns.
     link_ : object
@@ -142,10 +143,10 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
                 like=self._experts,
             )
             held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
-        weights = simplex_weights(held_out, labels)
-        self._weights, self._sizes_used = weights, sizes
+        self._weights, self._sizes_used = simplex_weights(held_out, labels), sizes
         self.held_out_ = held_out
-        self._describe(inputs, labels, held_out)
+        self.oof_score_ = cross_fitted_score(held_out, labels, blocks)
+        self._describe(inputs, labels)
 
     def predict(self, X: Any) -> np.ndarray:
         """The weighted prediction of the experts."""
@@ -195,13 +196,10 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
             kernel,
         )
 
-    def _describe(self, inputs: np.ndarray, labels: np.ndarray, held_out: np.ndarray) -> None:
+    def _describe(self, inputs: np.ndarray, labels: np.ndarray) -> None:
         sizes, experts = self._sizes_used, self._experts
         weights = dict(zip(names(sizes), map(float, self._weights), strict=True))
         self.weights_ = weights
-        spread = float(labels @ labels) or 1.0
-        residuals = labels - held_out @ self._weights
-        self.oof_score_ = 1 - float(residuals @ residuals) / spread
         heaviest = max(range(1, sizes.directions + 1), key=lambda rank: weights[f"index-{rank}"])
         path: list[Any] = experts.path
         slope = self._scaler.slope[:, None]
