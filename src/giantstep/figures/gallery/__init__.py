@@ -20,7 +20,8 @@ NAMES = (
         "reused-batch",
         "floors",
     ),
-    *("online-staircase", "repetition", "exit-times", "saad-solla"),
+    *("online-staircase", "repetition", "grand-staircase", "exit-times", "saad-solla"),
+    "mean-field",
     *(
         "one-step-risk",
         "step-size",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from giantstep.activations.activation import Activation
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.problem import Problem
 from giantstep.theory.dynamics.latent_rule import latent_rule
-from giantstep.theory.dynamics.piecewise_linear import Slopes
+from giantstep.theory.dynamics.piecewise_linear import Jumps, Slopes
 
 #: Panels for the field, by number of the other axes: order, length, for the fine and coarse rule.
 _FIELD = {1: ((12, 1.0), (10, 1.5)), 2: ((10, 2.0), (8, 2.0)), 3: ((8, 3.0), (7, 3.0))}
@@ -108,6 +109,12 @@ class OneNeuron:
         """E[D^2 h*_k^2] of a neuron without overlap: the noise of its first moves."""
         return (self.weights * self.at_start()[2]) @ self.latent**2
 
+    @functools.cached_property
+    def _jumps(self) -> Jumps:
+        """The slopes that the labels of the rule lead to, which no overlap changes."""
+        assert self._slopes is not None
+        return self._slopes.ahead(self._lookahead * self._readout * self.labels)
+
     def _conditional(
         self, mean: Float[np.ndarray, " n"], spread: float, labels: Float[np.ndarray, " n"]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,7 +122,8 @@ class OneNeuron:
         pull = self._readout * labels
         ahead = self._lookahead * pull
         if self._slopes is not None:
-            first, with_field, square = self._slopes.moments(mean, spread, ahead)
+            jumps = self._jumps if labels is self.labels else self._slopes.ahead(ahead)
+            first, with_field, square = jumps.moments(mean, spread)
             noisy = (pull**2 + self._noise * self._readout**2) * square
             return pull * first, pull * with_field, noisy
         nodes, weights = self._field

@@ -36,19 +36,9 @@ class Slopes(NamedTuple):
         """sigma'(z)."""
         return self.values[np.searchsorted(self.kinks, z)]
 
-    def moments(
-        self,
-        mean: Float[np.ndarray, " n"],
-        spread: float,
-        ahead: Float[np.ndarray, " n"],
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """E[s], E[s h] and E[s^2] of s = sigma'(h + ahead sigma'(h)), h normal.
-
-        Symbols: E[h] ``mean``, its standard deviation ``spread``.
-        """
-        from scipy.special import ndtr
-
-        cuts = [np.broadcast_to(self.kinks, (len(mean), len(self.kinks)))]
+    def ahead(self, ahead: Float[np.ndarray, " n"]) -> Jumps:
+        """h -> sigma'(h + ahead sigma'(h)) for each look ahead, by its jumps."""
+        cuts = [np.broadcast_to(self.kinks, (len(ahead), len(self.kinks)))]
         if np.any(ahead):
             # On a piece of slope v the argument is h + ahead v, and meets a kink there.
             cuts += [self.kinks - ahead[:, None] * value for value in self.values]
@@ -58,10 +48,35 @@ class Slopes(NamedTuple):
         )
         slopes = self(middles)
         slopes = self(middles + ahead[:, None] * slopes)
-        scaled = (edges - mean[:, None]) / spread
-        below, density = ndtr(scaled), np.exp(-(scaled**2) / 2) / np.sqrt(2 * np.pi)
-        mass = np.diff(below, axis=1, prepend=0.0, append=1.0)
-        tilt = -np.diff(density, axis=1, prepend=0.0, append=0.0)
-        first = np.sum(slopes * mass, axis=1)
-        with_field = mean * first + spread * np.sum(slopes * tilt, axis=1)
-        return first, with_field, np.sum(slopes**2 * mass, axis=1)
+        jumps, squares = np.diff(slopes, axis=1), np.diff(slopes**2, axis=1)
+        # Many cuts change nothing; those that do come first, and the rest is left out.
+        real = (jumps != 0) | (squares != 0)
+        order = np.argsort(~real, axis=1, kind="stable")[:, : max(int(real.sum(1).max()), 1)]
+        edges, jumps, squares = (
+            np.take_along_axis(values, order, axis=1) for values in (edges, jumps, squares)
+        )
+        return Jumps(slopes[:, 0], edges, jumps, squares)
+
+
+class Jumps(NamedTuple):
+    """Piecewise constant functions s of a field: values far below, and jumps of s and s^2."""
+
+    lowest: Float[np.ndarray, " n"]
+    edges: Float[np.ndarray, "n jumps"]
+    jumps: Float[np.ndarray, "n jumps"]
+    squares: Float[np.ndarray, "n jumps"]
+
+    def moments(
+        self, mean: Float[np.ndarray, " n"], spread: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """E[s], E[s h] and E[s^2] for a normal field h.
+
+        Symbols: E[h] ``mean``, its standard deviation ``spread``.
+        """
+        from scipy.special import ndtr
+
+        scaled = (self.edges - mean[:, None]) / spread
+        above, density = ndtr(-scaled), np.exp(-(scaled**2) / 2) / np.sqrt(2 * np.pi)
+        first = self.lowest + np.sum(self.jumps * above, axis=1)
+        with_field = mean * first + spread * np.sum(self.jumps * density, axis=1)
+        return first, with_field, self.lowest**2 + np.sum(self.squares * above, axis=1)
