@@ -39,8 +39,8 @@ def test_json_has_exactly_the_keys() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert found["directions"] == 2
     assert len(found["hermite_energy"]) == 9
-    algorithms = {"correlations", "one_pass_sgd", "one_giant_step", "giant_steps", "amp"}
-    assert set(found["samples"]) == algorithms
+    algorithms = ["correlations", "one_pass_sgd", "one_giant_step", "giant_steps", "repetition"]
+    assert list(found["samples"]) == [*algorithms, "amp"]
     floor = explain("h1", floors=True).to_json()["floors"][0]
     assert set(floor) == {"samples", "width", "steps", "directions", "kappa", "fitted", "floor"}
 
@@ -140,6 +140,7 @@ def test_sample_scalings() -> None:
         "one_pass_sgd": "d log d",
         "one_giant_step": "d for 1 of 2 directions",
         "giant_steps": "d, then d^2",
+        "repetition": "d for 1 of 2 directions",
         "amp": "alpha d with any alpha > 0, then alpha d above an unknown alpha",
     }
     assert explain("sign(h1*h2*h3)").samples == {
@@ -147,21 +148,31 @@ def test_sample_scalings() -> None:
         "one_pass_sgd": "d^2",
         "one_giant_step": "d^3",
         "giant_steps": "d^3 in one step",
+        "repetition": "nothing is learned at n of order d log d",
         "amp": "d^1.5",
     }
     assert explain("sign(h1*h2)").samples["amp"] == "2.467 d"
+    assert explain("He3(h1)").samples["repetition"] == "d"
+    assert explain("He4(h1)").samples["repetition"] == "d log d"
+    assert "more than 3" in explain("h1 + h2*h3*h4").samples["repetition"]
     assert "not seen up to degree 8" in explain("h1 + He10(h2)").samples["one_pass_sgd"]
 
 
 @pytest.mark.parametrize(
     ("text", "statuses"),
     [
-        ("h1**2", ["theorem"] * 5),
-        ("h1 + He3(h1)*h2", ["conjecture", "conjecture", "theorem", "conjecture", "theorem"]),
-        ("sign(h1*h2*h3)", ["theorem", "conjecture", "theorem", "theorem", "conjecture"]),
+        ("h1**2", ["theorem"] * 6),
+        (
+            "h1 + He3(h1)*h2",
+            ["conjecture", "conjecture", "theorem", "conjecture", "heuristic", "theorem"],
+        ),
+        (
+            "sign(h1*h2*h3)",
+            ["theorem", "conjecture", "theorem", "theorem", "heuristic", "conjecture"],
+        ),
         (
             "h1**2 + sign(h1*h2*h3)",
-            ["conjecture", "conjecture", "theorem", "conjecture", "replica"],
+            ["conjecture", "conjecture", "theorem", "conjecture", "heuristic", "replica"],
         ),
     ],
 )

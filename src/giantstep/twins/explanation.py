@@ -21,7 +21,7 @@ from giantstep.targets import Target, TreeTarget, any_target
 from giantstep.targets.expansion import expansion
 from giantstep.targets.hermite import energies, moments
 from giantstep.targets.used_subspace import used_subspace
-from giantstep.theory.dynamics.repetition import Way, ways_to_repeat
+from giantstep.theory.dynamics.repetition import Way, repetition_complexity, ways_to_repeat
 from giantstep.theory.learnability.floors import Floor, second_layer_floors
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.sample_complexity import Complexity, sample_complexities
@@ -115,9 +115,12 @@ class Explanation:
     @property
     def complexities(self) -> dict[str, Complexity]:
         """How many samples each algorithm needs for all that it sees, with status and paper."""
-        return sample_complexities(
+        known = sample_complexities(
             self.staircase, self.grand_staircase, self.thresholds, self.dimension
         )
+        best = known.pop("amp")
+        repeated = repetition_complexity(self.repetition, self.dimension)
+        return {**known, "repetition": repeated, "amp": best}
 
     @property
     def samples(self) -> dict[str, str]:

@@ -25,6 +25,13 @@ LABELS = {"reused": "one batch, reused", "fresh": "a fresh batch each step"}
 #: A target of leap 3 and, beside it, one of leap 1 that needs no reuse.
 TARGETS = {"He3(h1)": r"y = \mathrm{He}_3(h)", "tanh(h1)": r"y = \tanh(h)"}
 HARD, EASY = TARGETS
+#: Two neurons whose readout is fitted to the batch that they step on.
+FITTED = "tanh(h1) + h1*h2"
+FIT_SETTINGS = {
+    **{"samples": "2d", "step_size": "1.5", "width": "2", "readout": "1,-1"},
+    **{"activation": "relu", "ridge": 0.1, "readout_samples": "same", "batches": "reused"},
+}
+ERRORS = {"train_error": "on the batch", "test_error": "on fresh samples"}
 
 
 class Sizes(NamedTuple):
@@ -41,7 +48,7 @@ class Sizes(NamedTuple):
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
-    """Overlaps by target, kind of batch, dimension and step."""
+    """Overlaps by target, kind of batch, dimension and step; then the errors of a fit."""
     import pandas
 
     parts = []
@@ -57,7 +64,27 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         law = _overlaps(bench, EASY, batches, dim, sizes.steps, "predict", 1)
         part = simulated.merge(law[["step", "overlap.theory"]], how="left", on="step")
         parts.append(part.assign(target=EASY, batches=batches, dim=dim))
+    parts.append(_errors(bench, sizes))
     return pandas.concat(parts, ignore_index=True)
+
+
+def _errors(bench: Workbench, sizes: Sizes) -> pandas.DataFrame:
+    """Train and test error of a ridge fit of the batch, after each step on it."""
+    dim = sizes.dims()[-1]
+    summary = bench.summary(
+        Study(
+            name=f"reused-batch errors {dim} {sizes.steps}",
+            learner="giant-step",
+            problem={"target": FITTED},
+            settings={**FIT_SETTINGS, "dim": dim, "steps": sizes.steps},
+            seeds=sizes.seeds,
+            verbs=["simulate", "predict"],
+        )
+    )
+    train, test = (over_steps(summary, name) for name in ERRORS)
+    kept = ["step", *(f"test_error{end}" for end in ("", ".sem", ".theory"))]
+    found = train.merge(test[kept], on="step")
+    return found.assign(target=FITTED, batches="reused", dim=dim)
 
 
 def _law(bench: Workbench, batches: str, dim: int, steps: int) -> pandas.DataFrame:
@@ -84,9 +111,9 @@ def _overlaps(
 
 
 def draw(table: pandas.DataFrame) -> Picture:
-    """Both targets over steps at the largest dimension; the hard one over dimensions."""
-    figure, panels = new_figure(9.6, 3.3, ncols=3)
-    largest = table.dim.max()
+    """Both targets over steps at the largest dimension; the hard one over dimensions; errors."""
+    figure, grid = new_figure(7.4, 6.0, nrows=2, ncols=2)
+    panels, largest = grid.ravel(), table.dim.max()
     for (batches, label), colour in zip(LABELS.items(), COLOURS, strict=False):
         here = table[table.batches == batches]
         for panel, target in zip(panels, TARGETS, strict=False):
@@ -94,12 +121,19 @@ def draw(table: pandas.DataFrame) -> Picture:
             lay_over(panel, part, "step", "overlap", colour, label)
         second = here[(here.target == HARD) & (here.step == 2)]
         lay_over(panels[2], second, "dim", "overlap", colour, label)
-    for panel, formula in zip(panels, TARGETS.values(), strict=False):
+    fitted = table[table.target == FITTED]
+    for (error, label), colour in zip(ERRORS.items(), COLOURS[2:], strict=False):
+        lay_over(panels[3], fitted, "step", error, colour, label)
+    panels[3].set_ylabel("mean squared error")
+    panels[3].legend(loc="center right")
+    formulas = [*TARGETS.values(), r"y = \tanh(h_1) + h_1 h_2"]
+    for panel, formula in zip((*panels[:2], panels[3]), formulas, strict=True):
         panel.set_title(f"${formula}$, $d = {largest}$")
         panel.set_xlabel("steps")
         panel.set_xticks(range(int(table.step.max()) + 1))
         panel.set_ylim(bottom=-0.01)
-    panels[0].set_ylabel("overlap |cosine|")
+    for panel in panels[::2]:
+        panel.set_ylabel("overlap |cosine|")
     panels[0].legend(loc="upper left")
     panels[2].set_title(f"${TARGETS[HARD]}$, two steps")
     panels[2].set_xlabel("dimension $d$")
@@ -117,7 +151,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     overlap = hard.set_index(["batches", "dim", "step"])["overlap"].sort_index()
     simple = easy.set_index(["batches", "step"])["overlap"].sort_index()
     second = hard[(hard.batches == "reused") & (hard.step == 2) & (hard.dim == largest)]
-    last = table.step.max()
+    last, fitted = table.step.max(), table[table.target == FITTED]
+    ends = fitted[fitted.step == last].iloc[0]
     return {
         "He3, two steps on one batch: the largest d is within 5 standard errors of the line": (
             on_the_line(second, "overlap", errors=5)
@@ -137,19 +172,25 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
         "tanh: both kinds of batches learn from the first step on, within 5 standard errors of "
         "their lines": on_the_line(easy[easy.step > 0], "overlap", errors=5)
         and min(simple["reused", 1], simple["fresh", 1]) > 0.3,
+        "the fit: train and test error are within 5 standard errors plus 3 % of their lines": all(
+            on_the_line(fitted, name, errors=5, relative=0.03) for name in ERRORS
+        ),
+        "the fit: after the last step the error of the batch is below half of that of fresh "
+        "samples": bool(ends["train_error"] < ends["test_error"] / 2),
     }
 
 
 FIGURE = Figure(
     name="reused-batch",
     title="Two steps on one batch learn what fresh batches of that size never do",
-    caption="""Mean size of the cosine of a neuron with the direction of the target: n = 3d
-    samples, tanh, step size 1, correlation loss. Left: He3, of leap 3, takes d^2 samples by
+    caption="""Top and bottom left: mean size of the cosine of a neuron with the direction of the
+    target, n = 3d, tanh, step size 1, correlation loss. He3, of leap 3, takes d^2 samples by
     one-pass SGD and d^3 in one giant step; reusing its batch of 3d, the neuron finds the direction
-    in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2)
-    (right). Middle: tanh, of leap 1, is learned at once, by either. Lines: theory in the limit of
-    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations, exact in law, with
-    standard errors.""",
+    in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2).
+    tanh, of leap 1, is learned at once, by either. Bottom right: two relu neurons with readouts 1
+    and -1 on one batch of 2d, step size 1.5, square loss; the error of a ridge fit of that batch
+    falls with every step, that of fresh samples does not follow. Lines: theory in the limit of large
+    d, pure noise for He3 and fresh batches; dots: {seeds} simulations with standard errors.""",
     references=(
         "Dandi et al. 2024, arXiv:2402.03220",
         "Ben-Arous et al. 2020, arXiv:2003.10409",

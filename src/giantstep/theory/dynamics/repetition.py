@@ -17,6 +17,7 @@ from giantstep.problem import Problem
 from giantstep.results import Prediction, Status
 from giantstep.settings.repetition import Repetition
 from giantstep.theory.dynamics.one_neuron import OneNeuron
+from giantstep.theory.learnability.sample_complexity import Complexity
 
 REFERENCES = (
     "Arnaboldi et al. 2024, arXiv:2405.15459",
@@ -34,6 +35,8 @@ ACTIVATIONS = tuple(_SLOPES)
 LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
 #: Forces and growth rates below this share of their possible size are zero.
 NOTHING = 1e-6
+#: Directions that are less far apart are the same.
+SAME_DIRECTION = 1e-2
 
 
 class FirstMoves(NamedTuple):
@@ -207,6 +210,24 @@ class Way(NamedTuple):
             "samples": moves.samples,
             "directions": [moves.direction.tolist()] if moves.samples else [],
         }
+
+
+def repetition_complexity(ways: tuple[Way, ...] | None, dimension: int) -> Complexity:
+    """How many samples the best way needs, and of how many directions any of the ways is first."""
+    if ways is None:
+        samples = "not computed for more than 3 directions and noises together"
+    elif not ways:
+        samples = "nothing is learned at n of order d log d"
+    else:
+        # Ways whose directions differ by quadrature errors alone find the same one.
+        directions = np.stack([way.moves.direction for way in ways]) / np.sqrt(len(ways))
+        reached = int(np.linalg.matrix_rank(directions, tol=SAME_DIRECTION))
+        samples = str(ways[0].moves.samples)
+        if reached < dimension:
+            samples += f" for {reached} of {dimension} directions"
+    # Moves from overlap zero are exact; what later ones add to several directions is not known.
+    status: Status = "theorem" if ways and dimension == 1 else "heuristic"
+    return Complexity("repetition (samples seen twice)", samples, status, REFERENCES[0])
 
 
 @functools.lru_cache(maxsize=64)
