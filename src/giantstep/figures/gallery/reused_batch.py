@@ -189,8 +189,8 @@ FIGURE = Figure(
     in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2).
     tanh, of leap 1, is learned at once, by either. Bottom right: two relu neurons with readouts 1
     and -1 on one batch of 2d, step size 1.5, square loss; the error of a ridge fit of that batch
-    falls with every step, that of fresh samples does not follow. Lines: theory in the limit of large
-    d, pure noise for He3 and fresh batches; dots: {seeds} simulations with standard errors.""",
+    falls with every step, that of fresh samples does not follow. Lines: theory in the limit of
+    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations with standard errors.""",
     references=(
         "Dandi et al. 2024, arXiv:2402.03220",
         "Ben-Arous et al. 2020, arXiv:2003.10409",
