@@ -125,7 +125,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     for (error, label), colour in zip(ERRORS.items(), COLOURS[2:], strict=False):
         lay_over(panels[3], fitted, "step", error, colour, label)
     panels[3].set_ylabel("mean squared error")
-    panels[3].legend(loc="center right")
+    panels[3].legend(loc="center right", bbox_to_anchor=(1.0, 0.68))
     formulas = [*TARGETS.values(), r"y = \tanh(h_1) + h_1 h_2"]
     for panel, formula in zip((*panels[:2], panels[3]), formulas, strict=True):
         panel.set_title(f"${formula}$, $d = {largest}$")
@@ -190,7 +190,7 @@ FIGURE = Figure(
     tanh, of leap 1, is learned at once, by either. Bottom right: two relu neurons with readouts 1
     and -1 on one batch of 2d, step size 1.5, square loss; the error of a ridge fit of that batch
     falls with every step, that of fresh samples does not follow. Lines: theory in the limit of
-    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations with standard errors.""",
+    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations with errors.""",
     references=(
         "Dandi et al. 2024, arXiv:2402.03220",
         "Ben-Arous et al. 2020, arXiv:2003.10409",
