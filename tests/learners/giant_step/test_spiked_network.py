@@ -67,6 +67,24 @@ def test_one_step_beats_the_kernel_under_a_moderate_spike() -> None:
     assert gap > 0.2
 
 
+@pytest.mark.slow
+def test_one_step_beats_the_kernel_at_degree_four() -> None:
+    """Degree 4, d = 256, n = 4d, gamma = 1/2, step and readout on the same samples.
+
+    Over more seeds: network 0.287(38), kernel 0.707(41) at its best ridge of twenty. With half of
+    the samples for the step and half for the readout one seed in 24 goes far astray, because
+    cross-validation does not see the tails of He4.
+    """
+    quartic = "(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)"
+    problem = Problem(quartic, inputs="spiked:d^0.5")
+    sizes = {"dim": 256, "samples": "4d", "test_samples": 4000}
+    settings = GiantStep(recipe="spiked-network", readout_samples="same", **sizes)
+    network = simulate(problem, settings, seeds=6)
+    kernel = simulate_kernel(problem, KernelRidge(ridge=0.056, **sizes), seeds=4)
+    gap = float(kernel.mean("test_error") - network.mean("test_error")[1])
+    assert gap > 3 * np.hypot(network.sem("test_error")[1], kernel.sem("test_error"))
+
+
 def test_cross_validation_chooses_the_readout_of_any_network() -> None:
     settings = GiantStep(dim=40, width=20, samples="4d", ridge="gcv", readout_samples="4d")
     run = simulate(Problem("h1", noise=0.5), settings, seeds=4)
