@@ -88,6 +88,13 @@ REPRODUCTIONS: dict[tuple[str, str], Reproduction] = {
     ("Defilippis et al. 2024, arXiv:2405.15699", "scaling-laws"): Reproduction(
         ("source r and capacity a as theirs; ridge: our ridge = lambda",), ("real data",)
     ),
+    ("Dandi et al. 2025, arXiv:2502.13961", "depth-scenarios"): Reproduction(
+        (
+            "theirs is tanh(3 h) with Var h = 2/3: tree-authors; ours divides by the variance of y",
+            "layers trained by Gauss-Newton steps: theirs is --scenario authors",
+        ),
+        ("several branches",),
+    ),
     ("Mei, Montanari 2019, arXiv:1908.05355", "double-descent"): Reproduction(
         ("ridge: sum of squares + ridge |a|^2, as ours",), ("purely nonlinear targets",)
     ),

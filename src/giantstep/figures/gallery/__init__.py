@@ -31,6 +31,7 @@ NAMES = (
     ),
     *("weight-spectrum", "feature-spectrum", "feature-spikes"),
     *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
+    *("depth-scenarios", "depth-adam", "depth-span"),
     *("kernel-vs-network", "flow-repulsion", "flow-complexity", "langevin-parity"),
     *(
         "logistic",

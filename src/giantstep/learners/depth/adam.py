@@ -1,6 +1,6 @@
 """Two and three layers trained by AdamW on the same samples, in one compiled loop.
 
-AdamW is the few lines of :func:`_adamw_step`: the loop keeps the weights of the best epoch and runs
+AdamW is the few lines of :func:`adamw_step`: the loop keeps the weights of the best epoch and runs
 two weight decays side by side, so that of optax nothing but these lines would be used.
 """
 
@@ -120,7 +120,7 @@ def _train(
             weights, first, second, count = state
             gradient = slope(weights, held.inputs[rows], held.labels[rows], sigma)
             now = rate(count.astype(jnp.float32))
-            moved = _adamw_step(weights, first, second, gradient, count, now, decay)
+            moved = adamw_step(weights, first, second, gradient, count, now, decay)
             return (*moved, count + 1), None
 
         def epoch(state: Any, own: Array) -> tuple[Any, None]:
@@ -141,7 +141,7 @@ def _train(
     return jax.lax.map(for_one_decay, decays)
 
 
-def _adamw_step(
+def adamw_step(
     weights: Weights,
     first: Weights,
     second: Weights,

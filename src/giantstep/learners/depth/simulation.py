@@ -50,7 +50,7 @@ def simulate(
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     dim = settings.dim
-    branches, _ = problem.target.sizes(dim)
+    branches, leaves = problem.target.sizes(dim)
     if branches > 1 and "second-layer" in settings.networks:
         raise SettingsError(
             f"branches = {branches} with scenario = {settings.scenario}: the second layer is "
@@ -63,7 +63,12 @@ def simulate(
         seed=seed,
         progress=progress,
     )
-    notes = ["oracle first layer: drawn inside the span of the true leaves"]
+    notes = []
+    if settings.oracle:
+        notes.append("oracle first layer: drawn inside the span of the true leaves")
+    if settings.leaves == "auto":
+        right = int(np.sum(metrics["leaves"] == branches * leaves))
+        notes.append(f"leaves counted: the true {branches * leaves} in {right} of {seeds} seeds")
     described = {
         **settings.to_json(),
         "networks": ",".join(settings.networks),
@@ -73,7 +78,7 @@ def simulate(
         settings.learner,
         described,
         metrics,
-        tuple(notes if settings.oracle else ()),
+        tuple(notes),
         time.perf_counter() - began,
     )
 

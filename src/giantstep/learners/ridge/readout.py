@@ -118,10 +118,17 @@ class RidgePath:
         return self.coefficients(ridges) @ phi.T + self.label_mean
 
     def train_error(self, ridges: float | Sequence[float]) -> Float[np.ndarray, " ridges"]:
-        r"""Mean squared residual, :math:`\frac1n(\sum y^2 - a\cdot(2m - Ga))` in the eigenbasis."""
+        r"""Mean squared residual, :math:`\frac1n(\sum y^2 - a\cdot(2m - Ga))` in the eigenbasis.
+
+        That is what lies outside the span of the features, and of what lies inside the share
+        :math:`(\lambda/(e + \lambda))^2` along each eigenvector: no difference of large numbers
+        where a small ridge nearly interpolates, which would look like a perfect fit to GCV.
+        """
         shifted = self._shifted(ridges)
-        explained = self.moments**2 * (2 / shifted - self.eigenvalues / shifted**2)
-        return np.maximum(self.label_energy - explained.sum(axis=1), 0.0) / self.samples
+        ridge = np.atleast_1d(np.asarray(ridges, dtype=np.float64))[:, None]
+        spanned = self.moments**2 / self.eigenvalues
+        outside = 0.0 if self._interpolates else max(self.label_energy - float(spanned.sum()), 0.0)
+        return (outside + (spanned * (ridge / shifted) ** 2).sum(axis=1)) / self.samples
 
     def test_error(
         self,

@@ -1,0 +1,106 @@
+"""Two against three layers on a tree, both trained by AdamW."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.network_lines import draw_network, network_table
+from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.problem import TreeProblem
+from giantstep.settings.three_layer import ThreeLayer
+from giantstep.studies.study import Study
+from giantstep.theory.depth.prediction import predict
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TREES = {"tree-he2": r"$p = \mathrm{He}_2$", "tree-authors": r"$p$ of the authors"}
+NETWORKS = {"adam-2": "two layers", "adam-3": "three layers"}
+
+
+class Sizes(NamedTuple):
+    """Trees, powers of d that the samples are, and the sizes of a run."""
+
+    trees: tuple[str, ...]
+    kappas: tuple[float, ...]
+    dim: int
+    seeds: int
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Errors and alignments by tree, network and samples, with the floor of cubic polynomials."""
+    import pandas
+
+    parts, samples = [], [round(sizes.dim**kappa) for kappa in sizes.kappas]
+    settings = ThreeLayer(dim=sizes.dim, scenario="adam")
+    for tree in sizes.trees:
+        law = predict(TreeProblem(tree), settings).metrics
+        study = Study(
+            name=f"depth-adam {tree}",
+            learner="three-layer",
+            problem={"target": tree},
+            settings=settings,
+            axes={"samples": samples},
+            seeds=sizes.seeds,
+            verbs=["simulate"],
+        )
+        part = network_table(bench, study, settings.networks, samples)
+        parts.append(part.assign(tree=tree, floor3=law["floor"][2]))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Errors, one panel a tree, one line a network."""
+    trees = list(table.tree.unique())
+    shape = {"ncols": len(trees), "sharey": True, "squeeze": False}
+    figure, panels = new_figure(3.4 * len(trees) + 0.8, 3.3, **shape)
+    for panel, tree in zip(panels[0], trees, strict=True):
+        here = table[table.tree == tree]
+        for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
+            own = here[here.network == name]
+            draw_network(panel, own, "samples", "test_error_relative", colour, label)
+        panel.axhline(here.floor3.iloc[0], color=GREY, linestyle=":", linewidth=1)
+        panel.set_xscale("log")
+        panel.set_title(TREES[tree])
+        panel.set_xlabel("samples $n$")
+    panels[0][0].set_ylabel("test error / variance")
+    panels[0][0].set_ylim(bottom=0)
+    panels[0][-1].legend(loc="upper right")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Three layers beat two from many samples, on every tree."""
+    most = table[table.samples == table.samples.max()]
+    errors = most.pivot_table("test_error_relative", "tree", "network")
+    doubts = most.pivot_table("test_error_relative.sem", "tree", "network")
+    gaps = errors["adam-2"] - errors["adam-3"]
+    doubt = [math.hypot(*pair) for pair in doubts.to_numpy()]
+    return {
+        "from the most samples three layers are better by 3 standard errors": bool(
+            (gaps > [3 * each for each in doubt]).all()
+        )
+    }
+
+
+FIGURE = Figure(
+    name="depth-adam",
+    title="Two against three layers on a tree, both trained by AdamW",
+    caption="""Test error over the variance of the labels of relu networks d-512-1 and d-256-32-1,
+    trained by AdamW on the same samples of y = tanh(c h), h the sum of p over d^(1/2) leaves,
+    d = {dim}; mean over {seeds} seeds with standard errors. Dotted: the best cubic polynomial in
+    the true leaves. Weight decay 2 or 4, whichever a fifth of the samples prefers: with weak decay
+    the third layer does not pay. Both networks find the leaves equally well.""",
+    references=("Dandi et al. 2025, arXiv:2502.13961",),
+    sizes={
+        "reduced": Sizes(("tree-he2",), (2.4,), 25, 3),
+        "quick": Sizes(("tree-he2",), (1.8, 2.1, 2.4), 36, 3),
+        "full": Sizes(("tree-he2", "tree-authors"), (1.67, 1.833, 2.0, 2.2), 64, 5),
+    },
+    rows=rows,
+    draw=draw,
+    claims=claims,
+)

@@ -1,0 +1,43 @@
+"""Several networks on one tree: their errors as lines of a table, and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from giantstep.figures.figure import Workbench
+from giantstep.figures.panels import lay_over
+from giantstep.studies.study import Study
+
+if TYPE_CHECKING:
+    import pandas
+
+#: What is drawn of each network.
+METRICS = ("test_error_relative", "alignment")
+
+
+def network_table(
+    bench: Workbench, study: Study, networks: Sequence[str], samples: Sequence[int]
+) -> pandas.DataFrame:
+    """One line a network and a number of samples, from a study along ``samples``."""
+    import pandas
+
+    summary, parts = bench.summary(study), []
+    summary = summary.reset_index(drop=True)
+    for number, name in enumerate(networks):
+        columns: dict[str, Any] = {}
+        for metric in METRICS:
+            # A single network has columns without a number too.
+            for suffix in ("", ".sem"):
+                columns[metric + suffix] = summary[f"{metric}[{number}]{suffix}"]
+        parts.append(pandas.DataFrame(columns).assign(network=name, samples=list(samples)))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw_network(
+    panel: Any, table: pandas.DataFrame, x: str, metric: str, colour: str, label: str
+) -> None:
+    """Dots with error bars, joined by a thin line: there is no theory to draw."""
+    here = table.sort_values(x)
+    panel.plot(here[x], here[metric], color=colour, linewidth=0.9)
+    lay_over(panel, here, x, metric, colour, label)
