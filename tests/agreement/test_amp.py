@@ -13,17 +13,17 @@ from giantstep.theory.message_passing.amp import predict
 
 #: Standard errors allowed, beyond the finite-size term.
 ERRORS = 3.5
-#: Target, noise, n/d (away from transitions), seeds.
+#: Target, noise, n/d (away from transitions), dimension, seeds. Labels are evaluated in blocks of
+#: 512 or 1024: dimensions at which n fills one get the most power for the time.
 ONE_DIRECTION = [
-    ("h1", 0.25, 1.0, 40),
-    ("h1", 0.25, 2.0, 16),
-    ("h1", 0.25, 4.0, 12),
-    ("sign(h1)", 0.0, 1.0, 60),
-    ("sign(h1)", 0.0, 2.0, 24),
-    ("sign(h1)", 0.0, 4.0, 12),
-    ("He3(h1)", 0.0, 0.7, 160),
-    ("He3(h1)", 0.0, 1.6, 8),
-    ("He3(h1)", 0.0, 2.0, 8),
+    ("h1", 0.25, 1.0, 480, 20),
+    ("h1", 0.25, 2.0, 240, 16),
+    ("h1", 0.25, 4.0, 240, 12),
+    ("sign(h1)", 0.0, 1.0, 500, 30),
+    ("sign(h1)", 0.0, 2.0, 240, 24),
+    ("sign(h1)", 0.0, 4.0, 240, 12),
+    ("He3(h1)", 0.0, 0.7, 720, 54),
+    ("He3(h1)", 0.0, 1.6, 240, 8),
 ]
 STAIRCASE = "h1^2 + sign(h1*h2*h3)"
 
@@ -52,15 +52,15 @@ def check(problem: Problem, settings: Amp, seeds: int, power: float = 0.05) -> N
             assert ERRORS * error <= power * expected
 
 
-@pytest.mark.parametrize(("target", "noise", "alpha", "seeds"), ONE_DIRECTION)
-def test_one_direction(target: str, noise: float, alpha: float, seeds: int) -> None:
-    check(Problem.of(target, noise=noise), Amp(dim=240, samples=f"{alpha}d"), seeds)
+@pytest.mark.parametrize(("target", "noise", "alpha", "dim", "seeds"), ONE_DIRECTION)
+def test_one_direction(target: str, noise: float, alpha: float, dim: int, seeds: int) -> None:
+    check(Problem.of(target, noise=noise), Amp(dim=dim, samples=f"{alpha}d"), seeds)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("alpha", "seeds"), [(5, 20), (6, 8), (8, 6)])
-def test_parity_of_two(alpha: float, seeds: int) -> None:
-    check(Problem.of("sign(h1*h2)"), Amp(dim=160, samples=f"{alpha}d"), seeds)
+@pytest.mark.parametrize(("alpha", "dim", "seeds"), [(5, 200, 14), (8, 128, 6)])
+def test_parity_of_two(alpha: float, dim: int, seeds: int) -> None:
+    check(Problem.of("sign(h1*h2)"), Amp(dim=dim, samples=f"{alpha}d"), seeds)
 
 
 @pytest.mark.slow
@@ -88,4 +88,4 @@ def test_the_staircase_between_its_stairs() -> None:
 
 @pytest.mark.slow
 def test_the_staircase_above_its_second_stair() -> None:
-    check(Problem.of(STAIRCASE), Amp(dim=200, samples="4d"), 8, power=0.15)
+    check(Problem.of(STAIRCASE), Amp(dim=170, samples="6d"), 6, power=0.15)

@@ -60,8 +60,10 @@ def render(
         if caption_inside:
             width = int(_LETTERS * picture.get_figwidth())
             picture.supxlabel(textwrap.fill(caption, width), fontsize=7, x=0.01, ha="left")
-        for path in files[:2]:
-            save(picture, path)
+        save(picture, files[0])
+        # What is in its place stays there: the same picture in both formats, laid out once.
+        picture.set_layout_engine("none")
+        save(picture, files[1])
     try:
         table.to_csv(files[2], index=False)
         if not caption_inside:

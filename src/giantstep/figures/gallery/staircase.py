@@ -91,20 +91,21 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         )
         parts.append(over_steps(summary, "overlap").assign(example=example, dim=sizes.dim))
     for readout in READOUTS:
+        limit = _limit_of_least_eigenvalue(readout)
         for dim in sizes.dims():
-            parts.append(_least_eigenvalue(readout, dim, sizes.spectra, bench))
+            simulated = _least_eigenvalue(readout, dim, sizes.spectra, bench)
+            parts.append(simulated.assign(**{"overlap_spectrum.theory": limit}))
     return pandas.concat(parts, ignore_index=True)
 
 
 def _least_eigenvalue(readout: str, dim: int, seeds: int, bench: Workbench) -> pandas.DataFrame:
-    """Root of the least eigenvalue of the overlap matrix after two steps, and of its mean."""
-    settings = {**UNEQUAL, "readout": readout}
+    """Root of the least eigenvalue of the overlap matrix after two steps."""
     summary = bench.summary(
         Study(
             name=f"staircase eigenvalue {readout} {dim}",
             learner="giant-step",
             problem={"target": "ex3b"},
-            settings={**settings, "dim": dim},
+            settings={**UNEQUAL, "readout": readout, "dim": dim},
             seeds=seeds,
             verbs=["simulate"],
         ),
@@ -112,6 +113,12 @@ def _least_eigenvalue(readout: str, dim: int, seeds: int, bench: Workbench) -> p
     )
     after = over_steps(summary, "overlap_spectrum")
     least = after[(after.step == 2) & (after.direction == RANK - 1)]
+    return least.assign(example="eigenvalue", readout=readout, dim=dim)
+
+
+def _limit_of_least_eigenvalue(readout: str) -> float:
+    """The same of the mean of that matrix as d goes to infinity."""
+    settings = {**UNEQUAL, "readout": readout}
     law = giant_step_overlaps(
         Problem.of("ex3b"),
         activation("relu"),
@@ -121,10 +128,7 @@ def _least_eigenvalue(readout: str, dim: int, seeds: int, bench: Workbench) -> p
         samples_ratio=float(settings["samples"].removesuffix("d")),
     )
     limit = np.linalg.eigvalsh(law.overlap_matrices[-1])[0]
-    return least.assign(
-        **{"example": "eigenvalue", "readout": readout, "dim": dim},
-        **{"overlap_spectrum.theory": float(np.sqrt(max(limit, 0.0)))},
-    )
+    return float(np.sqrt(max(limit, 0.0)))
 
 
 def _rotated(example: str, rotation: dict[str, str]) -> str:

@@ -117,6 +117,7 @@ class TwoGroupEnsemble(NamedTuple):
         variance = known + unknown
         zeta, masses = even_rule(_FIRST_OMEGAS)
         spread = jnp.sqrt(jnp.maximum(known - known**2 / variance, 0.0))
+        row = p[None, :]
         slots = jnp.asarray(np.array(core.slots)[:, None] == np.arange(2)[None, :], p.dtype)
 
         def at_node(given: tuple[Any, ...]) -> Array:
@@ -126,14 +127,13 @@ class TwoGroupEnsemble(NamedTuple):
             logs = label["log_weights"][None, :] - offset**2 / (2 * unknown)
             top = jnp.max(logs, axis=1)
             size = jnp.exp(logs - top[:, None])
-            a = (size @ slots)[:, None, :]
-            b = ((size * offset / unknown) @ slots)[:, None, :]
-            mixed = jnp.stack([1 - p, p], axis=1)[None]
-            partition = jnp.sum(mixed * a, axis=2)
-            own = jnp.sum(mixed * b, axis=2) / partition
-            other = (a[..., 1] - a[..., 0]) / partition
-            log_z = jnp.log(partition) + (top - jnp.log(2 * np.pi * unknown) / 2)[:, None]
-            parts = [own**2, own * other, other**2 * (p * (1 - p))[None], log_z]
+            a, b = size @ slots, (size * offset / unknown) @ slots
+            # (1-p) A_0 + p A_1 and (1-p) B_0 + p B_1: a row for each omega, a column for each p.
+            inverse = 1 / (a[:, :1] + (a[:, 1:] - a[:, :1]) * row)
+            own = (b[:, :1] + (b[:, 1:] - b[:, :1]) * row) * inverse
+            other = (a[:, 1:] - a[:, :1]) * inverse
+            log_z = (top - jnp.log(2 * np.pi * unknown) / 2)[:, None] - jnp.log(inverse)
+            parts = [own**2, own * other, other**2 * row * (1 - row), log_z]
             chance = jnp.where(group == 1, p, 1 - p)
             return weight * jnp.stack([jnp.exp(masses) @ part * chance for part in parts])
 

@@ -69,7 +69,7 @@ class LatticeEnsemble:
         if group:
             fisher = sum(q @ fisher @ q.T for q in group) / len(group)
         # A symmetry may turn the labels round their mean: their distance from it is what it keeps.
-        mean = weights @ means if len(group) < 2 else self._label_mean(core)
+        mean = weights @ means if len(group) < 2 else float(_label_mean(core, structure.prior))
         explained = mean**2 + weights @ (means - mean) ** 2
         return Averages(*map(jnp.asarray, (fisher, weights @ entropies, explained)))
 
@@ -83,10 +83,6 @@ class LatticeEnsemble:
             for first in range(0, len(padded), _BLOCK)
         ]
         return [np.concatenate(parts)[: len(omegas)] for parts in zip(*blocks, strict=True)]
-
-    def _label_mean(self, core: Quadrature) -> float:
-        prior = self.channel.structure.prior
-        return float(self._at(core, np.zeros((1, len(prior))), prior)[2][0])
 
     @in_float64
     def law(self, core: Quadrature) -> Law:
@@ -162,6 +158,12 @@ def _sums(
         return sums.fisher, sums.log_partition, core.label_mean(omega, unknown)
 
     return jax.lax.map(at_omega, omegas)
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _label_mean(core: Quadrature, prior: Matrix) -> Array:
+    """E[y] when nothing is known."""
+    return core.label_mean(jnp.zeros(prior.shape[0], prior.dtype), prior)
 
 
 def _label_nodes(
