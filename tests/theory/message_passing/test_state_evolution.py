@@ -14,7 +14,7 @@ from giantstep.settings.amp import Amp
 from giantstep.targets import Target, catalogue
 from giantstep.theory.message_passing import fixed_points
 from giantstep.theory.message_passing.amp import predict
-from giantstep.theory.message_passing.averages.population import population_of
+from giantstep.theory.message_passing.averages.population import Population, population_of
 from giantstep.theory.message_passing.state_evolution import overlap_curve, state_evolution
 
 PARITY = "sign(h1*h2)"
@@ -238,9 +238,20 @@ def test_every_named_target_gets_a_structure(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_quadrature_says_how_good_it_is() -> None:
-    circle = predict(Problem.of("h1^2 + h2^2"), Amp(samples="2d"))
-    (remark,) = [note for note in circle.notes if "quadrature" in note]
-    assert 1e-3 < float(remark.rsplit(" ", 1)[1]) < 0.05
-    smooth = predict(Problem.of("h1*h2", noise=0.3), Amp(samples="2d"))
-    assert not any("quadrature" in note for note in smooth.notes)
+def test_quadrature_knows_how_good_it_is() -> None:
+    circle, smooth = (
+        population_of(channel_for(problem)).quadrature_error(0.3 * np.eye(2))
+        for problem in (Problem.of("h1^2 + h2^2"), Problem.of("h1*h2", noise=0.3))
+    )
+    assert 1e-3 < circle < 0.05
+    assert smooth < 1e-3
+
+
+def test_quadrature_says_how_good_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def remarks() -> list[str]:
+        law = predict(Problem.of("sign(h1)", noise=0.3), Amp(samples="2d"))
+        return [note for note in law.notes if "quadrature" in note]
+
+    assert remarks() == []
+    monkeypatch.setattr(Population, "quadrature_error", lambda *_: 0.02)
+    assert remarks() == ["averages over labels by quadrature, with an error of 0.02"]

@@ -98,7 +98,8 @@ def _errors(problem: Problem, found: tuple[Transition, ...]) -> np.ndarray:
 
     A coarser rule moves the whole curve alpha(m); where it changes what the transitions are, or
     where branches were followed, the relative error of the averages is that of alpha. Where the
-    overlap leaves zero, the threshold knows its own error.
+    overlap leaves zero, the threshold knows its own error, and how far noise that the channel got
+    has moved it.
     """
     ratios = np.array([transition.samples_ratio for transition in found])
     departure, population = _departure(problem), population_of(channel_for(problem))
@@ -108,7 +109,8 @@ def _errors(problem: Problem, found: tuple[Transition, ...]) -> np.ndarray:
     errors = np.where(np.isfinite(ratios), ratios, 0.0) * bisected
     if population.coarse is not None:
         errors = errors + _errors_of_averages(problem, found, departure.value)
-    return np.where(ratios == departure.value, departure.error, errors)
+    leaving = departure.error + _moved_by_noise(problem, departure)
+    return np.where(ratios == departure.value, leaving, errors)
 
 
 def _errors_of_averages(
@@ -152,6 +154,13 @@ def linear_threshold(problem: Problem) -> float:
 def _departure(problem: Problem) -> Estimate:
     """Where M = 0 loses stability under the noise of the channel, which may have got some."""
     return _threshold(Problem(problem.target, channel_for(problem).noise))
+
+
+def _moved_by_noise(problem: Problem, departure: Estimate) -> float:
+    """How far the departure is from that under the problem's own noise."""
+    if not (channel_for(problem).altered and np.isfinite(departure.value)):
+        return 0.0
+    return abs(departure.value - _threshold(problem).value)
 
 
 def _threshold(problem: Problem) -> Estimate:
