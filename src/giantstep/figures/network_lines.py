@@ -12,22 +12,21 @@ from giantstep.studies.study import Study
 if TYPE_CHECKING:
     import pandas
 
-#: What is drawn of each network.
-METRICS = ("test_error_relative", "alignment")
-
 
 def network_table(
-    bench: Workbench, study: Study, networks: Sequence[str], samples: Sequence[int]
+    bench: Workbench,
+    study: Study,
+    networks: Sequence[str],
+    samples: Sequence[int],
+    metrics: Sequence[str] = ("test_error_relative",),
 ) -> pandas.DataFrame:
     """One line a network and a number of samples, from a study along ``samples``."""
     import pandas
 
-    summary, parts = bench.summary(study), []
-    summary = summary.reset_index(drop=True)
+    summary, parts = bench.summary(study).reset_index(drop=True), []
     for number, name in enumerate(networks):
         columns: dict[str, Any] = {}
-        for metric in METRICS:
-            # A single network has columns without a number too.
+        for metric in metrics:
             for suffix in ("", ".sem"):
                 columns[metric + suffix] = summary[f"{metric}[{number}]{suffix}"]
         parts.append(pandas.DataFrame(columns).assign(network=name, samples=list(samples)))

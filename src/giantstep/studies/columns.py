@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giantstep.errors import GiantstepError
-from giantstep.places import DIRECTION, STEP, Place
+from giantstep.places import DIRECTION, NAMED, STEP, Place
 from giantstep.results.selection import wanted
 from giantstep.twins.metrics import Metric
 from giantstep.twins.table import TWINS
@@ -92,4 +92,7 @@ def _metric_axes(definition: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
 
 
 def _at(axis: str, index: int) -> Any:
+    if axis in NAMED:
+        # Which names there are depends on the settings of each point.
+        return f"{axis} {index + 1}"
     return f"h{index + 1}" if axis == DIRECTION else index if axis == STEP else index + 1

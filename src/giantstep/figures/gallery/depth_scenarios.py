@@ -31,6 +31,8 @@ NETWORKS = {
 }
 #: Where the theorem has its threshold.
 THEOREM = 1.5
+#: Errors are drawn up to here.
+HIGHEST = 1.3
 
 
 class Sizes(NamedTuple):
@@ -89,9 +91,9 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.axvline(here.half.iloc[0], color=GREY, linewidth=1)
         panel.set_title(title)
         panel.set_xlabel(r"$\kappa = \log n / \log d$")
-        panel.set_ylim(0, 1.2)
+        panel.set_ylim(0, HIGHEST)
     panels[0].set_ylabel("test error / variance")
-    panels[0].legend(loc="lower left", fontsize=6.5)
+    panels[0].legend(loc="upper right", fontsize=6.5)
     return figure
 
 
@@ -125,8 +127,8 @@ FIGURE = Figure(
     name="depth-scenarios",
     title="What three layers learn of a tree, and two cannot",
     caption="""Test error over the variance of the labels on y = tanh(c h), h the sum of p over
-    d^(1/2) leaves, d = {dim}; mean over {seeds} seeds with standard errors. All but the lazy
-    network share their first layer. Dotted: best polynomials of degree 2, 3 and 4 in the true
+    d^(1/2) leaves, d = {dim}; mean over {seeds} seeds with standard errors, cut at 1.3. All but
+    the lazy network share their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true
     leaves; dashed: the theorem's kappa = 3/2; solid: where half of the leaves are predicted to
     show in the second moments of the labels. No sharp threshold is visible at 3/2, where hardly
     anything is learned: at such d the first layer needs ten times the samples at which it sees
