@@ -1,9 +1,9 @@
 """giantstep: how a neural network learns the few directions that matter.
 
 The verbs are :func:`explain`, :func:`simulate`, :func:`predict`, :func:`compare`,
-:func:`spectrum`, :func:`figure` and :func:`report`; the nouns :class:`Target`, :class:`Problem`
-and one settings class per learner. Names are imported when they are first used, so that
-``import giantstep`` costs nothing.
+:func:`spectrum`, :func:`figure`, :func:`report` and :func:`lab`; the nouns :class:`Target`,
+:class:`Problem` and one settings class per learner. Names are imported when they are first used, so
+that ``import giantstep`` costs nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from giantstep.figures.result import draw
     from giantstep.figures.verb import figure
     from giantstep.inputs import Gaussian, Hypercube, Sphere, Spiked
+    from giantstep.lab.launch import lab
     from giantstep.problem import Problem
     from giantstep.report.verb import report
     from giantstep.results import Prediction, Run
@@ -81,6 +82,7 @@ _HOME = {
     "draw": "figures.result",
     "explain": "twins.explanation",
     "figure": "figures.verb",
+    "lab": "lab.launch",
     "predict": "twins.verbs",
     "report": "report.verb",
     "simulate": "twins.verbs",
@@ -88,7 +90,7 @@ _HOME = {
     "sweep": "settings.sweeps",
 }
 #: Verbs that have the name of a room: the room is called for them.
-_ROOMS_TOO = ("report", "sweep")
+_ROOMS_TOO = ("lab", "report", "sweep")
 
 __all__ = [
     "Amp",
@@ -126,6 +128,7 @@ __all__ = [
     "draw",
     "explain",
     "figure",
+    "lab",
     "predict",
     "report",
     "simulate",

@@ -32,7 +32,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("studies",),
     ("figures",),
     ("report",),
-    ("estimators",),
+    ("estimators", "lab"),
     ("cli",),
 )
 

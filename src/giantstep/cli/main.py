@@ -18,6 +18,7 @@ from giantstep.cli import (
     explain,
     figure,
     fit,
+    lab,
     learners,
     report,
     spectrum,
@@ -56,6 +57,7 @@ def application(verbs: Collection[str] = (*learners.VERBS, "spectrum")) -> typer
     figure.register(app)
     report.register(app)
     fit.register(app)
+    lab.register(app)
     catalogue.register(app)
     cite.register(app)
     demo.register(app)

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from giantstep.errors import GiantstepError
+from giantstep.studies.environment import use_compilation_cache as use_compilation_cache
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
@@ -118,12 +119,3 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
         yield advance
     finally:
         bar.stop()
-
-
-def use_compilation_cache() -> None:
-    """Keep compiled programs in the user's cache folder, so that the next command starts warm."""
-    from pathlib import Path
-
-    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "giantstep" / "jax"))
-    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 _THREAD_COUNTS = (
@@ -42,6 +43,13 @@ def own_process_group() -> dict[str, Any]:
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"process_group": 0}
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs in the user's cache folder, so that the next command starts warm."""
+    home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(home) / "giantstep" / "jax"))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
 
 
 def _thread_settings(threads: int, environment: Mapping[str, str]) -> dict[str, str]:

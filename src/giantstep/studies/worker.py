@@ -19,32 +19,33 @@ READY = "ready"
 
 def main() -> None:
     """Serve until the coordinator closes the pipe or dies."""
-    answers = _private_standard_output()
+    answers = private_standard_output()
     batches: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive, args=(sys.stdin.buffer, batches), daemon=True).start()
+    threading.Thread(target=receive, args=(sys.stdin.buffer, batches), daemon=True).start()
     from giantstep.studies.work import compute
 
-    _send(answers, READY)
+    send(answers, READY)
     while True:
         for block in pickle.loads(batches.get()):
-            _send(answers, compute(block))
+            send(answers, compute(block))
 
 
-def _private_standard_output() -> BinaryIO:
+def private_standard_output() -> BinaryIO:
     """The pipe of the answers; whatever a learner prints goes to standard error instead."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return answers
 
 
-def _receive(stream: BinaryIO, batches: queue.SimpleQueue[bytes]) -> None:
+def receive(stream: BinaryIO, batches: queue.SimpleQueue[bytes]) -> None:
     """Hand on what arrives; when the coordinator is gone, end at once, in the midst of a block."""
     while header := stream.read(8):
         batches.put(stream.read(int.from_bytes(header, "big")))
     os._exit(0)
 
 
-def _send(stream: BinaryIO, answer: object) -> None:
+def send(stream: BinaryIO, answer: object) -> None:
+    """One answer, at once."""
     pickle.dump(answer, stream)
     stream.flush()
 

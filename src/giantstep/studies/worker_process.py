@@ -1,4 +1,4 @@
-"""A worker process as its owner sees it: blocks go in, outcomes come out, and it may die."""
+"""A worker process as its owner sees it: questions go in, answers come out, and it may die."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from giantstep.studies import worker
-from giantstep.studies.cells import Block
 from giantstep.studies.environment import own_process_group, worker_environment
 
 
@@ -26,12 +25,12 @@ class WorkerDied(Exception):
 
 
 class Worker:
-    """One worker process and the pipes to it."""
+    """One worker process and the pipes to it; ``program`` is the module that it runs."""
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, program: str = worker.__name__) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", worker.__name__],
+            [sys.executable, "-P", "-m", program],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -47,9 +46,9 @@ class Worker:
             self.close()
             raise
 
-    def send(self, blocks: Sequence[Block]) -> None:
-        """Give it blocks to compute."""
-        message = pickle.dumps(list(blocks))
+    def send(self, questions: Sequence[Any]) -> None:
+        """Give it something to compute: blocks of a study, or what else its program takes."""
+        message = pickle.dumps(list(questions))
         try:
             self._questions.write(len(message).to_bytes(8, "big") + message)
             self._questions.flush()

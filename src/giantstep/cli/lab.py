@@ -1,0 +1,50 @@
+"""`giantstep lab`: the browser face."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from giantstep.cli.output import note, reported
+from giantstep.cli.usage import example
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("lab", epilog=example("giantstep lab --port 8765 --no-browser"))(lab_command)
+
+
+@reported
+def lab_command(
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of the page; 0: any that is free.")
+    ] = 0,
+    host: Annotated[
+        str, typer.Option(help="Address to serve at; any but 127.0.0.1 is seen by the network.")
+    ] = "127.0.0.1",
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Print the address, open nothing.")
+    ] = False,
+    target: Annotated[str, typer.Option(help="Target that the page begins with.")] = "",
+) -> None:
+    """Play with it in the browser: type a target, move a slider, see dots land on the line."""
+    from giantstep.lab.launch import Lab, open_browser, with_state
+    from giantstep.lab.security import is_loopback
+
+    opened = Lab(host, port)
+    url = with_state(opened.url, target=target)
+    if not is_loopback(host):
+        note(
+            f"host = {host}: everybody on the network who has this address and its token can run "
+            "simulations here, and the connection is not encrypted; an ssh tunnel to 127.0.0.1 is "
+            "safer"
+        )
+
+    def ready() -> None:
+        typer.echo(url)
+        note("Ctrl-C stops the lab")
+        if not no_browser:
+            open_browser(url)
+
+    opened.serve(ready)

@@ -1,0 +1,250 @@
+"""The streams of the page: a line of theory, dots that land on it, spectra, neurons, reports."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+from giantstep.lab.cache import Cache, key_of
+from giantstep.lab.crew import Crew
+from giantstep.lab.jobs import Outcome, Progress, Task
+from giantstep.lab.laid_over import Dot, predicted
+from giantstep.lab.limits import Limits
+from giantstep.results import plain, unique
+
+Event = tuple[str, Any]
+Events = AsyncGenerator[Event, None]
+#: Points of a line, the dots among them.
+LINE_POINTS = 41
+
+
+class Refused(Exception):
+    """A question that has no answer: its kind (refused or failed) and what to say."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(str(outcome.value))
+        self.outcome = outcome
+
+    def to_json(self) -> dict[str, Any]:
+        """What the page shows."""
+        value = self.outcome.value
+        said = value if isinstance(value, Mapping) else {"message": value, "position": None}
+        return {"error": {"kind": self.outcome.kind, **said}}
+
+
+class Desk:
+    """Three crews: for texts, for theory, for simulations; and what was answered before."""
+
+    def __init__(self, limits: Limits, simulators: int = 1, theorists: int = 2) -> None:
+        self.limits, self.cache = limits, Cache()
+        self.readers = Crew(1, limits)
+        self.theorists = Crew(theorists, limits, [Task("warm", {"learners": True})])
+        self.simulators = Crew(simulators, limits, [Task("warm", {"learners": False})])
+        self.crews = {
+            "readers": self.readers,
+            "theorists": self.theorists,
+            "simulators": self.simulators,
+        }
+
+    def start(self) -> None:
+        """Start every worker."""
+        for crew in self.crews.values():
+            crew.start()
+
+    def close(self) -> None:
+        """End every worker."""
+        for crew in self.crews.values():
+            crew.close()
+
+    async def answer(self, crew: Crew, client: str, verb: str, arguments: dict[str, Any]) -> Any:
+        """The answer to one task, from the cache if it was given before; else :class:`Refused`."""
+        key = key_of(verb, arguments)
+        found = self.cache.get(key)
+        if found is None:
+            found = Outcome("failed", "the lab is closing")
+            async with contextlib.aclosing(crew.ask(client, [Task(verb, arguments)])) as answers:
+                async for _, answer in answers:
+                    if isinstance(answer, Outcome):
+                        found = answer
+            if found.kind != "failed":
+                self.cache.put(key, found)
+        if found.kind != "done":
+            raise Refused(found)
+        return found.value
+
+    async def read(self, client: str, target: str) -> Any:
+        """How a target is read."""
+        return await self.answer(self.readers, client, "read", {"target": target})
+
+    async def explain(self, client: str, problem: dict[str, Any]) -> Any:
+        """What can be learned of a target."""
+        return await self.answer(self.theorists, client, "explain", {"problem": problem})
+
+    async def plan(self, client: str, question: dict[str, Any], between: int = 0) -> Any:
+        """The points of an experiment."""
+        return await self.answer(
+            self.readers, client, "plan", {**question, "between": between, "seeds": 8}
+        )
+
+    async def theory(self, client: str, question: dict[str, Any]) -> Events:
+        """The line: where its points stand, then each of them, then notes and papers."""
+        plan = await self.plan(client, question, LINE_POINTS)
+        yield "plan", {name: value for name, value in plan.items() if name != "points"}
+        laws, reasons = [], []
+        async with contextlib.aclosing(self._laws(client, plan["points"])) as found:
+            async for number, outcome in found:
+                if outcome.kind == "done":
+                    laws.append(outcome.value)
+                    yield "point", {"index": number, "entries": predicted(outcome.value)}
+                elif outcome.kind == "failed":
+                    raise Refused(outcome)
+                else:
+                    reasons.append(_words(outcome))
+        yield (
+            "end",
+            plain(
+                {
+                    "notes": unique(note for law in laws for note in law.notes),
+                    "references": unique(paper for law in laws for paper in law.references),
+                    "reasons": unique(reasons),
+                    "lacking": len(reasons),
+                }
+            ),
+        )
+
+    async def simulate(
+        self, client: str, question: dict[str, Any], seeds: int, seed: int
+    ) -> Events:
+        """The dots: where they stand, then each as often as a seed is done, and the end."""
+        plan = await self.plan(client, question)
+        yield "plan", {name: value for name, value in plan.items() if name != "points"}
+        points = plan["points"]
+        dots = [Dot() for _ in points]
+        wanted = [(number, seed + i) for i in range(seeds) for number in range(len(points))]
+        merged: asyncio.Queue[tuple[int, Outcome] | None] = asyncio.Queue()
+
+        async def gather_laws() -> None:
+            # Dots run where there is no theory too: the line's own stream says why there is none.
+            async with contextlib.aclosing(self._laws(client, points)) as found:
+                async for number, outcome in found:
+                    if outcome.kind == "done":
+                        merged.put_nowait((number, outcome))
+
+        async def gather_runs() -> None:
+            try:
+                async with contextlib.aclosing(self._runs(client, points, wanted)) as found:
+                    async for item in found:
+                        merged.put_nowait(item)
+            finally:
+                merged.put_nowait(None)
+
+        helpers = [asyncio.create_task(gather_laws()), asyncio.create_task(gather_runs())]
+        try:
+            done = 0
+            while (item := await merged.get()) is not None:
+                number, outcome = item
+                if outcome.kind != "done":
+                    raise Refused(outcome)
+                dot, value = dots[number], outcome.value
+                if hasattr(value, "statuses"):
+                    dot.law = value
+                else:
+                    dot.runs.append(value)
+                    done += 1
+                if dot.runs:
+                    share = done / len(wanted)
+                    entries = {"seeds": len(dot.runs), "entries": dot.measured()}
+                    yield "dot", {"index": number, "share": share, **entries}
+            await helpers[1]
+            yield "end", {"seeds": seeds, "notes": unique(_notes(dots))}
+        finally:
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.gather(*helpers, return_exceptions=True)
+
+    async def spectrum(self, client: str, question: dict[str, Any], of: str, seeds: int) -> Events:
+        """The predicted spectrum, then the same with simulated ones."""
+        plan = await self.plan(client, question)
+        point = plan["points"][0]
+        law = {"point": point, "of": of, "seeds": 0}
+        yield "predicted", plain(await self.answer(self.theorists, client, "spectrum", law))
+        if seeds:
+            both = {**law, "seeds": seeds}
+            yield "both", plain(await self.answer(self.simulators, client, "spectrum", both))
+        yield "end", {}
+
+    async def neurons(self, client: str, question: dict[str, Any], seed: int) -> Any:
+        """Where the neurons are after each step, and the spaces that theory says they reach."""
+        plan = await self.plan(client, question)
+        point = plan["points"][0]
+        found = await self.answer(
+            self.simulators, client, "neurons", {"point": point, "seed": seed}
+        )
+        spaces: list[Any] = []
+        with contextlib.suppress(Refused):
+            law = await self.answer(self.theorists, client, "predict", {"point": point})
+            spaces = list(law.subspaces)
+        return plain({**found, "subspaces": spaces})
+
+    async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:
+        """How far the page of a target is, and then the page."""
+        task = Task("report", {"problem": problem, "quick": quick})
+        async with contextlib.aclosing(self.simulators.ask(client, [task])) as answers:
+            async for _, answer in answers:
+                if isinstance(answer, Progress):
+                    yield "progress", {"share": answer.share}
+                elif answer.kind != "done":
+                    raise Refused(answer)
+                else:
+                    yield "page", {"html": answer.value}
+
+    async def _laws(
+        self, client: str, points: list[dict[str, Any]]
+    ) -> AsyncGenerator[tuple[int, Outcome], None]:
+        """The prediction at each point, those known first."""
+        tasks = [(n, Task("predict", {"point": point})) for n, point in enumerate(points)]
+        async with contextlib.aclosing(self._known_first(self.theorists, client, tasks)) as found:
+            async for item in found:
+                yield item
+
+    async def _runs(
+        self, client: str, points: list[dict[str, Any]], wanted: list[tuple[int, int]]
+    ) -> AsyncGenerator[tuple[int, Outcome], None]:
+        """The run of each seed at each point, those known first."""
+        tasks = [(n, Task("simulate", {"point": points[n], "seed": seed})) for n, seed in wanted]
+        async with contextlib.aclosing(self._known_first(self.simulators, client, tasks)) as found:
+            async for item in found:
+                yield item
+
+    async def _known_first(
+        self, crew: Crew, client: str, tasks: list[tuple[int, Task]]
+    ) -> AsyncGenerator[tuple[int, Outcome], None]:
+        unknown = []
+        for number, task in tasks:
+            found = self.cache.get(key_of(*task))
+            if found is None:
+                unknown.append((number, task))
+            else:
+                yield number, found
+        if not unknown:
+            return
+        asked = crew.ask(client, [task for _, task in unknown])
+        async with contextlib.aclosing(asked) as answers:
+            async for place, answer in answers:
+                if not isinstance(answer, Outcome):
+                    continue
+                number, task = unknown[place]
+                if answer.kind != "failed":
+                    self.cache.put(key_of(*task), answer)
+                yield number, answer
+
+
+def _words(outcome: Outcome) -> str:
+    value = outcome.value
+    return str(value["message"] if isinstance(value, Mapping) else value)
+
+
+def _notes(dots: list[Dot]) -> list[str]:
+    return [note for dot in dots for run in dot.runs for note in run.notes]

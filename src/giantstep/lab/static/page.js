@@ -1,0 +1,63 @@
+// Small helpers around the document.
+
+export const at = (id) => document.getElementById(id);
+
+export function make(tag, options = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(options)) {
+    if (name === "class") element.className = value;
+    else if (name in element && name !== "list") element[name] = value;
+    else element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+// Formulas come as MathML; nothing but MathML is taken over.
+export function formula(markup) {
+  const body = new DOMParser().parseFromString(markup, "text/html").body;
+  const space = "http://www.w3.org/1998/Math/MathML";
+  const fragment = document.createDocumentFragment();
+  for (const node of body.childNodes) {
+    if (node.nodeType === Node.TEXT_NODE) fragment.append(node.textContent);
+    else if (node.namespaceURI === space && isMath(node, space)) fragment.append(document.importNode(node, true));
+  }
+  return fragment;
+}
+
+function isMath(node, space) {
+  if (node.namespaceURI !== space) return false;
+  const quiet = [...node.attributes].every((each) => !each.name.startsWith("on") && each.name !== "href");
+  return quiet && [...node.children].every((child) => isMath(child, space));
+}
+
+export const badge = (status) => make("span", { class: `badge ${status}` }, status);
+
+export function say(element, text, bad = false) {
+  element.textContent = text;
+  element.classList.toggle("bad", bad);
+}
+
+export function debounced(milliseconds, action) {
+  let timer = 0;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => action(...given), milliseconds);
+  };
+}
+
+export const digits = (number, count = 3) => (number === null || number === undefined ? "–" : Number(number).toPrecision(count).replace(/\.?0+($|e)/, "$1"));
+
+export function download(name, text, kind) {
+  const address = URL.createObjectURL(new Blob([text], { type: kind }));
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 10000);
+}
+
+export function csv(rows) {
+  const cell = (value) => {
+    const text = value === null || value === undefined ? "" : String(value);
+    return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return rows.map((row) => row.map(cell).join(",")).join("\n") + "\n";
+}

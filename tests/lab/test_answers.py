@@ -1,0 +1,124 @@
+"""What the lab answers is what the verbs say."""
+
+from __future__ import annotations
+
+import time
+
+import httpx
+import pytest
+from lab.visits import RANDOM_FEATURES, events
+
+import giantstep as gs
+from giantstep.twins.table import TWINS
+
+
+def test_every_learner_of_the_table_has_controls(client: httpx.Client) -> None:
+    told = client.get("/learners").json()
+    assert [row["name"] for row in told["learners"]] == [row.name for row in TWINS]
+    for row in told["learners"]:
+        assert row["axis"] in row["axes"]
+        for control in row["controls"]:
+            if control["slider"]:
+                assert control["slider"]["low"] < control["slider"]["high"]
+
+
+def test_a_target_is_read_as_it_is_typed(client: httpx.Client) -> None:
+    found = client.post("/target", json={"target": "x_1 x_2"}).json()
+    assert found["text"] == found["reading"] == "h1*h2"
+    assert "<msub>" in found["mathml"]
+    wrong = client.post("/target", json={"target": "h1 + snh(h2)"})
+    assert wrong.status_code == 422
+    error = wrong.json()["error"]
+    assert error["position"] == 5
+    assert "did you mean" in error["message"]
+
+
+def test_explain_has_staircases_with_statuses(client: httpx.Client) -> None:
+    found = client.post("/explain", json={"problem": {"target": "sign(h1*h2)"}}).json()
+    assert found["class"] == "easy"
+    assert found["alpha_c"] == pytest.approx(gs.explain("sign(h1*h2)").alpha_c.value)
+    assert all(row["status"] for row in found["samples"])
+    assert [stair["leap"] for stair in found["staircases"][0]["stairs"]] == [2]
+
+
+def test_the_line_is_what_predict_says(client: httpx.Client) -> None:
+    told = events(client, "/theory", RANDOM_FEATURES)
+    assert [told[0][0], told[-1][0]] == ["plan", "end"]
+    plan = told[0][1]
+    assert len(plan["x"]) >= 40
+    assert [plan["x"][i] for i in plan["own"]] == [1, 2, 3, 4]
+    points = {data["index"]: data["entries"] for name, data in told if name == "point"}
+    assert len(points) == len(plan["x"])
+    settings = gs.RandomFeatures(dim=40, samples="3d", width="1d", ridge=0.1)
+    law = gs.predict(settings, "h1 + He2(h1)")
+    shown = {metric: value for metric, _, value, _, _ in points[2]}
+    assert shown["test_error"] == pytest.approx(law.metrics["test_error"], rel=1e-12)
+
+
+def test_dots_are_what_simulate_says(client: httpx.Client) -> None:
+    told = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 3})
+    assert told[-1][0] == "end"
+    dots = {data["index"]: data for name, data in told if name == "dot"}
+    assert [dots[i]["seeds"] for i in range(4)] == [3, 3, 3, 3]
+    settings = gs.RandomFeatures(dim=40, samples="2d", width="1d", ridge=0.1)
+    pair = gs.compare(settings, "h1 + He2(h1)", seeds=3)
+    line = next(line for line in pair.lines() if line.metric == "test_error")
+    shown = next(e for e in dots[1]["entries"] if e[0] == "test_error")
+    assert shown[2:] == pytest.approx([line.mean, line.sem, line.deviation], rel=1e-9)
+    # The second time nothing is computed.
+    begin = time.monotonic()
+    again = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 3})
+    assert {d["index"]: d["entries"] for n, d in again if n == "dot"} == {
+        index: dot["entries"] for index, dot in dots.items()
+    }
+    assert time.monotonic() - begin < 2
+
+
+def test_no_theory_says_why_and_dots_still_run(client: httpx.Client) -> None:
+    question = {
+        "learner": "giant-step",
+        "settings": {"dim": "20", "samples": "2d", "width": "4", "centre": True},
+        "problem": {"target": "h1"},
+    }
+    told = dict(events(client, "/theory", question))
+    assert "centre" in told["end"]["reasons"][0]
+    assert dict(events(client, "/simulate", {**question, "seeds": 2}))["dot"]["seeds"] == 2
+
+
+def test_what_does_not_fit_is_refused_with_its_estimate(client: httpx.Client) -> None:
+    large = {**RANDOM_FEATURES, "settings": {"dim": "20000", "samples": "4d", "width": "4d"}}
+    told = events(client, "/simulate", {**large, "seeds": 1})
+    assert told[-1][0] == "error"
+    assert "GiB" in told[-1][1]["message"]
+    larger = {**RANDOM_FEATURES, "settings": {"dim": "200000"}}
+    status, body = events(client, "/simulate", {**larger, "seeds": 1})[0][1]
+    assert status == 422
+    assert "too large for the lab" in body["error"]["message"]
+
+
+def test_the_command_and_the_python_give_the_same_experiment(client: httpx.Client) -> None:
+    plan = events(client, "/theory", RANDOM_FEATURES)[0][1]
+    words = "giantstep compare random-features --target 'h1 + He2(h1)' --dim 40 --samples 1d:4d:4"
+    assert plan["command"].startswith(words)
+    space: dict = {}
+    code = plan["python"].replace("gs.compare", "gs.predict").replace(", seeds=8", "")
+    exec(code.replace("result.plot()", ""), space)
+    assert list(space["result"].values) == ["d", "2d", "3d", "4d"]
+
+
+def test_spectra_and_neurons(client: httpx.Client) -> None:
+    settings = {"dim": "60", "samples": "4d", "width": "1d", "activation": "tanh"}
+    question = {
+        "learner": "giant-step",
+        "settings": {**settings, "readout": "sign", "step_size": "2"},
+        "problem": {"target": "sin(h1)"},
+    }
+    told = dict(events(client, "/spectrum", {**question, "of": "weights", "seeds": 2}))
+    assert told["predicted"]["outliers"]["predicted"]
+    assert [len(values) for values in told["both"]["simulated"]] == [60, 60]
+    cloud = {**question, "settings": {"dim": "60", "samples": "4d", "width": "10", "steps": "2"}}
+    found = client.post("/neurons", json=cloud).json()
+    assert len(found["cosines"]) == 3
+    assert len(found["cosines"][0]) == 10
+    without = {**RANDOM_FEATURES, "settings": {"dim": "40"}}
+    assert "no neurons" in client.post("/neurons", json=without).json()["error"]["message"]

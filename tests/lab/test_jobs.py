@@ -1,0 +1,127 @@
+"""Workers that die, clients that leave, clients that ask too much."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+import httpx
+from lab.visits import RANDOM_FEATURES, events, read_events, visitor
+
+from giantstep.lab.launch import Lab
+
+#: About half a second a seed on any machine: a long job of short tasks.
+LONG = {
+    "learner": "random-features",
+    "settings": {"dim": "300", "samples": "4d", "width": "4d"},
+    "problem": {"target": "h1 + He2(h1)"},
+    "seeds": 60,
+}
+
+
+def until(true: Callable[[], bool], seconds: float) -> float:
+    """How long it takes until something is true."""
+    begin = time.monotonic()
+    while not true():
+        assert time.monotonic() - begin < seconds, f"not within {seconds} s"
+        time.sleep(0.02)
+    return time.monotonic() - begin
+
+
+def test_a_worker_that_is_killed_is_reported_and_replaced(lab: Lab, client: httpx.Client) -> None:
+    member = lab.desk.simulators.members[0]
+    with client.stream("POST", "/simulate", json={**LONG, "seed": 1000}) as response:
+        told = read_events(response)
+        assert next(name for name, _ in told if name == "dot")
+        os.kill(member.worker.process.pid, signal.SIGKILL)
+        error = next(data for name, data in told if name == "error")
+    assert "killed" in error["message"]
+    told = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 1, "seed": 77})
+    assert told[-1][0] == "end"
+
+
+def test_a_client_that_leaves_frees_its_worker(lab: Lab, client: httpx.Client) -> None:
+    member = lab.desk.simulators.members[0]
+    with client.stream("POST", "/simulate", json={**LONG, "seed": 2000}) as response:
+        for name, _ in read_events(response):
+            if name == "dot":
+                break
+        assert member.job is not None
+    until(lambda: member.job is None, 2)
+    assert lab.desk.simulators.backlog.counts() == {"waiting": 0, "running": 0}
+
+
+def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> None:
+    """The greedy one asks for a hundred times as much, and first; both move on side by side."""
+    begun = threading.Event()
+
+    def greedy() -> None:
+        with client.stream("POST", "/simulate", json={**LONG, "seed": 3000}) as response:
+            for name, _ in read_events(response):
+                begun.set()
+                if name == "dot" and finished.is_set():
+                    return
+
+    finished = threading.Event()
+    thread = threading.Thread(target=greedy)
+    thread.start()
+    assert begun.wait(30)
+    with visitor(lab) as modest:
+        told = events(modest, "/simulate", {**RANDOM_FEATURES, "seeds": 2, "seed": 555})
+        assert told[-1][0] == "end"
+    finished.set()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+def test_jobs_of_one_client_are_limited(lab: Lab, client: httpx.Client) -> None:
+    most = lab.desk.limits.jobs_of_client
+    held = []
+    try:
+        for number in range(most):
+            question = {**LONG, "seed": 4000 + 100 * number}
+            stream = client.stream("POST", "/simulate", json=question)
+            held.append(stream)
+            assert next(read_events(stream.__enter__()))[0] == "plan"
+        until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == most, 5)
+        refused = events(client, "/simulate", {**LONG, "seed": 9000})
+        assert refused[-1][1]["kind"] == "busy"
+        with visitor(lab) as other:
+            told = events(other, "/simulate", {**RANDOM_FEATURES, "seeds": 1, "seed": 99})
+            assert told[-1][0] == "end"
+    finally:
+        for stream in held:
+            stream.__exit__(None, None, None)
+    until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == 0, 5)
+
+
+def test_a_task_that_takes_too_long_is_stopped() -> None:
+    from giantstep.lab.crew import Crew
+    from giantstep.lab.jobs import Task
+    from giantstep.lab.limits import Limits
+
+    limits = Limits()
+    short = Limits(seconds={**limits.seconds, "simulate": 0.5})
+    crew = Crew(1, short)
+    crew.start()
+    try:
+        point = {**LONG, "settings": {"dim": 800, "samples": "4d", "width": "4d", "ridge": 0.1}}
+        del point["seeds"]
+        answers = _asked(crew, [Task("simulate", {"point": point, "seed": 0})])
+        assert answers[-1].kind == "failed"
+        assert "stopped after 0.5 seconds" in answers[-1].value
+        assert _asked(crew, [Task("read", {"target": "h1"})])[-1].kind == "done"
+    finally:
+        crew.close()
+
+
+def _asked(crew, tasks):
+    import asyncio
+
+    async def ask():
+        return [answer async for _, answer in crew.ask("me", tasks)]
+
+    return asyncio.run(ask())
