@@ -30,7 +30,7 @@ def test_dir_lists_names_and_no_modules() -> None:
     assert set(gs.__all__) <= set(dir(gs))
     rooms = {name for name in dir(gs) if isinstance(getattr(gs, name), types.ModuleType)}
     # These are verbs too, and stay so once their rooms are imported.
-    assert rooms == {"report", "sweep"}
+    assert rooms == {"lab", "report", "sweep"}
     importlib.import_module("giantstep.report.page")
     assert callable(gs.report)
     assert len(gs.sweep(gs.Kernel(), ridge=[0.1, 1])) == 2

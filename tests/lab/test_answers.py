@@ -117,8 +117,9 @@ def test_spectra_and_neurons(client: httpx.Client) -> None:
     assert told["predicted"]["outliers"]["predicted"]
     assert [len(values) for values in told["both"]["simulated"]] == [60, 60]
     cloud = {**question, "settings": {"dim": "60", "samples": "4d", "width": "10", "steps": "2"}}
-    found = client.post("/neurons", json=cloud).json()
-    assert len(found["cosines"]) == 3
-    assert len(found["cosines"][0]) == 10
+    told = dict(events(client, "/neurons", cloud))
+    assert len(told["cloud"]["cosines"]) == 3
+    assert len(told["cloud"]["cosines"][0]) == 10
+    assert len(told["spaces"]["subspaces"]) == 3
     without = {**RANDOM_FEATURES, "settings": {"dim": "40"}}
     assert "no neurons" in client.post("/neurons", json=without).json()["error"]["message"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
@@ -79,22 +80,20 @@ def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> Non
 
 def test_jobs_of_one_client_are_limited(lab: Lab, client: httpx.Client) -> None:
     most = lab.desk.limits.jobs_of_client
-    held = []
-    try:
+    with contextlib.ExitStack() as held:
+        # The events are kept: whoever drops them leaves.
+        streams = []
         for number in range(most):
             question = {**LONG, "seed": 4000 + 100 * number}
-            stream = client.stream("POST", "/simulate", json=question)
-            held.append(stream)
-            assert next(read_events(stream.__enter__()))[0] == "plan"
+            response = held.enter_context(client.stream("POST", "/simulate", json=question))
+            streams.append(read_events(response))
+            assert next(streams[-1])[0] == "plan"
         until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == most, 5)
         refused = events(client, "/simulate", {**LONG, "seed": 9000})
         assert refused[-1][1]["kind"] == "busy"
         with visitor(lab) as other:
             told = events(other, "/simulate", {**RANDOM_FEATURES, "seeds": 1, "seed": 99})
             assert told[-1][0] == "end"
-    finally:
-        for stream in held:
-            stream.__exit__(None, None, None)
     until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == 0, 5)
 
 

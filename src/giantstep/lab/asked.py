@@ -12,6 +12,8 @@ from giantstep.problem import FIELDS
 
 #: How many values a range has.
 _COUNT = re.compile(r":(\d+)(?:log)?\s*$")
+#: Runs of a command or a program that is copied, where the page does not say.
+_USUAL_SEEDS = 8
 #: More options than any learner has.
 _MOST_OPTIONS = 60
 
@@ -64,6 +66,7 @@ class Given:
             "learner": self._text(self.fields.get("learner"), "learner"),
             "settings": self._known(chosen),
             "problem": self.problem(optional=True),
+            "seeds": self.seeds(0) or _USUAL_SEEDS,
         }
 
     def seeds(self, fewest: int) -> int:

@@ -16,7 +16,7 @@ class PatientProtocol(H11Protocol):
     #: Connections without a request, oldest first.
     silent: ClassVar[dict[PatientProtocol, None]] = {}
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         """Count a connection, which has said nothing yet."""
         super().connection_made(transport)
         self.silent[self] = None

@@ -84,9 +84,7 @@ class Desk:
 
     async def plan(self, client: str, question: dict[str, Any], between: int = 0) -> Any:
         """The points of an experiment."""
-        return await self.answer(
-            self.readers, client, "plan", {**question, "between": between, "seeds": 8}
-        )
+        return await self.answer(self.readers, client, "plan", {**question, "between": between})
 
     async def theory(self, client: str, question: dict[str, Any]) -> Events:
         """The line: where its points stand, then each of them, then notes and papers."""
@@ -175,18 +173,16 @@ class Desk:
             yield "both", plain(await self.answer(self.simulators, client, "spectrum", both))
         yield "end", {}
 
-    async def neurons(self, client: str, question: dict[str, Any], seed: int) -> Any:
-        """Where the neurons are after each step, and the spaces that theory says they reach."""
+    async def neurons(self, client: str, question: dict[str, Any], seed: int) -> Events:
+        """Where the neurons are after each step, then the spaces that theory says they reach."""
         plan = await self.plan(client, question)
-        point = plan["points"][0]
-        found = await self.answer(
-            self.simulators, client, "neurons", {"point": point, "seed": seed}
-        )
-        spaces: list[Any] = []
+        given = {"point": plan["points"][0]}
+        cloud = await self.answer(self.simulators, client, "neurons", {**given, "seed": seed})
+        yield "cloud", plain(cloud)
         with contextlib.suppress(Refused):
-            law = await self.answer(self.theorists, client, "predict", {"point": point})
-            spaces = list(law.subspaces)
-        return plain({**found, "subspaces": spaces})
+            law = await self.answer(self.theorists, client, "predict", given)
+            yield "spaces", plain({"subspaces": list(law.subspaces)})
+        yield "end", {}
 
     async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:
         """How far the page of a target is, and then the page."""

@@ -22,9 +22,11 @@ Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 HEADER = b"x-giantstep-token"
+#: Plotly writes its rules into a style element that is empty at first: that one, and no other.
+_EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'"
+    f"default-src 'none'; script-src 'self'; style-src 'self' {_EMPTY_STYLE}; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
 #: Where a notebook may show the page inside of itself.
 NOTEBOOKS = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"

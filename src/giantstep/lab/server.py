@@ -88,7 +88,7 @@ def application(
         ),
         Route(
             "/neurons",
-            answer(lambda c, g: desk.neurons(c, g.question(), g.seed())),
+            stream(lambda c, g: desk.neurons(c, g.question(), g.seed())),
             methods=["POST"],
         ),
         Route(

@@ -57,8 +57,8 @@ def plan(
     learner: str,
     settings: Mapping[str, Any],
     problem: Mapping[str, Any],
+    seeds: int,
     between: int = 0,
-    seeds: int = 8,
     tell: Tell,
 ) -> dict[str, Any]:
     """The points of an experiment, where they stand on the axis, and how to do it elsewhere.
@@ -140,7 +140,7 @@ def neurons(*, point: Mapping[str, Any], seed: int, tell: Tell) -> dict[str, Any
     return {"cosines": run.arrays["cosines"][0], "settings": dict(run.settings)}
 
 
-def spectrum(*, point: Mapping[str, Any], of: str, seeds: int, tell: Tell) -> dict[str, Any]:
+def spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -> dict[str, Any]:
     """A predicted spectrum, and so many simulated ones."""
     import giantstep
 

@@ -2,7 +2,7 @@
 
 import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
-import { at, csv, debounced, digits, make, say } from "./page.js";
+import { at, csv, debounced, make, say } from "./page.js";
 import { COLOURS, draw, ghostColour, layout } from "./plots.js";
 import { Series, lastStep } from "./series.js";
 import { problem, remember, state } from "./state.js";
@@ -96,14 +96,14 @@ function changed(name, value, settled) {
 function question() {
   const settings = chosen(row.controls, state.settings);
   if (!at("range").disabled) settings[state.axis] = state.range;
-  return { learner: row.name, settings, problem: row.has_target ? problem() : { noise: state.noise || "0" } };
+  return { learner: row.name, settings, problem: row.has_target ? problem() : { noise: state.noise || "0" }, seeds: state.seeds };
 }
 
 export async function refresh() {
   remember();
   dotLine.stop();
   const asked = question();
-  const text = JSON.stringify(asked);
+  const text = JSON.stringify({ ...asked, seeds: 0 });
   if (now?.ended && now.text !== text) ghosts = [now, ...ghosts].slice(0, MOST_GHOSTS);
   const next = { text, asked, axis: state.axis, theory: null, dots: null, ended: false, reasons: [] };
   const signal = theoryLine.begin();
@@ -145,7 +145,10 @@ async function simulate() {
   at("progress").value = 0;
   try {
     await listen("simulate", { ...mine.asked, seeds: state.seeds, seed: 0 }, signal, (name, data) => {
-      if (name === "plan") mine.dots = new Series(mine.axis, data.x);
+      if (name === "plan") {
+        mine.dots = new Series(mine.axis, data.x);
+        told(data);
+      }
       if (name === "dot") {
         mine.seeds = data.seeds;
         mine.dots.take(data.index, data.entries, lastStep(data.entries));
@@ -238,7 +241,7 @@ function statusOf(metric) {
 function speak() {
   const lacking = now.reasons.length ? `No theory: ${now.reasons.join("; ")}. ` : "";
   const dots = now.dots && now.seeds ? `Dots from ${now.seeds} seeds, ${at("z").textContent}.` : "";
-  const line = now.theory?.metrics().length ? `The line took ${digits(now.lineMs, 3)} ms. ` : "";
+  const line = now.theory?.metrics().length ? `The line took ${Math.round(now.lineMs)} ms. ` : "";
   say(at("said"), lacking + line + dots, Boolean(lacking));
 }
 

@@ -1,6 +1,6 @@
 // Neurons as a cloud in the plane of two directions of the target, step by step.
 
-import { Line, ask, isAbort } from "./api.js";
+import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
 import { at, csv, debounced, make, say } from "./page.js";
 import { COLOURS, draw, ghostColour, layout } from "./plots.js";
@@ -48,24 +48,31 @@ function pause() {
 
 export async function refresh() {
   remember();
+  const asked = { learner: "giant-step", settings: chosen(rules, state.neurons), problem: problem(), seed: 0 };
   try {
-    const asked = { learner: "giant-step", settings: chosen(rules, state.neurons), problem: problem(), seed: 0 };
-    found = await ask("neurons", asked, line.begin());
-    const directions = found.cosines[0][0].length;
-    for (const [id, first] of [["plane-x", 0], ["plane-y", Math.min(1, directions - 1)]]) {
-      const kept = Math.min(at(id).options.length === directions ? at(id).selectedIndex : first, directions - 1);
-      at(id).replaceChildren(...found.cosines[0][0].map((_, i) => make("option", { value: i }, `h${i + 1}`)));
-      at(id).selectedIndex = kept;
-    }
-    at("step").max = found.cosines.length - 1;
-    at("step").value = found.cosines.length - 1;
-    redraw();
-    const one = directions === 1 ? " The target has one direction: both axes show it." : "";
-    say(at("neuron-said"), `${found.cosines[0].length} neurons, one network, ${found.cosines.length - 1} steps.${one}`);
-    document.body.dataset.neurons = "done";
+    await listen("neurons", asked, line.begin(), (name, data) => {
+      if (name === "cloud") arrived(data);
+      if (name === "spaces") found.subspaces = data.subspaces;
+      if (name !== "end") redraw();
+    });
   } catch (error) {
     if (!isAbort(error)) say(at("neuron-said"), error.message, true);
   }
+}
+
+function arrived(data) {
+  found = { ...data, subspaces: [] };
+  const directions = found.cosines[0][0].length;
+  for (const [id, first] of [["plane-x", 0], ["plane-y", Math.min(1, directions - 1)]]) {
+    const kept = Math.min(at(id).options.length === directions ? at(id).selectedIndex : first, directions - 1);
+    at(id).replaceChildren(...found.cosines[0][0].map((_, i) => make("option", { value: i }, `h${i + 1}`)));
+    at(id).selectedIndex = kept;
+  }
+  at("step").max = found.cosines.length - 1;
+  at("step").value = found.cosines.length - 1;
+  const one = directions === 1 ? " The target has one direction: both axes show it." : "";
+  say(at("neuron-said"), `${found.cosines[0].length} neurons, one network, ${found.cosines.length - 1} steps.${one}`);
+  document.body.dataset.neurons = "done";
 }
 
 export function redraw() {

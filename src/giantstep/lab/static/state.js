@@ -5,7 +5,7 @@ export const state = {
   noise: "0",
   inputs: "gaussian",
   learner: "random-features",
-  settings: {},
+  settings: { width: "2d", ridge: "0.01" },
   axis: "",
   range: "",
   metric: "",
