@@ -74,7 +74,7 @@ class Member(threading.Thread):
         self.job: Job | None = None
         self._closed = False
         #: The verb that is worked on and since when; None between tasks.
-        self._busy: tuple[str, float] | None = None
+        self.busy: tuple[str, float] | None = None
         self._overdue = ""
 
     def run(self) -> None:
@@ -99,7 +99,7 @@ class Member(threading.Thread):
 
     def end_what_is_overdue(self) -> None:
         """End the process if its task takes too long, or if nobody waits for the answer."""
-        busy, job, process, now = self._busy, self.job, self.worker, time.monotonic()
+        busy, job, process, now = self.busy, self.job, self.worker, time.monotonic()
         if busy is None or process is None:
             return
         limits, (verb, since) = self.crew.limits, busy
@@ -146,7 +146,7 @@ class Member(threading.Thread):
         process.send([tasks, self.crew.limits.slice_seconds])
         waiting = iter(tasks)
         verb = next(waiting).verb
-        self._busy = verb, time.monotonic()
+        self.busy = verb, time.monotonic()
         try:
             while (answer := process.receive()) is not None:
                 if job is not None:
@@ -154,9 +154,9 @@ class Member(threading.Thread):
                 if isinstance(answer, Outcome):
                     if job is not None:
                         job.tasks.popleft()
-                    self._busy = next(waiting, tasks[-1]).verb, time.monotonic()
+                    self.busy = next(waiting, tasks[-1]).verb, time.monotonic()
         finally:
-            self._busy = None
+            self.busy = None
 
     def _bury(self) -> None:
         if self.worker is not None:

@@ -17,9 +17,9 @@ from giantstep.targets import catalogue, tree_catalogue
 from giantstep.twins.table import TWINS, Twin
 
 #: A slider goes from a value divided by this to the value times this.
-REACH = 16.0
+SLIDER_FACTOR = 16.0
 #: A range that is proposed for the axis goes this far from the value, on so many points.
-RANGE_REACH, RANGE_POINTS = 5.0, 9
+RANGE_FACTOR, RANGE_POINTS = 5.0, 9
 #: Whole numbers up to this have a slider that counts one by one.
 _FEW = 12
 #: Where a slider of a number that may be zero begins and ends.
@@ -127,7 +127,12 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
             number = Size.parse(value).coefficient
         except SettingsError:
             return None
-        return {"low": number / REACH, "high": number * REACH, "log": True, "whole": False}
+        return {
+            "low": number / SLIDER_FACTOR,
+            "high": number * SLIDER_FACTOR,
+            "log": True,
+            "whole": False,
+        }
     low = rule["above"] if rule["low"] is None else rule["low"]
     whole = rule["kind"] is int
     if value is None:
@@ -138,7 +143,7 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
     if whole and number <= _FEW:
         return {"low": low or 0, "high": max(_FEW, 4 * number), "log": False, "whole": True}
     if whole:
-        return {"low": max(low or 1, number / REACH), "high": number * REACH} | {
+        return {"low": max(low or 1, number / SLIDER_FACTOR), "high": number * SLIDER_FACTOR} | {
             "log": True,
             "whole": True,
         }
@@ -147,8 +152,8 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
         return {"low": -reach, "high": reach, "log": False, "whole": False}
     if low > 0:
         return {"low": low, "high": low + 4 * (number - low), "log": False, "whole": False}
-    smallest = number / REACH**2 if number else _SMALLEST
-    return {"low": smallest, "high": max(number * REACH, _LARGEST * smallest)} | {
+    smallest = number / SLIDER_FACTOR**2 if number else _SMALLEST
+    return {"low": smallest, "high": max(number * SLIDER_FACTOR, _LARGEST * smallest)} | {
         "log": True,
         "whole": False,
     }
@@ -163,7 +168,7 @@ def _range(slider: dict[str, Any], value: Any, kind: type) -> str:
         inside = (high - low) / 50
         return f"{low + inside:.4g}:{high - inside:.4g}:{RANGE_POINTS}"
     size = Size.parse(value) if kind is Size else Size(float(value))
-    ends = (max(size.coefficient / RANGE_REACH, slider["low"]), size.coefficient * RANGE_REACH)
+    ends = (max(size.coefficient / RANGE_FACTOR, slider["low"]), size.coefficient * RANGE_FACTOR)
     if slider["whole"]:
         values = (ends[0] * (ends[1] / ends[0]) ** (i / 5) for i in range(6))
         return ",".join(str(round(each)) for each in values)
