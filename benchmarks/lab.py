@@ -108,8 +108,8 @@ async def _theory(client: httpx.AsyncClient) -> float:
 
 async def _until_warm(lab: Lab) -> None:
     """Every worker has compiled what it compiles ahead."""
-    crews = lab.desk.crews.values()
-    while any(member.worker is None or member.busy for c in crews for member in c.members):
+    members = [member for crew in lab.desk.crews.values() for member in crew.members]
+    while any(member.worker is None or member.cold or member.busy for member in members):
         await asyncio.sleep(0.1)
 
 

@@ -103,15 +103,15 @@ def test_a_task_that_takes_too_long_is_stopped() -> None:
     from giantstep.lab.limits import Limits
 
     limits = Limits()
-    short = Limits(seconds={**limits.seconds, "simulate": 0.5})
+    short = Limits(seconds={**limits.seconds, "simulate": 0.05})
     crew = Crew(1, short)
     crew.start()
     try:
-        point = {**LONG, "settings": {"dim": 800, "samples": "4d", "width": "4d", "ridge": 0.1}}
+        point = {**LONG, "settings": {"dim": 300, "samples": "4d", "width": "4d", "ridge": 0.1}}
         del point["seeds"]
         answers = _asked(crew, [Task("simulate", {"point": point, "seed": 0})])
         assert answers[-1].kind == "failed"
-        assert "stopped after 0.5 seconds" in answers[-1].value
+        assert "stopped after 0.05 seconds" in answers[-1].value
         assert _asked(crew, [Task("read", {"target": "h1"})])[-1].kind == "done"
     finally:
         crew.close()

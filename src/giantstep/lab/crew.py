@@ -22,7 +22,7 @@ _PAUSE_SECONDS = 1.0
 
 
 class Crew:
-    """So many workers of one kind; ``warm`` are tasks that each does before its first job."""
+    """So many workers of one kind; ``warm`` are tasks that each does while nobody waits."""
 
     def __init__(self, workers: int, limits: Limits, warm: Sequence[Task] = ()) -> None:
         self.limits, self.warm = limits, list(warm)
@@ -72,6 +72,8 @@ class Member(threading.Thread):
         self.crew = crew
         self.worker: Worker | None = None
         self.job: Job | None = None
+        #: What is still to be compiled ahead.
+        self.cold: list[Task] = []
         self._closed = False
         #: The verb that is worked on and since when; None between tasks.
         self.busy: tuple[str, float] | None = None
@@ -82,7 +84,7 @@ class Member(threading.Thread):
         while not self._closed:
             try:
                 self._start()
-                while (job := self.crew.backlog.take()) is not None:
+                while (job := self._next()) is not None:
                     self._serve(job)
             except WorkerDied:
                 time.sleep(0.0 if self._closed else _PAUSE_SECONDS)
@@ -112,8 +114,13 @@ class Member(threading.Thread):
 
     def _start(self) -> None:
         self.worker = Worker(1, worker.__name__)
-        for task in self.crew.warm:
-            self._slice(self.worker, [task], None)
+        self.cold = list(self.crew.warm)
+
+    def _next(self) -> Job | None:
+        """The next job, after whatever can be compiled ahead while nobody waits."""
+        while self.worker is not None and self.cold and not self.crew.backlog.others_wait():
+            self._slice(self.worker, [self.cold.pop(0)], None)
+        return self.crew.backlog.take()
 
     def _serve(self, job: Job) -> None:
         """One slice of a job; a worker that dies takes the job with it, and nothing else."""

@@ -16,6 +16,8 @@ from giantstep.results import plain, unique
 
 Event = tuple[str, Any]
 Events = AsyncGenerator[Event, None]
+#: Learners whose prediction is compiled before anybody asks; others take a second at first.
+AHEAD = ("random-features", "kernel", "spectral", "spiked-random-features", "pca")
 #: Points of a line, the dots among them.
 LINE_POINTS = 41
 
@@ -40,8 +42,9 @@ class Desk:
     def __init__(self, limits: Limits, simulators: int = 1, theorists: int = 2) -> None:
         self.limits, self.cache = limits, Cache()
         self.readers = Crew(1, limits)
-        self.theorists = Crew(theorists, limits, [Task("warm", {"learners": True})])
-        self.simulators = Crew(simulators, limits, [Task("warm", {"learners": False})])
+        ahead = [Task("warm", {"learner": name}) for name in (None, *AHEAD)]
+        self.theorists = Crew(theorists, limits, ahead)
+        self.simulators = Crew(simulators, limits, ahead[:1])
         self.crews = {
             "readers": self.readers,
             "theorists": self.theorists,

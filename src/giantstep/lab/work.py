@@ -164,21 +164,18 @@ def report(*, problem: Mapping[str, Any], quick: bool, tell: Tell) -> str:
         return page.read_text(encoding="utf-8")
 
 
-def warm(*, learners: bool, tell: Tell) -> None:
-    """Import what will be needed, and compile the examples of the learners ahead."""
+def warm(*, learner: str | None, tell: Tell) -> None:
+    """Import what will be needed; compile the prediction of a learner's example."""
     import jax  # noqa: F401
 
     from giantstep.lab.describe import example_question
-    from giantstep.twins.table import TWINS
+    from giantstep.twins.table import twin
     from giantstep.twins.verbs import predict as predict_it
 
-    for row in TWINS if learners else ():
-        if row.name in WARM:
-            predict_it(example_question(row))
+    if learner is not None:
+        predict_it(example_question(twin(learner)))
 
 
-#: Learners whose prediction is compiled before anybody asks; others take a second at first.
-WARM = ("random-features", "kernel", "spectral", "pca", "spiked-random-features")
 VERBS: dict[str, Callable[..., Any]] = {
     **{"read": read, "plan": plan, "explain": explain, "predict": predict, "simulate": simulate},
     **{"neurons": neurons, "spectrum": spectrum, "report": report, "warm": warm},
