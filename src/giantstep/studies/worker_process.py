@@ -25,12 +25,12 @@ class WorkerDied(Exception):
 
 
 class Worker:
-    """One worker process and the pipes to it; ``program`` is the module that it runs."""
+    """One worker process and the pipes to it; ``program`` is its module, if not that of studies."""
 
-    def __init__(self, threads: int, program: str = worker.__name__) -> None:
+    def __init__(self, threads: int, program: str | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", program],
+            [sys.executable, "-P", "-m", program or worker.__name__],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
