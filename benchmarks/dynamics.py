@@ -74,12 +74,15 @@ def _settings(dim: int) -> OnlineSgd:
 
 
 def _online() -> Iterator[Row]:
-    def ours(dim: int) -> float:
-        settings = _settings(dim)
-        simulate(PROBLEM, settings, seeds=RUNS)
-        return seconds(lambda: simulate(PROBLEM, settings, seeds=RUNS), 2)
+    def run(dim: int) -> None:
+        simulate(PROBLEM, _settings(dim), seeds=RUNS)
 
-    small, large = ours(DIM), ours(10**9)
+    sizes = (DIM, 10**9)
+    for dim in sizes:
+        run(dim)
+    # In turns, so that what else the machine does falls on both.
+    turns = [[seconds(lambda dim=dim: run(dim), 1) for dim in sizes] for _ in range(4)]
+    small, large = np.min(turns, axis=0)
     with tempfile.TemporaryDirectory() as folder:
         compiled = _compiled(Path(folder))
         peer = seconds(lambda: _in_c(compiled), 2)

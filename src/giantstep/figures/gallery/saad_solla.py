@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import on_the_line
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
@@ -37,7 +37,7 @@ class Sizes(NamedTuple):
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
-    """Risk along time, and the cosines of each neuron in the simulations."""
+    """Risk along time, and the cosines of the first neuron with both directions."""
     import pandas
 
     settings = OnlineSgd(dim=sizes.dim, times=TIMES, start_overlap=START, **OPTIONS)
@@ -52,13 +52,12 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             "test_error": run.mean("test_error"),
             "test_error.sem": run.sem("test_error"),
             "test_error.theory": law.metrics["test_error"],
-            "overlap": run.mean("overlap")[:, 0],
-            "overlap.sem": run.sem("overlap")[:, 0],
-            "overlap.theory": law.metrics["overlap"][:, 0],
             "own": cosines.mean(axis=0)[:, 0, 0],
             "own.sem": error[:, 0, 0],
+            "own.theory": law.arrays["cosines"][:, 0, 0],
             "other": cosines.mean(axis=0)[:, 0, 1],
             "other.sem": error[:, 0, 1],
+            "other.theory": law.arrays["cosines"][:, 0, 1],
         }
     )
 
@@ -70,16 +69,10 @@ def draw(table: pandas.DataFrame) -> Picture:
         ("own", COLOURS[0], "with its own direction"),
         ("other", COLOURS[1], "with the other"),
     ):
-        left.errorbar(table.time, table[name], table[f"{name}.sem"], fmt="o", color=colour)
-        left.plot([], [], "o", color=colour, label=label)
-    left.plot(table.time, table["overlap.theory"], color=COLOURS[2], label="root mean square")
-    left.errorbar(table.time, table["overlap"], table["overlap.sem"], fmt=".", color=COLOURS[2])
+        lay_over(left, table, "time", name, colour, label)
     left.set_ylabel("cosine of the first neuron")
     left.legend(loc="center right")
-    right.plot(table.time, table["test_error.theory"], color=COLOURS[0])
-    right.errorbar(
-        table.time, table["test_error"], table["test_error.sem"], fmt="o", color=COLOURS[0]
-    )
+    lay_over(right, table, "time", "test_error", COLOURS[2])
     right.set_yscale("log")
     right.set_ylabel("test error")
     for panel in (left, right):
@@ -108,8 +101,7 @@ FIGURE = Figure(
     title="A plateau, then each neuron takes a part of its own",
     caption="""Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a
     time, square loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05.
-    Left: cosines of the first neuron with both directions, and their root mean square over neurons;
-    right: the test error, with its plateau. Lines: the closed equations of Saad and Solla in the
+    Left: cosines of the first neuron with both directions; right: the test error, with its plateau. Lines: the closed equations of Saad and Solla in the
     limit of large d; dots: {seeds} simulations, exact in law, d = {dim}, with standard errors.""",
     references=("Saad, Solla 1995, Physical Review E 52",),
     sizes={
