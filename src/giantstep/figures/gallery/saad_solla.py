@@ -101,8 +101,9 @@ FIGURE = Figure(
     title="A plateau, then each neuron takes a part of its own",
     caption="""Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a
     time, square loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05.
-    Left: cosines of the first neuron with both directions; right: the test error, with its plateau. Lines: the closed equations of Saad and Solla in the
-    limit of large d; dots: {seeds} simulations, exact in law, d = {dim}, with standard errors.""",
+    Left: cosines of the first neuron with both directions; right: the test error, with its plateau.
+    Lines: the closed equations of Saad and Solla in the limit of large d; dots: {seeds}
+    simulations, exact in law, d = {dim}, with standard errors.""",
     references=("Saad, Solla 1995, Physical Review E 52",),
     sizes={
         "reduced": Sizes(dim=500, seeds=8),
