@@ -19,10 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
 PROBLEM = Problem("He4(h1) + 5*sign(h1*h2*h3)")
-#: A readout of -1 needs overlaps whose product is negative.
-COMMON: dict[str, Any] = {
-    **{"loss": "correlation", "start_overlap": "d^-0.5,d^-0.5,-d^-0.5", "test_samples": 1},
-}
+#: The sign pulls where the product of the overlaps has the sign of the readout: so they start.
+STARTS = {"1": "d^-0.5", "-1": "d^-0.5,d^-0.5,-d^-0.5"}
 EXTRAGRADIENT: dict[str, Any] = {
     **{"activation": "relu(z-1)", "readout": "-1", "lookahead": 0.3, "step_size": 0.02},
 }
@@ -69,7 +67,9 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 
 def _settings(sizes: Sizes, options: dict[str, Any], points: int) -> OnlineSgd:
     times = f"0:{sizes.until}:{points}" if points > 1 else f"{sizes.until}"
-    return OnlineSgd(dim=sizes.dim, times=times, **COMMON, **options)
+    start = STARTS[options["readout"]]
+    common = {"loss": "correlation", "start_overlap": start, "test_samples": 1}
+    return OnlineSgd(dim=sizes.dim, times=times, **common, **options)
 
 
 def _sizes(cosines: np.ndarray) -> dict[str, np.ndarray]:
@@ -136,7 +136,7 @@ FIGURE = Figure(
     name="grand-staircase",
     title="Repetition climbs a grand staircase that one pass does not",
     caption="""y = He4(h1) + 5 sign(h1 h2 h3), one neuron on the sphere, correlation loss, d =
-    {dim}, from overlaps of d^(-1/2). Left: a look ahead of 0.3 along each sample finds h1, which
+    {dim}, from overlaps of size d^(-1/2). Left: a look ahead of 0.3 along each sample finds h1, which
     opens the way to h2 and h3: the sign alone is hard. Right: SGD without it, the best of
     {tuned} settings of threshold, readout and step size, drawn with new seeds. Lines: equations
     of motion from that start; dots: means of {seeds} simulations, exact in law, which noise brings
