@@ -136,11 +136,11 @@ FIGURE = Figure(
     name="grand-staircase",
     title="Repetition climbs a grand staircase that one pass does not",
     caption="""y = He4(h1) + 5 sign(h1 h2 h3), one neuron on the sphere, correlation loss, d =
-    {dim}, from overlaps of size d^(-1/2). Left: a look ahead of 0.3 along each sample finds h1, which
-    opens the way to h2 and h3: the sign alone is hard. Right: SGD without it, the best of
-    {tuned} settings of threshold, readout and step size, drawn with new seeds. Lines: equations
-    of motion from that start; dots: means of {seeds} simulations, exact in law, which noise brings
-    on their way earlier or later. The weight is 5 because He4 pulls h2 and h3 back to zero on the
+    {dim}, from cosines of size d^(-1/2). Left: a look ahead of 0.3 along each sample finds h1,
+    which opens the way to h2 and h3: the sign alone is hard. Right: SGD without it, the best of
+    {tuned} settings of threshold, readout and step size, drawn with new seeds. Lines: equations of
+    motion from that start; dots: means of {seeds} simulations, exact in law, which noise sends on
+    their way earlier or later. The weight is 5 because He4 pulls h2 and h3 back to zero on the
     sphere, and the sign must pull harder; with weight 1 they were not learned in any setting
     tried.""",
     references=("Arnaboldi et al. 2024, arXiv:2405.15459", "Troiani et al. 2024, arXiv:2405.15480"),
