@@ -68,7 +68,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
 def _settings(sizes: Sizes, options: dict[str, Any], points: int) -> OnlineSgd:
     times = f"0:{sizes.until}:{points}" if points > 1 else f"{sizes.until}"
     start = STARTS[options["readout"]]
-    common = {"loss": "correlation", "start_overlap": start, "test_samples": 1}
+    common: dict[str, Any] = {"loss": "correlation", "start_overlap": start, "test_samples": 1}
     return OnlineSgd(dim=sizes.dim, times=times, **common, **options)
 
 
