@@ -145,7 +145,7 @@ FIGURE = Figure(
     tried.""",
     references=("Arnaboldi et al. 2024, arXiv:2405.15459", "Troiani et al. 2024, arXiv:2405.15480"),
     sizes={
-        "reduced": Sizes(dim=256, until=1500, seeds=8, tuned=6),
+        "reduced": Sizes(dim=256, until=1000, seeds=8, tuned=6),
         "quick": Sizes(dim=512, until=1500, seeds=16, tuned=18),
         "full": Sizes(dim=1024, until=2000, seeds=64, tuned=30),
     },
