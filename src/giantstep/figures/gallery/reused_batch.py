@@ -172,8 +172,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
         "tanh: both kinds of batches learn from the first step on, within 5 standard errors of "
         "their lines": on_the_line(easy[easy.step > 0], "overlap", errors=5)
         and min(simple["reused", 1], simple["fresh", 1]) > 0.3,
-        "the fit: train and test error are within 5 standard errors plus 3 % of their lines": all(
-            on_the_line(fitted, name, errors=5, relative=0.03) for name in ERRORS
+        "the fit: train and test error are within 5 standard errors plus 1 % of their lines": all(
+            on_the_line(fitted, name, errors=5, relative=0.01) for name in ERRORS
         ),
         "the fit: after the last step the error of the batch is below half of that of fresh "
         "samples": bool(ends["train_error"] < ends["test_error"] / 2),
