@@ -86,7 +86,9 @@ class GiantStepClassifier(ClassifierMixin, BaseEstimator):
             )
         seen = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         self.regressors_ = [
-            GiantStepRegressor(**self.get_params(deep=False)).fit(X, (codes == code).astype(float))
+            GiantStepRegressor(**self.get_params(deep=False), streaming=False).fit(
+                X, (codes == code).astype(float)
+            )
             for code in seen
         ]
         held_out = np.concatenate([model.held_out_ for model in self.regressors_], axis=1)

@@ -32,7 +32,7 @@ class Link(NamedTuple):
     def predict(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
         """The value, constant beyond the range of the fit."""
         inside = np.clip(indices, self.low, self.high)
-        return self.fit.predict(_features(inside, self.directions, self.knots))
+        return self.fit.predict(link_features(inside, self.directions, self.knots))
 
     def gradient(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n r"]:
         """The derivative in each index."""
@@ -52,13 +52,25 @@ def fit_link(
     spent: float = 0.0,
 ) -> Link:
     """The link of least GCV score over ``units`` random rectified units."""
-    directions = generator.standard_normal((units, indices.shape[1]))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    knots = generator.uniform(-KNOTS, KNOTS, units)
-    fit = ridge(_features(indices, directions, knots), labels, spent=spent)
+    directions, knots = draw_units(indices.shape[1], units, generator)
+    fit = ridge(link_features(indices, directions, knots), labels, spent=spent)
     return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0))
 
 
-def _features(indices: np.ndarray, directions: np.ndarray, knots: np.ndarray) -> np.ndarray:
+def draw_units(
+    rank: int, units: int, generator: np.random.Generator
+) -> tuple[Float[np.ndarray, "k r"], Float[np.ndarray, " k"]]:
+    """Unit directions of the rectified units, and their knots."""
+    directions = generator.standard_normal((units, rank))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions, generator.uniform(-KNOTS, KNOTS, units)
+
+
+def link_features(
+    indices: Float[np.ndarray, "n r"],
+    directions: Float[np.ndarray, "k r"],
+    knots: Float[np.ndarray, " k"],
+) -> Float[np.ndarray, "n q"]:
+    """The indices, then squares of rectified units of them."""
     fields = np.maximum(indices @ directions.T + knots, 0.0)
     return np.concatenate([indices, UNIT_WEIGHT / np.sqrt(len(knots)) * fields**2], axis=1)

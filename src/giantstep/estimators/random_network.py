@@ -89,8 +89,9 @@ def layer_features(
 ) -> Float[np.ndarray, "n q"]:
     """Rectified units of a first layer, then the linear part."""
     width, columns = rows.shape
-    features = np.empty((len(inputs), width + columns))
-    np.maximum(inputs @ rows.T + biases, 0.0, out=features[:, :width])
+    features = np.empty((len(inputs), width + columns), dtype=inputs.dtype)
+    fields = inputs @ rows.T.astype(inputs.dtype) + biases.astype(inputs.dtype)
+    np.maximum(fields, 0.0, out=features[:, :width])
     features[:, :width] /= np.sqrt(width)
     features[:, width:] = LINEAR_WEIGHT / np.sqrt(columns) * inputs
     return features

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from pandas import DataFrame
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from giantstep.estimators.experts import (
     FixedFeatures,
@@ -19,6 +21,8 @@ from giantstep.estimators.experts import (
 from giantstep.estimators.index_path import most_directions
 from giantstep.estimators.pictures import directions_picture, links_picture
 from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simplex_weights
+from giantstep.estimators.streaming.fit import fit_streamed
+from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
 from giantstep.estimators.tails import TailScaler
 
 if TYPE_CHECKING:
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
 MOST_WIDTH = 1500
 #: Most rows for which the exact kernel is among the experts by default.
 MOST_KERNEL_ROWS = 2000
+#: Numbers in a table beyond which it is streamed by default, and neurons of its random network.
+MOST_IN_MEMORY, STREAMED_WIDTH = 20_000_000, 500
 
 
 class GiantStepRegressor(RegressorMixin, BaseEstimator):
@@ -54,6 +60,11 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         Columns are compressed beyond this many standard deviations.
     kernel : bool or "auto", default="auto"
         Whether an exact Laplace kernel is among the experts; by default up to 2000 rows.
+    streaming : bool or "auto", default="auto"
+        Whether to fit by sums over chunks of rows, for anything that has row slices; by default
+        for Dask collections and for tables of more than 2e7 numbers. The experts are then a linear
+        fit, one random network and the index model, and a fifth of the rows is held out in place of
+        folds.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and of all random features; the fit is deterministic in it.
 
@@ -61,7 +72,7 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
     ----------
     held_out_ : ndarray of shape (n_samples, n_experts)
         Each expert's predictions for rows that it was not fitted to, in the units of
-        ``expert_predictions``.
+        ``expert_predictions``; None after a streamed fit.
     weights_ : dict
         Weight of each expert in the prediction; what is missing to 1 goes to the mean.
     oof_score_ : float
@@ -100,6 +111,7 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         folds: int = 5,
         clip: float = 3.0,
         kernel: bool | Literal["auto"] = "auto",
+        streaming: bool | Literal["auto"] = "auto",
         random_state: Any = 0,
     ) -> None:
         self.max_directions = max_directions
@@ -109,14 +121,48 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         self.folds = folds
         self.clip = clip
         self.kernel = kernel
+        self.streaming = streaming
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> GiantStepRegressor:
         """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
+        if self._streams(X):
+            self._fit_streamed(X, y)
+            return self
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=np.float64)
         self._fit_rows(X, y)
         return self
+
+    def _streams(self, X: Any) -> bool:
+        if is_dask(X):
+            return True
+        shape = getattr(X, "shape", ())
+        if issparse(X) or len(shape) != 2:
+            return False
+        large = int(shape[0]) * int(shape[1]) > MOST_IN_MEMORY
+        return large if self.streaming == "auto" else bool(self.streaming)
+
+    def _fit_streamed(self, X: Any, y: Any) -> None:
+        names_given = getattr(X, "columns", None)
+        if names_given is not None:
+            self.feature_names_in_ = np.asarray(names_given, dtype=object)
+        if is_dask(X):
+            rows: Rows = DaskRows.of(X, y)
+        else:
+            X = X.to_numpy() if hasattr(X, "to_numpy") else X
+            y = y.to_numpy() if hasattr(y, "to_numpy") else y
+            rows = SlicedRows(X, y)
+            check_consistent_length(X, y)
+        self.n_features_in_ = rows.shape[1]
+        generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
+        sizes = self._sizes(*rows.shape)
+        sizes = sizes._replace(width=min(sizes.width, STREAMED_WIDTH), updates=0, kernel=False)
+        found = fit_streamed(rows, sizes, self.clip, generator)
+        self._scaler, self._centre, self._scale = found.scales
+        self._experts, self._weights, self._sizes_used = found.experts, found.weights, sizes
+        self.held_out_, self.oof_score_ = None, found.score
+        self._describe(*found.sample)
 
     def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
@@ -149,10 +195,15 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         self._describe(inputs, labels)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The weighted prediction of the experts."""
+        """The weighted prediction of the experts; of a Dask collection, a Dask array."""
         check_is_fitted(self)
+        if self._streams(X):
+            return mapped(self._predict_rows, X.to_numpy() if isinstance(X, DataFrame) else X)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._centre + self._scale * self._stacked(self._scaler.transform(X))
+        return self._predict_rows(X)
+
+    def _predict_rows(self, X: np.ndarray) -> np.ndarray:
+        return self._centre + self._scale * self._stacked(self._scaler.transform(X.astype(float)))
 
     def expert_predictions(self, X: Any) -> np.ndarray:
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""

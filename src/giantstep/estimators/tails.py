@@ -24,13 +24,19 @@ class TailScaler(NamedTuple):
     def of(cls, inputs: Float[np.ndarray, "n d"], clip: float) -> TailScaler:
         """Means and deviations of these rows; a constant column keeps the deviation 1."""
         mean, deviation = _moments(inputs)
-        compressed = _compress((inputs - mean) / deviation, clip)
+        compressed = compress((inputs - mean) / deviation, clip)
         return cls(mean, deviation, clip, *_moments(compressed))
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
-        """The rows on the scale of the rows that were fitted."""
-        compressed = _compress((inputs - self.mean) / self.deviation, self.clip)
-        return (compressed - self.mean_after) / self.deviation_after
+        """The rows on the scale of the rows that were fitted, in the precision they come in."""
+        mean, deviation, mean_after, deviation_after = (
+            one.astype(inputs.dtype)
+            for one in (self.mean, self.deviation, self.mean_after, self.deviation_after)
+        )
+        compressed = compress((inputs - mean) / deviation, self.clip)
+        compressed -= mean_after
+        compressed /= deviation_after
+        return compressed
 
     @property
     def slope(self) -> Float[np.ndarray, " d"]:
@@ -38,15 +44,23 @@ class TailScaler(NamedTuple):
         return 1 / (self.deviation * self.deviation_after)
 
 
-def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    mean = inputs.mean(axis=0)
-    deviation = inputs.std(axis=0)
+def safe_deviation(
+    mean: Float[np.ndarray, " d"], deviation: Float[np.ndarray, " d"]
+) -> Float[np.ndarray, " d"]:
+    """Deviations, with 1 for a constant column."""
     # Rounding leaves a constant column of 1e8 with a deviation of 1e-8.
     constant = deviation <= 1e-12 * np.abs(mean)
-    return mean, np.where(constant | (deviation == 0), 1.0, deviation)
+    return np.where(constant | (deviation == 0), 1.0, deviation)
 
 
-def _compress(scaled: np.ndarray, clip: float) -> np.ndarray:
-    size = np.abs(scaled)
-    beyond = np.maximum(size - clip, 0.0)
-    return np.sign(scaled) * (np.minimum(size, clip) + np.log1p(beyond))
+def compress(scaled: Float[np.ndarray, "n d"], clip: float) -> Float[np.ndarray, "n d"]:
+    """The same numbers up to ``clip``, a logarithm beyond; in place."""
+    far = np.abs(scaled) > clip
+    beyond = scaled[far]
+    scaled[far] = np.sign(beyond) * (clip + np.log1p(np.abs(beyond) - clip))
+    return scaled
+
+
+def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    mean = inputs.mean(axis=0)
+    return mean, safe_deviation(mean, inputs.std(axis=0))
