@@ -17,7 +17,7 @@ def main() -> int:
     names = sys.argv[1:] or [
         module.name
         for module in pkgutil.iter_modules(benchmarks.__path__)
-        if module.name not in ("__main__", "row")
+        if module.name not in ("__main__", "row", "peers")
     ]
     table = Table("benchmark", "work", "ours", "peer or limit", "ratio", "goal", "met")
     for name in names:

@@ -1,4 +1,4 @@
-"""The regressor's time in seconds of the processor, and directions found where there are none."""
+"""The regressor's time in seconds of the processor, streamed fits, and directions in noise."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from benchmarks.row import Row, under_limit
 from giantstep.datasets import make_multi_index
 from giantstep.estimators import GiantStepRegressor, IndexDirections
 
+#: Rows and columns of streamed fits, and the largest power of n d in their cost.
+STREAMED, POWER = ((5000, 50), (10_000, 100), (20_000, 200), (40_000, 400)), 1.1
 #: Data sets of pure noise, and the largest share of them in which a direction may be found.
 NOISE_SETS, LEVEL = 200, 0.07
 
@@ -23,6 +25,7 @@ def rows() -> Iterator[Row]:
     GiantStepRegressor().fit(X, y)
     spent = time.process_time() - begin
     yield under_limit("GiantStepRegressor, n = 1000, d = 50, CPU", spent, 3.0)
+    yield _streamed()
     found = 0
     for seed in range(NOISE_SETS):
         generator = np.random.default_rng(seed)
@@ -36,4 +39,28 @@ def rows() -> Iterator[Row]:
         share / LEVEL,
         "<= 1",
         share <= LEVEL,
+    )
+
+
+def _streamed() -> Row:
+    """How the processor's time of a streamed fit grows with n d."""
+    spent = []
+    for samples, dim in STREAMED:
+        generator = np.random.default_rng(0)
+        X = generator.standard_normal((samples, dim), dtype=np.float32)
+        y = np.abs(X @ generator.standard_normal(dim)) / np.sqrt(dim)
+        y += 0.1 * generator.standard_normal(samples)
+        model = GiantStepRegressor(streaming=True, max_directions=1, width=200)
+        begin = time.process_time()
+        model.fit(X, y)
+        spent.append(time.process_time() - begin)
+    sizes = [samples * dim for samples, dim in STREAMED]
+    power = float(np.polyfit(np.log(sizes), np.log(spent), 1)[0])
+    return Row(
+        "streamed fit, n d = 2.5e5 to 1.6e7",
+        f"{spent[-1]:.1f} s CPU at the largest, power {power:.2f} of n d",
+        f"power {POWER:g}",
+        power / POWER,
+        "<= 1",
+        power <= POWER,
     )

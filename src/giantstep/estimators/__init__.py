@@ -7,13 +7,16 @@ from giantstep.estimators.classical import (
 )
 from giantstep.estimators.classifier import GiantStepClassifier
 from giantstep.estimators.directions import IndexDirections
+from giantstep.estimators.link_theory import LinkTheory, link_theory
 from giantstep.estimators.regressor import GiantStepRegressor
 
 __all__ = [
     "GiantStepClassifier",
     "GiantStepRegressor",
     "IndexDirections",
+    "LinkTheory",
     "PrincipalHessianDirections",
     "SlicedAverageVariance",
     "SlicedInverseRegression",
+    "link_theory",
 ]

@@ -91,7 +91,7 @@ class GiantStepClassifier(ClassifierMixin, BaseEstimator):
             )
             for code in seen
         ]
-        held_out = np.concatenate([model.held_out_ for model in self.regressors_], axis=1)
+        held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
         self.readout_ = _readout(held_out, codes, self.folds)
         return self
 

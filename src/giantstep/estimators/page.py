@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from giantstep.estimators.as_target import link_target
+from giantstep.errors import GiantstepError
 from giantstep.estimators.fitting import FOLDS, Fitted
+from giantstep.estimators.link_theory import link_theory
 from giantstep.estimators.regressor import GiantStepRegressor
 from giantstep.estimators.tables import Prepared
 from giantstep.report.drawing import canvas, svg
 from giantstep.report.page import Page, write_page
 from giantstep.report.parts import Picture, Section, Table, counted
-
-if TYPE_CHECKING:
-    from giantstep.estimators.link import Link
 
 
 def write_fit_page(
@@ -29,7 +28,8 @@ def write_fit_page(
     sections = [_scores(fitted, prepared, label, command)]
     model = fitted.pipeline[-1]
     if isinstance(model, GiantStepRegressor) and model.link_ is not None:
-        sections += [_links(fitted, model, command), _theory(model.link_)]
+        sections.append(_links(fitted, model, command))
+        sections.append(_theory(fitted, model, prepared, command, seed))
     title = f"{label} in {file}"
     write_page(
         Page(title, title, counted(len(prepared.labels), "row"), tuple(sections), command), out
@@ -84,28 +84,63 @@ def _links(fitted: Fitted, model: GiantStepRegressor, command: str) -> Section:
     )
 
 
-def _theory(link: Link) -> Section:
-    from giantstep.twins.explanation import explain
-
-    found = link_target(link)
-    explanation = explain(found.target)
+def _theory(
+    fitted: Fitted, model: GiantStepRegressor, prepared: Prepared, command: str, seed: int
+) -> Section:
+    title = "What theory says of this link"
+    try:
+        inputs = fitted.pipeline[:-1].transform(prepared.inputs)
+        found = link_theory(model, inputs, prepared.labels, random_state=seed)
+    except GiantstepError as error:
+        return Section("theory", title, notes=(str(error),))
+    curves = found.curves
+    drawing = svg(found.plot(), "curves", "R2 over the number of rows, theory and measured")
     return Section(
         "theory",
-        "What theory says of this link",
+        title,
         lead=(
-            "The fitted link, written as a polynomial of the indices, is itself a target. What "
-            "follows assumes Gaussian inputs once they are whitened; real columns are not, so "
-            "read it as a guide.",
+            "The fitted link, written as a polynomial of the indices, is itself a target: theory "
+            "tells from how many rows each direction should appear, and how random features and "
+            "one giant step would learn it.",
         ),
         tables=(
             Table(
                 "The link as a target",
                 ("", ""),
                 (
-                    ("expression", found.target.text),
-                    ("share of the link's variance", f"{found.captured:.2f}"),
-                    ("class of its hardest direction", explanation.difficulty),
+                    ("expression", found.link.target.text),
+                    ("share of the link's variance", f"{found.link.captured:.2f}"),
+                    ("class of its hardest direction", found.explanation.difficulty),
                 ),
             ),
+            Table(
+                f"Rows from which directions should appear, at d = {found.dim}",
+                ("directions", "leap", "by", "rows"),
+                tuple(_stair(stair) for stair in found.stairs.to_dict("records")),
+            ),
         ),
+        pictures=(
+            Picture(
+                "curves",
+                drawing,
+                "learning curves",
+                "Lines: theory, for Gaussian inputs. Dots: this estimator on part of the rows.",
+                (command,),
+                data=curves.to_csv(index=False),
+            ),
+        ),
+        notes=found.notes,
     )
+
+
+def _stair(stair: dict[Hashable, Any]) -> tuple[str, str, str, str]:
+    """Directions, leap, algorithm and rows of one stair."""
+    if stair["staircase"] == "staircase":
+        by, rows = "one giant step", f"~ {stair['samples']} = {stair['samples_at_dim']:.3g}"
+    else:
+        by = f"message passing ({stair['class']})"
+        known = np.isfinite(stair["samples_at_dim"])
+        rows = f"{stair['samples_at_dim']:.3g}" if known else "not known"
+        if stair["class"] == "trivial":
+            rows = "any share of d"
+    return str(stair["directions"]), str(stair["leap"]), by, rows

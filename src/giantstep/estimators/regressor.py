@@ -137,7 +137,7 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
     def _streams(self, X: Any) -> bool:
         if is_dask(X):
             return True
-        shape = getattr(X, "shape", ())
+        shape: tuple[int, ...] = getattr(X, "shape", ())
         if issparse(X) or len(shape) != 2:
             return False
         large = int(shape[0]) * int(shape[1]) > MOST_IN_MEMORY
@@ -161,7 +161,8 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         found = fit_streamed(rows, sizes, self.clip, generator)
         self._scaler, self._centre, self._scale = found.scales
         self._experts, self._weights, self._sizes_used = found.experts, found.weights, sizes
-        self.held_out_, self.oof_score_ = None, found.score
+        self.held_out_: np.ndarray | None = None
+        self.oof_score_ = found.score
         self._describe(*found.sample)
 
     def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:

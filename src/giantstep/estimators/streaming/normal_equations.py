@@ -14,7 +14,7 @@ from giantstep.estimators.ridge import GRID, Fit, best_ridge
 class NormalEquations(NamedTuple):
     """Sums over rows: their number, features, products of features, and those with labels."""
 
-    count: Float[np.ndarray, ""]
+    number: Float[np.ndarray, ""]
     features: Float[np.ndarray, " p"]
     products: Float[np.ndarray, "p p"]
     moments: Float[np.ndarray, " p"]
@@ -45,7 +45,7 @@ class NormalEquations(NamedTuple):
         >>> bool(abs(fit.predict(np.array([[0.5]]))[0] - 2.5) < 1e-4)
         True
         """
-        rows = max(float(self.count), 1.0)
+        rows = max(float(self.number), 1.0)
         centre, mean = self.features / rows, float(self.labels) / rows
         centred = self.products - rows * np.outer(centre, centre)
         scale = float(np.sqrt(max(np.trace(centred) / rows, 0.0))) or 1.0

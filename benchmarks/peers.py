@@ -1,0 +1,230 @@
+"""``python -m benchmarks.peers``: the regressor beside its peers, by rank.
+
+Synthetic cases are the nine targets of the study at four sizes; design tables are read from the
+folder given by ``--tables``, CSV files without a header whose last column is the label. Peers are
+those that are installed: ``xrfm`` needs torch and is left out where it is missing. Peers are lightly
+tuned: by leave-one-out errors where they are exact, else on a quarter of the rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from giantstep.datasets import make_multi_index
+from giantstep.estimators import GiantStepRegressor
+from giantstep.estimators.laplace import fit_laplace
+from giantstep.estimators.random_network import metric_of
+
+#: Name, expression and whether the directions are columns. Labels get unit variance.
+TARGETS = {
+    "linear": ("h1", False),
+    "relu": ("relu(h1)", False),
+    "abs": ("abs(h1)", False),
+    "He3": ("He3(h1)", False),
+    "h1h2": ("h1*h2", False),
+    "h1+h1h2": ("h1 + h1*h2", False),
+    "sin+abs": ("sin(2*h1) + abs(h2)", False),
+    "He2+sgn3": ("He2(h1)/sqrt(2) + sign(h1*h2*h3)", False),
+    "additive": ("h1 + abs(h2) + sin(2*h3)", True),
+}
+SIZES = ((50, 250), (50, 500), (100, 500), (100, 1000))
+NOISE, TEST_ROWS, MOST_TRAINING_ROWS = 0.1, 2000, 1000
+Case = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+class LaplaceMachine:
+    """A recursive feature machine: the Laplace kernel in the metric of its own gradients."""
+
+    steps = 4
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> LaplaceMachine:
+        """Fit, follow the gradients, and fit again; the ridge of least leave-one-out error."""
+        self.scaler = StandardScaler().fit(X)
+        inputs = self.scaler.transform(X)
+        metric = np.eye(X.shape[1])
+        for step in range(self.steps + 1):
+            self.kernel = fit_laplace(inputs, y, metric)
+            if step < self.steps:
+                metric = metric_of(self.kernel.average_gradient())
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Values at these rows."""
+        return self.kernel.predict(self.scaler.transform(X))
+
+
+class GaussianKernel:
+    """Kernel ridge regression; bandwidth and ridge of least leave-one-out error."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> GaussianKernel:
+        """One eigendecomposition for each bandwidth."""
+        self.scaler = StandardScaler().fit(X)
+        self.rows = self.scaler.transform(X)
+        self.mean = float(y.mean())
+        squares = _squared_distances(self.rows, self.rows)
+        middle = float(np.median(squares)) or 1.0
+        best = np.inf
+        for factor in (0.25, 0.5, 1.0, 2.0, 8.0):
+            values, vectors = np.linalg.eigh(np.exp(-squares / (2 * factor * middle)))
+            parts = vectors.T @ (y - self.mean)
+            for ridge in np.logspace(-7, 2, 19):
+                inverse = 1 / (np.maximum(values, 0.0) + ridge)
+                dual = vectors @ (inverse * parts)
+                error = float(np.mean((dual / (vectors**2 @ inverse)) ** 2))
+                if error < best:
+                    best, self.dual, self.width = error, dual, 2 * factor * middle
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Values at these rows."""
+        squares = _squared_distances(self.scaler.transform(X), self.rows)
+        return self.mean + np.exp(-squares / self.width) @ self.dual
+
+
+class Tuned:
+    """The best of a few settings on a quarter of the rows, fitted again to all."""
+
+    def __init__(self, choices: list[Any]) -> None:
+        self.choices = choices
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Tuned:
+        """Choose and refit."""
+        a, b, c, d = train_test_split(X, y, test_size=0.25, random_state=0)
+        best = max(self.choices, key=lambda one: clone(one).fit(a, c).score(b, d))
+        self.model = clone(best).fit(X, y)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Values at these rows."""
+        return self.model.predict(X)
+
+
+def peers() -> dict[str, Callable[[], Any]]:
+    """Every model that is installed, by name."""
+    found: dict[str, Callable[[], Any]] = {
+        "giantstep": GiantStepRegressor,
+        "Ridge": lambda: make_pipeline(StandardScaler(), RidgeCV(np.logspace(-4, 4, 25))),
+        "KRR": GaussianKernel,
+        "RFM": LaplaceMachine,
+        "HGB": lambda: Tuned(
+            [
+                HistGradientBoostingRegressor(learning_rate=rate, max_leaf_nodes=leaves)
+                for rate, leaves in ((0.1, 31), (0.05, 15), (0.05, 5))
+            ]
+        ),
+        "MLP": lambda: Tuned(
+            [
+                make_pipeline(StandardScaler(), MLPRegressor((100,), alpha=decay, max_iter=300))
+                for decay in (1e-3, 1.0, 10.0)
+            ]
+        ),
+    }
+    try:
+        from xrfm import xRFM
+    except ImportError:
+        return found
+
+    class Boxed:
+        """xRFM wants a validation set."""
+
+        def fit(self, X: np.ndarray, y: np.ndarray) -> Boxed:
+            a, b, c, d = train_test_split(X, y, test_size=0.2, random_state=0)
+            self.model = xRFM()
+            self.model.fit(a, c[:, None], b, d[:, None])
+            return self
+
+        def predict(self, X: np.ndarray) -> np.ndarray:
+            return np.asarray(self.model.predict(X)).ravel()
+
+    return {**found, "xRFM": Boxed}
+
+
+def synthetic(seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[Case]:
+    """The nine targets at each size; scored against labels without noise."""
+    for dim, samples in sizes:
+        for name, (target, aligned) in TARGETS.items():
+            X, clean, _ = make_multi_index(
+                target,
+                dim=dim,
+                samples=samples + TEST_ROWS,
+                axis_aligned=aligned,
+                random_state=seed,
+            )
+            clean = (clean - clean.mean()) / clean.std()
+            noise = np.random.default_rng(seed + 1).standard_normal(samples)
+            y = clean[:samples] + np.sqrt(NOISE) * noise
+            yield f"{dim} {samples} {name}", X[:samples], y, X[samples:], clean[samples:]
+
+
+def tables(folder: Path, splits: int) -> Iterator[Case]:
+    """Every CSV file of a folder, with up to 1000 rows to learn from."""
+    import pandas as pd
+
+    for path in sorted(folder.glob("*.csv*")):
+        table = pd.read_csv(path, header=None).to_numpy(float)
+        for split in range(splits):
+            order = np.random.default_rng(split).permutation(len(table))
+            size = min(MOST_TRAINING_ROWS, int(0.8 * len(table)))
+            learn, test = table[order[:size]], table[order[size : size + TEST_ROWS]]
+            name = f"{path.name.split('.')[0]} {split}"
+            yield name, learn[:, :-1], learn[:, -1], test[:, :-1], test[:, -1]
+
+
+def measure(cases: Iterator[Case], models: dict[str, Callable[[], Any]]) -> None:
+    """A line for each case, then mean ranks and how often each model came first."""
+    print(f"{'case':<22}" + "".join(f"{name:>11}" for name in models) + "   CPU s of giantstep")
+    ranks = []
+    for name, X, y, X_test, y_test in cases:
+        scores, spent = [], 0.0
+        for model, make in models.items():
+            begin = time.process_time()
+            scores.append(r2_score(y_test, make().fit(X, y).predict(X_test)))
+            if model == "giantstep":
+                spent = time.process_time() - begin
+        ranks.append(np.argsort(np.argsort(-np.array(scores))) + 1)
+        line = "".join(f"{score:11.3f}" for score in scores)
+        print(f"{name:<22}{line}   {spent:.1f}", flush=True)
+    if ranks:
+        table = np.array(ranks)
+        print(f"{'mean rank':<22}" + "".join(f"{rank:11.2f}" for rank in table.mean(axis=0)))
+        print(f"{'first':<22}" + "".join(f"{first:11d}" for first in (table == 1).sum(axis=0)))
+
+
+def main() -> None:
+    """Read the options, and measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=Path, help="folder of CSV files without headers")
+    parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=1, help="seeds of each synthetic case")
+    parser.add_argument("--size", help="one size of the synthetic cases, as 50x500")
+    parser.add_argument("--models", help="names of models, by default all that are installed")
+    given = parser.parse_args()
+    sizes = SIZES
+    if given.size:
+        dim, samples = map(int, given.size.split("x"))
+        sizes = ((dim, samples),)
+    models = peers()
+    if given.models:
+        models = {name: models[name] for name in given.models.split(",")}
+    if given.tables:
+        measure(tables(given.tables, given.splits), models)
+        return
+    measure((case for seed in range(given.seeds) for case in synthetic(seed, sizes)), models)
+
+
+if __name__ == "__main__":
+    main()

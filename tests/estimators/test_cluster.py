@@ -1,0 +1,41 @@
+"""Sums on a cluster of processes, one of which is killed, are those of one process."""
+
+from __future__ import annotations
+
+import os
+import signal
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from giantstep.estimators.streaming.passes import raw_moments
+from giantstep.estimators.streaming.rows import DaskRows, SlicedRows
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_killed_worker_does_not_change_the_sums() -> None:
+    distributed = pytest.importorskip("distributed")
+    import dask.array
+
+    generator = np.random.default_rng(0)
+    X, y = generator.standard_normal((900, 5)), generator.standard_normal(900)
+    wanted = SlicedRows(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        rows = DaskRows.of(dask.array.from_array(X, (200, 5)), y)
+        for number in range(4):
+            work = partial(raw_moments, shift=np.full(5, float(number)), label_shift=0.0)
+            if number == 2:
+                killed = next(iter(client.run(os.getpid).values()))
+                os.kill(killed, signal.SIGKILL)
+            found, peer = rows.total(work), wanted.total(work)
+            for one, other in zip(found.sums + found.most, peer.sums + peer.most, strict=True):
+                assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+        assert killed not in client.run(os.getpid).values()

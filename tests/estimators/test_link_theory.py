@@ -1,0 +1,56 @@
+"""Theory of a fitted link, over the learning curve that the estimator measures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from giantstep.datasets import make_multi_index
+from giantstep.errors import GiantstepError
+from giantstep.estimators import GiantStepRegressor, LinkTheory, link_theory
+
+SMALL: dict[str, Any] = {
+    "max_directions": 1,
+    "n_neurons": 30,
+    "width": 60,
+    "folds": 2,
+    "kernel": False,
+    "agop_steps": 0,
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> LinkTheory:
+    X, y, _ = make_multi_index("h1 + He2(h1)/4", dim=8, samples=300, noise=0.05)
+    model = GiantStepRegressor(**SMALL).fit(X, y)
+    return link_theory(model, X, y, points=2, repeats=2)
+
+
+def test_the_link_is_the_target_that_drew_the_labels(found: LinkTheory) -> None:
+    assert found.link.captured > 0.95
+    assert found.dim == 8
+    stair = found.stairs.iloc[0]
+    assert (stair["staircase"], stair["leap"], stair["samples_at_dim"]) == ("staircase", 1, 8.0)
+    # Noise of 0.05 in labels of variance 1 + 2/16 + 0.05.
+    assert abs(found.noise - 0.05 / 1.175) < 0.06
+
+
+def test_curves_rise_and_the_estimator_is_above_random_features(found: LinkTheory) -> None:
+    curves = found.curves
+    assert np.isfinite(curves[["random_features", "giant_step", "measured"]].to_numpy()).all()
+    assert curves["random_features"].is_monotonic_increasing
+    last = curves.iloc[-1]
+    assert last["measured"] > last["random_features"]
+    assert last["measured"] > 0.9
+    assert any("Gaussian" in note for note in found.notes)
+    assert len(found.plot().axes[0].get_lines()) >= 2
+
+
+def test_no_direction_no_theory() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    model = GiantStepRegressor(**SMALL).fit(X, X[:, 0])
+    model.link_ = None
+    with pytest.raises(GiantstepError, match="no direction"):
+        link_theory(model, X, X[:, 0])
