@@ -2,8 +2,8 @@
 
 Synthetic cases are the nine targets of the study at four sizes; design tables are read from the
 folder given by ``--tables``, CSV files without a header whose last column is the label. Peers are
-those that are installed: ``xrfm`` needs torch and is left out where it is missing. Peers are lightly
-tuned: by leave-one-out errors where they are exact, else on a quarter of the rows.
+those that are installed: ``xrfm`` needs torch and is left out where it is missing. They are tuned
+lightly: by leave-one-out errors where these are exact, else on a quarter of the rows.
 """
 
 from __future__ import annotations
