@@ -23,16 +23,16 @@ SMALL: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def found() -> LinkTheory:
-    X, y, _ = make_multi_index("h1 + He2(h1)/4", dim=8, samples=300, noise=0.05)
+    X, y, _ = make_multi_index("h1 + He2(h1)/4", dim=12, samples=300, noise=0.05)
     model = GiantStepRegressor(**SMALL).fit(X, y)
     return link_theory(model, X, y, points=2, repeats=2)
 
 
 def test_the_link_is_the_target_that_drew_the_labels(found: LinkTheory) -> None:
     assert found.link.captured > 0.95
-    assert found.dim == 8
+    assert found.dim == 12
     stair = found.stairs.iloc[0]
-    assert (stair["staircase"], stair["leap"], stair["samples_at_dim"]) == ("staircase", 1, 8.0)
+    assert (stair["staircase"], stair["leap"], stair["samples_at_dim"]) == ("staircase", 1, 12.0)
     # Noise of 0.05 in labels of variance 1 + 2/16 + 0.05.
     assert abs(found.noise - 0.05 / 1.175) < 0.06
 
