@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,3 +65,19 @@ def test_unknown_activations_are_refused_in_one_line(given: object) -> None:
     with pytest.raises(SettingsError, match="activation") as caught:
         activation(given)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("tanh", range(1, 20, 2)),
+        ("sin", range(1, 20, 2)),
+        ("cos", range(0, 21, 2)),
+        ("relu", (0, 1, *range(2, 21, 2))),
+        ("He3", (3,)),
+        ("1e-6*tanh(z)", range(1, 20, 2)),
+    ],
+)
+def test_degrees_are_those_of_the_function_however_high(name: str, expected: Iterable[int]) -> None:
+    """An even coefficient of tanh of degree 20 is rounding, times sqrt(20!)."""
+    assert activation(name).degrees(20) == tuple(expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +29,9 @@ NAMED = {
 
 #: Distance from a kink at which its two sides are looked at, and the least difference that counts.
 NEAR, NO_JUMP = 1e-6, 1e-7
+#: Hermite coefficients below this share of the largest possible are zero: rounding, and the end
+#: of the range of integration, leave less than 1e-12.
+NO_COEFFICIENT = 1e-10
 
 
 class Activation:
@@ -130,6 +134,18 @@ class Activation:
         result[np.abs(result) < 1e-13 * np.sqrt(max(self.second_moment, 1e-300))] = 0.0
         result.setflags(write=False)
         return result
+
+    def degrees(self, highest: int = 8) -> tuple[int, ...]:
+        """The k = 0..highest whose mu_k is not zero.
+
+        Rounding grows as fast as the largest value that mu_k could have, sqrt(k! E[sigma^2]).
+
+        >>> activation("relu").degrees(6)
+        (0, 1, 2, 4, 6)
+        """
+        largest = np.sqrt([math.factorial(k) * self.second_moment for k in range(highest + 1)])
+        there = np.abs(self.hermite(highest)) > NO_COEFFICIENT * largest
+        return tuple(np.flatnonzero(there).tolist())
 
     @functools.cached_property
     def second_moment(self) -> float:

@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-#: Hermite coefficients of an activation below this count as zero.
-VISIBLE_COEFFICIENT = 1e-9
-
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
@@ -279,8 +276,8 @@ def explain(
 
 def _unseen(target: Target, staircase: Staircase, name: str, degree: int) -> np.ndarray:
     """Directions of the staircase that no leap shows through the activation's coefficients."""
-    seen = np.abs(activation(name).hermite(degree)) > VISIBLE_COEFFICIENT
-    usable = lambda k: bool(seen[k])  # noqa: E731
+    seen = activation(name).degrees(degree)
+    usable = seen.__contains__
     learned = learned_subspaces(target, len(staircase.subspace), degree, usable, degree)[-1]
     rest = staircase.subspace - staircase.subspace @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)

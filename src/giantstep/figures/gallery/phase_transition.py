@@ -126,7 +126,7 @@ FIGURE = Figure(
     a step at kappa = leap (dotted).""",
     references=("Dandi et al. 2023, arXiv:2305.18270",),
     sizes={
-        "reduced": Sizes(points=5, dots=2, seeds=4),
+        "reduced": Sizes(points=3, dots=2, seeds=4),
         "quick": Sizes(points=31, dots=5, seeds=8),
         "full": Sizes(points=81, dots=9, seeds=64),
     },

@@ -24,7 +24,7 @@ START_PANELS = {1: 0.5, 2: 3.0}
 START_ORDERS = {3: 24, 4: 5}
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000
-#: Hermite coefficients below this are those of a function without them, integrated in float64.
+#: Hermite tensors below this share of the target are those of one without them, in float64.
 VANISHING = 1e-10
 
 
@@ -127,16 +127,16 @@ def kept_in_the_limit(
     ...     Target("h1*h2 + h2"), activation("relu"), step_power=0, samples_power=1).tolist()
     [False, True]
     """
-    tensors, mu = hermite_tensors(target, degree), activation.hermite(degree + 2)
+    tensors, degrees = hermite_tensors(target, degree), activation.degrees(degree + 2)
     scale = VANISHING * math.sqrt(moments(target).second_moment)
     projected = np.full(target.rank, max(-1.0, 2 * step_power - samples_power))
     length = max(0.0, 2 * step_power - samples_power + 1)
     for i, tensor in enumerate(tensors):
         size = np.abs(tensor)
-        if abs(mu[i + 2]) > VANISHING and np.max(size) > scale:
+        if i + 2 in degrees and np.max(size) > scale:
             along = 2 * step_power - i
             length, projected = max(length, along), np.maximum(projected, along - 1)
-        if i >= 1 and abs(mu[i]) > VANISHING:
+        if i >= 1 and i in degrees:
             seen = np.max(size.reshape(target.rank, -1), axis=1) > scale
             projected = np.where(seen, np.maximum(projected, 2 * step_power - i + 1), projected)
     return projected >= max(length, float(np.max(projected)))

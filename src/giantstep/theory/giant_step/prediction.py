@@ -122,10 +122,10 @@ def predicted_subspaces(
     ([0, 1, 1], 1)
     """
     leap = max(1, min(int(settings.samples.power), 1 + int(2 * settings.step_size.power)))
-    mu = activation(settings.activation).hermite(DEGREE)
+    degrees = activation(settings.activation).degrees(DEGREE)
 
     def usable(k: int) -> bool:
-        return settings.biases != "none" or bool(abs(mu[k]) > 1e-9)
+        return settings.biases != "none" or k in degrees
 
     target, steps = problem.target, settings.steps
     seen = learned_subspaces(target, steps, leap, usable, DEGREE)

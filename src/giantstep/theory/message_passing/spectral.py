@@ -129,9 +129,10 @@ def linearised_outlier(
     >>> round(eigenvalue, 4), overlap.round(4).tolist()
     (2.4317, [0.5888, 0.5888])
     """
-    law = (population or population_of(channel_for(problem))).label_law
-    if law.weights @ (law.means**2).sum(axis=1) > 1e-9:
+    population = population or population_of(channel_for(problem))
+    if not population.is_blind:
         raise NoTheory("linearised message passing needs E[h|y] = 0: this target is trivial")
+    law = population.label_law
     alpha, g = samples_ratio, law.curvatures
     rank = g.shape[1]
     table = np.einsum("n,nij,nkl->ikjl", law.weights, g, g, optimize=True).reshape(rank**2, -1)

@@ -56,9 +56,7 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
             f"exponent = {exponent:.12g}: a step n^e with e = (l-1)/(2l) is where spike "
             f"{round(bound)} appears, and what it gains there is not known; use another exponent"
         )
-    highest = math.ceil(bound) - 1
-    mu = sigma.hermite(highest)
-    return tuple(k for k in range(1, highest + 1) if abs(mu[k]) > 1e-10)
+    return tuple(k for k in sigma.degrees(math.ceil(bound) - 1) if k > 0)
 
 
 def spike_strengths(
@@ -149,7 +147,7 @@ def _fitted_energy(
     latents = Latents.of(problem.target, direction)
     labels, _ = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
     powers, mean = list(degrees), labels.mean
-    if abs(sigma.hermite(1)[0]) > 1e-12:
+    if 0 in sigma.degrees(0):
         powers, mean = [0, *powers], mean - weights @ mean
     basis = np.stack([kappa**k for k in powers])
     gram = (basis * weights) @ basis.T

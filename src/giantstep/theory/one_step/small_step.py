@@ -42,7 +42,7 @@ class LinearFeatures(NamedTuple):
 
 def _centred(sigma: Activation) -> bool:
     """Whether neurons have no mean output."""
-    return abs(float(sigma.hermite(0)[0])) <= 1e-12
+    return 0 not in sigma.degrees(0)
 
 
 class Order(NamedTuple):
