@@ -124,7 +124,7 @@ FIGURE = Figure(
     references=("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",),
     sizes={
         "reduced": Sizes(11, 2, 32, ("16d",), 8, 6),
-        "quick": Sizes(101, 5, 64, ("4d", "16d"), 8, 4),
+        "quick": Sizes(101, 5, 64, ("4d", "16d"), 8, 12),
         "full": Sizes(201, 9, 128, ("2d", "8d", "32d"), 8, 12),
     },
     rows=rows,
