@@ -66,8 +66,8 @@ REPRODUCTIONS: dict[tuple[str, str], Reproduction] = {
         (_STEP_2024, "spike 0.9, exactly along h1"), ("several spikes",)
     ),
     ("Moniri et al. 2023, arXiv:2310.07891", "feature-spikes"): Reproduction(
-        (_STEP_N, "eta = n^alpha is a step of d^(alpha - 1/2), up to the ratio n/d"),
-        ("Gaussian readouts: two values instead", "train and test error over alpha"),
+        (_STEP_N, "eta = n^alpha: our step_size = '1*n^alpha'"),
+        ("train and test error over alpha: see settings-1-2",),
     ),
     ("Moniri et al. 2023, arXiv:2310.07891", "step-size"): Reproduction(
         (_STEP_N,), ("training error",)

@@ -27,11 +27,14 @@ NAMES = (
         "step-size",
         "one-step-batch",
         "random-features-vs-giant-step",
+        "equivalence",
         "risk-bounds",
+        "growing-basis",
     ),
-    *("weight-spectrum", "feature-spectrum", "feature-spikes"),
+    *("weight-spectrum", "feature-spectrum", "feature-spikes", "settings-1-2"),
     *("double-descent", "polynomial-staircase", "spiked-kernel", "scaling-laws"),
     *("depth-scenarios", "depth-adam", "depth-span"),
+    *("scaling-plane", "universality"),
     *("kernel-vs-network", "flow-repulsion", "flow-complexity", "langevin-parity"),
     *(
         "logistic",
@@ -39,6 +42,7 @@ NAMES = (
         "amp-parity",
         "amp-staircase",
         "spectral-transition",
+        "iterations",
     ),
 )
 

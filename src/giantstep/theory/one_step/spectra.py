@@ -134,17 +134,7 @@ def predict_feature_spectrum(
     >>> [round(value, 2) for value in spectrum.outliers]
     [584.02]
     """
-    if isinstance(settings, SpikedRandomFeatures):
-        blocks = Blocks(*(np.array(values) for values in settings.blocks()))
-        samples = ratio_to_dim(settings, "readout_samples")
-        width = ratio_to_dim(settings, "width")
-    else:
-        step, sizes = one_step(problem, settings.replace(ridge=1.0), "spike-strength")
-        readout, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
-        step = step._replace(readout=readout, fractions=fractions)
-        blocks, samples, width = step.blocks(sizes), sizes.readout_samples_ratio, sizes.width_ratio
-    sigma = activation(settings.activation)
-    gram = SpikedGram.of(sigma, blocks, samples_ratio=samples, width_ratio=width)
+    gram = feature_gram(problem, settings)
     dim = LIMIT if settings.dim is None else float(settings.dim)
     spectrum = feature_spectrum(gram, dim)
     if not spectrum.edges.converged:
@@ -172,6 +162,21 @@ def predict_feature_spectrum(
             "Dandi et al. 2024, arXiv:2410.18938",
         ),
     )
+
+
+def feature_gram(problem: Problem, settings: GiantStep | SpikedRandomFeatures) -> SpikedGram:
+    """The features whose spectrum is sought: blocks of neurons, and sizes in units of d."""
+    if isinstance(settings, SpikedRandomFeatures):
+        blocks = Blocks(*(np.array(values) for values in settings.blocks()))
+        samples = ratio_to_dim(settings, "readout_samples")
+        width = ratio_to_dim(settings, "width")
+    else:
+        step, sizes = one_step(problem, settings.replace(ridge=1.0), "spike-strength")
+        readout, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
+        step = step._replace(readout=readout, fractions=fractions)
+        blocks, samples, width = step.blocks(sizes), sizes.readout_samples_ratio, sizes.width_ratio
+    sigma = activation(settings.activation)
+    return SpikedGram.of(sigma, blocks, samples_ratio=samples, width_ratio=width)
 
 
 def _with_residual(step: OneStep, sizes: Sizes, sigma: Activation) -> float:
