@@ -69,6 +69,10 @@ REPRODUCTIONS: dict[tuple[str, str], Reproduction] = {
         (_STEP_N, "eta = n^alpha: our step_size = '1*n^alpha'"),
         ("train and test error over alpha: see settings-1-2",),
     ),
+    ("Moniri et al. 2023, arXiv:2310.07891", "settings-1-2"): Reproduction(
+        (_STEP_N, "ridge: our ridge = n lambda / p", "eta = n^alpha: our step_size = '1*n^alpha'"),
+        ("dimensions above some hundreds, where the second stair would show",),
+    ),
     ("Moniri et al. 2023, arXiv:2310.07891", "step-size"): Reproduction(
         (_STEP_N,), ("training error",)
     ),
@@ -94,6 +98,18 @@ REPRODUCTIONS: dict[tuple[str, str], Reproduction] = {
             "layers trained by Gauss-Newton steps: theirs is --scenario authors",
         ),
         ("several branches",),
+    ),
+    ("Defilippis et al. 2024, arXiv:2405.15699", "scaling-plane"): Reproduction(
+        ("ridge: our ridge = n lambda with lambda = n^-l; p = n^q",), ("real data",)
+    ),
+    ("Dandi et al. 2024, arXiv:2410.18938", "growing-basis"): Reproduction(
+        (_STEP_2024, "spikes of the neurons, exactly along h1"), ("a real gradient step",)
+    ),
+    ("Dandi et al. 2023, arXiv:2305.18270", "equivalence"): Reproduction(
+        (_STEP_2023, "a = 1"), ("several steps",)
+    ),
+    ("Troiani et al. 2024, arXiv:2405.15480", "iterations"): Reproduction(
+        ("alpha = n/d, our samples",), ("spectral starts",)
     ),
     ("Mei, Montanari 2019, arXiv:1908.05355", "double-descent"): Reproduction(
         ("ridge: sum of squares + ridge |a|^2, as ours",), ("purely nonlinear targets",)

@@ -103,12 +103,12 @@ FIGURE = Figure(
     the first iteration, and their number does not depend on d. An easy one must first be amplified
     from an overlap of order d^-1/2, by the same factor each time: log d iterations. Lines: an
     estimate from state evolution, good to about a quarter; dots: {seeds} runs each, with standard
-    errors.""",
+    errors: over these dimensions the growth is smaller than their scatter.""",
     references=("Troiani et al. 2024, arXiv:2405.15480",),
     sizes={
-        "reduced": Sizes(points=3, dims=(100, 400), seeds=6),
-        "quick": Sizes(points=4, dims=(100, 400, 800), seeds=8),
-        "full": Sizes(points=9, dims=(100, 200, 400, 800, 1600), seeds=30),
+        "reduced": Sizes(points=3, dims=(200, 400), seeds=4),
+        "quick": Sizes(points=4, dims=(200, 400, 800), seeds=8),
+        "full": Sizes(points=9, dims=(200, 400, 800, 1600, 3200), seeds=30),
     },
     rows=rows,
     draw=draw,
