@@ -105,9 +105,10 @@ def draw(table: pandas.DataFrame) -> Picture:
         lay_over(below, finite, "exponent", "train_error", COLOURS[0])
         for panel in (above, below):
             panel.axvline(0.25, color=GREY, linestyle=":", linewidth=1.0)
-            panel.set_ylim(bottom=0)
         above.set_title(title)
         below.set_xlabel(r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
+    for row in panels:
+        row[0].set_ylim(bottom=0)
     panels[0, 0].set_ylabel("test error")
     panels[1, 0].set_ylabel("train error")
     panels[0, 0].legend(loc="lower left")
