@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
@@ -24,7 +24,7 @@ LEAST, LARGEST = 0.05, 0.45
 #: Exponents (l - 1)/(2l) between which the limit has the same spikes: l = 1, 2; the relu has no
 #: third spike, and the fourth appears at 3/8.
 STAIRS = ((0.0, 0.25), (0.25, 0.375))
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     **{"activation": "relu(z) - 1/sqrt(2*pi)", "readout": "normal", "samples": "1.5d"},
     **{"width": "1d", "ridge": 0.015},
 }
@@ -160,7 +160,7 @@ FIGURE = Figure(
     references=("Moniri et al. 2023, arXiv:2310.07891",),
     sizes={
         "reduced": LineAndDots(points=2, dots=2, dim=80, seeds=12),
-        "quick": LineAndDots(points=5, dots=3, dim=150, seeds=10),
+        "quick": LineAndDots(points=5, dots=3, dim=120, seeds=8),
         "full": LineAndDots(points=17, dots=5, dim=400, seeds=20),
     },
     rows=rows,
