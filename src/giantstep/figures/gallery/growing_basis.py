@@ -23,7 +23,7 @@ TARGET = "sin(2*h1)"
 #: Spikes in the order in which they join: readouts of one, two, three, four values.
 SPIKES = (1.0, 2.5, 0.5, 1.7)
 #: Where the fits are drawn.
-REACH = 3.0
+FARTHEST = 3.0
 SETTINGS = {"activation": "tanh", "readout_samples": "8d", "width": "4d", "ridge": 0.03}
 
 
@@ -48,7 +48,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     parts = []
     for values in range(1, sizes.values + 1):
         kappa, target, fit = best_fit(values)
-        shown = np.abs(kappa) < REACH
+        shown = np.abs(kappa) < FARTHEST
         columns = {"kappa": kappa[shown], "target": target[shown], "fit": fit[shown]}
         parts.append(pandas.DataFrame(columns).assign(panel="fit", values=values))
         for dim, verbs in ((None, ["predict"]), (sizes.dim, ["simulate", "predict"])):
