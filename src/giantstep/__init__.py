@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from giantstep.targets import Target, TreeTarget
     from giantstep.twins.comparison import Comparison
     from giantstep.twins.explanation import Explanation, explain
+    from giantstep.twins.layer_risk import LayerRisk, layer_risk
     from giantstep.twins.spectra import SpectrumComparison, spectrum
     from giantstep.twins.tree_explanation import TreeExplanation
     from giantstep.twins.verbs import compare, predict, simulate
@@ -57,6 +58,7 @@ _HOME = {
     "GiantstepError": "errors",
     "Hypercube": "inputs",
     "Kernel": "settings.kernel:KernelRidge",
+    "LayerRisk": "twins.layer_risk",
     "NoTheory": "errors",
     "PowerLaw": "settings.power_law",
     "Prediction": "results",
@@ -83,6 +85,7 @@ _HOME = {
     "explain": "twins.explanation",
     "figure": "figures.verb",
     "lab": "lab.launch",
+    "layer_risk": "twins.layer_risk",
     "predict": "twins.verbs",
     "report": "report.verb",
     "simulate": "twins.verbs",
@@ -103,6 +106,7 @@ __all__ = [
     "GiantstepError",
     "Hypercube",
     "Kernel",
+    "LayerRisk",
     "NoTheory",
     "PowerLaw",
     "Prediction",
@@ -129,6 +133,7 @@ __all__ = [
     "explain",
     "figure",
     "lab",
+    "layer_risk",
     "predict",
     "report",
     "simulate",

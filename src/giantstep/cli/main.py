@@ -19,6 +19,7 @@ from giantstep.cli import (
     figure,
     fit,
     lab,
+    layer_risk,
     learners,
     report,
     spectrum,
@@ -31,7 +32,9 @@ from giantstep.cli.usage import HouseGroup
 COMPLETION = "_GIANTSTEP_COMPLETE"
 
 
-def application(verbs: Collection[str] = (*learners.VERBS, "spectrum")) -> typer.Typer:
+def application(
+    verbs: Collection[str] = (*learners.VERBS, "spectrum", layer_risk.NAME),
+) -> typer.Typer:
     """The command; only the ``verbs`` named have their learners, whose options take time to read.
 
     >>> [group.name for group in application(verbs=()).registered_groups][:3]
@@ -53,6 +56,7 @@ def application(verbs: Collection[str] = (*learners.VERBS, "spectrum")) -> typer
     explain.register(app)
     learners.register(app, verbs)
     spectrum.register(app, "spectrum" in verbs)
+    layer_risk.register(app, layer_risk.NAME in verbs)
     study.register(app)
     figure.register(app)
     report.register(app)

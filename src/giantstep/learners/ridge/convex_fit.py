@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -28,6 +30,12 @@ class ConvexFit(NamedTuple):
     converged: bool
 
 
+@functools.lru_cache(maxsize=16)
+def _proximal(loss: Loss) -> Callable[..., Any]:
+    """The proximal operator, compiled once a loss and not once a fit."""
+    return jax.jit(loss.proximal)
+
+
 @in_float64
 def convex_fit(
     loss: Loss,
@@ -42,7 +50,7 @@ def convex_fit(
     """
     values, vectors = np.linalg.eigh(features.T @ features)
     turned = features @ vectors
-    proximal = jax.jit(lambda y, w, v: loss.proximal(y, w, v))
+    proximal = _proximal(loss)
     rho, dual = 1.0, np.zeros(len(labels))
     output, coefficients, settled = np.zeros(len(labels)), np.zeros(features.shape[1]), False
     for count in range(ROUNDS):

@@ -146,7 +146,7 @@ def _approximations(step: OneStep, sizes: Sizes) -> list[str]:
             f"approximate: mu_2 = {signal.mu_2:.3g} of the activation makes the rows anisotropic "
             "across the learned direction, which moved the risk of relu and gelu by 9 % (rms), "
             "by up to 25 %, in simulations with steps up to 4; corrections of order 1/d are "
-            "checked on layers only there; theory.semi_analytic gives the risk of an actual layer"
+            "checked on layers only there; `layer-risk` gives the risk of actual layers"
         ]
     notes = []
     if uneven > ISOTROPIC:

@@ -1,0 +1,71 @@
+"""`giantstep layer-risk`: the risk of actual first layers, its agreement and its refusals."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+from typer.testing import CliRunner
+
+from giantstep import GiantStep, layer_risk, simulate
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+
+OPTIONS = ["--target", "relu(h1)", "--samples", "4d", "--step-size", "1.5", "--width", "1d"]
+OPTIONS += ["--readout", "ones", "--ridge", "0.1", "--dim", "100"]
+
+
+def test_the_command_prints_what_python_returns() -> None:
+    done = CliRunner().invoke(app, ["layer-risk", *OPTIONS, "--seeds", "2", "--json"])
+    assert done.exit_code == 0, done.output
+    printed = json.loads(done.stdout)
+    settings = GiantStep(
+        samples="4d", step_size=1.5, width="1d", readout="ones", ridge=0.1, dim=100
+    )
+    found = layer_risk(settings, "relu(h1)", seeds=2)
+    values = printed["metrics"]["test_error"]["values"]
+    np.testing.assert_allclose(values, found.layers["test_error"], rtol=1e-6)
+    assert printed["metrics"]["test_error"]["predicted"] == pytest.approx(
+        found.predicted["test_error"], rel=1e-6
+    )
+    assert "layers" in found.table()
+
+
+@pytest.mark.slow
+def test_simulated_fits_sit_on_the_risk_of_their_layers() -> None:
+    """With a relu, whose rows are not isotropic after the step; Gaussian readouts."""
+    settings = GiantStep(
+        samples="4d", step_size=1.5, width="1d", readout="normal", ridge=0.1, dim=100,
+        method="direct",
+    )  # fmt: skip
+    found = layer_risk(settings, "relu(h1)", seeds=12)
+    run = simulate(settings, "relu(h1)", seeds=60)
+    fits = np.asarray(run.metrics["test_error"])[:, -1]
+    gap = fits.mean() / found.mean("test_error") - 1
+    error = np.hypot(
+        fits.std(ddof=1) / np.sqrt(60) / fits.mean(), found.sem("test_error") / fits.mean()
+    )
+    allowed = student.ppf(1 - 5e-5, 11) * error
+    assert allowed < 0.25
+    # Terms of order 1/d: 2 % at d = 100.
+    assert abs(gap) < allowed + 0.02, (gap, error)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"dim": None}, "dim"),
+        ({"ridge": None}, "ridge"),
+        ({"steps": 2}, "steps"),
+        ({"biases": "normal"}, "biases"),
+        ({"readout_samples": "same"}, "readout_samples"),
+        ({"normalise": True}, "normalise"),
+    ],
+)
+def test_what_is_not_covered_is_said_in_one_line(change: dict[str, object], word: str) -> None:
+    settings = GiantStep(ridge=0.1, dim=50, width="1d").replace(**change)
+    with pytest.raises(GiantstepError, match=word) as refusal:
+        layer_risk(settings, "h1")
+    assert "\n" not in str(refusal.value)
