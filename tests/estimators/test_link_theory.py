@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 
 from giantstep.datasets import make_multi_index
 from giantstep.errors import GiantstepError
 from giantstep.estimators import GiantStepRegressor, LinkTheory, link_theory
+from giantstep.estimators import page as fit_page
+from giantstep.estimators.fitting import Fitted, Score
+from giantstep.estimators.tables import prepare
 
 SMALL: dict[str, Any] = {
     "max_directions": 1,
@@ -54,3 +60,19 @@ def test_no_direction_no_theory() -> None:
     model.link_ = None
     with pytest.raises(GiantstepError, match="no direction"):
         link_theory(model, X, X[:, 0])
+
+
+def test_the_page_shows_stairs_curves_and_what_is_assumed(
+    found: LinkTheory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, _ = make_multi_index("h1", dim=4, samples=60, noise=0.05)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(price=y)
+    prepared = prepare(frame, "price")
+    pipeline = make_pipeline(prepared.encoder, GiantStepRegressor(**SMALL))
+    pipeline.fit(prepared.inputs, prepared.labels)
+    fitted = Fitted(pipeline, (Score("giantstep", 0.9, 0.01),), None, "regression", (), (), ())
+    monkeypatch.setattr(fit_page, "link_theory", lambda *given, **settings: found)
+    fit_page.write_fit_page(fitted, prepared, "data.csv", "price", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for words in ("Rows from which directions should appear, at d = 12", "~ d = 12", "Gaussian"):
+        assert words in text
