@@ -9,7 +9,10 @@ import pytest
 from lab.visits import RANDOM_FEATURES, events
 
 import giantstep as gs
-from giantstep.twins.table import TWINS
+from giantstep.lab.describe import described
+from giantstep.lab.jobs import Task
+from giantstep.lab.work import do
+from giantstep.twins.table import TWINS, Twin
 
 
 def test_every_learner_of_the_table_has_controls(client: httpx.Client) -> None:
@@ -20,6 +23,21 @@ def test_every_learner_of_the_table_has_controls(client: httpx.Client) -> None:
         for control in row["controls"]:
             if control["slider"]:
                 assert control["slider"]["low"] < control["slider"]["high"]
+
+
+@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+def test_every_axis_that_is_offered_can_be_drawn(row: Twin) -> None:
+    """What the page asks first when a learner is chosen, for each x axis."""
+    told = next(each for each in described()["learners"] if each["name"] == row.name)
+    rules = {rule["name"]: rule for rule in told["controls"]}
+    chosen = {n: r["value"] for n, r in rules.items() if r["value"] not in (None, r["default"])}
+    problem = {"target": "h1", **told["problem"]} if row.has_target else {}
+    for axis in told["axes"]:
+        swept = {axis: rules[axis]["range"]} if axis in rules else {}
+        question = {"learner": row.name, "settings": {**chosen, **swept}, "problem": problem}
+        outcome = do(Task("plan", {**question, "seeds": 8, "between": 41}), lambda share: None)
+        assert outcome.kind == "done", f"{axis}: {outcome.value}"
+        assert (len(outcome.value["points"]) > 1) == (axis in rules)
 
 
 def test_a_target_is_read_as_it_is_typed(client: httpx.Client) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import shlex
+from collections.abc import Callable
 from typing import Any
 
 from giantstep.errors import SettingsError
@@ -12,6 +13,7 @@ from giantstep.inputs.reading import SYNTAX
 from giantstep.places import STEP, TIME
 from giantstep.problem import FIELDS
 from giantstep.results import STATUSES
+from giantstep.settings.sweeps import kinds_of
 from giantstep.sizes import Size
 from giantstep.targets import catalogue, tree_catalogue
 from giantstep.twins.table import TWINS, Twin
@@ -24,6 +26,8 @@ RANGE_FACTOR, RANGE_POINTS = 5.0, 9
 _FEW = 12
 #: Where a slider of a number that may be zero begins and ends.
 _SMALLEST, _LARGEST = 1e-4, 10.0
+#: Where the slider of a share or a cosine ends.
+_SHARES = (1.0, 0.99)
 #: A dimension at which dots come at once and sit on the line.
 DIM = "200"
 
@@ -54,8 +58,10 @@ def example_options(row: Twin) -> tuple[dict[str, Any], dict[str, Any]]:
     for word, after in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--"):
             given[word[2:].replace("-", "_")] = True if after.startswith("--") else after
-    problem = {name: given.pop(name) for name in FIELDS if name in given}
-    return given, problem
+    problem = {name: given[name] for name in FIELDS if name in given}
+    settings_class: Any = row.load("settings")
+    # An example may say how many seeds to run, which is no setting.
+    return {name: given[name] for name in given if name in kinds_of(settings_class)}, problem
 
 
 def example_question(row: Twin) -> Any:
@@ -67,8 +73,18 @@ def example_question(row: Twin) -> Any:
 
 def _learner(row: Twin) -> dict[str, Any]:
     settings, problem = example_options(row)
-    fields = [f for f in dataclasses.fields(row.load("settings")) if f.metadata]  # type: ignore[arg-type]
-    controls = [_control(field, settings.get(field.name)) for field in fields]
+    settings_class: Any = row.load("settings")
+
+    def takes(name: str, value: float) -> bool:
+        """Whether the example may have that value: the class knows rules that no field has."""
+        try:
+            settings_class(**{**settings, name: value})
+        except SettingsError:
+            return False
+        return True
+
+    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
+    controls = [_control(field, settings.get(field.name), takes) for field in fields]
     along = [axis for axis in (TIME, STEP) if any(axis in m.axes for m in row.metrics)]
     return {
         "name": row.name,
@@ -94,14 +110,18 @@ def _first_axis(along: list[str], settings: dict[str, Any], controls: list[Any])
     return "samples" if "samples" in ranged else ranged[0]
 
 
-def _control(field: dataclasses.Field[Any], example: Any) -> dict[str, Any]:
+def _control(
+    field: dataclasses.Field[Any], example: Any, takes: Callable[[str, float], bool]
+) -> dict[str, Any]:
     """A control: its value, and a slider or a menu where the declaration allows one."""
     rule = field.metadata
     default = field.default
-    value = default if example is None else example
+    value: Any = default if example is None else example
     if field.name == "dim" and value is None:
         value = DIM
     slider = _slider(rule, value)
+    if slider and rule["kind"] is not Size and not takes(field.name, slider["high"]):
+        slider["high"] = next((end for end in _SHARES if takes(field.name, end)), float(value))
     return {
         "name": field.name,
         "label": field.name.replace("_", " "),
@@ -134,14 +154,15 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
             "whole": False,
         }
     low = rule["above"] if rule["low"] is None else rule["low"]
-    whole = rule["kind"] is int
     if value is None:
         return None
     number = float(value)
+    whole = rule["kind"] is int or (number > _FEW and number.is_integer())
     if low is not None and rule["high"] <= 1:
         return {"low": low, "high": rule["high"], "log": False, "whole": whole}
     if whole and number <= _FEW:
-        return {"low": low or 0, "high": max(_FEW, 4 * number), "log": False, "whole": True}
+        high = min(max(_FEW, 4 * number), rule["high"])
+        return {"low": low or 0, "high": high, "log": False, "whole": True}
     if whole:
         return {"low": max(low or 1, number / SLIDER_FACTOR), "high": number * SLIDER_FACTOR} | {
             "log": True,
@@ -166,9 +187,14 @@ def _range(slider: dict[str, Any], value: Any, kind: type) -> str:
         if slider["whole"]:
             return f"{low:g}:{high:g}:{int(high - low) + 1}"
         inside = (high - low) / 50
-        return f"{low + inside:.4g}:{high - inside:.4g}:{RANGE_POINTS}"
+        if low >= 0:
+            return f"{low + inside:.4g}:{high - inside:.4g}:{RANGE_POINTS}"
+        # The language of ranges has no negative ends.
+        gap = (high - low - 2 * inside) / (RANGE_POINTS - 1)
+        return ",".join(f"{low + inside + i * gap:.4g}" for i in range(RANGE_POINTS))
     size = Size.parse(value) if kind is Size else Size(float(value))
-    ends = (max(size.coefficient / RANGE_FACTOR, slider["low"]), size.coefficient * RANGE_FACTOR)
+    low, high = size.coefficient / RANGE_FACTOR, size.coefficient * RANGE_FACTOR
+    ends = max(low, slider["low"]), min(high, slider["high"])
     if slider["whole"]:
         values = (ends[0] * (ends[1] / ends[0]) ** (i / 5) for i in range(6))
         return ",".join(str(round(each)) for each in values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -90,7 +91,9 @@ def plan(
     fine = asked
     if between > len(asked):
         given = finer(asked.axis, settings, problem, between, len(asked))
-        fine = read_question(row, *given) if given else asked  # type: ignore[assignment]
+        # Between whole numbers there is nothing.
+        with contextlib.suppress(SettingsError):
+            fine = read_question(row, *given) if given else asked  # type: ignore[assignment]
     _check_points(len(fine))
     where, own = fine.positions, set(asked.values)
     order = sorted(range(len(fine)), key=lambda i: fine.values[i] not in own)

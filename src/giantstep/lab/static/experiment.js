@@ -3,7 +3,7 @@
 import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
 import { at, csv, debounced, make, say } from "./page.js";
-import { COLOURS, draw, ghostColour, layout } from "./plots.js";
+import { draw, ghostColour, hue, layout } from "./plots.js";
 import { Series, lastStep } from "./series.js";
 import { problem, remember, state } from "./state.js";
 
@@ -206,12 +206,12 @@ export function redraw() {
   };
   for (const ghost of ghosts) if (ghost.axis === now.axis && ghost.asked.learner === now.asked.learner) faint(ghost, "before", ghostColour(), "dot", 1.2);
   state.pins.forEach((each, number) => {
-    if (each.axis === now.axis && each.series) faint({ theory: each.series }, each.name, COLOURS[(number + 3) % COLOURS.length], "dash", 2);
+    if (each.axis === now.axis && each.series) faint({ theory: each.series }, each.name, hue(number + 3), "dash", 2);
   });
   const places = new Set();
   const colourOf = (name) => {
     places.add(name);
-    return COLOURS[[...places].indexOf(name) % COLOURS.length];
+    return hue([...places].indexOf(name));
   };
   for (const [name, points] of now.theory?.of(metric) ?? []) {
     const mode = points.length > 1 ? "lines" : "markers";

@@ -3,7 +3,7 @@
 import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
 import { at, csv, debounced, make, say } from "./page.js";
-import { COLOURS, draw, ghostColour, layout } from "./plots.js";
+import { draw, ghostColour, hue, layout } from "./plots.js";
 import { problem, remember, state } from "./state.js";
 
 const SHOWN = ["step_size", "samples", "steps", "width", "dim", "activation"];
@@ -85,7 +85,7 @@ export function redraw() {
     traces.push({ x: [-row[h], row[h]], y: [-row[v], row[v]], mode: "lines", line: { color: ghostColour(), width: 3 }, name: "learned direction", showlegend: false, hoverinfo: "skip" });
   }
   const cloud = found.cosines[step];
-  traces.push({ x: cloud.map((each) => each[h]), y: cloud.map((each) => each[v]), mode: "markers", name: `step ${step}`, marker: { color: COLOURS[0], size: 6, opacity: 0.65 } });
+  traces.push({ x: cloud.map((each) => each[h]), y: cloud.map((each) => each[v]), mode: "markers", name: `step ${step}`, marker: { color: hue(0), size: 6, opacity: 0.65 } });
   draw("neuron-plot", traces, layout(`cosine with h${h + 1}`, `cosine with h${v + 1}`, { showlegend: false, xaxis: { range: [-1.05, 1.05] }, yaxis: { range: [-1.05, 1.05], scaleanchor: "x" } }));
 }
 

@@ -2,7 +2,13 @@
 
 import { at } from "./page.js";
 
-export const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+// Colours that people tell apart whatever their eyes, for paper and for night.
+const COLOURS = {
+  light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
+  dark: ["#56b4e9", "#ff8a4c", "#2fd1a5", "#e39bc4", "#f0b93a", "#8fb8ff"],
+};
+
+export const hue = (number) => COLOURS[document.documentElement.dataset.theme ?? "light"][number % 6];
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 export const ghostColour = () => colour("--ghost");

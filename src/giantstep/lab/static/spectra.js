@@ -3,7 +3,7 @@
 import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
 import { at, csv, debounced, digits, say } from "./page.js";
-import { COLOURS, draw, layout } from "./plots.js";
+import { draw, hue, layout } from "./plots.js";
 import { problem, remember, state } from "./state.js";
 
 const SHOWN = ["step_size", "samples", "width", "dim", "activation", "readout_samples"];
@@ -58,16 +58,16 @@ export function redraw() {
   if (!found) return;
   const { x, predicted } = found.density;
   const top = Math.max(...predicted);
-  const traces = [{ x, y: predicted, mode: "lines", fill: "tozeroy", name: "predicted bulk", line: { color: COLOURS[0], width: 2 } }];
+  const traces = [{ x, y: predicted, mode: "lines", fill: "tozeroy", name: "predicted bulk", line: { color: hue(0), width: 2 } }];
   const values = found.simulated.flat();
-  if (values.length) traces.unshift({ x: values, type: "histogram", histnorm: "probability density", nbinsx: 120, name: "simulated", marker: { color: COLOURS[1], opacity: 0.45 } });
+  if (values.length) traces.unshift({ x: values, type: "histogram", histnorm: "probability density", nbinsx: 120, name: "simulated", marker: { color: hue(1), opacity: 0.45 } });
   if (found.outliers.predicted.length) {
-    traces.push({ x: found.outliers.predicted, y: found.outliers.predicted.map(() => top * 0.06), mode: "markers", name: "predicted outliers", marker: { symbol: "triangle-down", size: 14, color: COLOURS[2] } });
+    traces.push({ x: found.outliers.predicted, y: found.outliers.predicted.map(() => top * 0.06), mode: "markers", name: "predicted outliers", marker: { symbol: "triangle-down", size: 14, color: hue(2) } });
   }
   const means = found.outliers.simulated ?? [];
   if (means.length) {
     const sems = found.outliers.simulated_sem ?? [];
-    traces.push({ x: means, y: means.map(() => 0), error_x: { type: "data", array: sems }, mode: "markers", name: "simulated outliers", marker: { size: 9, color: COLOURS[1] } });
+    traces.push({ x: means, y: means.map(() => 0), error_x: { type: "data", array: sems }, mode: "markers", name: "simulated outliers", marker: { size: 9, color: hue(1) } });
   }
   const what = found.spectrum === "weights" ? "singular value of W" : "eigenvalue of the features";
   draw("spectrum-plot", traces, layout(what, "density", { bargap: 0, yaxis: { range: [0, top * 1.25] } }));
