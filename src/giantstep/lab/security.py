@@ -8,6 +8,7 @@ the lab has seen; the Host must be an address of this machine; and an Origin mus
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hmac
 import ipaddress
 import secrets
@@ -22,6 +23,8 @@ Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 HEADER = b"x-giantstep-token"
+#: How long the body of a request that is refused may take to arrive.
+_DRAIN_SECONDS = 1.0
 #: Plotly writes its rules into a style element that is empty at first: that one, and no other.
 _EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 POLICY = (
@@ -138,6 +141,9 @@ class Guard:
             return
         refusal = self._refusal(scope)
         if refusal is not None:
+            # A connection that is closed with bytes unread is reset, and the answer lost with it.
+            with contextlib.suppress(TooLarge, TimeoutError):
+                await asyncio.wait_for(self._body(receive), _DRAIN_SECONDS)
             await self._refuse(send, *refusal)
             return
         try:
