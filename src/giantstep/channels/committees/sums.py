@@ -1,0 +1,221 @@
+"""From the sum of the links to its label: frequencies, and a matrix that turns them into Z(y).
+
+Every kind of label has Z(y) = Re sum_k T(k, y) E[exp(i k u)], with u the sum of the links, or
+its place on a lattice.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Complex, Float
+
+from giantstep.channels.committees.link import largest_slope, lattice, sum_range
+from giantstep.errors import TargetError
+from giantstep.targets import Target
+from giantstep.targets.committee import Committee
+
+#: exp(-x^2/2) is dropped beyond this: it divides by Z in the tails, where 4.8 would not do.
+CUT = 6.3
+#: How many standard deviations of noise the range of a label has beyond that of the sum.
+_MARGIN = 7.0
+#: Spacing of labels, in standard deviations of their noise.
+_SPACING = 0.5
+#: Nodes of labels, and frequencies, that are affordable.
+_MOST_LABELS = 4000
+_MOST_FREQUENCIES = 600
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """A committee's label, given the characteristic function of the sum of its links.
+
+    ``frequencies`` k; ``steepness`` is the largest slope of u in h; ``labels`` and ``weights``
+    sum over the labels of theory. Made by :func:`sums_of`.
+    """
+
+    committee: Committee
+    frequencies: Float[np.ndarray, " k"]
+    steepness: float
+    labels: Float[np.ndarray, " y"]
+    weights: Float[np.ndarray, " y"]
+    kind: Any
+
+    def units(self, values: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
+        """What each link adds to u, from its value."""
+        return self.kind.units(values)
+
+    def rows(self, y: Float[np.ndarray, " y"]) -> Complex[np.ndarray, "k y"]:
+        """T(k, y)."""
+        return self.kind.rows(self.frequencies, y)
+
+    @functools.cached_property
+    def matrix(self) -> Complex[np.ndarray, "k y"]:
+        """T(k, y) at the labels of theory."""
+        return self.rows(self.labels)
+
+
+@dataclass(frozen=True)
+class _Real:
+    """y = shift + S + noise."""
+
+    shift: float
+    noise: float
+    step: float
+
+    def units(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+        sizes = np.exp(-self.noise * k**2 / 2) * np.where(k == 0, 1, 2) * self.step / (2 * np.pi)
+        return sizes[:, None] * np.exp(-1j * k[:, None] * (y[None, :] - self.shift))
+
+
+@dataclass(frozen=True)
+class _Vote:
+    """y is decided by the sign of a continuous sum plus noise: a Fourier series of the step."""
+
+    shift: float
+    noise: float
+    vote: tuple[float, float, float]
+    vote_noise: float
+
+    def units(self, values: np.ndarray) -> np.ndarray:
+        return values
+
+    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+        # theta(S) = 1/2 + sum over odd j of 2/(pi j) sin(k_j S); k_j = j k_1, k[0] = 0.
+        odd = 2 * np.arange(1, len(k)) - 1
+        waves = -2j / (np.pi * odd) * np.exp(1j * k[1:] * self.shift - self.noise * k[1:] ** 2 / 2)
+        classes = np.stack([np.r_[0.5, -waves], np.r_[0.5, waves]], axis=1)
+        return classes @ _label_chances(np.array([self.vote[0], self.vote[2]]), self.vote_noise, y)
+
+
+@dataclass(frozen=True)
+class _Lattice:
+    """The sum is lowest + step m with m = 0..most: every label is a sum over m."""
+
+    lowest: float
+    step: float
+    most: int
+    committee: Committee
+
+    def units(self, values: np.ndarray) -> np.ndarray:
+        return np.round((values - self.lowest / self.committee.rank) / self.step)
+
+    @property
+    def sums(self) -> Float[np.ndarray, " m"]:
+        return self.committee.shift + self.lowest + self.step * np.arange(self.most + 1)
+
+    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+        m = np.arange(self.most + 1)
+        back = np.exp(-1j * k[:, None] * m[None, :]) / len(m)
+        return back @ self.chances(y)
+
+    def chances(self, y: np.ndarray) -> Float[np.ndarray, "m y"]:
+        """P(y | m), a density under noise."""
+        given = self.committee
+        if given.vote is None:
+            return _label_chances(self.sums, given.noise, y)
+        values, shares = _votes(self.sums, given.noise, given.vote)
+        return shares @ _label_chances(values, given.vote_noise, y)
+
+
+def _votes(
+    sums: np.ndarray, noise: float, vote: tuple[float, float, float]
+) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, "m c"]]:
+    """The values that votes take, and the chance of each given the sum."""
+    from scipy.special import ndtr
+
+    low, tie, high = vote
+    if noise > 0:
+        above = ndtr(sums / np.sqrt(noise))
+        return np.array([low, high]), np.stack([1 - above, above], axis=1)
+    side = np.where(np.abs(sums) < 1e-9 * (1 + np.abs(sums).max()), 0, np.sign(sums))
+    outcomes = np.choose(side.astype(int) + 1, (low, tie, high))
+    values = np.unique(outcomes)
+    return values, (outcomes[:, None] == values[None, :]).astype(float)
+
+
+def _label_chances(
+    values: Float[np.ndarray, " c"], noise: float, y: Float[np.ndarray, " y"]
+) -> Float[np.ndarray, "c y"]:
+    """P(y | value)."""
+    gaps = y[None, :] - values[:, None]
+    if noise > 0:
+        return np.exp(-(gaps**2) / (2 * noise)) / np.sqrt(2 * np.pi * noise)
+    match = np.abs(gaps) <= 1e-9 * (1 + np.abs(y))
+    if not match.any(axis=0).all():
+        known = ", ".join(f"{value:.6g}" for value in values)
+        stranger = y[~match.any(axis=0)][0]
+        raise TargetError(f"label y = {stranger:.6g} is none of this target's values: {known}")
+    return match.astype(float)
+
+
+@functools.lru_cache(maxsize=64)
+def sums_of(committee: Committee) -> Sums:
+    """The labels of a committee; real ones and votes on continuous sums need noise in the sum."""
+    steps = lattice(committee.link)
+    if steps is not None:
+        return _on_lattice(committee, steps)
+    low, high = sum_range(committee.link, committee.rank)
+    deviation = np.sqrt(committee.noise)
+    cut = CUT / deviation
+    if committee.vote is None:
+        low, high = low - _MARGIN * deviation, high + _MARGIN * deviation
+        step = 2 * np.pi / (high - low)
+        k = step * np.arange(_affordable(cut / step) + 1)
+        kind: Any = _Real(committee.shift, committee.noise, step)
+        count = max(2 * len(k) + 2, int((high - low) / (_SPACING * deviation)))
+        labels = committee.shift + low + (high - low) * np.arange(count) / count
+        weights = np.full(count, (high - low) / count)
+    else:
+        reach = max(abs(low + committee.shift), abs(high + committee.shift)) + _MARGIN * deviation
+        first = np.pi / (1.1 * reach)
+        odd = 2 * np.arange(_affordable(cut / (2 * first)) + 1) + 1
+        k = np.r_[0.0, first * odd]
+        kind = _Vote(committee.shift, committee.noise, committee.vote, committee.vote_noise)
+        labels, weights = _nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)
+    return Sums(committee, k, largest_slope(committee.link), labels, weights, kind)
+
+
+def _on_lattice(committee: Committee, steps: tuple[float, float, int]) -> Sums:
+    lowest, step, levels = steps
+    most = committee.rank * levels
+    kind = _Lattice(committee.rank * lowest, step, most, committee)
+    k = 2 * np.pi * np.arange(most + 1) / (most + 1)
+    if committee.vote is None:
+        values, noise = kind.sums, committee.noise
+    else:
+        values, noise = _votes(kind.sums, committee.noise, committee.vote)[0], committee.vote_noise
+    labels, weights = _nodes(values, noise)
+    return Sums(committee, k, np.inf, labels, weights, kind)
+
+
+def _affordable(count: float) -> int:
+    if count > _MOST_FREQUENCIES:
+        raise TargetError(
+            f"the label noise is too small for a committee: it would take {count:.0f} frequencies, "
+            f"and {_MOST_FREQUENCIES} are affordable; use a larger --noise"
+        )
+    return int(count)
+
+
+def _nodes(values: Any, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    """All labels of finitely many values; under noise, an even grid over them."""
+    values = np.unique(np.asarray(values, dtype=float))
+    if noise == 0:
+        return values, np.ones(len(values))
+    deviation = np.sqrt(noise)
+    low, high = values[0] - _MARGIN * deviation, values[-1] + _MARGIN * deviation
+    count = int((high - low) / (_SPACING * deviation)) + 1
+    if count > _MOST_LABELS:
+        raise TargetError(
+            f"noise = {noise:g} is too small beside labels from {values[0]:g} to {values[-1]:g}: "
+            f"use no noise, or more than {(_SPACING * (high - low) / _MOST_LABELS) ** 2:.1g}"
+        )
+    grid = np.linspace(low, high, count)
+    return grid, np.full(count, grid[1] - grid[0])
