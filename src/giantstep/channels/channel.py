@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.affine import Affine
 from giantstep.channels.cells import Cells, cell_centres
+from giantstep.channels.committees.core import Committees, covered_committee
 from giantstep.channels.discrete import Discrete
 from giantstep.channels.posterior import Posterior
 from giantstep.channels.preimages import Preimages
@@ -21,12 +22,16 @@ from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.structure import Structure, is_affine_along, structure_of
 from giantstep.errors import TargetError
 from giantstep.problem import Problem
+from giantstep.targets.committee import COVERED
+from giantstep.targets.printing import shortened
 
-Core = Affine | Discrete | Preimages | Quadrature
+#: Cores with a posterior in JAX, and those of many directions, in numpy.
+JaxCore = Affine | Discrete | Preimages | Quadrature
+Core = JaxCore | Committees
 
 #: Label noise, as a share of the target's variance, of a noiseless target without a closed form.
 SMALL_NOISE = 0.01
-#: Beyond three fields no rule is affordable.
+#: Beyond three fields no rule is affordable; committees need none.
 MOST_FIELDS = 3
 #: Points of a rule that a closed form costs as much as.
 CLOSED_FORM = 128
@@ -55,11 +60,13 @@ class Likelihood:
     ) -> Posterior:
         """log Z of one label, g_out and its derivative in omega."""
         a = jnp.asarray(self.axes, omega.dtype)
+        assert not isinstance(self.core, Committees)
         found = self.core.posterior(label, *self.fields(omega, cov))
         return Posterior(found.log_partition, a.T @ found.gradient, a.T @ found.hessian @ a)
 
     def label_mean(self, omega: Float[Array, " r"], cov: Float[Array, "r r"]) -> Float[Array, ""]:
         """E[y], the best prediction of a label whose field is N(omega, cov)."""
+        assert not isinstance(self.core, Committees)
         return self.core.label_mean(*self.fields(omega, cov))
 
 
@@ -140,8 +147,8 @@ def channel_for(problem: Problem) -> Channel:
 
     Closed forms where they exist: labels linear in a field; labels of finitely many values cut by
     aligned jumps; noiseless labels that move with one field, by preimages. Otherwise quadrature
-    for at most three fields, which needs label noise: a noiseless target gets noise of 1 % of its
-    variance, and the notes say so.
+    for at most three fields, and a Fourier sum for committees of more. Both need label noise: a
+    noiseless target gets noise of 1 % of its variance, and the notes say so.
     """
     return _channel(structure_of(problem.target), problem.noise)
 
@@ -152,9 +159,18 @@ def _channel(structure: Structure, noise: float) -> Channel:
         ends = structure.numpy(np.array([[0.0], [1.0]]))
         return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
     if structure.fields > MOST_FIELDS:
-        raise TargetError(
-            f"target = {structure.target.text!r} depends on {structure.fields} directions: message "
-            f"passing covers at most {MOST_FIELDS}"
+        covered = covered_committee(structure.target, noise)
+        if covered is None:
+            raise TargetError(
+                f"target = {shortened(structure.target.tree)!r} depends on {structure.fields} "
+                f"directions and noises: message passing covers at most {MOST_FIELDS}, or {COVERED}"
+            )
+        return _assembled(
+            structure,
+            Committees(covered.committee),
+            covered.noise,
+            notes=covered.notes,
+            altered=covered.altered,
         )
     if structure.continuous == 0:
         values, classes = np.unique(

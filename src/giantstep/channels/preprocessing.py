@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels.channel import Channel, Likelihood, posteriors
+from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
 from giantstep.numerics.float64 import in_float64
 from giantstep.settings.spectral import Spectral
@@ -66,8 +67,11 @@ def _drawn_labels(channel: Channel) -> Float[np.ndarray, " n"]:
 @in_float64
 def label_curvatures(channel: Channel, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n r r"]:
     """G(y) = E[h h^T | y] - I for every label, when nothing else is known."""
-    rank = channel.rank
+    rank, core = channel.rank, channel.likelihood.core
     nothing = np.zeros((len(y), rank))
+    if isinstance(core, Committees):
+        mean, hessian = core.posteriors(channel.labels(y), nothing, np.eye(rank))
+        return hessian + mean[:, :, None] * mean[:, None, :]
     return np.asarray(_curvatures(channel.likelihood, channel.labels(y), nothing, np.eye(rank)))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,10 @@ def matched(overlap: Float[np.ndarray, "r r"]) -> Float[np.ndarray, " r"]:
     >>> matched(np.array([[0.0, -0.5], [0.2, 0.0]])).tolist()
     [0.2, 0.5]
     """
+    from scipy.optimize import linear_sum_assignment
+
     size = np.abs(overlap)
-    columns = np.arange(len(size))
-    orders = [list(order) for order in itertools.permutations(columns)]
-    best = max(orders, key=lambda order: size[order, columns].sum())
+    columns, best = linear_sum_assignment(size.T, maximize=True)
     return size[best, columns]
 
 

@@ -23,7 +23,7 @@ from giantstep.channels.committees.link import Panels, panels
 from giantstep.channels.committees.sums import Sums
 from giantstep.numerics.quadrature import gauss_hermite
 
-#: The integral over l stops where its Gaussian is exp(-CUT^2/2), and has this period in T.
+#: The integral over l stops where its Gaussian is exp(-_CUT^2/2), and has this period in T.
 _CUT = 6.5
 _PERIOD = 15.0
 #: Nodes of a real common factor.
@@ -45,7 +45,14 @@ class Phi(NamedTuple):
 class Fields:
     """The fields of a committee whose covariance has the eigenvalues v (r - 1 times) and v+."""
 
-    def __init__(self, sums: Sums, variance: float, along: float) -> None:
+    def __init__(
+        self,
+        sums: Sums,
+        variance: float,
+        along: float,
+        cut: float = _CUT,
+        period: float = _PERIOD,
+    ) -> None:
         self.sums, self.variance, self.along = sums, variance, along
         rank = sums.committee.rank
         shared = (along - variance) / rank
@@ -56,12 +63,12 @@ class Fields:
             self.is_factor = False
             self.tau = rank * variance * along / (variance - along)
             total = self.tau + rank * variance
-            step = 2 * np.pi / (_PERIOD * np.sqrt(total))
-            reach = _CUT / np.sqrt(self.tau)
+            step = 2 * np.pi / (period * np.sqrt(total))
+            reach = cut / np.sqrt(self.tau)
             if np.isfinite(sums.steepness):
                 # Beyond this slope no phase is stationary: phi itself has decayed.
                 steepest = sums.frequencies[-1] * sums.steepness
-                reach = min(reach, _CUT / np.sqrt(variance) + steepest)
+                reach = min(reach, cut / np.sqrt(variance) + steepest)
             count = int(np.ceil(reach / step))
             self.second = step * np.arange(-count, count + 1)
             gaussian = np.exp(-self.tau * self.second**2 / 2)
@@ -130,7 +137,9 @@ class Fields:
 class Table:
     """phi and its derivatives by Chebyshev polynomials in omega, up to |omega| <= ``reach``."""
 
-    def __init__(self, fields: Fields, reach: float, derivatives: int) -> None:
+    def __init__(
+        self, fields: Fields, reach: float, derivatives: int, single: bool = False
+    ) -> None:
         self._reach, self._parts = reach, derivatives + 1
         self._shape = fields.shape
         scale = 5.5 / np.sqrt(fields.variance)
@@ -145,14 +154,16 @@ class Table:
         series = (2 / count) * np.cos(np.outer(np.arange(count), angles))
         series[0] /= 2
         found = series @ np.concatenate([part.reshape(count, -1) for part in parts], axis=1)
-        self._real = np.ascontiguousarray(found.real)
-        self._imaginary = np.ascontiguousarray(found.imag)
+        self._dtype = np.dtype(np.float32 if single else np.float64)
+        self._real = np.ascontiguousarray(found.real, dtype=self._dtype)
+        self._imaginary = np.ascontiguousarray(found.imag, dtype=self._dtype)
 
     def at(self, omega: Float[np.ndarray, "n r"]) -> list[Complex[np.ndarray, "n r k l"]]:
         """phi and its derivatives at every omega."""
         angle = np.arccos(np.clip(omega.ravel() / self._reach, -1, 1))
-        basis = np.cos(angle[:, None] * np.arange(len(self._real)))
-        found = np.empty((len(angle), self._real.shape[1]), dtype=complex)
+        basis = np.cos(angle[:, None] * np.arange(len(self._real))).astype(self._dtype)
+        both = np.result_type(self._dtype, np.complex64)
+        found = np.empty((len(angle), self._real.shape[1]), dtype=both)
         found.real = basis @ self._real
         found.imag = basis @ self._imaginary
         parts = np.split(found, self._parts, axis=1)

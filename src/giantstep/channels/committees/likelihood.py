@@ -29,12 +29,14 @@ def partitions(
     rows: Complex[np.ndarray, "k n"] | None = None,
     *,
     curvature: bool = False,
+    single: bool = False,
 ) -> Iterator[tuple[slice, Partition]]:
     """Z and its derivatives, block by block of omega.
 
-    At every label of theory; or, given ``rows`` T(k, y_n), at one label for each omega, y = 1 then.
+    In single precision on request. At every label of theory; or, given ``rows`` T(k, y_n), at one label for each omega, y = 1 then.
     """
-    table = Table(fields, max(float(np.abs(omega).max()) * 1.02, 0.3), 2 if curvature else 1)
+    reach = max(float(np.abs(omega).max()) * 1.02, 0.3)
+    table = Table(fields, reach, 2 if curvature else 1, single)
     size = max(4, int(_BLOCK / (fields.shape[0] * fields.shape[1] * omega.shape[1])))
     for first in range(0, len(omega), size):
         part = slice(first, first + size)
@@ -52,6 +54,7 @@ def _partition(
 ) -> Partition:
     phi, slope, *bend = table.at(omega)
     count, rank = omega.shape
+    masses = fields.masses.astype(phi.dtype)
 
     def summed(frequencies: np.ndarray) -> np.ndarray:
         """Over k: the density of the label."""
@@ -63,19 +66,19 @@ def _partition(
     before[:, 0] = 1
     for i in range(1, rank):
         np.multiply(before[:, i - 1], phi[:, i - 1], out=before[:, i])
-    value = summed((before[:, -1] * phi[:, -1]) @ fields.masses)
+    value = summed((before[:, -1] * phi[:, -1]) @ masses)
     after = np.ones_like(phi[:, 0])
     gradient = np.empty((count, rank, fields.shape[0]), complex)
     trace = np.zeros((count, fields.shape[0]), complex)
     for i in reversed(range(rank)):
         others = before[:, i] * after
-        gradient[:, i] = (others * slope[:, i]) @ fields.masses
+        gradient[:, i] = (others * slope[:, i]) @ masses
         if curvature:
-            trace += (others * bend[0][:, i]) @ fields.masses
+            trace += (others * bend[0][:, i]) @ masses
         after *= phi[:, i]
     if not curvature:
         return Partition(value, summed(gradient), None, None)
-    total = _second_order(phi, slope, bend[0]) @ fields.masses
+    total = _second_order(phi, slope, bend[0]) @ masses
     return Partition(value, summed(gradient), summed(trace), summed(total))
 
 

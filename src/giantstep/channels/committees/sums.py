@@ -15,7 +15,6 @@ from jaxtyping import Complex, Float
 
 from giantstep.channels.committees.link import largest_slope, lattice, sum_range
 from giantstep.errors import TargetError
-from giantstep.targets import Target
 from giantstep.targets.committee import Committee
 
 #: exp(-x^2/2) is dropped beyond this: it divides by Z in the tails, where 4.8 would not do.
@@ -156,18 +155,21 @@ def _label_chances(
 
 
 @functools.lru_cache(maxsize=64)
-def sums_of(committee: Committee) -> Sums:
-    """The labels of a committee; real ones and votes on continuous sums need noise in the sum."""
+def sums_of(committee: Committee, cut: float = CUT) -> Sums:
+    """The labels of a committee; real ones and votes on continuous sums need noise in the sum.
+
+    ``cut`` is where the Gaussian of that noise ends, in frequencies.
+    """
     steps = lattice(committee.link)
     if steps is not None:
         return _on_lattice(committee, steps)
     low, high = sum_range(committee.link, committee.rank)
     deviation = np.sqrt(committee.noise)
-    cut = CUT / deviation
+    highest = cut / deviation
     if committee.vote is None:
         low, high = low - _MARGIN * deviation, high + _MARGIN * deviation
         step = 2 * np.pi / (high - low)
-        k = step * np.arange(_affordable(cut / step) + 1)
+        k = step * np.arange(_affordable(highest / step) + 1)
         kind: Any = _Real(committee.shift, committee.noise, step)
         count = max(2 * len(k) + 2, int((high - low) / (_SPACING * deviation)))
         labels = committee.shift + low + (high - low) * np.arange(count) / count
@@ -175,7 +177,7 @@ def sums_of(committee: Committee) -> Sums:
     else:
         reach = max(abs(low + committee.shift), abs(high + committee.shift)) + _MARGIN * deviation
         first = np.pi / (1.1 * reach)
-        odd = 2 * np.arange(_affordable(cut / (2 * first)) + 1) + 1
+        odd = 2 * np.arange(_affordable(highest / (2 * first)) + 1) + 1
         k = np.r_[0.0, first * odd]
         kind = _Vote(committee.shift, committee.noise, committee.vote, committee.vote_noise)
         labels, weights = _nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)

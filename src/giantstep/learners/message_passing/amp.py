@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.channels import Channel, channel_for, label_means
+from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
 from giantstep.learners.message_passing.data import Data, Labels, draw_data
 from giantstep.learners.message_passing.iteration import State, pass_messages
@@ -163,8 +164,12 @@ def _test_error(
     root = own[1] * np.sqrt(np.maximum(own[0], 0.0))
     omega = h @ overlap.T + points[:, rank : 2 * rank] @ root.T
     cov = covariance + _SMALLEST_COVARIANCE * np.eye(rank)
-    with float64():
-        predicted = np.asarray(_label_means(channel.likelihood, omega, cov))
+    core = channel.likelihood.core
+    if isinstance(core, Committees):
+        predicted = core.label_means(omega, cov)
+    else:
+        with float64():
+            predicted = np.asarray(_label_means(channel.likelihood, omega, cov))
     return float(np.mean((problem.target.numpy(h, z) - predicted) ** 2))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float, Shaped
 
 from giantstep.channels import Channel, Likelihood, posteriors
+from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
 from giantstep.inputs import Gaussian, Sphere, check_covered
 from giantstep.numerics.float64 import float64
@@ -64,6 +65,11 @@ class Labels:
 
     def __init__(self, channel: Channel, y: Float[np.ndarray, " n"]) -> None:
         self._channel, self._count = channel, len(y)
+        self._committee: Committees | None = None
+        core = channel.likelihood.core
+        if isinstance(core, Committees):
+            self._committee, self._labels = core, channel.labels(y)
+            return
         size = 2 ** int(np.ceil(np.log2(len(y))))
         self._block = min(max(size, _FEWEST), _MOST)
         self._parts = [
@@ -75,6 +81,8 @@ class Labels:
         self, omega: Float[np.ndarray, "n r"], cov: Float[np.ndarray, "r r"]
     ) -> Posteriors:
         """What every label says when its field is N(omega, cov)."""
+        if self._committee is not None:
+            return Posteriors(*self._committee.posteriors(self._labels, omega, cov))
         blocks = np.split(_padded(omega, len(self._parts) * self._block), len(self._parts))
         with float64():
             found = [

@@ -17,6 +17,7 @@ from giantstep.numerics.tensors import complement, tidy_basis
 from giantstep.targets import Target
 from giantstep.targets.label_law.law import FINE, FINER, label_moments
 from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.theory.learnability.committee_threshold import specialised_threshold
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.later_thresholds import later_threshold
 from giantstep.theory.learnability.sandwich import sandwich_spectrum
@@ -83,7 +84,9 @@ def easy_thresholds(
         if stair.leap == 2 and number == 0:
             found += _first_stair(target, noise, stair.directions, seed)
         elif stair.leap == 2:
-            later = later_threshold(target, learned, stair.directions, noise)
+            later = specialised_threshold(target, stair.directions, noise) or later_threshold(
+                target, learned, stair.directions, noise
+            )
             found.append(Threshold(number, stair.directions, *later))
         elif stair.leap > 2:
             break

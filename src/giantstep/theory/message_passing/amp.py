@@ -18,6 +18,10 @@ from giantstep.targets.symmetry import invariant_basis
 from giantstep.theory.message_passing.averages.errors import gap
 from giantstep.theory.message_passing.averages.overlaps import inside
 from giantstep.theory.message_passing.averages.population import Population
+from giantstep.theory.message_passing.committees.prediction import (
+    as_committee,
+    predict_committee,
+)
 from giantstep.theory.message_passing.free_entropy import free_entropy_at, mutual_information
 from giantstep.theory.message_passing.iterations import expected_iterations, remarks
 from giantstep.theory.message_passing.state_evolution import (
@@ -51,6 +55,13 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     0.609612
     """
     check_covered(problem.inputs, (Gaussian, Sphere), "message passing is predicted", NoTheory)
+    covered = as_committee(problem)
+    if covered is not None and settings.phases:
+        from giantstep.theory.message_passing.committees.phases import predict_committee_phases
+
+        return predict_committee_phases(settings, covered)
+    if covered is not None:
+        return predict_committee(problem, settings, covered)
     if settings.phases:
         from giantstep.theory.message_passing.phases import predict_phases
 

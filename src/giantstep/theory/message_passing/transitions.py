@@ -8,7 +8,16 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-Kind = Literal["trivial", "weak recovery", "jump", "perfect recovery", "hard", "information"]
+Kind = Literal[
+    "trivial",
+    "weak recovery",
+    "specialisation",
+    "spinodal",
+    "jump",
+    "perfect recovery",
+    "hard",
+    "information",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +37,8 @@ class Transition:
         told = {
             "trivial": "every direction in reach is learned from any number of samples",
             "weak recovery": "the overlap leaves zero",
+            "specialisation": "the units of the committee specialise",
+            "spinodal": "a fixed point of specialised units appears, for informed starts only",
             "jump": "the overlap jumps",
             "perfect recovery": "perfect recovery begins",
             "hard": "message passing does not leave zero at any n = O(d)",

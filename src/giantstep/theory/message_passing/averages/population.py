@@ -14,6 +14,9 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.affine import Affine
 from giantstep.channels.channel import Channel, Core
+from giantstep.channels.committees.core import Committees
+from giantstep.channels.committees.likelihood import partitions
+from giantstep.channels.committees.sums import sums_of
 from giantstep.channels.discrete import Discrete
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature
@@ -29,6 +32,8 @@ from giantstep.theory.message_passing.averages.ensembles import (
 from giantstep.theory.message_passing.averages.groups import group_ensemble
 from giantstep.theory.message_passing.averages.lattice import LatticeEnsemble, lattice_ensemble
 
+#: Kinds of channel whose averages have no error to tell.
+_EXACT = ("affine", "committees")
 #: Most nodes on each integrated field in averages, by the number of such fields.
 _MOST_NODES = {1: 2048, 2: 112, 3: 24}
 
@@ -56,7 +61,7 @@ class Population:
     @functools.cached_property
     def coarse(self) -> Population | None:
         """The same averages by a coarser rule, which tells their error; None if they are exact."""
-        return _population(self.channel, coarse=True) if self.channel.kind != "affine" else None
+        return _population(self.channel, coarse=True) if self.channel.kind not in _EXACT else None
 
     @property
     def _static(self) -> tuple[Any, ...]:
@@ -114,6 +119,8 @@ class Population:
 
     @in_float64
     def _label_law(self) -> LabelLaw:
+        if isinstance(self.core, Committees):
+            return _committee_law(self.core)
         if isinstance(self.ensemble, LatticeEnsemble):
             assert isinstance(self.core, Quadrature)
             law = self.ensemble.law(self.core)
@@ -140,6 +147,8 @@ def _population(channel: Channel, *, coarse: bool) -> Population:
 def _ensemble(channel: Channel, core: Core, coarse: bool) -> Any:
     if isinstance(core, Discrete):
         return cell_ensemble(core, channel.noise, coarse)
+    if isinstance(core, Committees):
+        return None
     if isinstance(core, Affine):
         return affine_ensemble(channel)
     one_field = channel.structure.fields == 1
@@ -163,6 +172,18 @@ def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
     axes = jnp.asarray(static[1], overlap.dtype)
     known = axes @ overlap @ axes.T
     return known, jnp.asarray(static[2], overlap.dtype) - known
+
+
+def _committee_law(core: Committees) -> LabelLaw:
+    """A committee's labels when nothing is known."""
+    sums, rank = sums_of(core.committee), core.committee.rank
+    nothing, prior = np.zeros((len(sums.labels), rank)), np.eye(rank)
+    gradient, hessian = core.posteriors(sums.labels, nothing, prior, exact=True)
+    ((_, found),) = partitions(core.fields(prior, exact=True), nothing[:1])
+    weights = np.maximum(sums.weights * found.value[0], 0.0)
+    second = hessian + gradient[:, :, None] * gradient[:, None, :]
+    seen = weights > 1e-9
+    return LabelLaw(weights[seen], sums.labels[seen], gradient[seen], second[seen])
 
 
 @functools.partial(jax.jit, static_argnums=0)

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from giantstep.channels.committees.fields import Fields
-from giantstep.channels.committees.link import expectation, lattice, link_values, panels
+from giantstep.channels.committees.link import expectation, link_values, panels
 from giantstep.channels.committees.sums import sums_of
 from giantstep.numerics.low_discrepancy import normal_points
 from giantstep.targets import Target
@@ -29,7 +29,7 @@ def link_kernel(link: Target, correlation: float) -> float:
 
     Assumes: h and h' standard normal, jointly Gaussian.
     Status: theorem.
-    References: Cho, Saul 2009 (arc-cosine kernels).
+    References: Aubin et al. 2018, arXiv:1806.05451.
 
     >>> round(link_kernel(Target("relu(h1)"), 0.5) * 2 * np.pi, 6)
     1.913223

@@ -129,9 +129,7 @@ def _other(
     return _placed(committee, Point(minus, plus, point.samples_ratio, found), rate)
 
 
-def first_point(
-    branch: Branch, samples_ratio: float, leaves: float
-) -> Float[np.ndarray, "2"]:
+def first_point(branch: Branch, samples_ratio: float, leaves: float) -> Float[np.ndarray, "2"]:
     """Coordinates of the specialised point reached from below, where alpha(q-) first reaches alpha.
 
     Symbols: the alpha at which q- leaves zero, ``leaves``.

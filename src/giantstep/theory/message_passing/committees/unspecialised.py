@@ -16,7 +16,7 @@ from giantstep.targets.committee import Committee
 from giantstep.theory.message_passing.averages.overlaps import logistic, logit
 
 #: Points on omega_0, evenly up to this many standard deviations.
-_POINTS, _REACH = 41, 6.5
+_POINTS, _WIDTH = 41, 6.5
 #: Densities of labels below this are rounding.
 _RARE = 1e-10
 #: A label that tells less than this about the mean direction tells nothing.
@@ -62,7 +62,7 @@ def mean_averages(committee: Committee, overlap: float) -> Mean:
     (0.30629, 0.0177)
     """
     sums, rank = sums_of(committee), committee.rank
-    x = np.linspace(-_REACH, _REACH, _POINTS) if overlap > 0 else np.zeros(1)
+    x = np.linspace(-_WIDTH, _WIDTH, _POINTS) if overlap > 0 else np.zeros(1)
     weights = np.exp(-(x**2) / 2)
     weights /= weights.sum()
     fields = Fields(sums, 1.0, 1.0 - overlap)
