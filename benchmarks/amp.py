@@ -14,6 +14,11 @@ from giantstep.learners.message_passing.data import Labels, draw_data
 from giantstep.learners.message_passing.iteration import State, iterate
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
+from giantstep.targets import Target
+from giantstep.targets.committee import Committee
+from giantstep.theory.message_passing.committees.averages import rule
+from giantstep.theory.message_passing.committees.branch import Branch
+from giantstep.theory.message_passing.committees.specialisation import specialisation
 from giantstep.theory.message_passing.state_evolution import overlap_curve
 
 PARITY = Problem.of("sign(h1*h2)")
@@ -30,7 +35,18 @@ def rows() -> Iterator[Row]:
     simulate(sign, settings, seeds=1)
     took = seconds(lambda: simulate(sign, settings, seeds=8), 2)
     yield under_limit("8 runs of amp for sign(h1), d=1000, n=4000", took, 5.0)
+    yield from _committees()
     yield from (_iteration(target) for target in ("sign(h1)", "sign(h1*h2)"))
+
+
+def _committees() -> Iterator[Row]:
+    """The threshold of ten units, and one point of the specialised branch of five."""
+    ten, five = (Committee(Target(f"tanh(h1)/sqrt({r})"), r, 0.0, 0.1) for r in (10, 5))
+    took = seconds(lambda: specialisation.__wrapped__(ten), 1)
+    yield under_limit("specialisation threshold of ten tanh units", took, 8.0)
+    specialisation(five)
+    took = seconds(lambda: Branch(five, rule(5)).point(0.6), 1)
+    yield under_limit("one branch point of five tanh units", took, 10.0)
 
 
 def _iteration(target: str) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from giantstep.targets import Target
@@ -30,7 +31,8 @@ def test_votes_with_noise_inside_and_outside() -> None:
     assert found is not None
     assert found.vote == (-1.0, 1.0, 3.0)
     # The language scales what a sign is taken of: only the ratio means something.
-    gain = float(found.link.numpy([[1.0]])[0]) / Target("tanh(h1)").numpy([[1.0]])[0]
+    one = np.ones((1, 1))
+    gain = float(found.link.numpy(one)[0] / Target("tanh(h1)").numpy(one)[0])
     assert found.noise / gain**2 == pytest.approx(0.25)
     assert found.vote_noise == pytest.approx(0.04)
 

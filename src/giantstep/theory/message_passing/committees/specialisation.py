@@ -65,6 +65,8 @@ def specialisation(committee: Committee) -> Specialisation:
         growth = mean_averages(committee, overlap).growth
         return math.log(max(unspecialised_ratio(committee, overlap) * growth, 1e-300))
 
+    if mean_averages(committee, logistic(0.0)).growth < _NEVER:
+        return Specialisation(math.inf, 1.0)
     low = high = _FIRST
     while excess(high) < 0:
         low, high = high, high + _STEP
