@@ -1,4 +1,4 @@
-"""Message passing on committees of five units: unspecialised and specialised, on state evolution."""
+"""Message passing on committees of five units, against state evolution."""
 
 from __future__ import annotations
 

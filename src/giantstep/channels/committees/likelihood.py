@@ -33,7 +33,8 @@ def partitions(
 ) -> Iterator[tuple[slice, Partition]]:
     """Z and its derivatives, block by block of omega.
 
-    In single precision on request. At every label of theory; or, given ``rows`` T(k, y_n), at one label for each omega, y = 1 then.
+    At every label of theory; or, given ``rows`` T(k, y_n), at one label for each omega, y = 1 then.
+    ``single`` computes in single precision.
     """
     reach = max(float(np.abs(omega).max()) * 1.02, 0.3)
     table = Table(fields, reach, 2 if curvature else 1, single)
