@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from giantstep.channels import channel_for
 from giantstep.problem import Problem
 from giantstep.settings.amp import Amp
 from giantstep.targets import Target
 from giantstep.targets.committee import Committee, committee_of
 from giantstep.theory.learnability.thresholds import easy_thresholds
 from giantstep.theory.message_passing.amp import predict
+from giantstep.theory.message_passing.averages.population import population_of
+from giantstep.theory.message_passing.committees.averages import averages, rule
 from giantstep.theory.message_passing.committees.branch import branch_of
 from giantstep.theory.message_passing.committees.errors import (
     committee_free_entropy,
@@ -24,7 +27,6 @@ from giantstep.theory.message_passing.committees.unspecialised import (
     mean_averages,
     unspecialised_overlap,
 )
-from giantstep.theory.message_passing.state_evolution import state_evolution
 
 
 def committee(link: str, rank: int) -> Committee:
@@ -109,13 +111,17 @@ def test_units_that_are_alike() -> None:
     assert committee_test_error(found, 0.1) == pytest.approx(0.05505, abs=5e-6)
 
 
-def test_three_signs_by_other_code() -> None:
-    """Majorities of three have closed forms: the two theories share no integral."""
-    problem = Problem.of("sign(sign(h1) + sign(h2) + sign(h3))")
-    other = state_evolution(problem, 6.0)
-    ours = committee_overlap(majority(3), 6.0)
-    assert np.linalg.eigvalsh(other.overlap)[-1] == pytest.approx(ours.q_plus, abs=1e-4)
-    assert other.test_error == pytest.approx(committee_test_error(ours), abs=1e-4)
+@pytest.mark.parametrize("text", ["sign(sign(h1) + sign(h2))", "sign(h1) + sign(h2)"])
+def test_two_signs_by_other_code(text: str) -> None:
+    """Two signs have closed forms: the two theories share no integral."""
+    q_minus, q_plus = 0.4, 0.8
+    overlap = q_minus * np.eye(2) + (q_plus - q_minus) / 2
+    population = population_of(channel_for(Problem.of(text)))
+    minus, plus = np.linalg.eigvalsh(population.fisher(overlap))
+    ours = averages(committee_of(Target(text)), q_minus, q_plus, rule(2))
+    assert (ours.minus, ours.plus) == pytest.approx((minus, plus), rel=1e-3)
+    psi = float(population.log_partition(overlap))
+    assert ours.log_partition == pytest.approx(psi, rel=1e-3)
 
 
 def test_two_units_by_brute_force() -> None:
