@@ -163,7 +163,7 @@ def _channel(structure: Structure, noise: float) -> Channel:
         if covered is None:
             raise TargetError(
                 f"target = {shortened(structure.target.tree)!r} depends on {structure.fields} "
-                f"directions and noises: message passing covers at most {MOST_FIELDS}, or {COVERED}"
+                f"directions: message passing covers at most {MOST_FIELDS}, or {COVERED}"
             )
         return _assembled(
             structure,

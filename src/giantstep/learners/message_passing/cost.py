@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from giantstep.channels import channel_for
 from giantstep.channels.channel import Quadrature, evaluations
+from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
 from giantstep.learners.cost import DRAW, EIGEN, ENTRY, EXPONENTIAL, Cost
 from giantstep.learners.message_passing.spectral import DENSE
@@ -15,6 +16,8 @@ from giantstep.settings.spectral import Spectral
 _ITERATIONS, _PRODUCTS = 50, 100
 #: Exponentials that a posterior and its derivatives take at each point of a rule.
 _POINT = 30
+#: The same for each unit of a committee.
+_UNIT = 10_000
 _REMEDY = "lower --samples or --dim"
 
 
@@ -24,7 +27,10 @@ def amp(problem: Problem, settings: Amp) -> Cost:
     rank = problem.target.rank
     iterations = min(settings.iterations, _ITERATIONS)
     core = channel_for(problem).likelihood.core
-    points = _POINT * evaluations(core) if isinstance(core, Quadrature) else rank**2 * 100
+    if isinstance(core, Committees):
+        points = _UNIT * rank
+    else:
+        points = _POINT * evaluations(core) if isinstance(core, Quadrature) else rank**2 * 100
     step = 2 * rank * ENTRY * n * dim + n * points * EXPONENTIAL
     width = 4 if settings.dtype == "float32" else 8
     return Cost(n * dim * float(width), n * dim * DRAW + iterations * step, sizes, _REMEDY)

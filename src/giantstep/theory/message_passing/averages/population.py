@@ -20,6 +20,7 @@ from giantstep.channels.committees.sums import sums_of
 from giantstep.channels.discrete import Discrete
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature
+from giantstep.errors import NoTheory
 from giantstep.numerics.float64 import in_float64
 from giantstep.theory.message_passing.averages.ensembles import (
     Averages,
@@ -84,6 +85,11 @@ class Population:
         return self._over(lambda matrix: self._averages(matrix).explained, overlap)
 
     def _averages(self, overlap: Float[np.ndarray, "r r"]) -> Averages:
+        if isinstance(self.core, Committees):
+            raise NoTheory(
+                "averages at an overlap matrix cover at most 3 directions: predict amp covers "
+                "committees of more"
+            )
         if isinstance(self.ensemble, LatticeEnsemble):
             assert isinstance(self.core, Quadrature)
             return self.ensemble.averages(self.core, overlap)
