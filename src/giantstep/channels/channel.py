@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.affine import Affine
 from giantstep.channels.cells import Cells, cell_centres
-from giantstep.channels.committees.core import Committees, covered_committee
+from giantstep.channels.committees.core import Committees, covered_committee, votes_on_lattice
 from giantstep.channels.discrete import Discrete
 from giantstep.channels.posterior import Posterior
 from giantstep.channels.preimages import Preimages
@@ -158,7 +158,7 @@ def _channel(structure: Structure, noise: float) -> Channel:
     if structure.continuous == structure.fields == 1 and is_affine_along(structure, 0):
         ends = structure.numpy(np.array([[0.0], [1.0]]))
         return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
-    if structure.fields > MOST_FIELDS:
+    if structure.fields > MOST_FIELDS or votes_on_lattice(structure.target):
         covered = covered_committee(structure.target, noise)
         if covered is None:
             raise TargetError(

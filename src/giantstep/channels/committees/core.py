@@ -103,6 +103,16 @@ class Covered:
     altered: bool = False
 
 
+def votes_on_lattice(target: Target) -> bool:
+    """Whether the label is a vote of links with finitely many values: no jump is along an axis.
+
+    >>> votes_on_lattice(Target("sign(sign(h1) + sign(h2))")), votes_on_lattice(Target("sign(h1*h2)"))
+    (True, False)
+    """
+    found = committee_of(target)
+    return found is not None and found.vote is not None and lattice(found.link) is not None
+
+
 @functools.lru_cache(maxsize=128)
 def covered_committee(target: Target, noise: float) -> Covered | None:
     """The target as a committee whose channel exists; None if it is no committee."""

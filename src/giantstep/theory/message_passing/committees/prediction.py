@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from giantstep.channels.committees.core import Covered, covered_committee
+from giantstep.channels.committees.core import Covered, covered_committee, votes_on_lattice
 from giantstep.channels.structure import structure_of
 from giantstep.measures.matching import overlap_metrics
 from giantstep.problem import Problem
@@ -37,16 +37,16 @@ def as_committee(problem: Problem) -> Covered | None:
     """The problem as a committee, where that is the best description; None where another is.
 
     Labels of few fields have closed forms if they are constant between jumps, or move with one
-    field only; without noise they stay with quadrature, which needs none along affine fields.
+    field only; noiseless sums of few continuous links stay with quadrature.
     """
     structure = structure_of(problem.target)
     if structure.fields > _FEW:
         return covered_committee(problem.target, problem.noise)
     noisy = problem.noise > 0 or problem.target.noises > 0
-    if structure.continuous < 2 or not noisy or problem.target.discrete_values is not None:
+    summed = structure.continuous > 1 and noisy and problem.target.discrete_values is None
+    if not (summed or votes_on_lattice(problem.target)):
         return None
-    found = covered_committee(problem.target, problem.noise)
-    return found if found is not None and found.committee.vote is None else None
+    return covered_committee(problem.target, problem.noise)
 
 
 def predict_committee(problem: Problem, settings: Amp, covered: Covered) -> Prediction:
