@@ -27,8 +27,10 @@ from giantstep.theory.message_passing.committees.unspecialised import (
 from giantstep.theory.message_passing.transitions import Kind, Transition
 
 #: A dip of alpha(q-) below the threshold by less than this, relatively, is within the averages.
-_DIP = {2: 1e-4, 3: 1e-3}
+_DIP = {2: 1e-3, 3: 5e-3}
 _DIP_BEYOND = 0.01
+#: Relative errors of what is located on the curve: rules of averages differ by about as much.
+_LOCATED: dict[Kind, float] = {"spinodal": 0.01, "information": 0.03}
 #: One of so many points of the rule is enough for a whole curve.
 _SHARE = 2
 #: Points of the interpolated curve.
@@ -210,14 +212,14 @@ def predict_committee_phases(settings: Amp, covered: Covered) -> Prediction:
         "overlap_squared_before": np.array([transition.before for transition in found]),
         "overlap_squared_after": np.array([transition.after for transition in found]),
     }
-    sampled = any(transition.kind in ("spinodal", "information") for transition in found)
+    sampled = any(transition.kind in _LOCATED for transition in found)
     status: Status = "replica" if sampled else "theorem"
     status = "heuristic" if covered.altered else status
     relative = _DIP.get(covered.committee.rank, _DIP_BEYOND)
-    errors = [
-        relative * t.samples_ratio if t.kind in ("spinodal", "information") else 0.0 for t in found
-    ]
+    errors = [_LOCATED[t.kind] * t.samples_ratio if t.kind in _LOCATED else 0.0 for t in found]
     notes = (*covered.notes, *(str(transition) for transition in found))
+    if sampled and found[-1].samples_ratio > branch_curve(covered.committee).samples_ratios[-1]:
+        notes = (*notes, "overlap_squared after the last transition is at least what is shown")
     if covered.committee.rank > 3 and not sampled:
         notes = (*notes, f"a jump is not seen, but one of less than {relative:.0%} in n/d may be")
     recorded = {"channel_noise": covered.noise} if covered.altered else {}
