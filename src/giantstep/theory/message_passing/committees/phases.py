@@ -201,10 +201,10 @@ def predict_committee_phases(settings: Amp, covered: Covered) -> Prediction:
 
     >>> from giantstep.problem import Problem
     >>> from giantstep.theory.message_passing.committees.prediction import as_committee
-    >>> covered = as_committee(Problem.of("sign(h1) + sign(h2) + sign(h3) + sign(h4)"))
+    >>> covered = as_committee(Problem.of("sign(sign(h1) + sign(h2))"))
     >>> found = predict_committee_phases(Amp(phases=True), covered)
     >>> found.metrics["transitions"].round(2).tolist()
-    [0.0, 1.54]
+    [0.0, 2.05]
     """
     found = committee_transitions(covered.committee)
     metrics = {

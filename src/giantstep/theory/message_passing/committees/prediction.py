@@ -63,8 +63,8 @@ def predict_committee(problem: Problem, settings: Amp, covered: Covered) -> Pred
 
     >>> problem = Problem.of("(tanh(h1) + tanh(h2) + tanh(h3) + tanh(h4))/2", noise=0.1)
     >>> law = predict_committee(problem, Amp(samples="4d"), as_committee(problem))
-    >>> law.metrics["overlap_squared"].round(4).tolist()
-    [0.2262, 0.2262, 0.2262, 0.2262]
+    >>> law.metrics["overlap_squared_singular_values"][1:].round(6).tolist()
+    [0.0, 0.0, 0.0]
     """
     start = "informed" if settings.start == "informed" else "uninformed"
     found = committee_overlap(covered.committee, ratio_to_dim(settings, "samples"), start)
