@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -200,6 +201,27 @@ def test_label_mean_is_the_mean_of_sampled_labels(given_problem: Any) -> None:
         y = drawn_labels(channel, omega, np.linalg.cholesky(cov), x)
         found = float(_mean(channel, omega, cov))
         assert abs(found - y.mean()) <= 4 * y.std() / np.sqrt(len(y)) + 1e-6
+
+
+@pytest.mark.parametrize("given_problem", INTEGRATED, ids=str)
+@in_float64
+def test_the_mixture_of_labels_sums_up_to_the_posterior(given_problem: Any) -> None:
+    channel = channel_of(*given_problem)
+    core = channel.likelihood.core
+    assert isinstance(core, Quadrature)
+    fields = channel.structure.fields
+    mean = jnp.array([0.4, -0.7, 0.2])[:fields]
+    cov = jnp.asarray(covariance(fields, 0.5, 0.4, 0.8))
+    law = core.label_mixture(mean, cov, jnp.asarray(channel.noise))
+    for label in (-0.8, 0.3, 1.7):
+        distance = label - law.centres
+        density = law.logs - distance**2 / (2 * law.variances)
+        density -= jnp.log(2 * jnp.pi * law.variances) / 2
+        under_each = law.pulls + law.rates * distance[:, None]
+        found = core.posterior(jnp.array([label, channel.noise]), mean, cov)
+        assert np.isclose(jax.nn.logsumexp(density), found.log_partition, atol=1e-11)
+        assert np.allclose(jax.nn.softmax(density) @ under_each, found.gradient, atol=1e-10)
+        assert np.abs(found.gradient).max() > 0.1
 
 
 @in_float64

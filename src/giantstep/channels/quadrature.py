@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,16 @@ from giantstep.channels.cells import Cells
 from giantstep.channels.nodes import gaussian_nodes
 from giantstep.channels.posterior import Posterior, mixture, with_rest
 from giantstep.channels.structure import Structure
+
+
+class LabelMixture(NamedTuple):
+    """The law of y as a mixture of Gaussians; under each, g_out = pulls + rates (y - centres)."""
+
+    logs: Float[Array, " k"]
+    centres: Float[Array, " k"]
+    variances: Float[Array, " k"]
+    pulls: Float[Array, "k m"]
+    rates: Float[Array, "k m"]
 
 
 @dataclass(frozen=True)
@@ -97,27 +108,40 @@ class Quadrature:
 
     def label_mixture(
         self, mean: Float[Array, " m"], cov: Float[Array, "m m"], noise: Float[Array, ""]
-    ) -> tuple[Float[Array, " k"], Float[Array, " k"], Float[Array, " k"]]:
-        """The law of y as a mixture of Gaussians: log weights, centres and variances."""
+    ) -> LabelMixture:
+        """What :meth:`posterior` sums up, for all labels at once: one Gaussian an alternative."""
         q = len(self.counts)
         points, logs, pulls, precision = self._nodes(mean, cov)
         if cov.shape[0] == q:
             centres = jax.vmap(self.structure.jax)(points)
-            return logs, centres, jnp.full_like(centres, noise)
-        rest_cov = cov[q:, q:] - cov[q:, :q] @ precision @ cov[:q, q:]
+            return LabelMixture(
+                logs, centres, jnp.full_like(centres, noise), pulls, jnp.zeros_like(pulls)
+            )
+        slope = cov[q:, :q] @ precision
+        rest_cov = cov[q:, q:] - slope @ cov[:q, q:]
         rest_means = mean[None, q:] + pulls @ cov[:q, q:]
+        # What the other fields say pulls the integrated ones through the conditional mean.
+        chained = jnp.concatenate([-slope, jnp.eye(len(slope), dtype=mean.dtype)], axis=1)
+        pulls = jnp.pad(pulls, ((0, 0), (0, len(slope))))
         if self.affine:
-            offset, slope = jax.vmap(self._line)(points)
-            return logs, offset + slope * rest_means[:, 0], noise + slope**2 * rest_cov[0, 0]
-        centres = jax.vmap(self._group_values)(points)
-        chances = jax.vmap(lambda w: self.groups.posteriors(w, rest_cov).log_partition)(rest_means)
-        parts = ((logs[:, None] + chances).ravel(), centres.ravel())
-        return *parts, jnp.full_like(parts[1], noise)
+            offset, steepness = jax.vmap(self._line)(points)
+            variances = noise + steepness**2 * rest_cov[0, 0]
+            rates = (steepness / variances)[:, None] @ chained
+            return LabelMixture(
+                logs, offset + steepness * rest_means[:, 0], variances, pulls, rates
+            )
+        centres = jax.vmap(self._group_values)(points).ravel()
+        events = jax.vmap(lambda w: self.groups.posteriors(w, rest_cov))(rest_means)
+        pulls = (pulls[:, None, :] + events.gradient @ chained).reshape(len(centres), -1)
+        logs = (logs[:, None] + events.log_partition).ravel()
+        return LabelMixture(
+            logs, centres, jnp.full_like(centres, noise), pulls, jnp.zeros_like(pulls)
+        )
 
     def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
         """E[y]."""
-        logs, centres, _ = self.label_mixture(mean, cov, jnp.zeros((), mean.dtype))
-        return jnp.exp(logs) @ centres
+        law = self.label_mixture(mean, cov, jnp.zeros((), mean.dtype))
+        return jnp.exp(law.logs) @ law.centres
 
 
 def _log_normal(residual: Array, variance: Array) -> Array:

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.channel import Channel
-from giantstep.channels.quadrature import Quadrature
+from giantstep.channels.quadrature import LabelMixture, Quadrature
 from giantstep.numerics.float64 import in_float64
 from giantstep.targets.symmetry import signed_permutations
 from giantstep.theory.message_passing.averages.ensembles import Averages, Law, Matrix, averages_of
@@ -115,7 +115,7 @@ def _label_count(channel: Channel, core: Quadrature) -> int:
 @functools.partial(jax.jit, static_argnums=0)
 def _range(core: Quadrature, omega: Array, unknown: Matrix, noise: Array) -> tuple[Array, ...]:
     """Where the labels begin and end, the narrowest width of their law, and their mean."""
-    logs, centres, variances = core.label_mixture(omega, unknown, noise)
+    logs, centres, variances, *_ = core.label_mixture(omega, unknown, noise)
     widths, seen = jnp.sqrt(variances), logs > np.log(_WEIGHT)
     low = jnp.min(jnp.where(seen, centres - _WIDTHS * widths, jnp.inf))
     high = jnp.max(jnp.where(seen, centres + _WIDTHS * widths, -jnp.inf))
@@ -152,9 +152,10 @@ def _sums(
 
     def at_omega(omega: Array) -> tuple[Array, Array, Array]:
         weights, labels = _label_nodes(core, count, noise, offset, omega, unknown)
-        found = jax.vmap(lambda label: core.posterior(label, omega, unknown))(labels)
-        weights = weights * jnp.exp(found.log_partition)
-        sums = averages_of(weights / weights.sum(), found.log_partition, found.gradient)
+        mixture = core.label_mixture(omega, unknown, jnp.asarray(noise))
+        logs, gradients = _posteriors(mixture, labels[:, 0])
+        weights = weights * jnp.exp(logs)
+        sums = averages_of(weights / weights.sum(), logs, gradients)
         return sums.fisher, sums.log_partition, core.label_mean(omega, unknown)
 
     return jax.lax.map(at_omega, omegas)
@@ -164,6 +165,20 @@ def _sums(
 def _label_mean(core: Quadrature, prior: Matrix) -> Array:
     """E[y] when nothing is known."""
     return core.label_mean(jnp.zeros(prior.shape[0], prior.dtype), prior)
+
+
+def _posteriors(law: LabelMixture, values: Float[Array, " n"]) -> tuple[Array, Array]:
+    """log Z and g_out of many labels: all sums over the mixture in one product of matrices."""
+    heights = law.logs - jnp.log(2 * np.pi * law.variances) / 2
+    distances = (values[:, None] - law.centres[None]) ** 2
+    logs = heights[None] - distances / (2 * law.variances[None])
+    top = logs.max(axis=1, keepdims=True)
+    # g_out = (pulls - centres rates) + y rates under each Gaussian.
+    fixed = law.pulls - law.centres[:, None] * law.rates
+    summed = jnp.concatenate([jnp.ones_like(fixed[:, :1]), fixed, law.rates], axis=1)
+    partition, moments = jnp.split(jnp.exp(logs - top) @ summed, [1], axis=1)
+    fixed, rates = jnp.split(moments / partition, 2, axis=1)
+    return (top + jnp.log(partition))[:, 0], fixed + values[:, None] * rates
 
 
 def _label_nodes(

@@ -92,7 +92,7 @@ class Population:
             )
         if isinstance(self.ensemble, LatticeEnsemble):
             assert isinstance(self.core, Quadrature)
-            return self.ensemble.averages(self.core, overlap)
+            return _lattice_averages(self.ensemble, self.core, overlap.shape, overlap.tobytes())
         return _averages(self._static, self.ensemble, overlap)
 
     def quadrature_error(self, overlap: Float[np.ndarray, "r r"]) -> float:
@@ -148,6 +148,14 @@ def population_of(channel: Channel) -> Population:
 def _population(channel: Channel, *, coarse: bool) -> Population:
     core = channel.likelihood.core
     return Population(channel, _ensemble(channel, core, coarse), _coarsened(core, coarse))
+
+
+@functools.lru_cache(maxsize=16)
+def _lattice_averages(
+    ensemble: LatticeEnsemble, core: Quadrature, shape: tuple[int, ...], entries: bytes
+) -> Averages:
+    """Remembered: overlap, test error and free entropy of one point ask for the same averages."""
+    return ensemble.averages(core, np.frombuffer(entries).reshape(shape))
 
 
 def _ensemble(channel: Channel, core: Core, coarse: bool) -> Any:
