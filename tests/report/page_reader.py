@@ -40,7 +40,7 @@ class Page(HTMLParser):
         assert self._open.pop() == tag, f"</{tag}> closes nothing"
 
     def handle_data(self, data: str) -> None:
-        if self._open[-2:] == ["pre", "code"]:
+        if {"pre", "code"} <= set(self._open):
             self.commands[-1] += data
         if "style" in self._open:
             self.loaded += [data] * ("@import" in data or "url(" in data)

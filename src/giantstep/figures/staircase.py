@@ -95,8 +95,10 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
             style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}
             panel.plot([place, place + 1], [reached, reached], color=GREY, linewidth=3)
         panel.plot([place, place, place + 1], [known, above, above], color=colour, **style)
-        panel.text(place + 0.06, above + 0.08, tread.directions, weight="bold", color=colour)
-        panel.text(place + 0.06, above - 0.08, tread.label, va="top", fontsize=8)
+        _written(panel, (place, above), 3, tread.directions, weight="bold", color=colour)
+        # Said once for all stairs in a row that need the same.
+        if place == 0 or treads[place - 1].label != tread.label:
+            _written(panel, (place, above), -3, tread.label, va="top", fontsize=8)
         known = above
         reached = above if tread.climbed else reached
     if known < dimension:
@@ -109,3 +111,8 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     panel.set_yticks(range(dimension + 1))
     panel.set_ylabel("directions known")
     panel.grid(False)
+
+
+def _written(panel: Any, place: tuple[float, float], rise: float, text: str, **style: Any) -> None:
+    """Text so many points above or below the beginning of a tread."""
+    panel.annotate(text, place, xytext=(4, rise), textcoords="offset points", **style)

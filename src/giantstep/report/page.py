@@ -12,6 +12,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from giantstep import __version__
 from giantstep.errors import GiantstepError
 from giantstep.problem import Problem
@@ -27,6 +29,7 @@ Progress = Callable[[float], None]
 
 #: The number of a paper, and after it the theorem or figure that is cited.
 _ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
+_OPTION = re.compile(r"(?<= )--[a-z-]+")
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,7 @@ def write_page(page: Page, path: Path) -> None:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
+    environment.filters["whole_options"] = _whole_options
     template = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
     text = template.render(
         style=(room / "page.css").read_text(encoding="utf-8"),
@@ -170,6 +174,15 @@ def write_page(page: Page, path: Path) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def _whole_options(command: str) -> Markup:
+    """A command whose lines never break inside the name of an option.
+
+    >>> str(_whole_options("explain h1 --seed 2"))
+    'explain h1 <span class="option">--seed</span> 2'
+    """
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(command))))
 
 
 def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:

@@ -81,26 +81,36 @@ def _lead(found: Explanation, run: Run) -> str:
     clear = (mean > CLEAR * chance) & (mean - 3 * error > chance)
     names = [f"h{i + 1}" for i in range(mean.shape[1])]
     when: dict[int, list[str]] = {}
-    for name, column in zip(names, clear.T, strict=True):
+    missed: dict[str, list[str]] = {}
+    for i, (name, column) in enumerate(zip(names, clear.T, strict=True)):
         if column[1:].any():
-            when.setdefault(int(np.argmax(column[1:])) + 1, []).append(name)
+            rise = f"{name} (to {mean[-1, i]:.2f})"
+            when.setdefault(int(np.argmax(column[1:])) + 1, []).append(rise)
+        else:
+            missed.setdefault(_reason(found, i, len(mean) - 1), []).append(name)
     parts = [
-        f"{listed(found)} after {counted(step, 'step')}" for step, found in sorted(when.items())
+        f"{listed(risen)} after {counted(step, 'step')}" for step, risen in sorted(when.items())
     ]
-    missed = [name for name in names if not any(name in group for group in when.values())]
-    text = (
-        "Rises clearly above chance: " + "; ".join(parts) + "."
-        if parts
-        else "Nothing rises clearly."
-    )
-    for name in missed:
-        i = names.index(name)
-        text += f" {name}: {mean[-1, i]:.2g} at the end, chance {chance[-1, i]:.2g}."
-    leap = found.information_exponent
-    if leap is None or leap > LARGEST_LEAP:
-        needed = "more correlations than were looked for" if leap is None else f"n ~ d^{leap}"
-        text += f" The first stair needs {needed}, which is out of reach here."
+    level = f"chance, {chance[-1].mean():.2f}"
+    text = f"Rises clearly above {level}: {'; '.join(parts)}." if parts else ""
+    for reason, group in missed.items():
+        verb = "does" if len(group) == 1 else "do"
+        text += f" {listed(group)} {verb} not rise clearly above {level if not text else 'it'}"
+        text += f": {reason}."
     return text.strip()
+
+
+def _reason(found: Explanation, direction: int, steps: int) -> str:
+    """Why a direction is not seen to rise within these steps."""
+    leap = next(
+        (s.leap for s in found.staircase.stairs if np.abs(s.directions[:, direction]).max() > 0.1),
+        None,
+    )
+    if leap is None:
+        return f"the label shows no correlation with it up to degree {found.staircase.degree}"
+    if leap > LARGEST_LEAP or leap > (found.information_exponent or 0):
+        return f"that stair needs n ~ d^{leap} samples, more than are taken here"
+    return f"{counted(steps, 'step')} are too few, or d too small, to see it"
 
 
 def _picture(experiment: Experiment, run: Run, prediction: Prediction | None, verb: str) -> Picture:
@@ -124,12 +134,16 @@ def _picture(experiment: Experiment, run: Run, prediction: Prediction | None, ve
         panel.plot(steps, chance, color=GREY, linestyle="--", linewidth=0.9, label="chance")
         panel.margins(x=0.04)
         panel.set_xticks(steps)
-        panel.set_ylim(0, max(1.0, float(mean.max()) * 1.05))
+        highest = float(overlaps.max())
+        panel.set_ylim(0, max(1.0, 1.05 * highest) if highest > 0.5 else 1.2 * highest)
         panel.set_xlabel("giant steps")
         panel.set_ylabel("overlap (rms cosine)")
         figure.legend(loc="outside upper center", ncols=4)
         drawn = svg(figure, "climbing", alt)
-    lines = "thick lines theory, " if prediction is not None else ""
+    lines = ""
+    if prediction is not None:
+        whole = len(prediction.metrics["overlap"]) == len(steps)
+        lines = f"thick lines theory{'' if whole else ' of the first step'}, "
     caption = (
         "Overlap of the neurons with each direction. Dots: mean of "
         f"{counted(experiment.seeds, 'seed')} with its standard error; {lines}thin lines single "
