@@ -8,6 +8,7 @@ from scipy.stats import t as student
 
 from giantstep.problem import Problem
 from giantstep.settings.pca import Pca
+from giantstep.theory.structured.principal_component import fit_costs
 from giantstep.twins.verbs import predict, simulate
 
 SEEDS = 32
@@ -42,3 +43,16 @@ def test_below_the_threshold_the_component_is_blind() -> None:
     assert law.metrics["eigenvalue"] == pytest.approx(2.25)
     assert run.mean("overlap_squared") < 0.2
     assert run.mean("eigenvalue") == pytest.approx(2.25, rel=0.05)
+
+
+def test_what_the_fit_costs() -> None:
+    """Along a strong spike all of the error is the fit's: coefficients and unit of length."""
+    problem = Problem("(h1 + He2(h1)/sqrt(2))/sqrt(2)", inputs="spiked:200", noise=1.0)
+    settings = Pca(dim=60, samples="4d", degree=2, ridge=0.0)
+    run = simulate(settings, problem, seeds=200)
+    allowed = student.ppf(1 - 1e-4 / 2, 199) * float(run.sem("test_error"))
+    costs = fit_costs(problem.target, 1.0, 2, problem.noise)
+    gap = float(run.mean("test_error")) - predict(settings, problem).metrics["test_error"]
+    assert abs(gap) <= allowed
+    # Without either part the gap would be seen.
+    assert allowed < min(costs.coefficients, costs.length) / 240

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import sys
 from collections.abc import Callable
 
@@ -25,3 +26,28 @@ def test_the_quick_help_is_the_whole_help(
     whole = printed(lambda: app(words.split(), prog_name="giantstep"))
     assert whole.startswith("Usage: giantstep")
     assert printed(main) == whole
+
+
+def test_the_package_runs_as_a_module(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["giantstep", "--version"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("giantstep", run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("giantstep ")
+
+
+def test_the_shell_gets_the_commands_that_begin_so(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {
+        "_GIANTSTEP_COMPLETE": "complete_bash",
+        "COMP_WORDS": "giantstep ex",
+        "COMP_CWORD": "1",
+    }
+    for name, value in asked.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit):
+        main()
+    assert capsys.readouterr().out.split() == ["explain"]

@@ -34,6 +34,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("report",),
     ("estimators", "lab"),
     ("cli",),
+    ("__main__",),
 )
 
 _HEAD = """# Architecture

@@ -20,7 +20,9 @@ CASES: dict[str, dict[str, Any]] = {
         **{"times": "0,1,2,5,10,15,20,30,40"},
     },
     "He4(h1)": {
-        **{"activation": "relu", "step_size": "0.08", "start_overlap": "d^-0.5"},
+        # From d^-0.5, what a random start has, some runs leave with the other sign, and their mean
+        # is not what the equations follow.
+        **{"activation": "relu", "step_size": "0.08", "start_overlap": "4d^-0.5"},
         **{"lookahead": 0.3, "readout": "-1", "times": "0,5,10,15,20,30,40,50,60"},
     },
 }
@@ -77,14 +79,13 @@ def draw(table: pandas.DataFrame) -> Picture:
 
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
-    """Dots on lines where the equations start away from zero; SGD stays near noise."""
+    """Dots on lines; SGD stays near its start."""
     last = table[table.time == table.groupby("target").time.transform("max")]
     sizes = last.set_index(["target", "lookahead", "dim"])["overlap"].abs()
-    third = table[(table.target == "He3(h1)") & (table.lookahead > 0) & (table.time > 0)]
     large = table.dim.max()
     return {
-        "He3: the larger d is within 5 standard errors plus 0.02 of the equations": on_the_line(
-            third[third.dim == large], "overlap", errors=5, allowance=0.02
+        "each dot is within 5 standard errors of the equations": on_the_line(
+            table[table.time > 0], "overlap", errors=5
         ),
         "extragradient learns: the mean overlap is above 0.3 at the end": bool(
             (sizes[sizes.index.get_level_values("lookahead") > 0] > 0.3).all()
@@ -100,13 +101,12 @@ FIGURE = Figure(
     name="repetition",
     title="Looking ahead along each sample learns what one pass cannot",
     caption="""Mean signed cosine of one neuron with the direction of y = He3(h) (tanh, step size
-    0.2, from overlap 0) and y = He4(h) (relu, readout -1, step size 0.08, from overlap d^(-1/2)),
+    0.2, from overlap 0) and y = He4(h) (relu, readout -1, step size 0.08, from overlap
+    4 d^(-1/2), so that no run leaves with the other sign),
     correlation loss, one sample at a time. Each neuron steps along a sample after a look ahead
     along the same sample (extragradient, 0.5 and 0.3), or without (SGD). The first finds its
     direction from n ~ d and n ~ d log d samples, the second needs d^2 and d^3. Lines: equations of
-    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}. They are claimed
-    to lie on the line for He3 alone: the equations do not count runs that leave with the other
-    sign, as they may from the small start of He4.""",
+    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}.""",
     references=("Arnaboldi et al. 2024, arXiv:2405.15459",),
     sizes={
         "reduced": Sizes(small=512, large=1024, seeds=16),
