@@ -1,9 +1,10 @@
-"""How long a person waits: `giantstep --help` and a cold `explain`."""
+"""How long a person waits: `giantstep --help`, a cold `explain`, and a quick report."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +12,13 @@ from benchmarks.row import Row, seconds, under_limit
 
 #: Seconds that help may take.
 HELP = 0.2
+#: Seconds that `report --quick` may take, on two quiet cores.
+REPORT = 40.0
 GIANTSTEP = str(Path(sys.executable).parent / "giantstep")
 
 
 def rows() -> Iterator[Row]:
-    """Help against a bare interpreter; explain against its limits."""
+    """Help against a bare interpreter; explain and a report against their limits."""
 
     def run(*command: str) -> float:
         return seconds(lambda: subprocess.run(command, check=True, capture_output=True), 5)
@@ -41,3 +44,8 @@ def rows() -> Iterator[Row]:
             1,
         )
         yield under_limit(f"cold explain {target}", took, limit)
+    with tempfile.TemporaryDirectory() as folder:
+        page = str(Path(folder) / "report.html")
+        words = [GIANTSTEP, "report", "h1 + h1*h2", "--quick", "--out", page]
+        took = seconds(lambda: subprocess.run(words, check=True, capture_output=True), 1)
+    yield under_limit("report h1 + h1*h2 --quick", took, REPORT)

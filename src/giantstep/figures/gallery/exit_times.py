@@ -121,7 +121,8 @@ FIGURE = Figure(
     (0.03/d) and He3(h) (0.1 d^(-3/2)), correlation loss, an activation with the same Hermite
     degree. They grow as d, d log d and d^2. Lines: the integral of the equations of motion; dots:
     medians of {seeds} simulations, exact in law, with errors. The lines count no
-    noise, and at these d the claim allows 10 % more than 4 errors.""",
+    noise, which at these d moves the median by a term that falls with d: the claim allows 10 % for
+    it.""",
     references=("Ben-Arous et al. 2020, arXiv:2003.10409",),
     sizes={
         "reduced": Sizes(lowest=50, doublings=2, doublings3=1, seeds=41),

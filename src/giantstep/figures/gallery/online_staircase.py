@@ -76,8 +76,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     second = table[table.target != "h1 + h1*h2"]
     overlap = second.set_index(["direction", "time"])["overlap"].sort_index()
     return {
-        "each dot is within 5 standard errors plus 0.02 of the equations": on_the_line(
-            table[table.time > 0], "overlap", errors=5, allowance=0.02
+        "each dot is within 5 standard errors of the equations": on_the_line(
+            table[table.time > 0], "overlap", errors=5
         ),
         "h1 + h1*h2: both directions are learned, h1 before h2": (
             _at(first, 0, 4.0) > 2 * _at(first, 1, 4.0) and _at(first, 1, 16.0) > 0.3
