@@ -32,6 +32,7 @@ def test_the_package_runs_as_a_module(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["giantstep", "--version"])
+    monkeypatch.delitem(sys.modules, "giantstep.__main__", raising=False)
     with pytest.raises(SystemExit) as ended:
         runpy.run_module("giantstep", run_name="__main__")
     assert ended.value.code == 0

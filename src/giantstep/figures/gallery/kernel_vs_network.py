@@ -92,7 +92,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.set_ylim(-0.05, 1.4)
     panels[0][0].set_ylabel("test error")
     handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(LEARNERS))
+    figure.legend(handles, labels, loc="outside upper center", ncols=3 if len(links) > 1 else 1)
     return figure
 
 

@@ -74,7 +74,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.set_title(f"$y = \\mathrm{{He}}_{target[2]}(h)$")
         panel.set_xlabel("samples / $d$")
     panels[0].set_ylabel("overlap (signed cosine)")
-    panels[1].legend(loc="upper left")
+    figure.legend(*panels[1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
 
@@ -82,10 +82,10 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Dots on lines; SGD stays near its start."""
     last = table[table.time == table.groupby("target").time.transform("max")]
     sizes = last.set_index(["target", "lookahead", "dim"])["overlap"].abs()
-    large = table.dim.max()
+    large, looking = table.dim.max(), table[table.lookahead > 0]
     return {
-        "each dot is within 5 standard errors of the equations": on_the_line(
-            table[table.time > 0], "overlap", errors=5
+        "extragradient at the larger d is within 5 standard errors of the equations": on_the_line(
+            looking[(looking.time > 0) & (looking.dim == large)], "overlap", errors=5
         ),
         "extragradient learns: the mean overlap is above 0.3 at the end": bool(
             (sizes[sizes.index.get_level_values("lookahead") > 0] > 0.3).all()
@@ -106,7 +106,9 @@ FIGURE = Figure(
     correlation loss, one sample at a time. Each neuron steps along a sample after a look ahead
     along the same sample (extragradient, 0.5 and 0.3), or without (SGD). The first finds its
     direction from n ~ d and n ~ d log d samples, the second needs d^2 and d^3. Lines: equations of
-    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}.""",
+    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}. SGD leaves the
+    line of He3 as d^2 samples come into sight, at the smaller d first; the claim is about
+    extragradient at the larger d.""",
     references=("Arnaboldi et al. 2024, arXiv:2405.15459",),
     sizes={
         "reduced": Sizes(small=512, large=1024, seeds=16),
