@@ -5,9 +5,11 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import giantstep
 from giantstep.cli.main import app, main
 
 
@@ -32,9 +34,9 @@ def test_the_package_runs_as_a_module(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["giantstep", "--version"])
-    monkeypatch.delitem(sys.modules, "giantstep.__main__", raising=False)
+    program = Path(giantstep.__file__).with_name("__main__.py")
     with pytest.raises(SystemExit) as ended:
-        runpy.run_module("giantstep", run_name="__main__")
+        runpy.run_path(str(program), run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("giantstep ")
 

@@ -57,7 +57,7 @@ def figure(
     from giantstep.figures.papers import figures_of
 
     if listing:
-        _list(json)
+        _list(figures_of(paper) if paper else NAMES, json)
         return
     if [everything, name is not None, paper is not None].count(True) != 1:
         raise GiantstepError(
@@ -126,14 +126,14 @@ def _draw(
         raise typer.Exit(UNSUPPORTED)
 
 
-def _list(json: bool) -> None:
-    from giantstep.figures.gallery import NAMES, figure_named
+def _list(names: Sequence[str], json: bool) -> None:
+    from giantstep.figures.gallery import figure_named
 
-    figures = [figure_named(name) for name in NAMES]
+    figures = [figure_named(name) for name in names]
     if json:
         print_json({"figures": [{"name": f.name, "title": f.title} for f in figures]})
         return
-    width = max(map(len, NAMES))
+    width = max(map(len, names))
     for one in figures:
         typer.echo(f"{one.name:<{width}}  {one.title}")
 
