@@ -65,6 +65,13 @@ def test_features_of_the_model_and_of_a_step() -> None:
     assert predict_feature_spectrum(sine, step.replace(dim=None)).outliers[0] == math.inf
 
 
+def test_rows_that_are_not_isotropic_are_said_to_be_so() -> None:
+    bent = predict_weight_spectrum(RELU, STEP.replace(activation="relu"))
+    straight = predict_weight_spectrum(RELU, STEP.replace(activation="tanh"))
+    assert any("mu_2" in note for note in bent.notes)
+    assert not any("mu_2" in note for note in straight.notes)
+
+
 def test_refusals() -> None:
     with pytest.raises(NoTheory, match="symmetric-sign"):
         predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign"))

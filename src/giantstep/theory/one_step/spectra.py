@@ -14,7 +14,7 @@ from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.alignment import gradient_norm
+from giantstep.theory.one_step.alignment import NEGLIGIBLE, gradient_norm
 from giantstep.theory.one_step.feature_spectrum import feature_spectrum
 from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.spiked_gram import SpikedGram
@@ -110,7 +110,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
             "target": (cosine**2 * outlier.right,) if found else (),
         },
         details={"strength": strength, "alignment": cosine, unit_name: critical / scale},
-        notes=("singular values of W",),
+        notes=("singular values of W", *_approximations(settings)),
         references=("Ba et al. 2022, arXiv:2205.01445",),
     )
 
@@ -143,6 +143,8 @@ def predict_feature_spectrum(
             "were not found; other sizes, or a smaller step or spike, may be covered"
         )
     notes = ["eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)"]
+    if isinstance(settings, GiantStep):
+        notes += _approximations(settings)
     if not spectrum.complete:
         notes.append("parts of the density, or an outlier, were not found")
     limit = 1e-3 * LIMIT if settings.dim is None else math.inf
@@ -162,6 +164,17 @@ def predict_feature_spectrum(
             "Dandi et al. 2024, arXiv:2410.18938",
         ),
     )
+
+
+def _approximations(settings: GiantStep) -> list[str]:
+    """One line where a real step leaves rows that are not isotropic, as spectra take them to be."""
+    mu_2 = float(activation(settings.activation).hermite(2)[2])
+    if abs(mu_2) < NEGLIGIBLE:
+        return []
+    return [
+        f"approximate: mu_2 = {mu_2:.3g} of the activation makes rows anisotropic after a giant "
+        "step, and spectra are predicted for isotropic ones"
+    ]
 
 
 def feature_gram(problem: Problem, settings: GiantStep | SpikedRandomFeatures) -> SpikedGram:
