@@ -41,7 +41,7 @@ async def _rows(lab: Lab) -> list[Row]:
         await _theory(first)
         await _until_warm(lab)
         alone = [await _theory(first) for _ in range(20)]
-    together = await asyncio.gather(*[_player(lab) for _ in range(CLIENTS)])
+    together = await asyncio.gather(*[_player(lab, number) for number in range(CLIENTS)])
     times = sorted(itertools.chain(*together))
     late = times[int(0.95 * len(times))]
     begin = time.perf_counter()
@@ -113,10 +113,11 @@ async def _until_warm(lab: Lab) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _player(lab: Lab) -> list[float]:
+async def _player(lab: Lab, number: int) -> list[float]:
+    """Seconds for each line of one client; clients do not begin in one moment."""
     times, end = [], time.perf_counter() + SECONDS
     async with _visitor(lab) as client:
-        await asyncio.sleep(PAUSE_SECONDS * next(_ridges) % 1)
+        await asyncio.sleep(PAUSE_SECONDS * number / CLIENTS)
         while time.perf_counter() < end:
             times.append(await _theory(client))
             await asyncio.sleep(PAUSE_SECONDS)
