@@ -31,6 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("twins",),
     ("studies",),
     ("figures",),
+    ("talks",),
     ("report",),
     ("estimators", "lab"),
     ("cli",),

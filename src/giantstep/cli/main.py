@@ -24,6 +24,7 @@ from giantstep.cli import (
     report,
     spectrum,
     study,
+    talks,
 )
 from giantstep.cli.output import run_program
 from giantstep.cli.usage import HouseGroup
@@ -64,6 +65,7 @@ def application(
     lab.register(app)
     catalogue.register(app)
     cite.register(app)
+    talks.register(app)
     demo.register(app)
     app.callback()(_options)
     for command in app.registered_commands:

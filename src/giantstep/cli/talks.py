@@ -1,0 +1,135 @@
+"""`giantstep talks`: the claims of the talks, the commands that check them, and the verdicts."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json as json_reader
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.usage import example
+
+if TYPE_CHECKING:
+    from giantstep.talks.claims import Claim
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("talks", epilog=example("giantstep talks wu"))(talks)
+
+
+@reported
+def talks(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A talk, or one claim of one by its key.")
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Run the commands again, and judge by their answers.")
+    ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(help="With --check: write what was measured into this folder."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """List the claims of the talks behind giantstep: what shows each, and the verdict."""
+    from giantstep.talks import verdicts
+
+    chosen = _chosen(name)
+    found = _checked([claim for _, claims in chosen for claim in claims]) if check else {}
+    if keep is not None:
+        note(f"kept in {verdicts.keep(found, keep)}")
+    found = found if check else verdicts.stored()
+    if json:
+        rows = [_row(talk, claim, found) for talk, claims in chosen for claim in claims]
+        print_json({"claims": rows})
+        return
+    for title, claims in chosen:
+        typer.echo(f"{title}\n{'=' * len(title)}")
+        for claim in claims:
+            _print(claim, verdicts.verdict(claim, found.get(claim.key)))
+
+
+def answer(command: str) -> dict[str, Any]:
+    """The JSON that a command of ours answers with, run in this process."""
+    from giantstep.cli.main import application
+
+    words = shlex.split(command)[1:]
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+        if words[0] in ("figure", "compare", "spectrum") and "--out" not in words:
+            ending = "" if words[0] == "figure" else "/picture.png"
+            words += ["--out", folder + ending]
+        try:
+            application()([*words, "--json"], prog_name="giantstep")
+        except SystemExit as ended:
+            # A figure whose caption its data do not show answers all the same.
+            if ended.code not in (0, None) and not out.getvalue().strip():
+                return {}
+    return json_reader.loads(out.getvalue())
+
+
+def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
+    from giantstep.errors import GiantstepError
+    from giantstep.talks.claims import TALKS, talk
+
+    if name is None or name in TALKS:
+        return [talk(each) for each in ((name,) if name else TALKS)]
+    for each in TALKS:
+        title, claims = talk(each)
+        one = [claim for claim in claims if claim.key == name]
+        if one:
+            return [(title, one)]
+    raise GiantstepError(f"name = {name!r} is no talk ({', '.join(TALKS)}) and no claim of one")
+
+
+def _checked(claims: Sequence[Claim]) -> dict[str, Any]:
+    """Run each command once, whatever number of claims it shows."""
+    import giantstep
+
+    use_compilation_cache()
+    answers: dict[str, dict[str, Any]] = {"": {}}
+    found = {}
+    with progress_bar("claims") as advance:
+        for count, claim in enumerate(claims):
+            if claim.shown_by not in answers:
+                answers[claim.shown_by] = answer(claim.shown_by)
+            given = answers[claim.shown_by]
+            if claim.shown_by:
+                found[claim.key] = {
+                    "holds": claim.holds(given),
+                    "measured": claim.measured(given),
+                    "version": giantstep.__version__,
+                }
+            if advance is not None:
+                advance((count + 1) / len(claims))
+    return found
+
+
+def _row(talk: str, claim: Claim, found: dict[str, Any]) -> dict[str, Any]:
+    from giantstep.talks.verdicts import verdict
+
+    measured = found.get(claim.key, {}).get("measured", {})
+    names = ("key", "slide", "kind", "says", "erratum", "command", "figure", "why")
+    return {
+        "talk": talk,
+        **{name: getattr(claim, name) for name in names},
+        **{"verdict": verdict(claim, found.get(claim.key)), "measured": measured},
+    }
+
+
+def _print(claim: Claim, verdict: str) -> None:
+    typer.echo(f"\n{claim.slide} ({claim.kind}; {claim.key})\n  {claim.says}")
+    if claim.erratum:
+        typer.echo(f"  on the slide: {claim.erratum}")
+    if claim.command:
+        typer.echo(f"  $ {claim.command}")
+    if claim.figure:
+        typer.echo(f"  $ giantstep figure {claim.figure}")
+    typer.echo(f"  {verdict}{': ' + claim.why if claim.why else ''}")

@@ -1,0 +1,116 @@
+"""A claim of a talk: what is said, the command that shows it, and what its answer must be."""
+
+from __future__ import annotations
+
+import functools
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from typing import Any
+
+from giantstep.errors import GiantstepError
+
+#: The talks in the order in which they are best read; each is a file of this folder.
+TALKS = ("stephan", "moniri", "loureiro", "wu", "krzakala")
+#: What can be found of a claim, and what that means.
+VERDICTS = {
+    "holds": "a computation or a simulation shows it, to the accuracy given",
+    "holds as a scaling": "the exponent or the order is right; constants are not part of the claim",
+    "not visible at feasible size": "it is about a limit that no simulation here comes near",
+    "open": "nobody knows, or nothing here can decide it",
+    "wrong as printed": "the slide has an error; what holds instead is stated, and shown",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A number or a word of an answer, and what it must be.
+
+    ``value`` is the way to it in the JSON of the answer, joined by slashes. A number is to be
+    ``about`` something ``within`` a distance, anything else to be ``equal``.
+    """
+
+    value: str
+    equal: Any = None
+    about: float | None = None
+    within: float = 0.0
+
+    def holds(self, answer: Any) -> bool:
+        """Whether an answer has it."""
+        found = self.found(answer)
+        if self.about is None:
+            return found == self.equal
+        return isinstance(found, int | float) and abs(found - self.about) <= self.within
+
+    def found(self, answer: Any) -> Any:
+        """What the answer has there."""
+        for word in self.value.split("/"):
+            try:
+                answer = answer[int(word)] if isinstance(answer, list) else answer[word]
+            except (LookupError, TypeError, ValueError):
+                return None
+        return answer
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A definition, theorem, example or experiment of a talk.
+
+    ``says`` is the statement in our notation, ``erratum`` what the slide prints instead where that
+    is wrong. ``command`` shows it and ``checks`` read the answer; a claim without checks is shown
+    by its ``figure``, whose caption checks itself. ``verdict`` is what is found where they pass, and
+    ``why`` says what the verdict alone does not.
+    """
+
+    key: str
+    slide: str
+    kind: str
+    says: str
+    verdict: str
+    erratum: str = ""
+    command: str = ""
+    figure: str = ""
+    why: str = ""
+    checks: tuple[Check, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise GiantstepError(f"{self.key}: verdict = {self.verdict!r}: {', '.join(VERDICTS)}")
+        if not self.shown_by and self.verdict != "open":
+            raise GiantstepError(f"{self.key} needs a command or a figure that shows it")
+
+    @property
+    def shown_by(self) -> str:
+        """The command that decides it."""
+        if self.checks or not self.figure:
+            return self.command
+        return f"giantstep figure {self.figure}"
+
+    def measured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """What the answer of the command has to say: numbers, or the claims of a figure."""
+        if self.checks:
+            return {check.value: check.found(answer) for check in self.checks}
+        return dict(answer.get("claims", {}))
+
+    def holds(self, answer: Mapping[str, Any]) -> bool:
+        """Whether an answer shows it."""
+        if self.checks:
+            return all(check.holds(answer) for check in self.checks)
+        # A command without checks is there to be looked at; a figure checks itself.
+        return all(answer.get("claims", {}).values()) if self.figure else bool(answer)
+
+
+@functools.cache
+def talk(name: str) -> tuple[str, tuple[Claim, ...]]:
+    """The title of a talk and its claims, in the order of the slides."""
+    if name not in TALKS:
+        raise GiantstepError(f"talk = {name!r} is unknown: use one of {', '.join(TALKS)}")
+    text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    return table["title"], tuple(_claim(row) for row in table["claim"])
+
+
+def _claim(row: Mapping[str, Any]) -> Claim:
+    checks = tuple(Check(**check) for check in row.get("check", ()))
+    return Claim(**{key: value for key, value in row.items() if key != "check"}, checks=checks)

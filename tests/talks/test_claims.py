@@ -1,0 +1,75 @@
+"""The claims of the talks: their commands and figures exist, and their verdicts were measured."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.cli.talks import answer
+from giantstep.figures.gallery import NAMES
+from giantstep.talks.claims import TALKS, Check, Claim, talk
+from giantstep.talks.verdicts import stored, verdict
+from giantstep.twins.table import TWINS
+
+CLAIMS = [claim for name in TALKS for claim in talk(name)[1]]
+#: Commands that decide a claim; figures are drawn by the tests of the gallery.
+COMMANDS = sorted({claim.command for claim in CLAIMS if claim.checks})
+
+
+def test_every_claim_has_a_key_of_its_own_and_words() -> None:
+    assert len({claim.key for claim in CLAIMS}) == len(CLAIMS) >= 80
+    for name in TALKS:
+        assert all(claim.key.startswith(f"{name}-") for claim in talk(name)[1])
+    assert all(claim.erratum for claim in CLAIMS if claim.verdict == "wrong as printed")
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key)
+def test_commands_and_figures_exist(claim: Claim) -> None:
+    assert not claim.figure or claim.figure in NAMES
+    if claim.command:
+        program, verb, *words = shlex.split(claim.command)
+        assert program == "giantstep"
+        learners = {row.name for row in TWINS}
+        assert verb == "explain" or words[0] in {*learners, "weights", "features"}
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key)
+def test_verdicts_come_from_a_run(claim: Claim) -> None:
+    found = stored().get(claim.key)
+    assert verdict(claim, found) == claim.verdict
+    if claim.checks:
+        assert found is not None
+        assert set(found["measured"]) == {check.value for check in claim.checks}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_answers_are_what_the_checks_expect(command: str) -> None:
+    given = answer(command)
+    for claim in CLAIMS:
+        if claim.checks and claim.command == command:
+            assert claim.holds(given), claim.measured(given)
+
+
+def test_a_check_can_fail() -> None:
+    given = {"metrics": {"overlap": [[0.0], [0.5]]}, "class": "easy"}
+    assert Check("metrics/overlap/1/0", about=0.5, within=0.01).holds(given)
+    assert not Check("metrics/overlap/1/0", about=0.6, within=0.01).holds(given)
+    assert not Check("metrics/nothing/1", about=0.5, within=0.01).holds(given)
+    assert Check("class", equal="easy").holds(given)
+    assert not Check("class", equal="hard").holds(given)
+
+
+def test_the_command_lists_talks_and_refuses_others() -> None:
+    shown = CliRunner().invoke(app, ["talks", "wu"])
+    assert shown.exit_code == 0
+    assert "Denny Wu" in shown.stdout
+    assert "(definition; wu-krr)" in shown.stdout
+    one = CliRunner().invoke(app, ["talks", "wu-krr"])
+    assert one.stdout.count("; wu-") == 1
+    refused = CliRunner().invoke(app, ["talks", "nobody"])
+    assert refused.exit_code == 2
+    assert len(refused.stderr.splitlines()) == 1
