@@ -59,8 +59,8 @@ class Claim:
 
     ``says`` is the statement in our notation, ``erratum`` what the slide prints instead where that
     is wrong. ``command`` shows it and ``checks`` read the answer; a claim without checks is shown
-    by its ``figure``, whose caption checks itself. ``verdict`` is what is found where they pass, and
-    ``why`` says what the verdict alone does not.
+    by its ``figure``, whose caption checks itself. ``verdict`` is what is found where they pass,
+    and ``why`` says what the verdict alone does not.
     """
 
     key: str
