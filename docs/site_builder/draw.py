@@ -12,6 +12,7 @@ from typing import Any
 from giantstep.figures.gallery import NAMES, figure_named
 from giantstep.figures.rendering import render
 from site_builder.gallery import DRAWN, FOLDER
+from site_builder.pictures import check
 
 
 def _draw(name: str) -> dict[str, Any]:
@@ -37,6 +38,7 @@ def main() -> None:
                 file=sys.stderr,
             )
     (FOLDER / DRAWN).write_text(json.dumps(found, indent=1), encoding="utf-8")
+    check(FOLDER)
 
 
 if __name__ == "__main__":

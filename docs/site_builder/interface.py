@@ -14,8 +14,12 @@ Everything below is an attribute of `giantstep`, imported when it is first used.
 """
 #: Verbs that have the name of a room, and where they are at home.
 _ROOMS_TOO = {"report": "giantstep.report.verb", "sweep": "giantstep.settings.sweeps"}
-_VERBS = ("explain", "simulate", "predict", "compare", "spectrum", "sweep", "figure", "report")
+_VERBS = (
+    *("explain", "simulate", "predict", "compare", "spectrum", "sweep", "figure", "report"),
+    "draw",
+)
 _RESULTS = ("Run", "Prediction", "Comparison", "Explanation", "TreeExplanation", "Sweep")
+_RESULTS += ("SpectrumComparison", "Rendering")
 _NOUNS = ("Target", "TreeTarget", "Problem", "Size", "Study")
 _ERRORS = ("GiantstepError", "TargetError", "SettingsError", "NoTheory", "StoreError")
 

@@ -1,0 +1,81 @@
+"""Pages that are written from the package's tables hold everything that is in them."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+
+import giantstep
+from giantstep.figures.gallery import NAMES
+from giantstep.talks.claims import TALKS, talk
+from giantstep.targets.catalogue import catalogue
+from giantstep.twins.table import TWINS
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def the_builder_can_be_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [str(DOCS), *sys.path])
+
+
+def builder(name: str) -> Any:
+    return importlib.import_module(f"site_builder.{name}")
+
+
+def test_learners_have_all_settings_and_metrics() -> None:
+    page = builder("learners").page()
+    for row in TWINS:
+        assert f"## {row.name}\n" in page
+        assert all(f"`{metric.name}`" in page for metric in row.metrics)
+
+
+def test_every_figure_and_every_target_is_there() -> None:
+    gallery, targets = builder("gallery").page(), builder("targets").page()
+    assert all(f"## {name}\n" in gallery for name in NAMES)
+    assert all(f"| `{entry.name}` |" in targets for entry in catalogue())
+
+
+def test_every_command_is_there() -> None:
+    page = builder("commands").page()
+    for verb in ("explain", "predict giant-step", "study run", "cite", "talks"):
+        assert f"# giantstep {verb}\n" in page
+
+
+def test_every_public_name_is_there() -> None:
+    page = builder("interface").page()
+    for name in giantstep.__all__:
+        own = getattr(getattr(giantstep, name), "__name__", name).rpartition(".")[2]
+        assert f".{own}\n" in page, name
+
+
+def test_every_claim_of_the_talks_has_its_verdict() -> None:
+    page = builder("talks").page()
+    claims = [claim for name in TALKS for claim in talk(name)[1]]
+    assert page.count("**Verdict: ") == len(claims)
+    assert "not run" not in page
+
+
+def test_lengths_in_docstrings_are_no_substitutions() -> None:
+    prepared = builder("docstrings").prepared
+    lines = ["Length |b| of ``|x|``.", "", "Assumes: one", "    two |c|.", ">>> abs(-1) | 2", "3"]
+    assert prepared(lines) == [
+        *(r"Length \|b\| of ``|x|``.", "", "", "**Assumes:** one", r"two \|c\|."),
+        *(">>> abs(-1) | 2", "3"),
+    ]
+
+
+def test_a_picture_that_has_changed_is_noticed() -> None:
+    pictures = builder("pictures")
+    for name in pictures.PICTURES:
+        kept = pandas.read_csv(pictures.FOLDER / f"{name}.csv")
+        assert (pictures.FOLDER / f"{name}.png").exists()
+        assert not pictures.differences(kept, kept)
+        numbers = kept.select_dtypes("number").columns
+        assert pictures.differences(kept, kept.assign(**{numbers[-1]: kept[numbers[-1]] + 1}))
+        assert pictures.differences(kept, kept.iloc[1:]) == ["another shape"]
