@@ -119,7 +119,9 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
             (plain > floor).all()
         ),
         "sin and sign pass below the best linear predictor, the others do not": all(
-            (step[name] < floor[name]) == (name in BELOW) for name in step.index
+            # A target without a linear part sits on its floor: no rounding may decide.
+            (step[name] < 0.99 * floor[name]) == (name in BELOW)
+            for name in step.index
         ),
         "simulated errors lie within 4 standard errors plus 8 % of the theory": bool(
             (gap < 4 * table["test_error.sem"] + 0.08 * table["test_error.theory"]).all()
