@@ -57,6 +57,8 @@ def page() -> str:
         if hasattr(getattr(giantstep, name), "learner") and name not in _RESULTS
     )
     inputs = ("Gaussian", "Sphere", "Spiked", "Hypercube")
+    listed = {*_VERBS, *_NOUNS, *inputs, *_RESULTS, *settings, *estimators.__all__, *_ERRORS}
+    others = tuple(name for name in giantstep.__all__ if name not in listed)
     return "\n\n".join(
         (
             _HEAD,
@@ -67,5 +69,6 @@ def page() -> str:
             _section("Settings of the learners", settings),
             _section("Estimators", tuple(estimators.__all__), estimators),
             _section("Errors", _ERRORS),
+            *([_section("More", others)] if others else []),
         )
     )
