@@ -133,7 +133,9 @@ def peers() -> dict[str, Callable[[], Any]]:
             [
                 make_pipeline(
                     StandardScaler(),
-                    MLPRegressor((100,), alpha=decay, max_iter=300, random_state=0),
+                    MLPRegressor(
+                        hidden_layer_sizes=(100,), alpha=decay, max_iter=300, random_state=0
+                    ),
                 )
                 for decay in (1e-3, 1.0, 10.0)
             ]
