@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -31,7 +32,7 @@ def means(results: Results, metric: str | None = None) -> str:
         kept = list(dict.fromkeys(names))[:MOST_METRICS]
         columns = [column for column in every if column.metric in kept]
     steps = {dict(column.place).get(STEP) for column in columns} - {None}
-    shown = table[list(definition["axes"])].copy()
+    shown = table[list(definition["axes"])].map(_short)
     for column in columns:
         # A step that all columns share is said once, above.
         place = tuple(pair for pair in column.place if len(steps) > 1 or pair[0] != STEP)
@@ -53,6 +54,13 @@ def means(results: Results, metric: str | None = None) -> str:
     wanted = metric is None and hidden
     more = f"\nalso kept, with --metric: {', '.join(hidden)}" if wanted else ""
     return text + more
+
+
+def _short(entry: object) -> object:
+    """A value of an axis with at most six digits: 3.33333d."""
+    if not isinstance(entry, str):
+        return entry
+    return re.sub(r"\d+\.\d{6,}", lambda digits: f"{float(digits[0]):.6g}", entry)
 
 
 def errors(results: Results) -> Iterator[str]:
