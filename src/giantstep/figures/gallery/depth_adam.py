@@ -104,7 +104,7 @@ FIGURE = Figure(
     references=("Dandi et al. 2025, arXiv:2502.13961",),
     sizes={
         "reduced": Sizes(("tree-he2",), (2.4,), 25, 3),
-        "quick": Sizes(("tree-he2",), (1.8, 2.1, 2.4), 36, 3),
+        "quick": Sizes(("tree-he2",), (1.9, 2.3), 36, 3),
         "full": Sizes(("tree-he2", "tree-authors"), (1.67, 1.833, 2.0, 2.2), 64, 5),
     },
     rows=rows,
