@@ -159,7 +159,7 @@ FIGURE = Figure(
     its readouts; terms of order 1/sqrt d are left out, for which the claim allows 10 %.""",
     references=("Moniri et al. 2023, arXiv:2310.07891", "Dandi et al. 2024, arXiv:2410.18938"),
     sizes={
-        "reduced": Sizes(points=4, every=3, dim=100, seeds=8),
+        "reduced": Sizes(points=4, every=2, dim=300, seeds=4),
         "quick": Sizes(points=8, every=2, dim=300, seeds=4),
         "full": Sizes(points=33, every=4, dim=1000, seeds=8),
     },
