@@ -13,7 +13,11 @@ _HEAD = """# Python interface
 Everything below is an attribute of `giantstep`, imported when it is first used.
 """
 #: Verbs that have the name of a room, and where they are at home.
-_ROOMS_TOO = {"report": "giantstep.report.verb", "sweep": "giantstep.settings.sweeps"}
+_ROOMS_TOO = {
+    "lab": "giantstep.lab.launch",
+    "report": "giantstep.report.verb",
+    "sweep": "giantstep.settings.sweeps",
+}
 _VERBS = (
     *("explain", "simulate", "predict", "compare", "spectrum", "sweep", "figure", "report"),
     "draw",
