@@ -148,6 +148,11 @@ def spectrum(
     Arguments are those of :func:`simulate`. Without a dimension, or with ``seeds`` = 0, it is
     predicted alone.
     """
+    if isinstance(settings, str):
+        raise SettingsError(
+            f"settings = {settings!r}: settings come first, as in "
+            "spectrum(GiantStep(step_size=3), 'sin(h1)', of='weights')"
+        )
     if of not in get_args(Kind):
         raise SettingsError(f"of = {of!r}: use weights or features")
     given = Problem.of(problem, noise=noise, inputs=inputs)
