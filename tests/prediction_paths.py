@@ -277,6 +277,15 @@ LINEARISED = (
     Source("message_passing.spectral.linearised_outlier"),
 )
 ALTERED = "labels that got noise"
+COMMITTEE = "message_passing.committees.prediction.predict_committee"
+ALIKE = {
+    "overlap_squared overlap_squared_singular_values test_error converged": (
+        Source(COMMITTEE, "message passing"),
+    ),
+    "free_entropy mutual_information": (Source(COMMITTEE, "the free entropy"),),
+    "expected_iterations": (Source(COMMITTEE, "the iterations"),),
+}
+COMMITTEE_PHASES = "message_passing.committees.phases.predict_committee_phases"
 OUTLIER, WITHOUT_EDGE = "overlap_squared eigenvalue edge", "overlap_squared eigenvalue"
 DEPTH = "depth.prediction.predict"
 TREE_RATES = {
@@ -384,6 +393,30 @@ PATHS: dict[str, list[Path]] = {
         Path({}, message_passing("message passing", True, ALTERED), "h1*h2"),
         Path({"phases": True}, transitions("information"), "abs(h1)"),
         Path({"phases": True}, transitions("message passing"), "sign(h1)"),
+        Path(
+            {"samples": "4d"},
+            ALIKE,
+            "(tanh(h1) + tanh(h2) + tanh(h3) + tanh(h4))/2",
+            problem={"noise": 0.1},
+        ),
+        Path(
+            {"phases": True},
+            {
+                "transitions overlap_squared_before overlap_squared_after": (
+                    Source(COMMITTEE_PHASES, "threshold of specialisation"),
+                )
+            },
+            "sign(sign(h1) + sign(h2))",
+        ),
+        Path(
+            {"phases": True},
+            {
+                "transitions overlap_squared_before overlap_squared_after": (
+                    Source(COMMITTEE_PHASES, "beyond it"),
+                )
+            },
+            "sign(sign(h1) + sign(h2) + sign(h3))",
+        ),
         # The noise that these labels get, 1 %, moves the threshold to .6022.
         Path({"phases": True}, transitions(ALTERED), "h1*h2", known={"transitions": 0.593751}),
     ],

@@ -64,15 +64,5 @@ def test_parity_of_two(alpha: float, dim: int, seeds: int) -> None:
 
 
 @pytest.mark.slow
-def test_the_staircase_between_its_stairs() -> None:
-    problem, settings = Problem.of(STAIRCASE), Amp(dim=150, samples="2d")
-    run = simulate(problem, settings, seeds=4)
-    theory = predict(problem, settings).metrics["overlap_squared"]
-    np.testing.assert_allclose(theory, [1, 0, 0], atol=1e-6)
-    np.testing.assert_allclose(run.metrics["overlap_squared"][:, 0], 1, atol=1e-3)
-    assert run.metrics["overlap_squared"][:, 1:].mean() < 0.1
-
-
-@pytest.mark.slow
 def test_the_staircase_above_its_second_stair() -> None:
     check(Problem.of(STAIRCASE), Amp(dim=170, samples="6d"), 6, power=0.15)

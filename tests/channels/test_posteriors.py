@@ -203,6 +203,7 @@ def test_label_mean_is_the_mean_of_sampled_labels(given_problem: Any) -> None:
         assert abs(found - y.mean()) <= 4 * y.std() / np.sqrt(len(y)) + 1e-6
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("given_problem", INTEGRATED, ids=str)
 @in_float64
 def test_the_mixture_of_labels_sums_up_to_the_posterior(given_problem: Any) -> None:

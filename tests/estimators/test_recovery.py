@@ -75,14 +75,14 @@ def test_noise_has_no_direction() -> None:
 
 @pytest.mark.slow
 def test_directions_are_found_in_few_tables_of_noise() -> None:
-    """At most 7 %; that none of 60 has one bounds the rate by 4.9 % (one-sided, 95 %)."""
+    """At most 7 %; that none of 45 has one bounds the rate by 6.5 % (one-sided, 95 %)."""
     found = 0
-    for seed in range(60):
+    for seed in range(45):
         generator = np.random.default_rng(seed)
         X, y = generator.standard_normal((200, 20)), generator.standard_normal(200)
         # The number is chosen by folds alone; the permutation test has its own level above.
         found += IndexDirections(n_permutations=0).fit(X, y).n_directions_ > 0
-    assert found <= 0.07 * 60
+    assert found <= 0.07 * 45
 
 
 @pytest.mark.slow

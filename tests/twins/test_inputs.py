@@ -30,9 +30,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "gradient-flow": {"dim": 20, "times": 1, "starts": 1, "test_samples": 20},
     "pca": {"dim": 20, "test_samples": 20},
     "langevin": {"dim": 10, "steps": 3, "width": 5, "test_samples": 20},
+    "three-layer": {"dim": 16, "samples": 100},
 }
-#: A neuron's flow is predicted for polynomials.
-TARGETS = {"gradient-flow": "h1"}
+#: A neuron's flow is predicted for polynomials; three layers learn trees.
+TARGETS = {"gradient-flow": "h1", "three-layer": "tree-he2"}
 #: What is known to be covered; everything else must be refused.
 SIMULATED = {
     "giant-step": LAWS,
@@ -47,6 +48,7 @@ SIMULATED = {
     "gradient-flow": LAWS[1:3],
     "pca": LAWS,
     "langevin": LAWS,
+    "three-layer": (),
 }
 PREDICTED = {**SIMULATED, "giant-step": (), "random-features": LAWS[:2], "kernel": LAWS[:2]}
 PREDICTED |= {"pca": LAWS[1:3], "langevin": LAWS[3:]}

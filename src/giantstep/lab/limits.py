@@ -31,7 +31,7 @@ class Limits:
     silent_seconds: float = 20.0
     seconds: dict[str, float] = field(
         default_factory=lambda: {
-            **{"read": 5.0, "plan": 5.0, "explain": 60.0, "predict": 40.0, "simulate": 60.0},
+            **{"read": 20.0, "plan": 20.0, "explain": 60.0, "predict": 40.0, "simulate": 60.0},
             **{"spectrum": 60.0, "neurons": 60.0, "report": 600.0, "warm": 120.0},
         }
     )

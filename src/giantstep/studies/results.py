@@ -174,7 +174,8 @@ def summary(frame: pandas.DataFrame, axes: list[str]) -> pandas.DataFrame:
     }
     table = pandas.concat([part.add_suffix(suffix) for suffix, part in parts.items()], axis=1)
     ordered = [name + suffix for name in metrics for suffix in parts]
-    return table[ordered].dropna(axis=1, how="all").reset_index(drop=not axes)
+    # Built column by column: a copy puts them together again.
+    return table[ordered].dropna(axis=1, how="all").copy().reset_index(drop=not axes)
 
 
 def _columns(name: str, array: np.ndarray) -> dict[str, Any]:

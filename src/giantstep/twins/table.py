@@ -255,7 +255,7 @@ TWINS = (
         metrics=metrics.THREE_LAYER,
         theory="the span of the leaves in second moments, samples for it, floors, rates in d",
         references=("Dandi et al. 2025, arXiv:2502.13961",),
-        example="--target tree-he2 --dim 36 --samples 1296 --seeds 2",
+        example="--target tree-he2 --dim 36 --samples 1296",
         has_tree=True,
     ),
     Twin(

@@ -15,11 +15,11 @@ from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.hermite import MultiIndex
 from giantstep.numerics.tensors import complement, tidy_basis
 from giantstep.targets import Target
+from giantstep.targets.committee import committee_of
 from giantstep.targets.label_law.law import FINE, FINER, label_moments
 from giantstep.targets.label_law.moments import LabelMoments
-from giantstep.theory.learnability.committee_threshold import specialised_threshold
 from giantstep.theory.learnability.grand_staircase import grand_staircase
-from giantstep.theory.learnability.later_thresholds import later_threshold
+from giantstep.theory.learnability.later_thresholds import LaterThreshold, later_threshold
 from giantstep.theory.learnability.sandwich import sandwich_spectrum
 from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
 
@@ -84,14 +84,29 @@ def easy_thresholds(
         if stair.leap == 2 and number == 0:
             found += _first_stair(target, noise, stair.directions, seed)
         elif stair.leap == 2:
-            later = specialised_threshold(target, stair.directions, noise) or later_threshold(
-                target, learned, stair.directions, noise
-            )
+            later = _later(target, learned, stair.directions, noise)
             found.append(Threshold(number, stair.directions, *later))
         elif stair.leap > 2:
             break
         learned = np.vstack([learned, stair.directions])
     return tuple(found)
+
+
+def _later(
+    target: Target,
+    learned: Float[np.ndarray, "m r"],
+    directions: Float[np.ndarray, "n r"],
+    noise: float,
+) -> LaterThreshold:
+    """The threshold of a stair beyond the first; that of a committee has a form of its own."""
+    if committee_of(target) is not None:
+        # The channel of a committee needs JAX, which other targets do without.
+        from giantstep.theory.learnability.committee_threshold import specialised_threshold
+
+        found = specialised_threshold(target, directions, noise)
+        if found is not None:
+            return found
+    return later_threshold(target, learned, directions, noise)
 
 
 def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -> Estimate:
