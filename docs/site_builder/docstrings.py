@@ -9,15 +9,15 @@ from typing import Any
 _LABEL = re.compile(
     r"^(Symbols|Assumes|Status|References|Metrics|Covers|Covered|Not covered|Shapes|Arrays): ?"
 )
-#: Text in backquotes, or a bar outside of it.
-_BAR = re.compile(r"(`+[^`]*`+)|\|")
+#: Text in backquotes, or outside of it a bar, or an underscore that ends a word.
+_SIGN = re.compile(r"(`+[^`]*`+)|\||(?<=\w)_(?!\w)")
 #: What scikit-learn adds to every estimator, and documents itself.
 _INHERITED = ("set_fit_request", "set_score_request", "set_predict_request", "get_metadata_routing")
 
 
 def _escaped(line: str) -> str:
-    """|b| is a length, no substitution."""
-    return _BAR.sub(lambda found: found.group(1) or r"\|", line)
+    """|b| is a length, no substitution, and q_+ no link."""
+    return _SIGN.sub(lambda found: found.group(1) or f"\\{found.group()}", line)
 
 
 def prepared(lines: list[str]) -> list[str]:

@@ -63,9 +63,16 @@ def test_every_claim_of_the_talks_has_its_verdict() -> None:
 
 def test_lengths_in_docstrings_are_no_substitutions() -> None:
     prepared = builder("docstrings").prepared
-    lines = ["Length |b| of ``|x|``.", "", "Assumes: one", "    two |c|.", ">>> abs(-1) | 2", "3"]
+    lines = [
+        "Length |b| of ``|x|``, q_+.",
+        "",
+        "Assumes: one",
+        "    two |c|.",
+        ">>> abs(-1) | 2",
+        "3",
+    ]
     assert prepared(lines) == [
-        *(r"Length \|b\| of ``|x|``.", "", "", "**Assumes:** one", r"two \|c\|."),
+        *(r"Length \|b\| of ``|x|``, q\_+.", "", "", "**Assumes:** one", r"two \|c\|."),
         *(">>> abs(-1) | 2", "3"),
     ]
 
