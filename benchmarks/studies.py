@@ -37,7 +37,9 @@ class Trivial(Settings):
     work: float = option(0.0, "processor seconds", kind=float, low=0)
 
 
-def simulate(problem: Problem, settings: Trivial, *, seeds: int = 8, seed: int = 0) -> Run:
+def simulate(
+    problem: Problem, settings: Trivial, *, seeds: int = 8, seed: int = 0, progress: Any = None
+) -> Run:
     """The number back, after the work."""
     end = time.process_time() + settings.work * seeds
     while time.process_time() < end:
