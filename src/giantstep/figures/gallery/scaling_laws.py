@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.power_law_curve import power_law_curve
 from giantstep.figures.style import COLOURS, new_figure
-from giantstep.studies.study import Study
 from giantstep.theory.ridge.scaling_laws import optimal_exponents
 
 if TYPE_CHECKING:
@@ -45,27 +45,13 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     lines = [*np.geomspace(20, FAR[0], sizes.points).round(), FAR[1]]
     for capacity, source in FOLLOWED:
         best = optimal_exponents(capacity, source)
-        for verbs, samples in ((["predict"], lines), (["simulate", "predict"], sizes.dots)):
-            part = bench.summary(
-                Study(
-                    name=f"scaling-laws {capacity} {source} {verbs[0]}",
-                    learner="power-law",
-                    problem={"noise": NOISE},
-                    settings={
-                        **{"capacity": capacity, "source": source},
-                        **{"ridge_exponent": best.ridge, "width_exponent": 1.0},
-                    },
-                    axes={"samples": [f"{n:.0f}" for n in samples]},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
-            )
-            part = part[[c for c in part if c.partition(".")[0] == "test_error"]].assign(
-                samples=[float(n) for n in samples],
-                **{"capacity": capacity, "source": source, "panel": "risk"},
-                **best._asdict(),
-            )
-            table = pandas.concat([table, part], ignore_index=True)
+        part = power_law_curve(
+            f"scaling-laws {capacity} {source}",
+            {"capacity": capacity, "source": source}
+            | {"ridge_exponent": best.ridge, "width_exponent": 1.0},
+            *(NOISE, lines, sizes.dots, sizes.seeds, bench),
+        ).assign(capacity=capacity, source=source, panel="risk", **best._asdict())
+        table = pandas.concat([table, part], ignore_index=True)
     return table
 
 

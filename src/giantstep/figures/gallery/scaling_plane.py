@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.power_law_curve import power_law_curve
 from giantstep.figures.style import COLOURS, new_figure
-from giantstep.studies.study import Study
 from giantstep.theory.ridge.scaling_laws import optimal_exponents, scaling_exponents
 
 if TYPE_CHECKING:
@@ -55,26 +55,13 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     for ridge, width in (*FOLLOWED, best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
         line = [*np.geomspace(30, FAR[0], sizes.points).round(), FAR[1]]
-        for verbs, samples in ((["predict"], line), (["simulate", "predict"], sizes.dots)):
-            part = bench.summary(
-                Study(
-                    name=f"scaling-plane {ridge:.3f} {width:.3f} {verbs[0]}",
-                    learner="power-law",
-                    problem={"noise": NOISE},
-                    settings={
-                        **{"capacity": CAPACITY, "source": SOURCE},
-                        **{"ridge_exponent": ridge, "width_exponent": width},
-                    },
-                    axes={"samples": [f"{n:.0f}" for n in samples]},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
-            )
-            part = part[[c for c in part if c.partition(".")[0] == "test_error"]].assign(
-                samples=[float(n) for n in samples],
-                **{"panel": "risk", "ridge": ridge, "width": width, "rate": rate},
-            )
-            table = pandas.concat([table, part], ignore_index=True)
+        part = power_law_curve(
+            f"scaling-plane {ridge:.3f} {width:.3f}",
+            {"capacity": CAPACITY, "source": SOURCE}
+            | {"ridge_exponent": ridge, "width_exponent": width},
+            *(NOISE, line, sizes.dots, sizes.seeds, bench),
+        ).assign(panel="risk", ridge=ridge, width=width, rate=rate)
+        table = pandas.concat([table, part], ignore_index=True)
     return table
 
 
