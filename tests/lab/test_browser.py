@@ -55,7 +55,7 @@ def visit(chromium: Any, lab: Lab) -> Iterator[Any]:
         page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
         page.goto(lab.url)
         if address:
-            # The page begins anew when the state in its address changes.
+            page.goto("about:blank")
             page.goto(address)
         return page
 
@@ -180,6 +180,20 @@ def test_a_permalink_restores_the_page(visit: Any) -> None:
     assert again.input_value("#target") == "sin(h1)"
     assert again.input_value("#learner") == "kernel"
     assert again.input_value("#pins input") == "mine"
+
+
+def test_an_address_given_to_an_open_page_wins(visit: Any, lab: Lab) -> None:
+    """Also when the page writes its own address before it hears of the new one."""
+    page = visit()
+    page.wait_for_selector(".stair")
+    page.evaluate(
+        """() => {
+          location.hash = "target=He2(h1)";
+          document.getElementById("seeds").dispatchEvent(new Event("change"));
+        }"""
+    )
+    expect = pytest.importorskip("playwright.sync_api").expect
+    expect(page.locator("#target")).to_have_value("He2(h1)", timeout=PATIENCE_MS)
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (390, "light"), (1600, "dark")])

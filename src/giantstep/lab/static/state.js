@@ -36,8 +36,14 @@ export function permalink() {
   return `${location.origin}${location.pathname}${hash}`;
 }
 
+// The address as the page read or wrote it last.
+let own = location.hash;
+
 export function remember() {
+  // Somebody has just given the page another address: it begins anew from that one.
+  if (location.hash !== own) return;
   history.replaceState(null, "", permalink());
+  own = location.hash;
 }
 
 export const problem = () => ({ target: state.target, noise: state.noise || "0", inputs: state.inputs || "gaussian" });
