@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.figures.figure import Workbench
 from giantstep.figures.panels import lay_over
+from giantstep.settings.three_layer import ThreeLayer
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
@@ -15,22 +16,33 @@ if TYPE_CHECKING:
 
 def network_table(
     bench: Workbench,
-    study: Study,
-    networks: Sequence[str],
+    name: str,
+    tree: str,
+    settings: ThreeLayer,
     samples: Sequence[int],
+    seeds: int,
     metrics: Sequence[str] = ("test_error_relative",),
 ) -> pandas.DataFrame:
-    """One line a network and a number of samples, from a study along ``samples``."""
+    """Train on one tree with growing ``samples``: one line a network and a number of samples."""
     import pandas
 
+    study = Study(
+        name=name,
+        learner="three-layer",
+        problem={"target": tree},
+        settings=settings,
+        axes={"samples": list(samples)},
+        seeds=seeds,
+        verbs=["simulate"],
+    )
     summary, parts = bench.summary(study).reset_index(drop=True), []
-    for number, name in enumerate(networks):
+    for number, network in enumerate(settings.networks):
         columns: dict[str, Any] = {}
         for metric in metrics:
             for suffix in ("", ".sem"):
                 columns[metric + suffix] = summary[f"{metric}[{number}]{suffix}"]
-        parts.append(pandas.DataFrame(columns).assign(network=name, samples=list(samples)))
-    return pandas.concat(parts, ignore_index=True)
+        parts.append(pandas.DataFrame(columns).assign(network=network, samples=list(samples)))
+    return pandas.concat(parts, ignore_index=True).assign(tree=tree)
 
 
 def draw_network(

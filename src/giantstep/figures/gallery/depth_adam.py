@@ -10,7 +10,6 @@ from giantstep.figures.network_lines import draw_network, network_table
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.studies.study import Study
 from giantstep.theory.depth.prediction import predict
 
 if TYPE_CHECKING:
@@ -39,17 +38,10 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     settings = ThreeLayer(dim=sizes.dim, scenario="adam")
     for tree in sizes.trees:
         law = predict(TreeProblem(tree), settings).metrics
-        study = Study(
-            name=f"depth-adam {tree}",
-            learner="three-layer",
-            problem={"target": tree},
-            settings=settings,
-            axes={"samples": samples},
-            seeds=sizes.seeds,
-            verbs=["simulate"],
+        part = network_table(
+            bench, f"depth-adam {tree}", tree, settings, samples, sizes.seeds, METRICS
         )
-        part = network_table(bench, study, settings.networks, samples, METRICS)
-        parts.append(part.assign(tree=tree, floor3=law["floor"][2]))
+        parts.append(part.assign(floor3=law["floor"][2]))
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -105,7 +97,7 @@ FIGURE = Figure(
     sizes={
         "reduced": Sizes(("tree-he2",), (2.4,), 25, 3),
         "quick": Sizes(("tree-he2",), (1.9, 2.3), 36, 3),
-        "full": Sizes(("tree-he2", "tree-authors"), (1.67, 1.833, 2.0, 2.2), 64, 5),
+        "full": Sizes(("tree-he2", "tree-authors"), (5 / 3, 11 / 6, 2.0, 2.2), 64, 5),
     },
     rows=rows,
     draw=draw,

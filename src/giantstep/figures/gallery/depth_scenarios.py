@@ -10,7 +10,6 @@ from giantstep.figures.network_lines import draw_network, network_table
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.studies.study import Study
 from giantstep.theory.depth.prediction import predict
 
 if TYPE_CHECKING:
@@ -61,17 +60,9 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                 width=sizes.width,
                 second_width=sizes.second_width,
             )
-            study = Study(
-                name=f"depth-scenarios {tree} {scenario}",
-                learner="three-layer",
-                problem={"target": tree},
-                settings=settings,
-                axes={"samples": samples},
-                seeds=sizes.seeds,
-                verbs=["simulate"],
-            )
-            part = network_table(bench, study, settings.networks, samples)
-            parts.append(part.assign(tree=tree, half=law["kappa_half_span"], **floors))
+            name = f"depth-scenarios {tree} {scenario}"
+            part = network_table(bench, name, tree, settings, samples, sizes.seeds)
+            parts.append(part.assign(half=law["kappa_half_span"], **floors))
     table = pandas.concat(parts, ignore_index=True)
     return table.assign(kappa=[math.log(n) / math.log(sizes.dim) for n in table.samples])
 
@@ -137,7 +128,7 @@ FIGURE = Figure(
     sizes={
         "reduced": Sizes((1.5, 2.2), 36, 200, 300, 3),
         "quick": Sizes((1.5, 1.7, 1.9, 2.1, 2.3), 36, 250, 400, 3),
-        "full": Sizes((1.5, 1.67, 1.833, 2.0, 2.1, 2.2), 64, 500, 1000, 5),
+        "full": Sizes((1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2), 64, 500, 1000, 5),
     },
     rows=rows,
     draw=draw,
