@@ -105,7 +105,8 @@ def _one_line(error: Any) -> str:
         name = error.param.opts[0]
         if not name.startswith("-"):
             name = name.upper()
-        remedy = ": give one such as --target 'h1 + He3(h1)*h2'" if name == "--target" else ""
+        such = "tree-he2" if place.endswith("three-layer") else "'h1 + He3(h1)*h2'"
+        remedy = f": give one such as --target {such}" if name == "--target" else ""
         return f"{name} is missing{remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
         return f"{error.param.opts[0]}: {error.message.rstrip('.')}"

@@ -132,6 +132,17 @@ def test_each_scenario_names_what_it_reports(
     np.testing.assert_allclose(noisy, 0.25)
 
 
+@pytest.mark.parametrize(
+    "given", [{"scenario": "first-layer"}, {"scenario": "authors", "steps": 2}]
+)
+def test_several_branches_where_the_second_layer_has_many_units(given: dict[str, Any]) -> None:
+    tree = "tree(tanh(u), He2(z), branches=2, leaves=3)"
+    run = simulate(ThreeLayer(**{**SMALL, **given}), tree, seeds=1)
+    assert run.metrics["leaves"].tolist() == [6]
+    assert np.all((run.metrics["span"] > 0) & (run.metrics["span"] <= 1))
+    assert np.all((run.metrics["alignment"] >= 0) & (run.metrics["alignment"] <= 1))
+
+
 def test_lazy_without_monomials_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ThreeLayer(dim=10, samples=600, scenario="lazy")
     dense = simulate(settings, "tree-he2", seeds=2).mean("test_error")
@@ -148,14 +159,14 @@ def test_the_oracle_knows_the_leaves_and_says_so() -> None:
 
 def test_leaves_are_counted_where_their_samples_are_enough() -> None:
     counts = []
-    for seed in range(10):
+    for seed in range(6):
         rng = np.random.default_rng([seed, 16])
         (x, _, _, y), _, leaves = draw_tree_data(TreeProblem("tree-he2"), 4096, 2, 64, rng)
         counts.append(count_leaves(x, y, rng))
     assert leaves == 8
     # Thirty of thirty at n = 4096; of pure noise about one in a thousand lies beyond three.
-    assert np.sum(np.array(counts) == 8) >= 9
-    shuffled = [count_leaves(x, np.random.default_rng(s).permutation(y), rng) for s in range(10)]
+    assert np.sum(np.array(counts) == 8) >= 5
+    shuffled = [count_leaves(x, np.random.default_rng(s).permutation(y), rng) for s in range(6)]
     assert np.mean(shuffled) < 2
     run = simulate(ThreeLayer(**{**SMALL, "leaves": "auto"}), "tree-he2", seeds=2)
     assert any(note.startswith("leaves counted") for note in run.notes)
@@ -170,6 +181,7 @@ def test_leaves_are_counted_where_their_samples_are_enough() -> None:
         ({}, "tree(tanh(u), He2(z), leaves=0)", "leaves = '0' is not positive"),
         ({"leaves": 12}, "tree-he2", "leaves = 12 is more than dim = 9"),
         ({"dim": None}, "tree-he2", "dim is missing"),
+        ({"samples": 1}, "tree-he2", "samples = 1: the labels drawn are all equal"),
         ({}, "tree(tanh(u), He2(z), branches=2, leaves=2)", "branches = 2 with scenario = joint"),
         ({}, None, "three-layer needs a target: give one such as 'tree-he2'"),
     ],

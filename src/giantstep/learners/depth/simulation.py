@@ -28,6 +28,9 @@ TRAINERS = {
     "authors": train_authors,
     **dict.fromkeys(LAYERWISE, train_layerwise),
 }
+#: Their second layer is one unit, which starts as a regression of the labels: of several branches
+#: that finds the sum, in which nothing tells them apart.
+ONE_BRANCH = ("second-layer", "joint")
 
 
 def simulate(
@@ -51,10 +54,10 @@ def simulate(
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
     dim = settings.dim
     branches, leaves = problem.target.sizes(dim)
-    if branches > 1 and "second-layer" in settings.networks:
+    if branches > 1 and settings.scenario in ONE_BRANCH:
         raise SettingsError(
-            f"branches = {branches} with scenario = {settings.scenario}: the second layer is "
-            "trained for trees of one branch; use scenario lazy, first-layer or adam"
+            f"branches = {branches} with scenario = {settings.scenario}: its second layer has one "
+            "unit, for one branch; use scenario lazy, first-layer, adam or authors"
         )
     metrics = over_seeds(
         lambda rng: _one_run(problem, settings, dim, rng),
@@ -89,6 +92,11 @@ def _one_run(
     samples = settings.samples.count(dim, "samples")
     data = draw_tree_data(problem, samples, settings.test_samples, dim, rng)
     train, test = data.train, data.test
+    if np.ptp(train.labels) == 0:
+        raise SettingsError(
+            f"samples = {samples}: the labels drawn are all equal, so that nothing can be learned "
+            "of them; give more samples"
+        )
     eigenvectors = top_eigenvectors(moment_matrix(train.inputs, train.labels), data.leaves)
     trained = TRAINERS[settings.scenario](settings, dim, data, rng)
     errors = np.array([np.mean((each.output - test.clean) ** 2) for each in trained.answers])
