@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from giantstep.errors import SettingsError
 from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.learners.depth.adam import DECAYS, TWO_LAYERS_WIDER
 from giantstep.learners.depth.authors import RANDOM_WIDTH, SECOND_STEPS
@@ -12,6 +11,7 @@ from giantstep.learners.depth.krylov_ridge import STEPS as KRYLOV_STEPS
 from giantstep.learners.depth.layerwise import TURNS
 from giantstep.learners.depth.moment_steps import UNITS
 from giantstep.learners.depth.second_layer import STEPS
+from giantstep.learners.depth.sizes import tree_sizes
 from giantstep.learners.depth.turning_step import MOST_COLUMNS
 from giantstep.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
@@ -19,14 +19,9 @@ from giantstep.settings.three_layer import ThreeLayer
 
 def cost(problem: TreeProblem, settings: ThreeLayer) -> Cost:
     """Samples in d dimensions, held, and the fits and steps of a scenario."""
-    dim = settings.dim
-    if dim is None:
-        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    dim, _, directions = tree_sizes(problem, settings)
     n, (width, second) = settings.samples.count(dim, "samples"), settings.widths(dim)
-    branches, leaves = problem.target.sizes(dim)
-    rows, directions = n + settings.test_samples, branches * leaves
-    if settings.leaves not in (None, "auto"):
-        directions = settings.leaves.count(dim, "leaves")
+    rows = n + settings.test_samples
     held, work = {
         "lazy": lambda: _lazy(n, dim),
         "adam": lambda: _adam(settings, n, dim, width, second),

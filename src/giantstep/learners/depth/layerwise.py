@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from giantstep.activations.activation import activation
-from giantstep.errors import SettingsError
 from giantstep.learners.depth.hidden_layer import HiddenLayer, span
 from giantstep.learners.depth.moment_steps import count_leaves, moment_steps
 from giantstep.learners.depth.outcome import Answer, Trained
@@ -68,6 +67,4 @@ def _directions(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.G
     if settings.leaves == "auto":
         return count_leaves(data.train.inputs, data.train.labels, rng)
     count: int = settings.leaves.count(dim, "leaves")
-    if count > dim:
-        raise SettingsError(f"leaves = {count} is more than dim = {dim}: lower --leaves")
     return count

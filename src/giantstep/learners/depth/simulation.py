@@ -16,6 +16,7 @@ from giantstep.learners.depth.layerwise import train_layerwise
 from giantstep.learners.depth.lazy import train_lazy
 from giantstep.learners.depth.moment_steps import moment_matrix, top_eigenvectors
 from giantstep.learners.depth.outcome import alignment
+from giantstep.learners.depth.sizes import tree_sizes
 from giantstep.learners.depth.tree_samples import draw_tree_data
 from giantstep.learners.seeds import over_seeds
 from giantstep.problem import TreeProblem
@@ -28,9 +29,6 @@ TRAINERS = {
     "authors": train_authors,
     **dict.fromkeys(LAYERWISE, train_layerwise),
 }
-#: Their second layer is one unit, which starts as a regression of the labels: of several branches
-#: that finds the sum, in which nothing tells them apart.
-ONE_BRANCH = ("second-layer", "joint")
 
 
 def simulate(
@@ -50,17 +48,9 @@ def simulate(
     without one that of its output. ``leaves`` counts the directions that the first layer keeps.
     """
     began = time.perf_counter()
-    if settings.dim is None:
-        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
-    dim = settings.dim
-    branches, leaves = problem.target.sizes(dim)
-    if branches > 1 and settings.scenario in ONE_BRANCH:
-        raise SettingsError(
-            f"branches = {branches} with scenario = {settings.scenario}: its second layer has one "
-            "unit, for one branch; use scenario lazy, first-layer, adam or authors"
-        )
+    sizes = tree_sizes(problem, settings)
     metrics = over_seeds(
-        lambda rng: _one_run(problem, settings, dim, rng),
+        lambda rng: _one_run(problem, settings, sizes.dim, rng),
         (settings.learner, problem.to_json(), settings.to_json()),
         seeds=seeds,
         seed=seed,
@@ -70,8 +60,8 @@ def simulate(
     if settings.oracle:
         notes.append("oracle first layer: drawn inside the span of the true leaves")
     if settings.leaves == "auto":
-        right = int(np.sum(metrics["leaves"] == branches * leaves))
-        notes.append(f"leaves counted: the true {branches * leaves} in {right} of {seeds} seeds")
+        right = int(np.sum(metrics["leaves"] == sizes.leaves))
+        notes.append(f"leaves counted: the true {sizes.leaves} in {right} of {seeds} seeds")
     described = {
         **settings.to_json(),
         "networks": ",".join(settings.networks),
