@@ -126,7 +126,7 @@ FIGURE = Figure(
     anything. From few samples the third layer does not help, and p = He2 + He3 takes many more.""",
     references=("Dandi et al. 2025, arXiv:2502.13961",),
     sizes={
-        "reduced": Sizes((1.5, 2.2), 36, 200, 300, 3),
+        "reduced": Sizes((1.5, 2.2), 36, 120, 150, 3),
         "quick": Sizes((1.5, 1.7, 1.9, 2.1, 2.3), 36, 250, 400, 3),
         "full": Sizes((1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2), 64, 500, 1000, 5),
     },
