@@ -20,8 +20,9 @@ from giantstep.targets.tree import Node
 FARTHEST, POINTS = 40.0, 3201
 #: Labels at which a loss must be convex, whatever the target.
 LABELS = np.array([-3.0, -1.0, -0.3, 0.0, 0.4, 1.0, 2.5])
-#: Bisections that bring a bracket of any size down to the last digits of a number.
-HALVINGS = 70
+#: Bisections that bring a bracket of any size down to the last digits of a number, and one of the
+#: size of a proximal step down to what panels of quadrature need of their ends.
+HALVINGS, PROXIMAL_HALVINGS = 70, 44
 #: How far to the sides of a kink its slopes are read.
 ASIDE = 1e-9
 REMEDY = (
@@ -79,7 +80,7 @@ class Loss:
             return jnp.where(above, low, middle), jnp.where(above, middle, high)
 
         low, high = w - jnp.maximum(pull, 0.0), w - jnp.minimum(pull, 0.0)
-        low, high = lax.fori_loop(0, HALVINGS, halve, (low, high))
+        low, high = lax.fori_loop(0, PROXIMAL_HALVINGS, halve, (low, high))
         return (low + high) / 2
 
     def kinks(self, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n kinks"]:

@@ -251,7 +251,7 @@ def _expressed(text: str, x: Overlaps, labels: Labels | RealLabels) -> _Channel:
     else:
         y, kinks = labels.values, labels.kinks
         middle, reach = x.b + labels.latent @ x.m, CUTOFF * jnp.sqrt(x.q - x.m @ x.m)
-    fit = fits_between(loss, y, kinks, x.v, middle - reach, middle + reach)
+    fit = fits_between(loss, y, kinks, x.v, middle, reach)
     fields = fit.fields - x.b
     if isinstance(labels, Labels):
         law = field_law(labels, _SIGNS, fields, x.q, x.m)

@@ -11,9 +11,15 @@ from jaxtyping import Array, Float
 
 from giantstep.losses import ASIDE, Loss
 
-#: Gauss-Legendre nodes between two kinks of the loss.
-SEGMENT_ORDER = 64
-_UNIT, _MASS = (np.asarray(rule) / 2 for rule in np.polynomial.legendre.leggauss(SEGMENT_ORDER))
+#: Gauss-Legendre nodes of a panel, and where panels end in units of the range of the fields: the
+#: middle ones are one standard deviation long.
+PANEL_ORDER = 16
+PANEL_EDGES = np.array([-1, -5 / 9, -5 / 18, -1 / 9, 0, 1 / 9, 5 / 18, 5 / 9, 1])
+#: Outputs closer than this, relatively, are one output, at a kink.
+ONE_OUTPUT = 1e-9
+_UNIT, _MASS = (
+    np.asarray(rule)[None, None, :] / 2 for rule in np.polynomial.legendre.leggauss(PANEL_ORDER)
+)
 
 
 class Fits(NamedTuple):
@@ -30,35 +36,42 @@ class Fits(NamedTuple):
     loss: Float[Array, "labels nodes"]
 
 
-def fits_between(loss: Loss, y: Any, kinks: Any, v: Any, low: Any, high: Any) -> Fits:
-    """Nodes in the fields from ``low`` to ``high``, split where the fit bends.
+def fits_between(loss: Loss, y: Any, kinks: Any, v: Any, middle: Any, reach: Any) -> Fits:
+    """Nodes in the fields of ``middle`` +- ``reach``, in panels that end where the fit bends.
 
     With t = prox(u) the field is u = t + V l'(t), so that nodes in t need no proximal step but at
-    both ends: the force is -l'(t), its stiffness l''/(1 + V l''), and du = (1 + V l'') dt. While u
-    runs from k + V l'(k-) to k + V l'(k+), the output stays at the kink k, and the force is
-    (k - u)/V.
+    the ends of panels: the force is -l'(t), its stiffness l''/(1 + V l''), and du = (1 + V l'') dt.
+    While u runs from k + V l'(k-) to k + V l'(k+), the output stays at the kink k, the force is
+    (k - u)/V, and nodes are in u. Panels are laid out in u: where V is large, all fields of a
+    steep loss share a short range of t, which panels in t would miss.
     """
     label = y[:, None]
-    ends = [lax.stop_gradient(loss.proximal(y, end, v)) for end in (low, high)]
-    within = jnp.clip(kinks, ends[0][:, None], ends[1][:, None])
-    edges = jnp.concatenate([ends[0][:, None], within, ends[1][:, None]], axis=1)
-    t, mass = _nodes(edges[:, :-1], edges[:, 1:])
-    slope, curvature = loss.slope(label, t), loss.curvature(label, t)
-    stretch = 1 + v * curvature
-    free = Fits(t + v * slope, mass * stretch, -slope, curvature / stretch, loss.value(label, t))
-
+    u_ends = lax.stop_gradient(middle[:, None] + reach * PANEL_EDGES[None, :])
+    t_ends = lax.stop_gradient(loss.proximal(label, u_ends, v))
+    within = jnp.clip(kinks, t_ends[:, :1], t_ends[:, -1:])
     aside = ASIDE * (1 + jnp.abs(within))
     sides = [within + v * loss.slope(label, within + side) for side in (-aside, aside)]
-    sides = [jnp.clip(side, low[:, None], high[:, None]) for side in sides]
-    u, weight = _nodes(*sides)
-    at = jnp.repeat(within, SEGMENT_ORDER, axis=1)
-    held = Fits(u, weight, (at - u) / v, jnp.ones_like(u) / v, loss.value(label, at))
-    return Fits(*(jnp.concatenate(parts, axis=1) for parts in zip(free, held, strict=True)))
+    sides = [jnp.clip(side, u_ends[:, :1], u_ends[:, -1:]) for side in sides]
+    # The output grows with the field, so that sorting each keeps them together.
+    u_start, u_length = _panels(jnp.concatenate([u_ends, *sides], axis=1))
+    t_start, t_length = _panels(jnp.concatenate([t_ends, within, within], axis=1))
+    held = t_length <= ONE_OUTPUT * (1 + jnp.abs(t_start))
+
+    t = t_start + t_length * (_UNIT + 0.5)
+    slope, curvature = loss.slope(label[:, :, None], t), loss.curvature(label[:, :, None], t)
+    stretch = 1 + v * curvature
+    u_held = u_start + u_length * (_UNIT + 0.5)
+    fits = Fits(
+        jnp.where(held, u_held, t + v * slope),
+        jnp.where(held, u_length, t_length * stretch) * _MASS,
+        jnp.where(held, (t - u_held) / v, -slope),
+        jnp.where(held, 1 / v, curvature / stretch),
+        loss.value(label[:, :, None], t),
+    )
+    return Fits(*(part.reshape(len(y), -1) for part in fits))
 
 
-def _nodes(start: Any, end: Any) -> tuple[Any, Any]:
-    """Nodes and weights of all the segments of each row."""
-    length = (end - start)[:, :, None]
-    flat = (len(start), -1)
-    nodes = start[:, :, None] + length * (_UNIT + 0.5)[None, None, :]
-    return nodes.reshape(flat), (length * _MASS[None, None, :]).reshape(flat)
+def _panels(ends: Any) -> tuple[Any, Any]:
+    """Where each panel starts, and its length, with an axis for its nodes."""
+    ends = jnp.sort(ends, axis=1)
+    return ends[:, :-1, None], jnp.diff(ends, axis=1)[:, :, None]
