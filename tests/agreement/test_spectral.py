@@ -17,6 +17,8 @@ CASES = [
     ("abs(h1)", {"samples": "20d", "preprocessing": "tanh(y)"}, 16),
     ("sign(h1*h2)", {"samples": "6d"}, 24),
     ("sign(h1*h2)", {"samples": "8d", "method": "linearised"}, 12),
+    # Four directions with one matrix: its four outliers span them.
+    ("(abs(h1) + abs(h2) + abs(h3) + abs(h4))/2 + sqrt(0.1)*z1", {"samples": "12d"}, 12),
 ]
 
 

@@ -28,6 +28,8 @@ from giantstep.settings.spectral import Spectral
 DENSE = 1500
 #: How far beyond the radius of the bulk, relatively, an outlier of the linearised method must be.
 _BEYOND = 1.1
+#: Labels at which the weights of two blocks are compared.
+_COMPARED = 64
 
 
 def simulate(
@@ -74,8 +76,28 @@ def _measured(
         cosines[: len(found)] = found
         return {"overlap_squared": cosines, "eigenvalue": value}
     values, vectors = block_estimates(channel, settings, data, basis, rng)
-    along = np.einsum("dk,dk->k", vectors, data.truth @ basis.T)
-    return {"overlap_squared": along**2 / len(vectors), "eigenvalue": values}
+    truth = data.truth @ basis.T
+    overlap = np.einsum("dk,dk->k", vectors, truth) ** 2 / len(vectors)
+    if settings.preprocessing == "optimal":
+        # Blocks with one matrix have their outliers in common: only the span of these is known.
+        for group in _equal_blocks(channel, data, basis):
+            cosines = np.linalg.svd(vectors[:, group].T @ truth[:, group], compute_uv=False)
+            overlap[group] = cosines**2 / len(vectors)
+    return {"overlap_squared": overlap, "eigenvalue": values}
+
+
+def _equal_blocks(channel: Channel, data: Data, basis: Float[np.ndarray, "r r"]) -> list[list[int]]:
+    """Blocks of the basis in groups: those of a group have one weight for every label."""
+    curvatures = Labels(channel, data.labels[:_COMPARED]).curvatures()
+    squares = np.einsum("ki,nij,kj->kn", basis, curvatures, basis)
+    groups: list[list[int]] = []
+    for block, row in enumerate(squares):
+        same = [g for g in groups if np.allclose(row, squares[g[0]], rtol=1e-4, atol=1e-5)]
+        if same:
+            same[0].append(block)
+        else:
+            groups.append([block])
+    return groups
 
 
 def block_estimates(
@@ -93,8 +115,10 @@ def block_estimates(
     x, y = data.inputs, data.labels
     squares = np.einsum("ki,nij,kj->nk", basis, Labels(channel, y).curvatures(), basis)
     if settings.preprocessing == "optimal":
-        pairs = [_top(x, optimal_weights(g, settings.clip), 1, rng) for g in squares.T]
-        values, vectors = (np.concatenate(parts, axis=-1) for parts in zip(*pairs, strict=True))
+        values, vectors = np.empty(channel.rank), np.empty((x.shape[1], channel.rank))
+        for group in _equal_blocks(channel, data, basis):
+            weights = optimal_weights(squares[:, group[0]], settings.clip)
+            values[group], vectors[:, group] = _top(x, weights, len(group), rng)
         return values, vectors
     weights = given_weights(settings.preprocessing, y)
     values, vectors = _top(x, weights, channel.rank, rng)
