@@ -41,6 +41,7 @@ NAMES = (
         "classification",
         "amp-parity",
         "amp-staircase",
+        "committees",
         "spectral-transition",
         "iterations",
     ),
