@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
@@ -15,7 +16,7 @@ from giantstep.cli.spectrum import COMMANDS
 from giantstep.figures.figure import Figure
 from giantstep.figures.rendering import Rendering
 from giantstep.report.page import Report
-from giantstep.twins.table import TWINS
+from giantstep.twins.table import TWINS, Twin
 
 ROOT = Path(__file__).parents[2]
 #: Studies need a file: tests/docs runs that page.
@@ -33,9 +34,7 @@ def in_pages() -> list[str]:
 
 def in_help() -> list[str]:
     """The examples of the learners and of the spectra."""
-    # The tests of the twins run each example by `compare`.
-    verbs = ("simulate", "predict")
-    found = [f"giantstep {verb} {row.name} {row.example}" for row in TWINS for verb in verbs]
+    found = [f"giantstep predict {row.name} {row.example}" for row in TWINS]
     return [*found, *(f"giantstep spectrum {name} {row[3]}" for name, row in COMMANDS.items())]
 
 
@@ -86,6 +85,14 @@ def test_pages(command: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", in_help(), ids=lambda c: " ".join(c.split()[1:3]))
 def test_help(command: str, tmp_path: Path) -> None:
     run(command, tmp_path)
+
+
+@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+def test_an_example_of_simulate_is_understood(row: Twin) -> None:
+    """Read only: the tests of the twins run each example by `compare`, which simulates."""
+    verb = get_command(app).commands["simulate"]
+    asked = verb.commands[row.name].make_context(row.name, shlex.split(row.example))
+    assert asked.params["seeds"] >= 1
 
 
 @pytest.mark.parametrize("words", ["predict giant-step", "spectrum weights", "study run", "fit"])

@@ -23,7 +23,7 @@ from giantstep.studies.study import Study
 
 Start = Callable[..., subprocess.Popen[str]]
 
-KILLS = 20
+KILLS = 10
 CELLS = 200
 STUDY = """
 learner = "sums"
@@ -82,7 +82,7 @@ def kill(process: psutil.Process) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_twenty_random_moments(
+def test_killed_at_ten_random_moments(
     folder: Path,
     start: Start,
     uninterrupted: Results,
@@ -91,7 +91,7 @@ def test_killed_at_twenty_random_moments(
     rng = np.random.default_rng(2305)
     store = folder / "s.sqlite"
     moments = np.sort(rng.choice(CELLS - 10, KILLS, replace=False))
-    victims = rng.permutation(["coordinator"] * 6 + ["worker"] * 8 + ["everybody"] * 6)
+    victims = rng.permutation(["coordinator"] * 3 + ["worker"] * 4 + ["everybody"] * 3)
     seen: list[psutil.Process] = []
     kills = 0
     process = start(*RUN)

@@ -1,8 +1,6 @@
-"""Curves, derivatives and the best sizes of one giant step: values and speed."""
+"""Curves, derivatives and the best sizes of one giant step; their speed is a benchmark."""
 
 from __future__ import annotations
-
-import time
 
 import numpy as np
 import pytest
@@ -65,17 +63,14 @@ def test_gradient_against_central_differences(target: str, changes: dict[str, ob
 
 
 @pytest.mark.slow
-def test_a_curve_is_compiled_once_and_fast() -> None:
+def test_a_curve_is_compiled_once() -> None:
     values = np.linspace(0.2, 3.0, 100)
     compiled = _curve._cache_size()
     curve = risk_curve(SINE, TANH, "readout_samples_ratio", values)
-    begun = time.process_time()
     again = risk_curve(
         SINE, TANH.replace(ridge=0.2, step_size=2.9), "readout_samples_ratio", values
     )
-    seconds = time.process_time() - begun
     assert _curve._cache_size() == compiled + 1
-    assert seconds < 1.0
     assert np.all(again.test_error != curve.test_error)
     for index in (0, 40, 99):
         point = predict(SINE, TANH.replace(readout_samples=f"{float(values[index])!r}d")).metrics
@@ -126,25 +121,11 @@ def test_best_ridge_of_pairs() -> None:
         assert beside > best.test_error
 
 
-def test_one_evaluation_is_fast() -> None:
-    step, sizes = one_step(SINE, TANH)
-    sigma = activation("tanh")
-    times = []
-    for _ in range(5):
-        begun = time.process_time()
-        step.risk(step.prepared(sigma, SINE, sizes), sizes)
-        times.append(time.process_time() - begun)
-    assert min(times) < 0.05
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dim", [None, 200])
 def test_best_step_and_ridge(dim: int | None) -> None:
     settings = TANH.replace(dim=dim)
-    predict(SINE, settings)
-    begun = time.process_time()
     best = best_sizes(SINE, settings)
-    assert time.process_time() - begun < 3.0
     assert best.at_edge == ()
     found = predict(SINE, settings.replace(step_size=best.step_size, ridge=best.ridge)).metrics
     assert best.test_error == pytest.approx(found["test_error"], rel=1e-9)
