@@ -8,12 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, UInt32
 
 from giantstep.errors import SettingsError
 from giantstep.inputs import Hypercube
 from giantstep.learners.ridge.labelled_inputs import labelled_inputs
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.counter_noise import normal_noise
 from giantstep.problem import Problem
 from giantstep.results import Run
 from giantstep.settings.langevin import Langevin
@@ -71,16 +72,17 @@ def _one_run(
     readings = min(READINGS, settings.steps)
     ladder = np.geomspace(settings.temperature, settings.last_temperature, settings.steps)
     # Readings are equally far apart; what is left over is done before the first of them.
-    blocks = np.array_split(ladder.astype(np.float32), readings)
+    blocks = np.array_split(np.arange(settings.steps, dtype=np.uint32), readings)
     numbers = [settings.step_size, settings.decay, settings.radius]
     constants = np.array(numbers, dtype=np.float32)
-    key, energies = jax.random.key(rng.integers(1 << 31)), []
+    key, energies = rng.integers(1 << 32, size=2, dtype=np.uint32), []
     data = (_with_ones(train.inputs), train.labels.astype(np.float32))
-    state: Any = particles
-    for temperatures in blocks:
-        state, key, energy = _anneal(state, key, temperatures, constants, *data)
+    state: Any = (particles[:, :-1], particles[:, -1])
+    for steps in blocks:
+        temperatures = ladder[steps].astype(np.float32)
+        *state, energy = _anneal(*state, key, steps, temperatures, constants, *data)
         energies.append(float(energy))
-    particles = np.asarray(state, dtype=np.float64)
+    particles = np.column_stack([np.asarray(part, dtype=np.float64) for part in state])
     outputs = [
         _outputs(particles, _with_ones(x), settings.radius) for x in (train.inputs, test.inputs)
     ]
@@ -102,41 +104,46 @@ def _with_ones(inputs: np.ndarray) -> Float[np.ndarray, "n columns"]:
 
 @jax.jit
 def _anneal(
-    particles: Float[Array, "N coordinates"],
-    key: Array,
+    weights: Float[Array, "N columns"],
+    gates: Float[Array, " N"],
+    key: UInt32[Array, " two"],
+    steps: UInt32[Array, " steps"],
     temperatures: Float[Array, " steps"],
     constants: Float[Array, " three"],
     inputs: Float[Array, "n columns"],
     labels: Float[Array, " n"],
 ) -> tuple[Array, Array, Array]:
-    """One Langevin step for each temperature; the particles, the key, and the free energy."""
+    """One Langevin step for each temperature: weights with their bias, gates e, free energy."""
     step_size, decay, radius = constants
-    samples, width = inputs.shape[0], particles.shape[0]
+    samples, (width, columns) = inputs.shape[0], weights.shape
+    rows = (columns + 1) * jnp.arange(width, dtype=jnp.uint32)
+    places = rows[:, None] + jnp.arange(columns, dtype=jnp.uint32)[None, :]
 
-    def forward(x: Array) -> tuple[Array, Array, Array]:
-        units = jnp.tanh(inputs @ x[:, :-1].T)
-        gates = jnp.tanh(x[:, -1])
-        ones = jnp.ones((width,), units.dtype)
-        outputs = radius / 3 * (units @ ones + 2 * jnp.sum(gates)) / width
-        return units, gates, outputs
+    def forward(w: Array, e: Array) -> tuple[Array, Array, Array]:
+        # Particles come first: both products then read their factors as they lie in memory.
+        units, gate = jnp.tanh(w @ inputs.T), jnp.tanh(e)
+        return units, gate, radius / 3 * (jnp.sum(units, axis=0) + 2 * jnp.sum(gate)) / width
 
-    def step(carry: tuple[Array, Array], temperature: Array) -> tuple[tuple[Array, Array], None]:
-        x, key = carry
-        key, own = jax.random.split(key)
-        units, gates, outputs = forward(x)
+    def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[Any, None]:
+        (w, e), (count, temperature) = state, now
+        units, gate, outputs = forward(w, e)
         # Minus the derivative of log(1 + exp(-y f)) in f, a mean over the samples.
-        pull = labels * jax.nn.sigmoid(-labels * outputs) / samples
-        along = radius / 3 * (((1 - units**2) * pull[:, None]).T @ inputs)
-        gate = 2 * radius / 3 * (1 - gates**2) * jnp.sum(pull)
-        drift = jnp.concatenate([along, gate[:, None]], axis=1)
-        noise = jnp.sqrt(2 * temperature * step_size) * jax.random.normal(own, x.shape, x.dtype)
-        return (x + step_size * (drift - 2 * temperature * decay * x) + noise, key), None
+        pull = radius / 3 * labels * jax.nn.sigmoid(-labels * outputs) / samples
+        # The pull multiplies the inputs, of which there are fewer than units.
+        along = (1 - units**2) @ (pull[:, None] * inputs)
+        kept = 1 - 2 * step_size * temperature * decay
+        spread = jnp.sqrt(2 * temperature * step_size)
+        w = kept * w + step_size * along + spread * normal_noise(key, count, places)
+        noise = normal_noise(key, count, rows + jnp.uint32(columns))
+        e = kept * e + step_size * 2 * (1 - gate**2) * jnp.sum(pull) + spread * noise
+        return (w, e), None
 
-    (x, key), _ = jax.lax.scan(step, (particles, key), temperatures)
-    loss = jnp.mean(jax.nn.softplus(-labels * forward(x)[2]))
-    entropy = jnp.sum(0.5 * jnp.log(2 * jnp.pi * jnp.e * jnp.var(x, axis=0)))
-    square = jnp.mean(jnp.sum(x**2, axis=1))
-    return x, key, loss + temperatures[-1] * (decay * square - entropy)
+    (w, e), _ = jax.lax.scan(step, (weights, gates), (steps, temperatures))
+    loss = jnp.mean(jax.nn.softplus(-labels * forward(w, e)[2]))
+    variances = jnp.append(jnp.var(w, axis=0), jnp.var(e))
+    entropy = jnp.sum(0.5 * jnp.log(2 * jnp.pi * jnp.e * variances))
+    square = jnp.mean(jnp.sum(w**2, axis=1) + e**2)
+    return w, e, loss + temperatures[-1] * (decay * square - entropy)
 
 
 def _outputs(particles: np.ndarray, inputs: np.ndarray, radius: float) -> np.ndarray:
