@@ -67,6 +67,8 @@ def draw(table: pandas.DataFrame) -> Picture:
             panel.plot(here.samples, here.accuracy, color=colour, linewidth=0.9)
         panel.axhline(0.5, color=GREY, linewidth=0.8)
         panel.set_xscale("log")
+        panel.set_xticks(list(here.samples), [f"{n}" for n in here.samples])
+        panel.minorticks_off()
         panel.set_title(f"parity of {order}")
         panel.set_xlabel("samples $n$")
     panels[0][0].set_ylabel("accuracy")

@@ -74,11 +74,10 @@ def _one_run(
     sigma, covariance = activation(settings.activation), Covariance(problem, dim)
     data = labelled_inputs(problem, settings.samples.count(dim, "samples"), dim, rng)
     weights = _starts(settings, covariance, rng)
-    inputs, root = _coordinates(settings, data.inputs)
+    inputs, root, inverse = _coordinates(settings, data.inputs)
     points = weights @ root
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     # <w, Sigma u> and the metric of w, in the coordinates in which the descent takes place.
-    inverse = np.linalg.inv(root)
     watched = inverse @ covariance.matrix @ inverse.T
     seen = inverse @ covariance.matrix[0]
     ends, path, losses = _descend(
@@ -153,13 +152,14 @@ def _starts(
 
 def _coordinates(
     settings: GradientFlow, inputs: Float[np.ndarray, "n d"]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The inputs as the descent sees them, and the map of the weights that goes with it."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The inputs as the descent sees them; the map of the weights that goes with it, and back."""
     if settings.geometry != "preconditioned":
-        return inputs, np.eye(inputs.shape[1])
+        identity = np.eye(inputs.shape[1])
+        return inputs, identity, identity
     values, vectors = np.linalg.eigh(inputs.T @ inputs / len(inputs))
-    root = (vectors * np.sqrt(values)) @ vectors.T
-    return inputs @ ((vectors / np.sqrt(values)) @ vectors.T), root
+    root, inverse = ((vectors * values**power) @ vectors.T for power in (0.5, -0.5))
+    return inputs @ inverse, root, inverse
 
 
 def _descend(
@@ -171,7 +171,10 @@ def _descend(
     watched: np.ndarray,
     seen: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the points end, their overlaps along the way (steps + 1, starts), and their losses."""
+    """Where the points end, their overlaps along the way (steps + 1, starts), and their losses.
+
+    Overlaps after the first are there where a hitting time is asked for.
+    """
     steps = max(round(settings.horizon / settings.step), 1)
     rate = settings.horizon / steps
     arrays = [x.astype(settings.dtype) for x in (inputs, labels, points, watched, seen)]
@@ -179,6 +182,7 @@ def _descend(
         ends, path, losses = _descent(
             sigma,
             settings.geometry == "normalised",
+            settings.until is not None,
             steps,
             np.asarray(rate, settings.dtype),
             *arrays,
@@ -186,10 +190,11 @@ def _descend(
     return tuple(np.asarray(x, dtype=np.float64) for x in (ends, path, losses))  # type: ignore[return-value]
 
 
-@functools.partial(jax.jit, static_argnums=(0, 1, 2))
+@functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
 def _descent(
     sigma: Activation,
     normalised: bool,
+    followed: bool,
     steps: int,
     rate: Float[Array, ""],
     inputs: Float[Array, "n d"],
@@ -209,7 +214,7 @@ def _descent(
         q = jnp.mean(raw**2, axis=0) if normalised else jnp.ones(v.shape[0], v.dtype)
         return raw, raw / jnp.sqrt(q)[None, :], q
 
-    def step(v: Array, _: Any) -> tuple[Array, Array]:
+    def step(v: Array, _: Any) -> tuple[Array, Array | None]:
         raw, fields, q = forward(v)
         pull = (labels[:, None] - sigma.jax(fields)) * sigma.derivative(fields)
         if normalised:
@@ -220,11 +225,12 @@ def _descent(
         tangent = gradient - jnp.sum(gradient * v, axis=1, keepdims=True) * v
         moved = v + rate * tangent
         moved = moved / jnp.linalg.norm(moved, axis=1, keepdims=True)
-        return moved, overlaps(moved)
+        return moved, overlaps(moved) if followed else None
 
     ends, path = jax.lax.scan(step, points, None, length=steps)
     losses = jnp.mean((labels[:, None] - sigma.jax(forward(ends)[1])) ** 2, axis=0)
-    return ends, jnp.concatenate([overlaps(points)[None], path]), losses
+    start = overlaps(points)[None]
+    return ends, jnp.concatenate([start, path]) if followed else start, losses
 
 
 def _first(path: Float[np.ndarray, " steps"], settings: GradientFlow) -> float:
@@ -248,11 +254,12 @@ def _readout(
     dim = data.inputs.shape[1]
     width = settings.width.count(dim, "width")
     scale = np.sqrt(np.mean((data.inputs @ weights.T) ** 2, axis=0))
-    rows = (weights / scale[:, None])[np.arange(width) % len(weights)]
+    # Neurons share the few directions that were found: these are projected on, once each.
+    directions, own = (weights / scale[:, None]).T, np.arange(width) % len(weights)
     biases = rng.standard_normal(width)
 
     def features(inputs: np.ndarray) -> np.ndarray:
-        return sigma.numpy(inputs @ rows.T + biases) / np.sqrt(width)
+        return sigma.numpy((inputs @ directions)[:, own] + biases) / np.sqrt(width)
 
     path = RidgePath.fit(features(data.inputs), data.labels)
     ridge = chosen_ridge(path, settings.ridge)
