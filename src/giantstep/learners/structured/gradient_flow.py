@@ -214,7 +214,7 @@ def _descent(
         q = jnp.mean(raw**2, axis=0) if normalised else jnp.ones(v.shape[0], v.dtype)
         return raw, raw / jnp.sqrt(q)[None, :], q
 
-    def step(v: Array, _: Any) -> tuple[Array, Array | None]:
+    def step(v: Array, _: Any) -> tuple[Array, Any]:
         raw, fields, q = forward(v)
         pull = (labels[:, None] - sigma.jax(fields)) * sigma.derivative(fields)
         if normalised:
