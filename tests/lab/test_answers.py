@@ -6,7 +6,7 @@ import time
 
 import httpx
 import pytest
-from lab.visits import RANDOM_FEATURES, events
+from lab.visits import RANDOM_FEATURES, events, told_of
 
 import giantstep as gs
 from giantstep.lab.describe import described
@@ -65,7 +65,7 @@ def test_the_line_is_what_predict_says(client: httpx.Client) -> None:
     plan = told[0][1]
     assert len(plan["x"]) >= 40
     assert [plan["x"][i] for i in plan["own"]] == [1, 2, 3, 4]
-    points = {data["index"]: data["entries"] for name, data in told if name == "point"}
+    points = {each["index"]: each["entries"] for each in told_of(told, "points")}
     assert len(points) == len(plan["x"])
     settings = gs.RandomFeatures(dim=40, samples="3d", width="1d", ridge=0.1)
     law = gs.predict(settings, "h1 + He2(h1)")
@@ -76,7 +76,7 @@ def test_the_line_is_what_predict_says(client: httpx.Client) -> None:
 def test_dots_are_what_simulate_says(client: httpx.Client) -> None:
     told = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 3})
     assert told[-1][0] == "end"
-    dots = {data["index"]: data for name, data in told if name == "dot"}
+    dots = {each["index"]: each for each in told_of(told, "dots")}
     assert [dots[i]["seeds"] for i in range(4)] == [3, 3, 3, 3]
     settings = gs.RandomFeatures(dim=40, samples="2d", width="1d", ridge=0.1)
     pair = gs.compare(settings, "h1 + He2(h1)", seeds=3)
@@ -86,7 +86,7 @@ def test_dots_are_what_simulate_says(client: httpx.Client) -> None:
     # The second time nothing is computed.
     begin = time.monotonic()
     again = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 3})
-    assert {d["index"]: d["entries"] for n, d in again if n == "dot"} == {
+    assert {each["index"]: each["entries"] for each in told_of(again, "dots")} == {
         index: dot["entries"] for index, dot in dots.items()
     }
     assert time.monotonic() - begin < 2
@@ -100,7 +100,8 @@ def test_no_theory_says_why_and_dots_still_run(client: httpx.Client) -> None:
     }
     told = dict(events(client, "/theory", question))
     assert "centre" in told["end"]["reasons"][0]
-    assert dict(events(client, "/simulate", {**question, "seeds": 2}))["dot"]["seeds"] == 2
+    dots = told_of(events(client, "/simulate", {**question, "seeds": 2}), "dots")
+    assert dots[-1]["seeds"] == 2
 
 
 def test_what_does_not_fit_is_refused_with_its_estimate(client: httpx.Client) -> None:

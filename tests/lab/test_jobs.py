@@ -36,7 +36,7 @@ def test_a_worker_that_is_killed_is_reported_and_replaced(lab: Lab, client: http
     member = lab.desk.simulators.members[0]
     with client.stream("POST", "/simulate", json={**LONG, "seed": 1000}) as response:
         told = read_events(response)
-        assert next(name for name, _ in told if name == "dot")
+        assert next(name for name, _ in told if name == "dots")
         os.kill(member.worker.process.pid, signal.SIGKILL)
         error = next(data for name, data in told if name == "error")
     assert "killed" in error["message"]
@@ -48,7 +48,7 @@ def test_a_client_that_leaves_frees_its_worker(lab: Lab, client: httpx.Client) -
     member = lab.desk.simulators.members[0]
     with client.stream("POST", "/simulate", json={**LONG, "seed": 2000}) as response:
         for name, _ in read_events(response):
-            if name == "dot":
+            if name == "dots":
                 break
         assert member.job is not None
     until(lambda: member.job is None, 2)
@@ -63,7 +63,7 @@ def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> Non
         with client.stream("POST", "/simulate", json={**LONG, "seed": 3000}) as response:
             for name, _ in read_events(response):
                 begun.set()
-                if name == "dot" and finished.is_set():
+                if name == "dots" and finished.is_set():
                     return
 
     finished = threading.Event()
@@ -121,6 +121,6 @@ def _asked(crew, tasks):
     import asyncio
 
     async def ask():
-        return [answer async for _, answer in crew.ask("me", tasks)]
+        return [answer async for several in crew.ask("me", tasks) for _, answer in several]
 
     return asyncio.run(ask())

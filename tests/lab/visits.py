@@ -34,6 +34,12 @@ def events(client: httpx.Client, path: str, question: dict[str, Any]) -> list[tu
         return list(read_events(response))
 
 
+def told_of(told: list[tuple[str, Any]], kind: str) -> list[Any]:
+    """Every point, or every dot as often as it has changed, of the events of a stream."""
+    found = [data for name, data in told if name == kind]
+    return [each for data in found for each in (data["dots"] if kind == "dots" else data)]
+
+
 def read_events(response: httpx.Response) -> Iterator[tuple[str, Any]]:
     """The events of a response as they come."""
     name = ""

@@ -9,7 +9,8 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 
 from giantstep.lab import worker
-from giantstep.lab.jobs import Backlog, Job, Outcome, Progress, Task
+from giantstep.lab.cache import Cache
+from giantstep.lab.jobs import Answer, Backlog, Job, Outcome, Progress, Task
 from giantstep.lab.limits import Limits
 from giantstep.studies.worker_process import Worker, WorkerDied
 
@@ -24,8 +25,10 @@ _PAUSE_SECONDS = 1.0
 class Crew:
     """So many workers of one kind; ``warm`` are tasks that each does while nobody waits."""
 
-    def __init__(self, workers: int, limits: Limits, warm: Sequence[Task] = ()) -> None:
-        self.limits, self.warm = limits, list(warm)
+    def __init__(
+        self, workers: int, limits: Limits, warm: Sequence[Task] = (), cache: Cache | None = None
+    ) -> None:
+        self.limits, self.warm, self.cache = limits, list(warm), cache or Cache()
         self.backlog = Backlog(limits)
         self.members = [Member(self) for _ in range(workers)]
         self._closed = threading.Event()
@@ -45,16 +48,19 @@ class Crew:
 
     async def ask(
         self, client: str, tasks: Sequence[Task]
-    ) -> AsyncGenerator[tuple[int, Outcome | Progress], None]:
+    ) -> AsyncGenerator[list[tuple[int, Answer]], None]:
         """The outcome of each task with its place, as they come; a failure ends them."""
         job = Job.of(client, tasks)
         self.backlog.put(job)
         number = 0
         outcomes = job.outcomes()
         try:
-            async for answer in outcomes:
-                yield number, answer
-                number += not isinstance(answer, Progress)
+            async for answers in outcomes:
+                placed = []
+                for answer in answers:
+                    placed.append((number, answer))
+                    number += not isinstance(answer, Progress)
+                yield placed
         finally:
             await outcomes.aclose()
 
@@ -129,11 +135,12 @@ class Member(threading.Thread):
             if self.worker is None:
                 self._start()
             assert self.worker is not None
-            self._slice(self.worker, list(itertools.islice(job.tasks, _MOST_AT_ONCE)), job)
+            if tasks := self._unknown(job):
+                self._slice(self.worker, tasks, job)
         except WorkerDied as death:
             job.tasks.clear()
             if not self._closed:
-                job.tell(Outcome("failed", self._overdue or f"{death}; the next job runs"))
+                job.tell([Outcome("failed", self._overdue or f"{death}; the next job runs")])
             self._overdue = ""
             self._bury()
         finally:
@@ -141,7 +148,7 @@ class Member(threading.Thread):
             if job.worked_seconds > self.crew.limits.job_seconds and job.tasks:
                 job.tasks.clear()
                 limit = f"{self.crew.limits.job_seconds:g}"
-                job.tell(Outcome("failed", f"stopped after {limit} seconds of work"))
+                job.tell([Outcome("failed", f"stopped after {limit} seconds of work")])
             self.job = None
             self.crew.backlog.release(job)
         if self.worker is None and not self._closed:
@@ -155,15 +162,34 @@ class Member(threading.Thread):
         verb = next(waiting).verb
         self.busy = verb, time.monotonic()
         try:
-            while (answer := process.receive()) is not None:
+            while (answers := process.receive()) is not None:
+                for answer in answers:
+                    if isinstance(answer, Outcome) and job is not None:
+                        self._keep(job.tasks.popleft(), answer)
+                    if isinstance(answer, Outcome):
+                        self.busy = next(waiting, tasks[-1]).verb, time.monotonic()
                 if job is not None:
-                    job.tell(answer)
-                if isinstance(answer, Outcome):
-                    if job is not None:
-                        job.tasks.popleft()
-                    self.busy = next(waiting, tasks[-1]).verb, time.monotonic()
+                    job.tell(answers)
         finally:
             self.busy = None
+
+    def _unknown(self, job: Job) -> list[Task]:
+        """The next tasks of a job up to one that somebody else has had answered meanwhile."""
+        known = []
+        while job.tasks and (answer := self._kept(job.tasks[0])) is not None:
+            job.tasks.popleft()
+            known.append(answer)
+        if known:
+            job.tell(known)
+        ahead = itertools.islice(job.tasks, _MOST_AT_ONCE)
+        return list(itertools.takewhile(lambda task: self._kept(task) is None, ahead))
+
+    def _kept(self, task: Task) -> Outcome | None:
+        return self.crew.cache.get(task.key) if task.key else None
+
+    def _keep(self, task: Task, outcome: Outcome) -> None:
+        if task.key and outcome.kind != "failed":
+            self.crew.cache.put(task.key, outcome)
 
     def _bury(self) -> None:
         if self.worker is not None:

@@ -7,15 +7,17 @@ import contextlib
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
-from giantstep.lab.cache import Cache, key_of
+from giantstep.lab.cache import Cache
 from giantstep.lab.crew import Crew
 from giantstep.lab.jobs import Outcome, Progress, Task
-from giantstep.lab.laid_over import Dot, predicted
+from giantstep.lab.laid_over import Dot, Law
 from giantstep.lab.limits import Limits
 from giantstep.results import plain, unique
 
 Event = tuple[str, Any]
 Events = AsyncGenerator[Event, None]
+#: Places of tasks with what became of them, as they come: several at once.
+Placed = AsyncGenerator[list[tuple[int, Outcome]], None]
 #: Learners whose prediction is compiled before anybody asks; others take a second at first.
 AHEAD = ("random-features", "kernel", "spectral", "spiked-random-features", "pca")
 #: Points of a line, the dots among them.
@@ -41,10 +43,10 @@ class Desk:
 
     def __init__(self, limits: Limits, simulators: int = 1, theorists: int = 2) -> None:
         self.limits, self.cache = limits, Cache()
-        self.readers = Crew(1, limits)
+        self.readers = Crew(1, limits, cache=self.cache)
         ahead = [Task("warm", {"learner": name}) for name in (None, *AHEAD)]
-        self.theorists = Crew(theorists, limits, ahead)
-        self.simulators = Crew(simulators, limits, ahead[:1])
+        self.theorists = Crew(theorists, limits, ahead, self.cache)
+        self.simulators = Crew(simulators, limits, ahead[:1], self.cache)
         self.crews = {
             "readers": self.readers,
             "theorists": self.theorists,
@@ -63,16 +65,11 @@ class Desk:
 
     async def answer(self, crew: Crew, client: str, verb: str, arguments: dict[str, Any]) -> Any:
         """The answer to one task, from the cache if it was given before; else :class:`Refused`."""
-        key = key_of(verb, arguments)
-        found = self.cache.get(key)
-        if found is None:
-            found = Outcome("failed", "the lab is closing")
-            async with contextlib.aclosing(crew.ask(client, [Task(verb, arguments)])) as answers:
-                async for _, answer in answers:
-                    if isinstance(answer, Outcome):
-                        found = answer
-            if found.kind != "failed":
-                self.cache.put(key, found)
+        found = Outcome("failed", "the lab is closing")
+        tasks = [(0, Task.kept(verb, arguments))]
+        async with contextlib.aclosing(self._known_first(crew, client, tasks)) as answers:
+            async for several in answers:
+                found = several[-1][1]
         if found.kind != "done":
             raise Refused(found)
         return found.value
@@ -95,14 +92,17 @@ class Desk:
         yield "plan", {name: value for name, value in plan.items() if name != "points"}
         laws, reasons = [], []
         async with contextlib.aclosing(self._laws(client, plan["points"])) as found:
-            async for number, outcome in found:
-                if outcome.kind == "done":
-                    laws.append(outcome.value)
-                    yield "point", {"index": number, "entries": predicted(outcome.value)}
-                elif outcome.kind == "failed":
-                    raise Refused(outcome)
-                else:
-                    reasons.append(_words(outcome))
+            async for several in found:
+                points = []
+                for number, outcome in several:
+                    if outcome.kind == "done":
+                        laws.append(outcome.value.prediction)
+                        points.append({"index": number, "entries": outcome.value.entries})
+                    elif outcome.kind == "failed":
+                        raise Refused(outcome)
+                    else:
+                        reasons.append(_words(outcome))
+                yield "points", points
         yield (
             "end",
             plain(
@@ -118,46 +118,46 @@ class Desk:
     async def simulate(
         self, client: str, question: dict[str, Any], seeds: int, seed: int
     ) -> Events:
-        """The dots: where they stand, then each as often as a seed is done, and the end."""
+        """The dots: where they stand, then those that have one seed more, and the end."""
         plan = await self.plan(client, question)
         yield "plan", {name: value for name, value in plan.items() if name != "points"}
         points = plan["points"]
         dots = [Dot() for _ in points]
         wanted = [(number, seed + i) for i in range(seeds) for number in range(len(points))]
-        merged: asyncio.Queue[tuple[int, Outcome] | None] = asyncio.Queue()
+        merged: asyncio.Queue[list[tuple[int, Outcome]] | None] = asyncio.Queue()
 
         async def gather_laws() -> None:
             # Dots run where there is no theory too: the line's own stream says why there is none.
             async with contextlib.aclosing(self._laws(client, points)) as found:
-                async for number, outcome in found:
-                    if outcome.kind == "done":
-                        merged.put_nowait((number, outcome))
+                async for several in found:
+                    merged.put_nowait([item for item in several if item[1].kind == "done"])
 
         async def gather_runs() -> None:
             try:
                 async with contextlib.aclosing(self._runs(client, points, wanted)) as found:
-                    async for item in found:
-                        merged.put_nowait(item)
+                    async for several in found:
+                        merged.put_nowait(several)
             finally:
                 merged.put_nowait(None)
 
         helpers = [asyncio.create_task(gather_laws()), asyncio.create_task(gather_runs())]
         try:
             done = 0
-            while (item := await merged.get()) is not None:
-                number, outcome = item
-                if outcome.kind != "done":
-                    raise Refused(outcome)
-                dot, value = dots[number], outcome.value
-                if hasattr(value, "statuses"):
-                    dot.law = value
-                else:
-                    dot.runs.append(value)
-                    done += 1
-                if dot.runs:
-                    share = done / len(wanted)
-                    entries = {"seeds": len(dot.runs), "entries": dot.measured()}
-                    yield "dot", {"index": number, "share": share, **entries}
+            while (several := await merged.get()) is not None:
+                for number, outcome in several:
+                    if outcome.kind != "done":
+                        raise Refused(outcome)
+                    if isinstance(outcome.value, Law):
+                        dots[number].law = outcome.value.prediction
+                    else:
+                        dots[number].runs.append(outcome.value)
+                        done += 1
+                changed = {number: dots[number] for number, _ in several if dots[number].runs}
+                shown = [
+                    {"index": number, "seeds": len(dot.runs), "entries": dot.measured()}
+                    for number, dot in changed.items()
+                ]
+                yield "dots", {"share": done / len(wanted), "dots": shown}
             await helpers[1]
             yield "end", {"seeds": seeds, "notes": unique(_notes(dots))}
         finally:
@@ -184,60 +184,52 @@ class Desk:
         yield "cloud", plain(cloud)
         with contextlib.suppress(Refused):
             law = await self.answer(self.theorists, client, "predict", given)
-            yield "spaces", plain({"subspaces": list(law.subspaces)})
+            yield "spaces", plain({"subspaces": list(law.prediction.subspaces)})
         yield "end", {}
 
     async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:
         """How far the page of a target is, and then the page."""
         task = Task("report", {"problem": problem, "quick": quick})
         async with contextlib.aclosing(self.simulators.ask(client, [task])) as answers:
-            async for _, answer in answers:
-                if isinstance(answer, Progress):
-                    yield "progress", {"share": answer.share}
-                elif answer.kind != "done":
-                    raise Refused(answer)
-                else:
-                    yield "page", {"html": answer.value}
+            async for several in answers:
+                for _, answer in several:
+                    if isinstance(answer, Progress):
+                        yield "progress", {"share": answer.share}
+                    elif answer.kind != "done":
+                        raise Refused(answer)
+                    else:
+                        yield "page", {"html": answer.value}
 
-    async def _laws(
-        self, client: str, points: list[dict[str, Any]]
-    ) -> AsyncGenerator[tuple[int, Outcome], None]:
+    def _laws(self, client: str, points: list[dict[str, Any]]) -> Placed:
         """The prediction at each point, those known first."""
-        tasks = [(n, Task("predict", {"point": point})) for n, point in enumerate(points)]
-        async with contextlib.aclosing(self._known_first(self.theorists, client, tasks)) as found:
-            async for item in found:
-                yield item
+        tasks = [(n, Task.kept("predict", {"point": point})) for n, point in enumerate(points)]
+        return self._known_first(self.theorists, client, tasks)
 
-    async def _runs(
+    def _runs(
         self, client: str, points: list[dict[str, Any]], wanted: list[tuple[int, int]]
-    ) -> AsyncGenerator[tuple[int, Outcome], None]:
+    ) -> Placed:
         """The run of each seed at each point, those known first."""
-        tasks = [(n, Task("simulate", {"point": points[n], "seed": seed})) for n, seed in wanted]
-        async with contextlib.aclosing(self._known_first(self.simulators, client, tasks)) as found:
-            async for item in found:
-                yield item
+        tasks = [
+            (number, Task.kept("simulate", {"point": points[number], "seed": seed}))
+            for number, seed in wanted
+        ]
+        return self._known_first(self.simulators, client, tasks)
 
-    async def _known_first(
-        self, crew: Crew, client: str, tasks: list[tuple[int, Task]]
-    ) -> AsyncGenerator[tuple[int, Outcome], None]:
-        unknown = []
-        for number, task in tasks:
-            found = self.cache.get(key_of(*task))
-            if found is None:
-                unknown.append((number, task))
-            else:
-                yield number, found
+    async def _known_first(self, crew: Crew, client: str, tasks: list[tuple[int, Task]]) -> Placed:
+        kept = [(number, self.cache.get(task.key)) for number, task in tasks]
+        unknown = [item for item, (_, found) in zip(tasks, kept, strict=True) if found is None]
+        if known := [(number, found) for number, found in kept if found is not None]:
+            yield known
         if not unknown:
             return
         asked = crew.ask(client, [task for _, task in unknown])
         async with contextlib.aclosing(asked) as answers:
-            async for place, answer in answers:
-                if not isinstance(answer, Outcome):
-                    continue
-                number, task = unknown[place]
-                if answer.kind != "failed":
-                    self.cache.put(key_of(*task), answer)
-                yield number, answer
+            async for several in answers:
+                yield [
+                    (unknown[place][0], answer)
+                    for place, answer in several
+                    if isinstance(answer, Outcome)
+                ]
 
 
 def _words(outcome: Outcome) -> str:

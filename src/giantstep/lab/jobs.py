@@ -11,16 +11,26 @@ from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from giantstep.lab.cache import key_of
 from giantstep.lab.limits import Limits
 
 _numbers = itertools.count()
 
 
 class Task(NamedTuple):
-    """One thing for a worker to do: a verb of ``work`` and its arguments."""
+    """One thing for a worker to do: a verb of ``work`` and its arguments.
+
+    ``key`` is what its answer is kept under; without one it is not kept.
+    """
 
     verb: str
     arguments: dict[str, Any]
+    key: str = ""
+
+    @classmethod
+    def kept(cls, verb: str, arguments: dict[str, Any]) -> Task:
+        """A task whose answer is the same whoever asks and whenever."""
+        return cls(verb, arguments, key_of(verb, arguments))
 
 
 class Outcome(NamedTuple):
@@ -36,6 +46,9 @@ class Progress(NamedTuple):
     share: float
 
 
+Answer = Outcome | Progress
+
+
 class Busy(Exception):
     """There is no room for one job more; the message says whose fault that is."""
 
@@ -47,7 +60,7 @@ class Job:
     client: str
     tasks: deque[Task]
     loop: asyncio.AbstractEventLoop
-    answers: asyncio.Queue[Outcome | Progress | None] = field(default_factory=asyncio.Queue)
+    answers: asyncio.Queue[list[Answer] | None] = field(default_factory=asyncio.Queue)
     number: int = field(default_factory=lambda: next(_numbers))
     cancelled_at: float | None = None
     worked_seconds: float = 0.0
@@ -57,21 +70,21 @@ class Job:
         """A job for the loop that runs now."""
         return cls(client, deque(tasks), asyncio.get_running_loop())
 
-    def tell(self, answer: Outcome | Progress | None) -> None:
-        """Hand an answer to the loop, from any thread; None is the last one."""
+    def tell(self, answers: list[Answer] | None) -> None:
+        """Hand answers to the loop, from any thread; None says that there are no more."""
         if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self.answers.put_nowait, answer)
+            self.loop.call_soon_threadsafe(self.answers.put_nowait, answers)
 
     def cancel(self) -> None:
         """Nobody waits for it any more."""
         if self.cancelled_at is None:
             self.cancelled_at = time.monotonic()
 
-    async def outcomes(self) -> AsyncGenerator[Outcome | Progress, None]:
+    async def outcomes(self) -> AsyncGenerator[list[Answer], None]:
         """The answers as they come; a consumer that stops early cancels the job."""
         try:
-            while (answer := await self.answers.get()) is not None:
-                yield answer
+            while (answers := await self.answers.get()) is not None:
+                yield answers
         finally:
             self.cancel()
 

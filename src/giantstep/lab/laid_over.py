@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,9 +11,17 @@ from giantstep.results import Prediction, Run, plain
 from giantstep.twins.comparison import Comparison
 
 
-def predicted(law: Prediction) -> list[list[Any]]:
-    """Every number of a prediction: metric, place, value, error, status."""
-    return plain([[e.metric, e.place, e.value, e.error, e.status] for e in law.entries()])
+class Law(NamedTuple):
+    """A prediction, and every number of it: metric, place, value, error, status."""
+
+    prediction: Prediction
+    entries: list[list[Any]]
+
+    @classmethod
+    def of(cls, found: Prediction) -> Law:
+        """The prediction with its numbers as the page takes them."""
+        entries = [[e.metric, e.place, e.value, e.error, e.status] for e in found.entries()]
+        return cls(found, plain(entries))
 
 
 class Dot:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
@@ -120,10 +122,11 @@ def explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
-    """The prediction of one point."""
+    """The prediction of one point, with its numbers as the page takes them."""
     import giantstep
+    from giantstep.lab.laid_over import Law
 
-    return giantstep.predict(_question(point))
+    return Law.of(giantstep.predict(_question(point)))
 
 
 def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
@@ -186,13 +189,20 @@ VERBS: dict[str, Callable[..., Any]] = {
 
 
 def _question(point: Mapping[str, Any]) -> Any:
-    from giantstep.problem import read_problem
     from giantstep.twins.questions import Question
     from giantstep.twins.table import twin
 
     row = twin(point["learner"])
     settings: Any = row.load("settings")(**point["settings"])
-    return Question(settings, read_problem(point["problem"], has_target=row.has_target))
+    return Question(settings, _problem(json.dumps(point["problem"]), row.has_target, row.has_tree))
+
+
+@functools.lru_cache(maxsize=16)
+def _problem(text: str, has_target: bool, has_tree: bool) -> Any:
+    """The problem of a point, read once for all points of a line."""
+    from giantstep.problem import read_problem
+
+    return read_problem(json.loads(text), has_target=has_target, has_tree=has_tree)
 
 
 def _plain_question(question: Any) -> dict[str, Any]:

@@ -70,11 +70,13 @@ class Prediction(Result):
         """Every number of every metric, with its place."""
         for name, value in self.metrics.items():
             array = np.asarray(value)
-            errors = np.broadcast_to(self.errors.get(name, 0.0), array.shape)
+            errors = (
+                np.broadcast_to(self.errors[name], array.shape) if name in self.errors else None
+            )
             for index, place in places.entries(array.shape, self.axes.get(name, ()), self.settings):
                 if self._is_open(array, index, place):
                     continue
-                error = float(errors[index])
+                error = 0.0 if errors is None else float(errors[index])
                 yield Predicted(name, place, array[index].item(), error, self.statuses[name])
 
     @staticmethod

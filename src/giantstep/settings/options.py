@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -62,7 +63,7 @@ class Settings:
                 object.__setattr__(self, field.name, _read(field, getattr(self, field.name)))
         if self.ranges:
             # Rules that tie fields together are checked at every point.
-            self.points()
+            _ = self.points
         else:
             self.check()
 
@@ -71,13 +72,14 @@ class Settings:
         """The fields that hold several values: a verb answers such settings with a sweep."""
         return [f.name for f in dataclasses.fields(self) if type(getattr(self, f.name)) is Values]
 
-    def points(self) -> list[Any]:
+    @functools.cached_property
+    def points(self) -> tuple[Any, ...]:
         """The settings at each value of the one field that has several."""
         if len(self.ranges) > 1:
             both = " and ".join(self.ranges)
             raise SettingsError(f"{both} are both ranges: sweep one setting at a time")
         name = self.ranges[0]
-        return [self.replace(**{name: value}) for value in getattr(self, name)]
+        return tuple(self.replace(**{name: value}) for value in getattr(self, name))
 
     def check(self) -> None:
         """Rules that tie several fields together; raise :class:`SettingsError`."""

@@ -116,7 +116,7 @@ def swept(settings_class: type[Settings], given: Mapping[str, Any]) -> Settings 
 
 def spread_out(settings: Settings) -> Settings | Sweep[Settings]:
     """The settings, or where one of their fields has several values a sweep over it."""
-    return sweep_along(settings.ranges[0], settings.points()) if settings.ranges else settings
+    return sweep_along(settings.ranges[0], settings.points) if settings.ranges else settings
 
 
 def sweep(settings: Settings, **axis: Any) -> Sweep[Settings]:

@@ -210,7 +210,7 @@ def _about_what_is_not_finite(law: Prediction) -> list[str]:
 
     A theory explains by itself, in a note that names the metric, what it means to be infinite.
     """
-    broken = [name for name, value in law.metrics.items() if not np.all(np.isfinite(value))]
+    broken = [name for name, value in law.metrics.items() if not np.isfinite(value).all()]
     if len(broken) == len(law.metrics):
         reasons = "; ".join(law.notes) or "the equations overflow or do not converge"
         raise NoTheory(

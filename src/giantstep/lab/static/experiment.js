@@ -115,8 +115,8 @@ export async function refresh() {
         next.theory = new Series(state.axis, data.x);
         now = next;
         told(data);
-      } else if (name === "point") {
-        next.theory.take(data.index, data.entries, lastStep(data.entries));
+      } else if (name === "points") {
+        for (const each of data) next.theory.take(each.index, each.entries, lastStep(each.entries));
         redrawSoon();
       } else if (name === "end") {
         next.ended = true;
@@ -149,9 +149,11 @@ async function simulate() {
         mine.dots = new Series(mine.axis, data.x);
         told(data);
       }
-      if (name === "dot") {
-        mine.seeds = data.seeds;
-        mine.dots.take(data.index, data.entries, lastStep(data.entries));
+      if (name === "dots") {
+        for (const each of data.dots) {
+          mine.seeds = each.seeds;
+          mine.dots.take(each.index, each.entries, lastStep(each.entries));
+        }
         at("progress").value = data.share;
         redrawSoon();
       }
@@ -283,7 +285,7 @@ export async function restorePins() {
     let series = null;
     await listen("theory", each.asked, undefined, (name, data) => {
       if (name === "plan") series = new Series(each.axis, data.x);
-      if (name === "point") series.take(data.index, data.entries, lastStep(data.entries));
+      if (name === "points") for (const each of data) series.take(each.index, each.entries, lastStep(each.entries));
     }).catch(() => {});
     if (series) Object.defineProperty(each, "series", { value: series, configurable: true });
   }
