@@ -1,7 +1,9 @@
 """The lab under load: many clients who ask for theory, simulations in a queue, a client who leaves.
 
-Every client has a connection and a cookie of its own, as pages have. A line is asked for as the
-page asks for it, and it is there when its last point is.
+Clients live in a process of their own, each with a connection and a cookie of its own, as pages
+have. A line is asked for as the page asks for it, and it is there when its last point is. No two
+questions are equal: every client has one of five targets and moves the ridge, the width, the noise
+and the dimension in turn, to values that nobody has had.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -20,11 +25,11 @@ from benchmarks.row import Row, under_limit
 from giantstep.lab.launch import Lab
 
 CLIENTS, SECONDS = 50, 30.0
-#: A person looks at a line before the slider is moved again.
-PAUSE_SECONDS = 2.0
+#: A person looks at a line for a second before the slider is moved again.
+PAUSE_SECONDS = 1.0
 QUEUED, SEEDS = 20, 4
 MOST_SECONDS, SLIDER_SECONDS, FREED_SECONDS = 0.5, 0.15, 2.0
-_ridges = itertools.count(1)
+TARGETS = ("h1 + h1*h2", "sin(h1)", "h1*h2*h3", "He2(h1) + h2", "tanh(h1 + h2)")
 
 
 def rows() -> Iterator[Row]:
@@ -37,12 +42,15 @@ def rows() -> Iterator[Row]:
 
 
 async def _rows(lab: Lab) -> list[Row]:
-    async with _visitor(lab) as first:
-        await _theory(first)
+    async with _visitor(f"http://127.0.0.1:{lab.port}", lab.keys.token) as first:
+        # Everybody's target is read and drawn once before the clock starts, as a page does.
+        for number in range(len(TARGETS)):
+            await _theory(first, number, 0)
         await _until_warm(lab)
-        alone = [await _theory(first) for _ in range(20)]
-    together = await asyncio.gather(*[_player(lab, number) for number in range(CLIENTS)])
-    times = sorted(itertools.chain(*together))
+        alone = [await _theory(first, CLIENTS, move) for move in range(20)]
+    spent = _cpu_seconds(lab)
+    times = await _crowd(lab)
+    spent = _cpu_seconds(lab) - spent
     late = times[int(0.95 * len(times))]
     begin = time.perf_counter()
     shares: dict[int, float] = {}
@@ -50,10 +58,12 @@ async def _rows(lab: Lab) -> list[Row]:
     await asyncio.gather(*[_simulator(lab, n, shares, seen) for n in range(QUEUED)])
     whole = time.perf_counter() - begin
     freed = await _leaver(lab)
+    rate = len(times) / SECONDS
     return [
         under_limit("a line of 41 points, median of 20", statistics.median(alone), SLIDER_SECONDS),
         under_limit(
-            f"the same from {CLIENTS} clients for {SECONDS:g} s, {len(times)} lines, 95th percent",
+            f"the same from {CLIENTS} clients for {SECONDS:g} s, 95th percent: {len(times)} lines, "
+            f"all different, {rate:.0f} a second, {1000 * spent / len(times):.0f} ms of CPU each",
             late,
             MOST_SECONDS,
         ),
@@ -69,10 +79,29 @@ async def _rows(lab: Lab) -> list[Row]:
     ]
 
 
-def _visitor(lab: Lab) -> httpx.AsyncClient:
-    return httpx.AsyncClient(
-        base_url=f"http://127.0.0.1:{lab.port}", timeout=120, params={"token": lab.keys.token}
+async def _crowd(lab: Lab) -> list[float]:
+    """Seconds for every line of every client, sorted; the clients are another process."""
+    code = f"from benchmarks.lab import crowd; crowd({lab.port}, {lab.keys.token!r})"
+    clients = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdout=subprocess.PIPE
     )
+    told, _ = await clients.communicate()
+    assert clients.returncode == 0
+    return sorted(json.loads(told))
+
+
+def crowd(port: int, token: str) -> None:
+    """Print the seconds of every line that the clients have asked for."""
+
+    async def all_of_them() -> list[float]:
+        players = [_player(f"http://127.0.0.1:{port}", token, n) for n in range(CLIENTS)]
+        return list(itertools.chain(*await asyncio.gather(*players)))
+
+    print(json.dumps(asyncio.run(all_of_them())))
+
+
+def _visitor(address: str, token: str) -> httpx.AsyncClient:
+    return httpx.AsyncClient(base_url=address, timeout=120, params={"token": token})
 
 
 async def _events(
@@ -90,18 +119,31 @@ async def _events(
                 yield name, json.loads(line.removeprefix("data: "))
 
 
-def _question(**settings: str) -> dict[str, Any]:
-    chosen = {"dim": "200", "samples": "0.4d:10d:9log", "width": "2d", **settings}
-    problem = {"target": "h1 + h1*h2"}
+def _question(target: str = TARGETS[0], noise: str = "0", **settings: str) -> dict[str, Any]:
+    chosen = {"dim": "200", "samples": "0.4d:10d:9log", "width": "2d", "ridge": "0.1", **settings}
+    problem = {"target": target, "noise": noise}
     return {"learner": "random-features", "settings": chosen, "problem": problem}
 
 
-async def _theory(client: httpx.AsyncClient) -> float:
+def _move(client: int, move: int) -> dict[str, Any]:
+    """The question after so many moves of a client: no other has had it."""
+    own = 1 + (client + 100 * (move // 4)) / 1e4
+    moved = {
+        "ridge": f"{0.1 * own:.6f}",
+        "width": f"{2 * own:.6f}d",
+        "noise": f"{0.1 * own:.6f}",
+        "dim": str(200 + client + 60 * (move // 4)),
+    }
+    chosen = list(moved)[move % 4]
+    start = {"ridge": f"{0.05 * (1 + client / 1e4):.6f}"}
+    return _question(TARGETS[client % len(TARGETS)], **{**start, chosen: moved[chosen]})
+
+
+async def _theory(client: httpx.AsyncClient, number: int, move: int) -> float:
     """Seconds for a line that nobody has asked for before."""
     begin, points = time.perf_counter(), 0
-    question = _question(ridge=f"{0.01 + 1e-5 * next(_ridges):.5f}")
-    async for name, _ in _events(client, "/theory", question):
-        points += name == "point"
+    async for name, data in _events(client, "/theory", _move(number, move)):
+        points += len(data) if name == "points" else 0
     assert points == 41, f"{points} points"
     return time.perf_counter() - begin
 
@@ -113,24 +155,26 @@ async def _until_warm(lab: Lab) -> None:
         await asyncio.sleep(0.1)
 
 
-async def _player(lab: Lab, number: int) -> list[float]:
+async def _player(address: str, token: str, number: int) -> list[float]:
     """Seconds for each line of one client; clients do not begin in one moment."""
-    times, end = [], time.perf_counter() + SECONDS
-    async with _visitor(lab) as client:
+    times, moves = [], itertools.count(1)
+    async with _visitor(address, token) as client:
+        (await client.get("/")).raise_for_status()
         await asyncio.sleep(PAUSE_SECONDS * number / CLIENTS)
+        end = time.perf_counter() + SECONDS
         while time.perf_counter() < end:
-            times.append(await _theory(client))
+            times.append(await _theory(client, number, next(moves)))
             await asyncio.sleep(PAUSE_SECONDS)
     return times
 
 
 async def _simulator(lab: Lab, number: int, shares: dict[int, float], seen: list[float]) -> None:
     """One of the simulations; the first to end notes how far the others are."""
-    question = {**_question(ridge="0.1"), "seeds": SEEDS, "seed": 1000 * number}
+    question = {**_question(), "seeds": SEEDS, "seed": 1000 * number}
     shares[number], ended = 0.0, False
-    async with _visitor(lab) as client:
+    async with _visitor(f"http://127.0.0.1:{lab.port}", lab.keys.token) as client:
         async for name, data in _events(client, "/simulate", question):
-            if name == "dot":
+            if name == "dots":
                 shares[number] = data["share"]
             ended = name == "end"
     assert ended
@@ -140,12 +184,23 @@ async def _simulator(lab: Lab, number: int, shares: dict[int, float], seen: list
 
 async def _leaver(lab: Lab) -> float:
     """Seconds from a client's leaving to a worker that is free."""
-    async with _visitor(lab) as client:
+    async with _visitor(f"http://127.0.0.1:{lab.port}", lab.keys.token) as client:
         question = {**_question(ridge="0.2", samples="4d", dim="400"), "seeds": 60}
         async for name, _ in _events(client, "/simulate", question):
-            if name == "dot":
+            if name == "dots":
                 break
     begin = time.perf_counter()
     while any(member.job is not None for member in lab.desk.simulators.members):
         await asyncio.sleep(0.01)
     return time.perf_counter() - begin
+
+
+def _cpu_seconds(lab: Lab) -> float:
+    """CPU of the server and its workers so far; a machine that is busy does not change it much."""
+    members = [member for crew in lab.desk.crews.values() for member in crew.members]
+    ticks = 0
+    for member in members:
+        if member.worker is not None:
+            with open(f"/proc/{member.worker.process.pid}/stat") as file:
+                ticks += sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")

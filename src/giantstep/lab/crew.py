@@ -175,7 +175,7 @@ class Member(threading.Thread):
 
     def _unknown(self, job: Job) -> list[Task]:
         """The next tasks of a job up to one that somebody else has had answered meanwhile."""
-        known = []
+        known: list[Answer] = []
         while job.tasks and (answer := self._kept(job.tasks[0])) is not None:
             job.tasks.popleft()
             known.append(answer)

@@ -12,9 +12,9 @@ import numpy as np
 def plain(value: Any) -> Any:
     """The value as JSON can hold it: arrays become lists, NaN and infinity become None or text."""
     # Most values are such, and the abstract class behind Mapping is slow to ask.
-    if type(value) in (str, int, bool, type(None)) or (
-        type(value) is float and math.isfinite(value)
-    ):
+    if type(value) in (str, int, bool, type(None)):
+        return value
+    if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, Mapping):
         return {str(name): plain(item) for name, item in value.items()}

@@ -70,9 +70,8 @@ class Prediction(Result):
         """Every number of every metric, with its place."""
         for name, value in self.metrics.items():
             array = np.asarray(value)
-            errors = (
-                np.broadcast_to(self.errors[name], array.shape) if name in self.errors else None
-            )
+            given = self.errors.get(name)
+            errors = None if given is None else np.broadcast_to(given, array.shape)
             for index, place in places.entries(array.shape, self.axes.get(name, ()), self.settings):
                 if self._is_open(array, index, place):
                     continue
