@@ -51,6 +51,14 @@ def test_random_starts_choose_their_sign() -> None:
     assert np.mean(run.metrics["test_error"]) < 0.6
 
 
+def test_a_blind_neuron_is_told() -> None:
+    """relu has no third coefficient, and a random start nothing that would pull it to He3."""
+    options = {"dim": 8, "times": 1, "starts": 1, "test_samples": 10}
+    for name, told in (("relu", True), ("relu(z-1)", False)):
+        run = simulate(GradientFlow(activation=name, **options), "He3(h1)", seeds=1)
+        assert any("the flow cannot start" in note for note in run.notes) == told, name
+
+
 def test_whitening_needs_more_samples_than_dimensions() -> None:
     with pytest.raises(SettingsError, match="whitening needs more samples"):
         simulate(GradientFlow(dim=40, samples="1d"), "He2(h1)")

@@ -7,9 +7,13 @@ from giantstep.inputs.laws import Gaussian, Inputs, Sphere, Spiked
 
 
 def check_covered(
-    given: Inputs, laws: tuple[type[Inputs], ...], what: str, error: type[GiantstepError]
+    given: Inputs,
+    laws: tuple[type[Inputs], ...],
+    what: str,
+    error: type[GiantstepError],
+    why: str = "",
 ) -> None:
-    """Raise ``error`` unless the law is one of those for which ``what`` can be said.
+    """Raise ``error`` unless the law is one of those for which ``what`` can be said, and ``why``.
 
     >>> from giantstep.errors import NoTheory
     >>> from giantstep.inputs import Gaussian, Sphere
@@ -21,7 +25,8 @@ def check_covered(
         names = " or ".join(law.name for law in laws)
         isotropic = "isotropic inputs alone, " if laws == (Gaussian, Sphere) else ""
         covered = f"{isotropic}{names}" if len(laws) > 1 else f"{names} inputs alone"
-        raise error(f"inputs = {given}: {what} for {covered}")
+        reason = f" ({why})" if why else ""
+        raise error(f"inputs = {given}: {what} for {covered}{reason}")
 
 
 def check_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:

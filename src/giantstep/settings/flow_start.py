@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import math
 
+from giantstep.activations.activation import Activation
 from giantstep.errors import SettingsError
 from giantstep.inputs import Gaussian, Spiked
 from giantstep.problem import Problem
 from giantstep.settings.gradient_flow import GradientFlow
+from giantstep.targets import Target
+from giantstep.targets.hermite_series import hermite_series
+
+
+def unseen_degree(sigma: Activation, target: Target) -> int | None:
+    """The first degree of a polynomial link of h1, where the activation has no such coefficient."""
+    series = hermite_series(target) if target.rank == 1 and not target.is_random else None
+    first = min((k for k, *_ in series.terms if k), default=0) if series else 0
+    return first if first and first not in sigma.degrees(first) else None
 
 
 def spike_of(problem: Problem, dim: int | None) -> tuple[float, float]:

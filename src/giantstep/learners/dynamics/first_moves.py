@@ -65,7 +65,13 @@ def cost(problem: Problem, settings: Repetition) -> Cost:
 
 
 def _sizes(problem: Problem, settings: Repetition) -> tuple[int, int]:
-    check_covered(problem.inputs, (Gaussian,), "first moves are simulated", SettingsError)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "first moves are simulated",
+        SettingsError,
+        "the rest of a neuron is one number only where no direction stands out",
+    )
     if settings.dim is None:
         raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
     if settings.dim < problem.target.rank + 2:

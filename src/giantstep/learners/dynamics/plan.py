@@ -70,7 +70,13 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     dim = settings.dim
     if dim is None:
         raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
-    check_covered(problem.inputs, (Gaussian,), "online SGD is simulated", SettingsError)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "online SGD is simulated",
+        SettingsError,
+        "steps are drawn in law, from overlaps alone, which isotropy makes possible",
+    )
     rank = problem.target.rank
     if rank > dim:
         raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")

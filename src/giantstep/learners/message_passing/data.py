@@ -38,7 +38,13 @@ def draw_data(
 ) -> Data:
     """A data set with labels y = g(h) + sqrt(noise) xi, h = W* x."""
     what = "message passing and spectral methods are simulated"
-    check_covered(problem.inputs, (Gaussian, Sphere), what, SettingsError)
+    check_covered(
+        problem.inputs,
+        (Gaussian, Sphere),
+        what,
+        SettingsError,
+        "their corrections assume input entries that are alike and independent",
+    )
     rank, noises = problem.target.rank, problem.target.noises
     if rank > dim:
         raise SettingsError(f"dim = {dim} is below the {rank} directions of the target")

@@ -36,7 +36,13 @@ def simulate(
     if settings.dim is None:
         raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
     what = "spiked random features are simulated"
-    check_covered(problem.inputs, (Gaussian,), what, SettingsError)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        what,
+        SettingsError,
+        "their spike is in the weights; random-features takes one in the inputs",
+    )
     sigma = activation(settings.activation)
 
     def run(rng: np.random.Generator) -> dict[str, float]:

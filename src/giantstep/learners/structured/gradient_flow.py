@@ -21,7 +21,7 @@ from giantstep.learners.seeds import run_of_seeds
 from giantstep.numerics.float64 import float64
 from giantstep.problem import Problem
 from giantstep.results import Run
-from giantstep.settings.flow_start import given_overlaps, spike_of
+from giantstep.settings.flow_start import given_overlaps, spike_of, unseen_degree
 from giantstep.settings.gradient_flow import GradientFlow
 
 
@@ -41,6 +41,12 @@ def simulate(
     measured with the population covariance.
     """
     _check(problem, settings)
+    unseen = unseen_degree(activation(settings.activation), problem.target)
+    blind = (
+        f"activation = {settings.activation!r} has no Hermite coefficient of degree {unseen}, the "
+        f"first of target = {problem.target.text!r}: the flow cannot start from a random neuron, "
+        "and what moves this one is the noise of the samples or the spike alone"
+    )
     return run_of_seeds(
         lambda rng: _one_run(problem, settings, rng),
         problem,
@@ -48,6 +54,7 @@ def simulate(
         seeds=seeds,
         seed=seed,
         progress=progress,
+        notes=[blind] if unseen else [],
     )
 
 

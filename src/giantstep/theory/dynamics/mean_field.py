@@ -108,7 +108,13 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     >>> [round(float(cosine), 3) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.465]
     """
-    check_covered(problem.inputs, (Gaussian,), "the mean-field limit is predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "the mean-field limit is predicted",
+        NoTheory,
+        "the equations close in the overlaps by isotropy",
+    )
     path = particle_path(problem, settings)
     norms = [np.sqrt(np.sum(at.overlaps**2, axis=1) + at.rests**2) for at in path]
     cosines = [at.overlaps / norm[:, None] for at, norm in zip(path, norms, strict=True)]

@@ -69,7 +69,13 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     >>> [round(float(cosine), 3) for cosine in law.metrics["overlap"][:, 0]]
     [0.54, 0.993]
     """
-    check_covered(problem.inputs, (Gaussian,), "online SGD is predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "online SGD is predicted",
+        NoTheory,
+        "the equations close in the overlaps by isotropy",
+    )
     sigma = activation(settings.activation)
     if settings.step_size.power != 0 and settings.dim is None:
         raise NoTheory(

@@ -147,7 +147,13 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     >>> round(law.metrics["step_size"], 3)
     0.256
     """
-    check_covered(problem.inputs, (Gaussian,), "first moves are predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "first moves are predicted",
+        NoTheory,
+        "the equations close in the overlaps by isotropy",
+    )
     moves, coarse = (first_moves(problem, settings, fine=fine) for fine in (True, False))
     exact: Status = "heuristic" if settings.dim else "theorem"
     metrics: dict[str, Any] = {

@@ -57,7 +57,13 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     >>> [round(float(cosine), 4) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.6325]
     """
-    check_covered(problem.inputs, (Gaussian,), "giant steps are predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "giant steps are predicted",
+        NoTheory,
+        "its formulas take all directions beside the target to be alike; simulate takes every law",
+    )
     if settings.without_theory:
         raise NoTheory(
             f"{settings.without_theory}: giant steps are predicted without; use simulate"

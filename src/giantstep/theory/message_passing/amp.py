@@ -54,7 +54,13 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     >>> round(float(law.metrics["overlap_squared"]), 6)
     0.609612
     """
-    check_covered(problem.inputs, (Gaussian, Sphere), "message passing is predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian, Sphere),
+        "message passing is predicted",
+        NoTheory,
+        "state evolution assumes input entries that are alike and independent",
+    )
     covered = as_committee(problem)
     if covered is not None and settings.phases:
         from giantstep.theory.message_passing.committees.phases import predict_committee_phases

@@ -227,7 +227,13 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     >>> round(float(law.metrics["overlap_squared"]), 3)
     0.457
     """
-    check_covered(problem.inputs, (Gaussian, Sphere), "spectral methods are predicted", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian, Sphere),
+        "spectral methods are predicted",
+        NoTheory,
+        "state evolution assumes input entries that are alike and independent",
+    )
     channel = channel_for(problem)
     population = population_of(channel)
     metrics = _metrics(problem, settings, population)

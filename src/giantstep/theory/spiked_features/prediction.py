@@ -53,7 +53,13 @@ def predict(
     >>> round(predict(Problem.of("sin(h1)"), settings).metrics["test_error"], 5)
     0.15299
     """
-    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "the exact risk is known",
+        NoTheory,
+        "their spike is in the weights; random-features takes one in the inputs",
+    )
     sigma, target = activation(settings.activation), problem.target
     spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
     samples = ratio_to_dim(settings, "readout_samples")
