@@ -24,7 +24,7 @@ from giantstep.settings.giant_step import GiantStep
 
 STAIRS = "h1 + h1*h2"
 #: So many that a shift by half a standard deviation is found, which is tested below.
-RUNS = 500
+RUNS = 400
 MANY_RUNS = 2500
 #: Probability that any test of this file fails although the two laws are the same.
 FALSE_ALARM = 1e-4
@@ -38,11 +38,11 @@ DETRENDED |= {"readout": "normal", "ridge": 0.1}
 SETTINGS: dict[str, tuple[str, Inputs, int, dict[str, Any]]] = {
     "fresh": (
         *(STAIRS, Gaussian(), RUNS),
-        {"dim": 100, "samples": 1000, "width": 8, "ridge": 0.1, "readout_samples": 100},
+        {"dim": 40, "samples": 400, "width": 8, "ridge": 0.1, "readout_samples": 100},
     ),
     "reused": (
         *("He3(h1)", Gaussian(), RUNS),
-        REUSED | {"dim": 100, "samples": 300, "ridge": 0.1, "readout_samples": "same"},
+        REUSED | {"dim": 40, "samples": 120, "ridge": 0.1, "readout_samples": "same"},
     ),
     "used up": ("He3(h1)", Gaussian(), RUNS, REUSED | {"dim": 7, "samples": 9}),
     "fewer samples than neurons": (
