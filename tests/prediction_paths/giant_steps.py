@@ -1,0 +1,173 @@
+"""Ways through the theory of giant steps and of spiked random features."""
+
+from __future__ import annotations
+
+from prediction_paths.walking import Path, Source
+
+SUBSPACE = Source("giant_step.prediction.predict", "the subspace of the first step")
+STEPS = "giant_step.prediction.predict"
+ONE_STEP = "giant_step.one_step_overlap.one_step_overlap"
+FRESH = "giant_step.fresh_batches.giant_step_overlaps"
+SPACES = "giant_step.prediction.predicted_subspaces"
+RISK_OF_STEP = "one_step.prediction.predict"
+ISOTROPIC_ROWS = "one_step.isotropic_prediction.predict_isotropic"
+SPIKED = "spiked_features.prediction.predict"
+SPIKED_RISK = "spiked_features.risk.spiked_risk"
+BOUNDS = Source("spiked_features.risk_bounds.risk_bounds", "one block")
+TILTED = (BOUNDS, Source(ISOTROPIC_ROWS, "they are not"))
+BOUNDS_OF_BLOCKS = Source("spiked_features.risk_bounds.risk_bounds", "beyond")
+SMALL = Source("one_step.small_step.small_step_risk", "theorem")
+IN_THE_LIMIT = {"overlap": (Source(STEPS, "at a given width"), Source(ONE_STEP, "limit"))}
+FIRST_SPACE = {"subspaces": (Source(SPACES, "one step"), SUBSPACE)}
+LATER_SPACES = {
+    "subspaces": (Source(SPACES, "more"), Source(STEPS, "subspaces beyond the first step"))
+}
+RECURSION = {
+    "overlap": (Source(STEPS, "at a given width"), Source(FRESH, "limit")),
+    **LATER_SPACES,
+}
+ERRORS, ROWS = "test_error test_error_noisy train_error", "spike_strength bulk_variance alignment"
+BASELINES = "bound_upper bound_lower linear_floor random_features_error"
+OPTIMUM = "step_size ridge gain_over_random_features gain_over_linear"
+
+
+def one_step_risk(rows: str) -> dict[str, tuple[Source, ...]]:
+    """Sources of the risk after one step whose rows are isotropic, in the limit or not."""
+    version = "finite" if rows == "at finite d" else "limit"
+    own, exact = Source(ISOTROPIC_ROWS, rows), Source(ISOTROPIC_ROWS, "theorem")
+    finite = (own,) if version == "finite" else ()
+    return {
+        **FIRST_SPACE,
+        ERRORS: (own, Source(RISK_OF_STEP, rows), Source(SPIKED_RISK, version)),
+        ROWS: (exact, *finite),
+        "bound_upper bound_lower": (BOUNDS, *finite),
+        "linear_floor": (exact,),
+        "random_features_error": (SMALL, exact, *finite),
+    }
+
+
+ANY = "one_step.any_activation.prediction.predict_any_activation"
+ANISOTROPIC = {
+    ERRORS: (Source(ANY, "leave-one-out"), Source(RISK_OF_STEP, "they are not")),
+    f"{ROWS} linear_floor random_features_error": (Source(ANY, "theorem"),),
+    "bound_upper bound_lower": (Source("one_step.any_activation.prediction.functional_bounds"),),
+}
+SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
+BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
+BEST = Source("one_step.curves.best_sizes", "replica")
+RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
+RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
+GIVEN_DIM = {"overlap": (Source(STEPS, "a dimension is given"), Source(ONE_STEP, "finite"))}
+GIANT_STEP = [
+    Path({"steps": 0}, {"overlap": (Source(STEPS, "at a given width"),), **FIRST_SPACE}),
+    Path({"step_size": 2}, IN_THE_LIMIT | FIRST_SPACE, "h1 + h1*h2"),
+    Path(
+        {"dim": 500, "readout": "normal", "activation": "tanh", "width": "1d"},
+        GIVEN_DIM | FIRST_SPACE,
+    ),
+    Path({"steps": 2, "width": 4}, RECURSION),
+    Path(
+        {"steps": 2, "width": 4, "dim": 500},
+        {
+            "overlap": (Source(STEPS, "a dimension is given"), Source(FRESH, "finite")),
+            **LATER_SPACES,
+        },
+    ),
+    Path(
+        {"steps": 2, "width": 4, "readout": "sign"},
+        {"overlap": (Source(STEPS, "a law of readouts"), Source(FRESH, "limit")), **LATER_SPACES},
+    ),
+    Path(
+        {"steps": 2, "width": 1, "batches": "reused", "readout": "ones"},
+        {
+            "overlap": (
+                Source(STEPS, "at a given width"),
+                Source("giant_step.reused_batch.reused_batch_two_steps"),
+            )
+        },
+    ),
+    Path(
+        {"steps": 3, "width": 1, "batches": "reused", "readout": "ones", "activation": "tanh"},
+        {
+            "overlap": (
+                Source(STEPS, "at a given width"),
+                Source("giant_step.reused_population.reused_batch_path", "smooth"),
+            )
+        },
+    ),
+    Path({**RISK, "step_size": 1}, IN_THE_LIMIT | one_step_risk("replica")),
+    # The limit of a large step leaves out how it stretches neurons along the learned direction.
+    Path(RISK, IN_THE_LIMIT | one_step_risk("they are not") | {"bound_upper bound_lower": TILTED}),
+    Path({**RISK, "dim": 200, "readout": "sign"}, GIVEN_DIM | one_step_risk("at finite d")),
+    Path({**RISK, "activation": "relu"}, IN_THE_LIMIT | FIRST_SPACE | ANISOTROPIC),
+    Path(
+        {**RISK, "step_size": "2d^-0.5"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            f"{ERRORS} {ROWS} {BASELINES}": (SMALL, Source(SMALL_STEP, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2d^-0.5", "activation": "relu", "readout": "sign"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            ERRORS: (SMALL, Source(SMALL_STEP, "other neurons")),
+            f"{ROWS} {BASELINES}": (SMALL, Source(SMALL_STEP, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.3", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "theorem"),
+                Source(BETWEEN, "theorem"),
+            ),
+            "spikes": (Source("one_step.intermediate_step.spike_degrees"),),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.35", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "beyond"),
+                Source(BETWEEN, "larger l"),
+            ),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
+        },
+    ),
+    # The best step is small enough for its rows to be isotropic.
+    Path(
+        RISK,
+        IN_THE_LIMIT | one_step_risk("replica") | {OPTIMUM: (BEST, Source(STEPS, "the risk"))},
+        optimise=("step_size", "ridge"),
+    ),
+]
+
+
+def spiked(clause: str, bounds: tuple[Source, ...]) -> dict[str, tuple[Source, ...]]:
+    """Sources of the risk on spiked features."""
+    own = Source(SPIKED, clause)
+    finite = (own,) if clause == "at finite d" else ()
+    return {
+        ERRORS: (own, Source(SPIKED_RISK, "limit" if not finite else "finite")),
+        "bound_upper bound_lower": (*bounds, *finite),
+        "linear_floor": (Source(SPIKED, "linear floor"),),
+        "random_features_error": (SMALL, Source(SPIKED, "random features"), *finite),
+    }
+
+
+PATHS: dict[str, list[Path]] = {
+    "giant-step": GIANT_STEP,
+    "spiked-random-features": [
+        Path({}, spiked("replica in the limit", (BOUNDS,))),
+        Path({"spike": "-1:0.5,1:0.5"}, spiked("replica in the limit", (BOUNDS_OF_BLOCKS,))),
+        Path({"dim": 100, "spike": "-1:0.5,1:0.5"}, spiked("at finite d", (BOUNDS_OF_BLOCKS,))),
+    ],
+}

@@ -1,0 +1,66 @@
+"""One way through the theory of a learner, and what is called on it."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import Any, NamedTuple
+
+from giantstep.results import Prediction
+from giantstep.twins.table import twin
+from giantstep.twins.verbs import predict
+
+
+class Source(NamedTuple):
+    """A function of `theory`, and words of that clause of its status which covers the case."""
+
+    function: str
+    where: str = ""
+
+    def load(self) -> Callable[..., Any]:
+        """The function itself."""
+        module, _, name = self.function.rpartition(".")
+        return getattr(importlib.import_module(f"giantstep.theory.{module}"), name)
+
+
+class Path(NamedTuple):
+    """One way through a learner's theory: settings, problem, and where its metrics come from.
+
+    ``sources`` maps metrics, several of them separated by blanks, to what they are made of;
+    ``*`` stands for those that are not named. ``known`` are numbers known exactly, which the
+    errors that are quoted must cover.
+    """
+
+    settings: dict[str, Any]
+    sources: Mapping[str, tuple[Source, ...]]
+    target: str | None = "h1"
+    optimise: tuple[str, ...] = ()
+    problem: Mapping[str, Any] = {}
+    known: Mapping[str, float] = {}
+
+
+class Walked(NamedTuple):
+    """What was predicted, and the functions of the package that were called on the way."""
+
+    law: Prediction
+    called: frozenset[tuple[str, str]]
+
+
+def walk(learner: str, path: Path) -> Walked:
+    """Predict, and note every function of the package that is called."""
+    called: set[tuple[str, str]] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and "giantstep" in (code := frame.f_code).co_filename:
+            called.add((code.co_filename, code.co_name))
+
+    settings = twin(learner).load("settings")(**path.settings)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        law = predict(settings, path.target, optimise=path.optimise, **path.problem)
+    finally:
+        sys.setprofile(before)
+    return Walked(law, frozenset(called))
