@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Generator
@@ -32,6 +33,18 @@ install_import_hook([f"giantstep.{room}" for room in ROOMS], "shape_checks.check
 # The same examples on every machine, however slow it is.
 settings.register_profile("giantstep", derandomize=True, deadline=None)
 settings.load_profile("giantstep")
+
+
+# What is imported and collected stays: the garbage collector need not look at it again and again.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """From here on only what tests leave behind is looked at, and in larger portions."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+    gc.enable()
 
 
 #: Folders whose tests run over and over what the tests of the rooms call with checks.

@@ -213,13 +213,14 @@ def test_the_mixture_of_labels_sums_up_to_the_posterior(given_problem: Any) -> N
     fields = channel.structure.fields
     mean = jnp.array([0.4, -0.7, 0.2])[:fields]
     cov = jnp.asarray(covariance(fields, 0.5, 0.4, 0.8))
-    law = core.label_mixture(mean, cov, jnp.asarray(channel.noise))
+    law = jax.jit(core.label_mixture)(mean, cov, jnp.asarray(channel.noise))
+    posterior = jax.jit(core.posterior)
     for label in (-0.8, 0.3, 1.7):
         distance = label - law.centres
         density = law.logs - distance**2 / (2 * law.variances)
         density -= jnp.log(2 * jnp.pi * law.variances) / 2
         under_each = law.pulls + law.rates * distance[:, None]
-        found = core.posterior(jnp.array([label, channel.noise]), mean, cov)
+        found = posterior(jnp.array([label, channel.noise]), mean, cov)
         assert np.isclose(jax.nn.logsumexp(density), found.log_partition, atol=1e-11)
         assert np.allclose(jax.nn.softmax(density) @ under_each, found.gradient, atol=1e-10)
         assert np.abs(found.gradient).max() > 0.1

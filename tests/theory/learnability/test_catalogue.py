@@ -20,7 +20,7 @@ from giantstep.theory.message_passing.phases import linear_threshold
 NAMES = [entry.name for entry in catalogue()]
 #: Targets without a closed form: their labels get noise, and posteriors come from a quadrature
 #: whose own error, which a coarser rule shows, is at most this.
-BY_QUADRATURE = {"product-two": 1e-4, "circle": 2e-3, "product-three": 0.1}
+BY_QUADRATURE = {"product-two": 1e-4, "circle": 2e-3}
 #: Posteriors by quadrature over several fields take many seconds each.
 COMPARED = [
     *(name for name in NAMES if Target(name).rank == 1),
@@ -83,7 +83,7 @@ def test_posteriors_and_cells_of_labels_give_one_threshold(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BY_QUADRATURE)
 def test_posteriors_by_quadrature_have_the_threshold_of_the_noise_they_got(name: str) -> None:
-    """The noise moves it by 1.4 %, .9 % and 5 %: the same number at the noise 0 would be wrong."""
+    """The noise moves it by 1.4 % and .9 %: the same number at the noise 0 would be wrong."""
     problem = Problem.of(name)
     channel = channel_for(problem)
     assert channel.altered
