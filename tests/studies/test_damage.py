@@ -20,7 +20,7 @@ from giantstep.studies.results import Results
 from giantstep.studies.store import Store
 from giantstep.studies.study import Study
 
-SPOTS = 300
+SPOTS = 150
 #: Layout 1, as the first release wrote it.
 OLD_TABLES = (
     "CREATE TABLE cells (key TEXT PRIMARY KEY, learner TEXT NOT NULL, verb TEXT NOT NULL, "
