@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from giantstep.figures.style import COLOURS
 
 if TYPE_CHECKING:
     import pandas
-
-
-class LineAndDots(NamedTuple):
-    """Points of a line of theory, dots on it, their dimension and their seeds."""
-
-    points: int
-    dots: int
-    dim: int
-    seeds: int
 
 
 def lay_over(
@@ -36,6 +31,18 @@ def lay_over(
         dots = table.dropna(subset=metric)
         errors = dots[f"{metric}.sem"].fillna(0.0)
         panel.errorbar(dots[x], dots[metric], errors, fmt="o", color=colour, label=label)
+
+
+def by_dimension(
+    panel: Any, table: pandas.DataFrame, x: str, metric: str, beyond: Sequence[int]
+) -> None:
+    """One line a dimension with its dots; dashed, and named as a power, where d is ``beyond``."""
+    for dim, colour in zip(sorted(table.dim.unique()), COLOURS, strict=False):
+        far = dim in beyond
+        size = f"10^{{{math.log10(dim):.0f}}}" if far else f"{dim:.0f}"
+        here = table[table.dim == dim]
+        style = "--" if far else "-"
+        lay_over(panel, here, x, metric, colour, f"$d = {size}$", linestyle=style)
 
 
 def on_the_line(

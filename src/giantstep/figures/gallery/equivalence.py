@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, on_the_line
+from giantstep.figures.line_and_dots import LineAndDots
+from giantstep.figures.panels import on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.learners.giant_step.equivalents import Kind, equivalent_test_error
 from giantstep.problem import Problem

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.studies.study import Study
 
@@ -24,30 +25,24 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     parts = []
+    line, dots = (np.geomspace(FEWEST, MOST, n).round(4) for n in (sizes.points, sizes.dots))
     for loss in LOSSES:
         for ridge in RIDGES:
-            for verbs, count in (
-                (["predict"], sizes.points),
-                (["simulate", "predict"], sizes.dots),
-            ):
-                ratios = np.geomspace(FEWEST, MOST, count).round(4)
-                part = bench.summary(
-                    Study(
-                        name=f"logistic {loss} {ridge} {verbs[0]}",
-                        learner="random-features",
-                        problem={"target": "sign(h1)"},
-                        settings={
-                            **{"loss": loss, "ridge": ridge, "activation": "erf2"},
-                            **{"width": "2d", "dim": sizes.dim},
-                        },
-                        axes={"samples": [f"{ratio:g}d" for ratio in ratios]},
-                        seeds=sizes.seeds,
-                        verbs=verbs,
-                    )
-                )
-                names = ("test_error", "train_loss")
-                part = part[[c for c in part if str(c).partition(".")[0] in names]]
-                parts.append(part.assign(loss=loss, ridge=ridge, ratio=ratios))
+            study = Study(
+                name=f"logistic {loss} {ridge}",
+                learner="random-features",
+                problem={"target": "sign(h1)"},
+                settings={
+                    **{"loss": loss, "ridge": ridge, "activation": "erf2"},
+                    **{"width": "2d", "dim": sizes.dim},
+                },
+                seeds=sizes.seeds,
+            )
+            found = line_and_dots(
+                bench, study, Along("samples", "{:g}d".format, "ratio"), line, dots
+            )
+            names = {name: name for name in ("test_error", "train_loss")}
+            parts.append(entries(found, names, ["ratio"]).assign(loss=loss, ridge=ridge))
     return pandas.concat(parts, ignore_index=True)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -22,34 +23,24 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     parts = []
+    line, dots = (np.geomspace(0.5, 50, n).round(4) for n in (sizes.points, sizes.dots))
     for step in STEPS:
-        for verb, points in (("predict", sizes.points), ("simulate", sizes.dots)):
-            ratios = np.geomspace(0.5, 50, points).round(4)
-            table = bench.summary(
-                Study(
-                    name=f"one-step-batch {verb} {step:g}",
-                    learner="giant-step",
-                    problem={"target": "sin(h1)"},
-                    settings={
-                        **{"activation": "tanh", "readout": "ones", "step_size": step},
-                        **{"width": "1d", "readout_samples": "2d", "ridge": 0.1},
-                        **{"dim": sizes.dim, "method": "direct"},
-                    },
-                    axes={"samples": [f"{ratio:g}d" for ratio in ratios]},
-                    seeds=sizes.seeds,
-                    verbs=[verb, "predict"],
-                )
-            )
-            names = {
-                f"{old}{end}": f"{new}{end}"
-                for old, new in (("test_error[1]", "test_error"), ("overlap[1, 0]", "overlap"))
-                for end in ("", ".sem", ".theory")
-            }
-            parts.append(table.rename(columns=names).assign(step_size=step, ratio=ratios))
-    kept = ["step_size", "ratio", "test_error", "test_error.sem", "test_error.theory"]
-    kept += ["overlap", "overlap.sem", "overlap.theory", "alignment.theory"]
-    kept += ["random_features_error.theory", "linear_floor.theory"]
-    return pandas.concat(parts, ignore_index=True)[kept]
+        study = Study(
+            name=f"one-step-batch {step:g}",
+            learner="giant-step",
+            problem={"target": "sin(h1)"},
+            settings={
+                **{"activation": "tanh", "readout": "ones", "step_size": step},
+                **{"width": "1d", "readout_samples": "2d", "ridge": 0.1},
+                **{"dim": sizes.dim, "method": "direct"},
+            },
+            seeds=sizes.seeds,
+        )
+        found = line_and_dots(bench, study, Along("samples", "{:g}d".format, "ratio"), line, dots)
+        names = {"test_error[1]": "test_error", "overlap[1, 0]": "overlap"}
+        kept = ["random_features_error.theory", "linear_floor.theory", "alignment.theory"]
+        parts.append(entries(found, names, ["ratio", *kept]).assign(step_size=step))
+    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: pandas.DataFrame) -> Picture:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line, over_steps
-from giantstep.figures.style import COLOURS, GREY, new_figure
+from giantstep.figures.line_and_dots import Along, line_and_dots
+from giantstep.figures.panels import by_dimension, on_the_line, over_steps
+from giantstep.figures.style import GREY, new_figure
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
@@ -55,26 +56,23 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         line = np.linspace(number - 1 + 0.02, number + 0.98, sizes.points).round(3)
         dots = np.linspace(leap.lowest, leap.highest, sizes.dots).round(3)
         for dim in (*leap.simulated, *BEYOND):
-            for verbs, kappas in ((["predict"], line), (["simulate", "predict"], dots)):
-                if "simulate" in verbs and dim in BEYOND:
-                    continue
-                summary = bench.summary(
-                    Study(
-                        name=f"phase-transition {number} {dim} {verbs[0]}",
-                        learner="giant-step",
-                        problem={"target": leap.target},
-                        settings={
-                            **{"dim": dim, "step_size": leap.step_size, "width": "32"},
-                            **{"activation": leap.activation, "method": "in-law"},
-                        },
-                        axes={"samples": [f"d^{kappa:g}" for kappa in kappas]},
-                        seeds=sizes.seeds,
-                        verbs=verbs,
-                    ),
-                    root_mean_square="overlap",
-                ).assign(leap=number, dim=dim, kappa=kappas)
-                after = over_steps(summary, "overlap")
-                parts.append(after[after.step == 1])
+            study = Study(
+                name=f"phase-transition {number} {dim}",
+                learner="giant-step",
+                problem={"target": leap.target},
+                settings={
+                    **{"dim": dim, "step_size": leap.step_size, "width": "32"},
+                    **{"activation": leap.activation, "method": "in-law"},
+                },
+                seeds=sizes.seeds,
+            )
+            summary = line_and_dots(
+                *(bench, study, Along("samples", "d^{:g}".format, "kappa")),
+                *(line, () if dim in BEYOND else dots),
+                root_mean_square="overlap",
+            ).assign(leap=number, dim=dim)
+            after = over_steps(summary, "overlap")
+            parts.append(after[after.step == 1])
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -83,11 +81,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     figure, panels = new_figure(8.4, 3.6, ncols=len(LEAPS), sharey=True)
     for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
         panel.axvline(number, color=GREY, linestyle=":", linewidth=1.2)
-        for dim, colour in zip((*leap.simulated, *BEYOND), COLOURS, strict=False):
-            here = table[(table.leap == number) & (table.dim == dim)]
-            size = f"10^{{{len(str(dim)) - 1}}}" if dim in BEYOND else str(dim)
-            style = "--" if dim in BEYOND else "-"
-            lay_over(panel, here, "kappa", "overlap", colour, f"$d = {size}$", linestyle=style)
+        by_dimension(panel, table[table.leap == number], "kappa", "overlap", BEYOND)
         panel.set_title(f"leap {number}:  $y = {leap.formula}$")
         panel.set_xlabel(r"exponent $\kappa$ of the samples $n = d^\kappa$")
         panel.set_ylim(0, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.line_and_dots import Along, entries, line_and_dots
 from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
@@ -41,22 +42,19 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     line = np.linspace(0.4, DEGREES + 0.75, sizes.points).round(4)
     for dim in LABELS:
         dots = np.linspace(0.6, np.log(sizes.most) / np.log(dim), sizes.dots).round(4)
-        for verbs, kappas in ((["predict"], line), (["simulate", "predict"], dots)):
-            if "simulate" in verbs and dim not in SIMULATED:
-                continue
-            part = bench.summary(
-                Study(
-                    name=f"polynomial-staircase {verbs[0]} {dim}",
-                    learner="kernel",
-                    problem={"target": TARGET, "inputs": "sphere"},
-                    settings={"dim": dim, "ridge": 0.1, "kernel": "exp"},
-                    axes={"samples": [f"d^{kappa:g}" for kappa in kappas]},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
-            )
-            part = part[[c for c in part if c.partition(".")[0] == "test_error"]]
-            parts.append(part.assign(dim=float(dim), kappa=kappas))
+        study = Study(
+            name=f"polynomial-staircase {dim}",
+            learner="kernel",
+            problem={"target": TARGET, "inputs": "sphere"},
+            settings={"dim": dim, "ridge": 0.1, "kernel": "exp"},
+            seeds=sizes.seeds,
+        )
+        found = line_and_dots(
+            *(bench, study, Along("samples", "d^{:g}".format, "kappa")),
+            *(line, dots if dim in SIMULATED else ()),
+        )
+        part = entries(found, {"test_error": "test_error"}, ["kappa"])
+        parts.append(part.assign(dim=float(dim)))
     return pandas.concat(parts, ignore_index=True)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import LineAndDots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.twins.verbs import predict, simulate

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line
-from giantstep.figures.power_law_curve import power_law_curve
+from giantstep.figures.power_law_curve import Sizes, power_law_curve, slope
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.theory.ridge.scaling_laws import optimal_exponents
 
@@ -16,19 +16,7 @@ if TYPE_CHECKING:
 
 #: Capacity and source of the laws that are followed over n, one in each region of the map.
 FOLLOWED = ((1.3, 0.25), (1.5, 0.75), (2.5, 1.25))
-NOISE = 0.3
 CAPACITIES, SOURCES = (1.02, 3.0), (0.02, 1.5)
-#: Slopes are measured between these numbers of samples.
-FAR = (1e7, 1e8)
-
-
-class Sizes(NamedTuple):
-    """Pixels of the map along a side, points of a line, samples of each dot, simulations."""
-
-    pixels: int
-    points: int
-    dots: tuple[int, ...]
-    seeds: int
 
 
 def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
@@ -42,14 +30,13 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
             best = optimal_exponents(float(capacity), float(source))
             parts.append({"capacity": capacity, "source": source, "panel": "map", **best._asdict()})
     table = pandas.DataFrame(parts)
-    lines = [*np.geomspace(20, FAR[0], sizes.points).round(), FAR[1]]
     for capacity, source in FOLLOWED:
         best = optimal_exponents(capacity, source)
         part = power_law_curve(
             f"scaling-laws {capacity} {source}",
             {"capacity": capacity, "source": source}
             | {"ridge_exponent": best.ridge, "width_exponent": 1.0},
-            *(NOISE, lines, sizes.dots, sizes.seeds, bench),
+            *(20, sizes, bench),
         ).assign(capacity=capacity, source=source, panel="risk", **best._asdict())
         table = pandas.concat([table, part], ignore_index=True)
     return table
@@ -82,7 +69,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             (table.panel == "risk") & (table.capacity == capacity) & (table.source == source)
         ]
         rate = here.rate.iloc[0]
-        label = f"{_slope(here):.3f} ({rate:.3f})"
+        label = f"{slope(here):.3f} ({rate:.3f})"
         lay_over(right, here, "samples", "test_error", colour, label)
     right.set_xscale("log")
     right.set_yscale("log")
@@ -91,14 +78,6 @@ def draw(table: pandas.DataFrame) -> Picture:
     right.minorticks_off()
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
-
-
-def _slope(law: pandas.DataFrame) -> float:
-    """The slope of one law between the two largest numbers of samples."""
-    import numpy as np
-
-    risk = law.set_index("samples")["test_error.theory"]
-    return float(-np.log(risk[FAR[1]] / risk[FAR[0]]) / np.log(FAR[1] / FAR[0]))
 
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
@@ -112,7 +91,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
             risk, "test_error", errors=5, relative=0.05
         ),
         "slopes between n = 1e7 and 1e8 are within 0.02 of the predicted exponents": all(
-            abs(_slope(law) - law.rate.iloc[0]) < 0.02 for law in laws
+            abs(slope(law) - law.rate.iloc[0]) < 0.02 for law in laws
         ),
         "the rate rises with capacity and with source, until source 1 where it saturates": bool(
             (chart.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)

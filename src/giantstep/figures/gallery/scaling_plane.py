@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.panels import lay_over, on_the_line
-from giantstep.figures.power_law_curve import power_law_curve
+from giantstep.figures.power_law_curve import Sizes, power_law_curve, slope
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.theory.ridge.scaling_laws import optimal_exponents, scaling_exponents
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure as Picture
 
-CAPACITY, SOURCE, NOISE = 1.5, 0.75, 0.3
+CAPACITY, SOURCE = 1.5, 0.75
 RIDGES, WIDTHS = (0.05, 2.0), (0.05, 1.4)
 #: Exponents (l, q) that are followed over n, and what limits the rate there.
 FOLLOWED = {
@@ -22,17 +22,6 @@ FOLLOWED = {
     (1.2, 0.35): "too few features",
     (1.2, 1.2): "noise is fitted",
 }
-#: Slopes are measured between these numbers of samples.
-FAR = (1e7, 1e8)
-
-
-class Sizes(NamedTuple):
-    """Pixels of the map along a side, points of a line, samples of each dot, simulations."""
-
-    pixels: int
-    points: int
-    dots: tuple[int, ...]
-    seeds: int
 
 
 def best_place() -> tuple[float, float]:
@@ -54,12 +43,11 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     table = pandas.DataFrame(parts)
     for ridge, width in (*FOLLOWED, best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
-        line = [*np.geomspace(30, FAR[0], sizes.points).round(), FAR[1]]
         part = power_law_curve(
             f"scaling-plane {ridge:.3f} {width:.3f}",
             {"capacity": CAPACITY, "source": SOURCE}
             | {"ridge_exponent": ridge, "width_exponent": width},
-            *(NOISE, line, sizes.dots, sizes.seeds, bench),
+            *(30, sizes, bench),
         ).assign(panel="risk", ridge=ridge, width=width, rate=rate)
         table = pandas.concat([table, part], ignore_index=True)
     return table
@@ -86,7 +74,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         size = 13 if marker == "*" else 8
         left.plot(ridge, width, marker, color=colour, markeredgecolor="white", markersize=size)
         here = _followed(table, ridge, width)
-        label = f"{name}: {_slope(here):.3f} ({here.rate.iloc[0]:.3f})"
+        label = f"{name}: {slope(here):.3f} ({here.rate.iloc[0]:.3f})"
         lay_over(right, here, "samples", "test_error", colour, label)
     right.set_xscale("log")
     right.set_yscale("log")
@@ -103,14 +91,6 @@ def _followed(table: pandas.DataFrame, ridge: float, width: float) -> pandas.Dat
     return table[(table.panel == "risk") & near]
 
 
-def _slope(law: pandas.DataFrame) -> float:
-    """The slope of one law between the two largest numbers of samples."""
-    import numpy as np
-
-    risk = law.set_index("samples")["test_error.theory"]
-    return float(-np.log(risk[FAR[1]] / risk[FAR[0]]) / np.log(FAR[1] / FAR[0]))
-
-
 def claims(table: pandas.DataFrame) -> dict[str, bool]:
     """Slopes as the map has them, and where its best rate is reached."""
     chart = table[table.panel == "map"]
@@ -121,7 +101,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     laws = [here for _, here in risk.groupby(["ridge", "width"])]
     return {
         "slopes between n = 1e7 and 1e8 are within 0.03 of the map": len(laws) > 3
-        and all(abs(_slope(law) - law.rate.iloc[0]) < 0.03 for law in laws),
+        and all(abs(slope(law) - law.rate.iloc[0]) < 0.03 for law in laws),
         "no place of the plane has a better rate than the star, and fewer features a worse one": (
             bool(chart.rate.max() <= best + 1e-12) and fewer < best
         ),

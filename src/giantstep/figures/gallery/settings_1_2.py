@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.studies.study import Study
@@ -39,32 +40,20 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     exponents = np.linspace(LEAST, LARGEST, sizes.points).round(4)
     parts = []
     for name, (target, noise, _) in PROBLEMS.items():
-        for verbs, chosen in (
-            (["predict"], [e for i, e in enumerate(exponents) if i % every]),
-            (["simulate", "predict"], exponents[::every]),
-        ):
-            if not len(chosen):
-                continue
-            found = bench.summary(
-                Study(
-                    name=f"settings-1-2 {name} {verbs[0]}",
-                    learner="giant-step",
-                    problem={"target": target, "noise": noise},
-                    settings={**SETTINGS, "dim": sizes.dim, "method": "direct"},
-                    axes={"step_size": [f"1*n^{exponent:g}" for exponent in chosen]},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
-            )
-            columns = {
-                f"{metric}[1]{end}": f"{metric}{end}"
-                for metric in ("test_error", "train_error")
-                for end in ("", ".sem", ".theory")
-            }
-            kept = [*columns.values(), "random_features_error.theory"]
-            found = found.rename(columns=columns)
-            found = found[[c for c in kept if c in found]]
-            parts.append(found.assign(setting=name, kind="finite", exponent=list(chosen)))
+        study = Study(
+            name=f"settings-1-2 {name}",
+            learner="giant-step",
+            problem={"target": target, "noise": noise},
+            settings={**SETTINGS, "dim": sizes.dim, "method": "direct"},
+            seeds=sizes.seeds,
+        )
+        found = line_and_dots(
+            *(bench, study, Along("step_size", "1*n^{:g}".format, "exponent")),
+            *([e for i, e in enumerate(exponents) if i % every], exponents[::every]),
+        )
+        names = {f"{metric}[1]": metric for metric in ("test_error", "train_error")}
+        part = entries(found, names, ["exponent", "random_features_error.theory"])
+        parts.append(part.assign(setting=name, kind="finite"))
         limits = [_limit(target, noise, sum(stair) / 2) for stair in STAIRS]
         parts.append(
             pandas.DataFrame(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line, over_steps
-from giantstep.figures.style import COLOURS, new_figure
+from giantstep.figures.line_and_dots import Along, line_and_dots
+from giantstep.figures.panels import by_dimension, on_the_line, over_steps
+from giantstep.figures.style import new_figure
 from giantstep.studies.study import Study
 
 if TYPE_CHECKING:
@@ -34,29 +35,23 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     parts = []
+    line, dots = (np.geomspace(LEAST, LARGEST, n).round(4) for n in (sizes.points, sizes.dots))
     for samples in SAMPLES:
         for dim in (*SIMULATED, *BEYOND):
-            for verbs, count in (
-                (["predict"], sizes.points),
-                (["simulate", "predict"], sizes.dots),
-            ):
-                if "simulate" in verbs and dim in BEYOND:
-                    continue
-                steps = np.geomspace(LEAST, LARGEST, count).round(4)
-                summary = bench.summary(
-                    Study(
-                        name=f"small-batch {samples} {dim} {verbs[0]}",
-                        learner="giant-step",
-                        problem={"target": "He2(h1)"},
-                        settings={"dim": dim, "samples": samples, "width": "32"},
-                        axes={"step_size": [f"{step:g}*d^0.5" for step in steps]},
-                        seeds=sizes.seeds,
-                        verbs=verbs,
-                    ),
-                    root_mean_square="overlap",
-                ).assign(batch=samples, dim=dim, size=steps)
-                after = over_steps(summary, "overlap")
-                parts.append(after[after.step == 1])
+            study = Study(
+                name=f"small-batch {samples} {dim}",
+                learner="giant-step",
+                problem={"target": "He2(h1)"},
+                settings={"dim": dim, "samples": samples, "width": "32"},
+                seeds=sizes.seeds,
+            )
+            summary = line_and_dots(
+                *(bench, study, Along("step_size", "{:g}*d^0.5".format, "size")),
+                *(line, () if dim in BEYOND else dots),
+                root_mean_square="overlap",
+            ).assign(batch=samples, dim=dim)
+            after = over_steps(summary, "overlap")
+            parts.append(after[after.step == 1])
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -64,11 +59,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     """One panel a batch, one line a dimension."""
     figure, panels = new_figure(7.0, 3.6, ncols=2, sharey=True)
     for panel, (samples, title) in zip(panels, SAMPLES.items(), strict=True):
-        for dim, colour in zip((*SIMULATED, *BEYOND), COLOURS, strict=False):
-            here = table[(table.batch == samples) & (table.dim == dim)]
-            size = f"10^{{{len(str(dim)) - 1}}}" if dim in BEYOND else str(dim)
-            style = "--" if dim in BEYOND else "-"
-            lay_over(panel, here, "size", "overlap", colour, f"$d = {size}$", linestyle=style)
+        by_dimension(panel, table[table.batch == samples], "size", "overlap", BEYOND)
         panel.set_title(title)
         panel.set_xscale("log", base=2)
         panel.set_xlabel(r"step size / $\sqrt{d}$")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.problem import Problem
 from giantstep.studies.study import Study
@@ -24,31 +25,20 @@ def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     parts = []
+    line, dots = (np.linspace(0.2, 4.0, n).round(4) for n in (sizes.points, sizes.dots))
     for target in TARGETS:
-        for verbs, points in ((["predict"], sizes.points), (["simulate", "predict"], sizes.dots)):
-            ratios = np.linspace(0.2, 4.0, points).round(4)
-            table = bench.summary(
-                Study(
-                    name=f"spectral-transition {target} {points}",
-                    learner="spectral",
-                    problem={"target": target},
-                    settings={"dim": sizes.dim},
-                    axes={"samples": [f"{ratio:g}d" for ratio in ratios]},
-                    seeds=sizes.seeds,
-                    verbs=verbs,
-                )
-            )
-            threshold = linear_threshold(Problem.of(target))
-            parts.append(table.assign(target=target, alpha=ratios, threshold=threshold))
-    kept = [
-        "target",
-        "alpha",
-        "overlap_squared",
-        "overlap_squared.sem",
-        "overlap_squared.theory",
-        "threshold",
-    ]
-    return pandas.concat(parts, ignore_index=True)[kept]
+        study = Study(
+            name=f"spectral-transition {target}",
+            learner="spectral",
+            problem={"target": target},
+            settings={"dim": sizes.dim},
+            seeds=sizes.seeds,
+        )
+        found = line_and_dots(bench, study, Along("samples", "{:g}d".format, "alpha"), line, dots)
+        part = entries(found, {"overlap_squared": "overlap_squared"}, ["alpha"])
+        threshold = linear_threshold(Problem.of(target))
+        parts.append(part.assign(target=target, threshold=threshold))
+    return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: pandas.DataFrame) -> Picture:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.bibliography import paper
 from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.line_and_dots import Along, entries, line_and_dots
 from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
@@ -32,29 +33,22 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     import pandas
 
     parts = []
+    line, dots = (np.linspace(0.02, 0.82, n).round(4) for n in (sizes.points, sizes.dots))
     for degree, target in DEGREES.items():
         for dim in DIMENSIONS:
-            simulated = dim == min(DIMENSIONS)
-            for verbs, points in (
-                (["predict"], sizes.points),
-                (["simulate", "predict"], sizes.dots),
-            ):
-                if "simulate" in verbs and not simulated:
-                    continue
-                exponents = np.linspace(0.02, 0.82, points).round(4)
-                part = bench.summary(
-                    Study(
-                        name=f"spiked-kernel {verbs[0]} {degree} {dim}",
-                        learner="kernel",
-                        problem={"target": target},
-                        settings={"dim": dim, "samples": "1d", "ridge": 0.01},
-                        axes={"inputs": [f"spiked:d^{exponent:g}" for exponent in exponents]},
-                        seeds=sizes.seeds,
-                        verbs=verbs,
-                    )
-                )
-                part = part[[c for c in part if c.partition(".")[0] in ("test_error",)]]
-                parts.append(part.assign(dim=float(dim), degree=degree, exponent=exponents))
+            study = Study(
+                name=f"spiked-kernel {degree} {dim}",
+                learner="kernel",
+                problem={"target": target},
+                settings={"dim": dim, "samples": "1d", "ridge": 0.01},
+                seeds=sizes.seeds,
+            )
+            found = line_and_dots(
+                *(bench, study, Along("inputs", "spiked:d^{:g}".format, "exponent")),
+                *(line, dots if dim == min(DIMENSIONS) else ()),
+            )
+            part = entries(found, {"test_error": "test_error"}, ["exponent"])
+            parts.append(part.assign(dim=float(dim), degree=degree))
     return pandas.concat(parts, ignore_index=True)
 
 

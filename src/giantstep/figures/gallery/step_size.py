@@ -6,7 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import LineAndDots, lay_over, on_the_line
+from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
+from giantstep.figures.panels import lay_over, on_the_line
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -22,31 +23,22 @@ POWERS = (2, 3)
 def rows(sizes: LineAndDots, bench: Workbench) -> pandas.DataFrame:
     """Errors along the step size."""
     import numpy as np
-    import pandas
 
-    parts = []
-    for verbs, count in ((["predict"], sizes.points), (["simulate", "predict"], sizes.dots)):
-        steps = np.geomspace(LEAST, LARGEST, count).round(5)
-        table = bench.summary(
-            Study(
-                name=f"step-size {verbs[0]} {sizes.dim}",
-                learner="giant-step",
-                problem={"target": "sin(h1)"},
-                settings={
-                    **{"activation": "tanh", "readout": "ones", "samples": "20d", "width": "1d"},
-                    **{"readout_samples": "2d", "ridge": 0.1, "dim": sizes.dim},
-                    **{"method": "direct"},
-                },
-                axes={"step_size": steps.tolist()},
-                seeds=sizes.seeds,
-                verbs=verbs,
-            )
-        )
-        names = {f"test_error[1]{end}": f"test_error{end}" for end in ("", ".sem", ".theory")}
-        parts.append(table.rename(columns=names).assign(size=steps, dim=sizes.dim))
-    kept = ["dim", "size", "test_error", "test_error.sem", "test_error.theory"]
-    kept += ["random_features_error.theory", "linear_floor.theory"]
-    return pandas.concat(parts, ignore_index=True)[kept]
+    line, dots = (np.geomspace(LEAST, LARGEST, n).round(5) for n in (sizes.points, sizes.dots))
+    study = Study(
+        name=f"step-size {sizes.dim}",
+        learner="giant-step",
+        problem={"target": "sin(h1)"},
+        settings={
+            **{"activation": "tanh", "readout": "ones", "samples": "20d", "width": "1d"},
+            **{"readout_samples": "2d", "ridge": 0.1, "dim": sizes.dim},
+            **{"method": "direct"},
+        },
+        seeds=sizes.seeds,
+    )
+    found = line_and_dots(bench, study, Along("step_size", float, "size"), line, dots)
+    kept = ["size", "random_features_error.theory", "linear_floor.theory"]
+    return entries(found, {"test_error[1]": "test_error"}, kept).assign(dim=sizes.dim)
 
 
 def draw(table: pandas.DataFrame) -> Picture:
