@@ -21,14 +21,14 @@ from giantstep.theory.learnability.sample_complexity import giant_step_samples, 
 def test_figure_shows_what_it_says(name: str, tmp_path: Path) -> None:
     figure = figure_named(name)
     assert figure.name == name
-    done = render(figure, "reduced", tmp_path)
+    done = render(figure, "reduced", tmp_path / f"{name}.png")
     assert done.claims
     assert all(done.claims.values()), done.claims
-    png, pdf = (path.read_bytes() for path in done.files[:2])
+    picture, data = done.files
+    png = picture.read_bytes()
     assert png.startswith(b"\x89PNG")
     assert len(png) > 10_000
-    assert pdf.startswith(b"%PDF")
-    table = pandas.read_csv(done.files[2])
+    table = pandas.read_csv(data)
     assert len(table) > 1
     assert "{" not in done.caption
 
@@ -47,6 +47,14 @@ def test_claims_say_plus_where_they_mean_it(name: str) -> None:
     figure = figure_named(name)
     source = inspect.getsource(figure.claims)
     assert not re.search(r"standard errors (and|\+) [0-9]", source)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captions_say_why_a_claim_allows_more_than_standard_errors(name: str) -> None:
+    figure = figure_named(name)
+    source = re.sub(r'"\s+f?"', "", inspect.getsource(figure.claims))
+    for allowed in re.findall(r"standard errors plus ([0-9.]+(?: %)?)", source):
+        assert re.search(rf"allow[^.]* {re.escape(allowed)}", figure.caption_at("full")), allowed
 
 
 def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
@@ -75,6 +83,13 @@ def test_the_caption_is_in_the_picture_or_beside_it(tmp_path: Path) -> None:
     assert [path.suffix for path in inside.files] == [".png", ".pdf", ".csv"]
     assert beside.files[3].read_text().strip() == beside.caption
     assert inside.files[0].stat().st_size > beside.files[0].stat().st_size
+    assert inside.files[1].read_bytes().startswith(b"%PDF")
+
+
+def test_one_picture_is_written_where_a_file_is_named(tmp_path: Path) -> None:
+    done = render(figure_named("staircases"), "reduced", tmp_path / "new" / "stairs.svg")
+    assert [path.name for path in done.files] == ["stairs.svg", "stairs.csv"]
+    assert "<svg" in done.files[0].read_text()[:600]
 
 
 def test_unknown_figures_and_folders_that_cannot_be(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from giantstep.figures.rendering import Rendering
 
 UNSUPPORTED = 1
+OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,7 @@ def figure(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     everything: Annotated[bool, typer.Option("--all", help="Draw the whole gallery.")] = False,
     paper: Annotated[
         str | None, typer.Option(help="Draw every figure after that paper: its arXiv number.")
@@ -50,8 +51,9 @@ def figure(
 ) -> None:
     """Draw a figure: NAME.png, NAME.pdf and the data behind it, NAME.csv.
 
-    What is computed is kept in figures.sqlite beside the pictures, so an interrupted figure goes
-    on where it stopped. Each figure checks its caption against its data, and says what it finds.
+    With --out FILE.png, .pdf or .svg that one picture is written, and its data beside it. What is
+    computed is kept in figures.sqlite in the same folder, so an interrupted figure goes on where it
+    stopped. Each figure checks its caption against its data, and says what it finds.
     """
     from giantstep.figures.gallery import NAMES
     from giantstep.figures.papers import figures_of
@@ -76,7 +78,7 @@ def reproduce(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("figures"),
+    out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a result of a paper: its settings in our units, and what is not covered.
@@ -110,7 +112,12 @@ def _draw(
     use_compilation_cache()
     from giantstep.figures.gallery import figure_named
     from giantstep.figures.rendering import render
+    from giantstep.figures.style import PICTURES
 
+    if len(names) > 1 and out.suffix.lower() in PICTURES:
+        raise GiantstepError(
+            f"out = {str(out)!r}: one file for {len(names)} figures; give a folder"
+        )
     inside = not full if caption is None else caption
     done = []
     for one in map(figure_named, names):

@@ -47,7 +47,7 @@ def message_curve(
     line = {float(a) for a in np.linspace(last / sizes.points, last, sizes.points).round(4)}
     theory = _state_evolution(target, sorted({*line, *sizes.dots, *thresholds}))
     parts = [theory]
-    for dim in (sizes.small, sizes.dim):
+    for dim in sorted({sizes.small, sizes.dim}):
         runs = _runs(f"{name} {dim}", target, dim, sizes, bench)
         parts.append(runs.merge(theory, on="alpha", how="left").assign(dim=dim))
     return pandas.concat(parts, ignore_index=True)
@@ -130,11 +130,11 @@ def lay_over_sizes(
     **line: Any,
 ) -> None:
     """A line of state evolution, dots at the larger dimension, open squares at the smaller."""
-    small = table.dim.min()
-    lay_over(panel, table[table.dim != small], "alpha", metric, colour, label, **line)
-    dots = table[table.dim == small]
+    smaller = table.dim < table.dim.max()
+    lay_over(panel, table[~smaller], "alpha", metric, colour, label, **line)
+    squares = table[smaller]
     panel.errorbar(
-        *(dots.alpha, dots[metric], dots[f"{metric}.sem"].fillna(0.0)),
+        *(squares.alpha, squares[metric], squares[f"{metric}.sem"].fillna(0.0)),
         **{"fmt": "s", "color": colour, "mfc": "white", "markersize": 4},
     )
 

@@ -45,6 +45,12 @@ def by_dimension(
         lay_over(panel, here, x, metric, colour, f"$d = {size}$", linestyle=style)
 
 
+def ticks_at(axis: Any, values: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis at these values alone, written as decimals."""
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
 def on_the_line(
     table: pandas.DataFrame,
     metric: str,

@@ -1,4 +1,4 @@
-"""A figure of the gallery, computed and written: PNG, PDF, and the CSV behind them."""
+"""A figure of the gallery, computed and written: pictures, and the CSV behind them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from giantstep.errors import GiantstepError
 from giantstep.figures.figure import Figure, Scale, Workbench
-from giantstep.figures.style import house_style, save
+from giantstep.figures.style import PICTURES, house_style, save
 
 #: Cells of every figure in a folder are remembered here.
 STORE = "figures.sqlite"
@@ -36,41 +36,47 @@ class Rendering(NamedTuple):
 def render(
     figure: Figure,
     scale: Scale,
-    folder: Path,
+    out: Path,
     progress: Callable[[float], None] | None = None,
     *,
     caption_inside: bool = True,
 ) -> Rendering:
     """Compute a figure, or take from the folder's store what it has, and write it.
 
-    The caption is set under the picture, or beside it in NAME.txt, as a paper would have it.
+    ``out`` is a folder, for NAME.png, NAME.pdf and NAME.csv, or one picture that ends in .png,
+    .pdf or .svg, with its CSV beside it. The caption is set under the picture, or beside it in
+    NAME.txt, as a paper would have it.
     """
     begin = time.perf_counter()
-    folder = Path(folder)
+    out = Path(out)
+    alone = out.suffix.lower() in PICTURES
+    folder = out.parent if alone else out
+    stem = folder / (out.stem if alone else figure.name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise GiantstepError(f"out = {str(folder)!r}: {error.strerror}") from None
+        raise GiantstepError(f"out = {str(out)!r}: {error.strerror}") from None
     engine = "local" if scale == "full" else "inline"
     table = figure.rows(figure.sizes[scale], Workbench(folder / STORE, engine, progress))
-    files = [folder / f"{figure.name}.{ending}" for ending in ("png", "pdf", "csv")]
+    pictures = [out] if alone else [stem.with_name(stem.name + end) for end in (".png", ".pdf")]
+    files = [*pictures, stem.with_name(f"{stem.name}.csv")]
     caption = figure.caption_at(scale)
     with house_style():
         picture = figure.draw(table)
         if caption_inside:
             width = int(_LETTERS * picture.get_figwidth())
             picture.supxlabel(textwrap.fill(caption, width), fontsize=7, x=0.01, ha="left")
-        save(picture, files[0])
-        # What is in its place stays there: the same picture in both formats, laid out once.
-        picture.set_layout_engine("none")
-        save(picture, files[1])
+        for path in pictures:
+            save(picture, path)
+            # What is in its place stays there: the same picture in every format, laid out once.
+            picture.set_layout_engine("none")
     try:
-        table.to_csv(files[2], index=False)
+        table.to_csv(files[-1], index=False)
         if not caption_inside:
-            files.append(folder / f"{figure.name}.txt")
+            files.append(stem.with_name(f"{stem.name}.txt"))
             files[-1].write_text(caption + "\n", encoding="utf-8")
     except OSError as error:
-        raise GiantstepError(f"cannot write {str(files[2])!r}: {error.strerror}") from None
+        raise GiantstepError(f"cannot write {str(files[-1])!r}: {error.strerror}") from None
     claims = {claim: bool(holds) for claim, holds in figure.claims(table).items()}
     seconds = time.perf_counter() - begin
     return Rendering(figure.name, caption, figure.references, claims, tuple(files), seconds)

@@ -11,6 +11,8 @@ from giantstep.figures.rendering import Rendering, render
 def figure(name: str, *, full: bool = False, out: str | Path = "figures") -> Rendering:
     """Draw a figure of the gallery into the folder ``out``: PNG, PDF, and the CSV behind them.
 
+    Where ``out`` ends in .png, .pdf or .svg, that one picture is written, and its CSV beside it.
+
     ``full`` takes the sizes of a paper, else those of a look. What is returned has the caption,
     the files, and for each claim of the caption whether the data show it.
     """

@@ -83,7 +83,7 @@ FIGURE = Figure(
     more than 4 standard errors for what finite d leaves.""",
     references=("Troiani et al. 2024, arXiv:2405.15480", "Aubin et al. 2018, arXiv:1806.05451"),
     sizes={
-        "reduced": Sizes(points=17, dots=(1.0, 6.0), small=50, dim=200, seeds=3),
+        "reduced": Sizes(points=17, dots=(1.0, 6.0), small=200, dim=200, seeds=3),
         "quick": Sizes(
             points=60, dots=(1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), small=150, dim=400, seeds=4
         ),

@@ -90,7 +90,7 @@ FIGURE = Figure(
     from it a shift of order 1/d is left, for which the claim allows 0.05.""",
     references=("Troiani et al. 2024, arXiv:2405.15480",),
     sizes={
-        "reduced": Sizes(points=9, dots=(2.0,), small=40, dim=80, seeds=3),
+        "reduced": Sizes(points=5, dots=(2.0,), small=80, dim=80, seeds=3),
         "quick": Sizes(points=24, dots=(0.9, 1.2, 2.0, 4.0), small=125, dim=400, seeds=4),
         "full": Sizes(
             points=60,

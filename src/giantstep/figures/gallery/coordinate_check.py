@@ -89,8 +89,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     best = dots.loc[dots.groupby("dim").overlap.idxmax()].set_index("dim")
     dims = table.dim.unique()
     return {
-        "each dot is within 5 standard errors plus 0.03 of the limit": on_the_line(
-            table, "overlap", errors=5, allowance=0.03
+        "each dot is within 5 standard errors plus 0.02 of the limit": on_the_line(
+            table, "overlap", errors=5, allowance=0.02
         ),
         "in our unit the curves for all d lie within 0.1 of one another": bool(
             _spread(dots, "step_size") < 0.1
@@ -122,7 +122,7 @@ FIGURE = Figure(
     holds at large d. Right, the same runs over the learning rate that does the same for weights
     with entries of size 1 and inputs divided by sqrt(d): the best one grows with d. Line: limit of
     large d; dots: {seeds} simulations, exact in law, with standard errors. At the smallest d they
-    differ from the limit by a term of order 1/d, for which the claim allows 0.03.""",
+    differ from the limit by a term of order 1/d, for which the claim allows 0.02.""",
     references=(
         "Dandi et al. 2023, arXiv:2305.18270",
         "Yang et al. 2022, arXiv:2203.03466 (coordinate check)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import lay_over, on_the_line, ticks_at
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
@@ -85,9 +85,8 @@ def draw(table: pandas.DataFrame) -> Picture:
             lay_over(panel, here, "ratio", "test_error", colour, kind)
         panel.set_xscale("log")
         panel.set_yscale("log")
-        panel.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
-        panel.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
-        panel.minorticks_off()
+        ticks_at(panel.xaxis, [0.1, 0.3, 1, 3, 10])
+        ticks_at(panel.yaxis, [1, 2, 5, 10, 20])
         panel.set_xlabel(labels[axis])
     panels[0].set_title("more neurons, $n = 2d$")
     panels[1].set_title("more samples, $p = 2d$")

@@ -142,7 +142,7 @@ FIGURE = Figure(
     ),
     sizes={
         "reduced": LineAndDots(points=2, dots=2, dim=80, seeds=8),
-        "quick": LineAndDots(points=7, dots=4, dim=150, seeds=5),
+        "quick": LineAndDots(points=25, dots=4, dim=150, seeds=5),
         "full": LineAndDots(points=25, dots=9, dim=500, seeds=20),
     },
     rows=rows,

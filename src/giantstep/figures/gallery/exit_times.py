@@ -6,16 +6,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from giantstep.activations.activation import activation
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.twins.verbs import predict, simulate
+from giantstep.theory.dynamics.exit_times import exit_time
+from giantstep.theory.dynamics.one_neuron import OneNeuron
+from giantstep.twins.verbs import simulate
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure as Picture
 
+#: The size of the cosine at which a neuron has left.
+UNTIL = 0.5
 #: By leap: target, activation and step size.
 CASES: dict[int, tuple[str, str, str]] = {
     1: ("h1", "identity", "0.5"),
@@ -58,18 +63,19 @@ def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
         step_size=step_size,
         loss="correlation",
         start_overlap="d^-0.5",
-        until=0.5,
+        until=UNTIL,
         times=f"{3.5 * scale:.6g}",
         test_samples=1,
     )
     problem = Problem(text)
+    neuron = OneNeuron(problem, activation(sigma))
     times = np.sort(simulate(settings, problem, seeds=seeds).metrics["exit_time"])
     spread = np.sqrt(seeds) / 2
     ends = np.clip(np.round(seeds / 2 + np.array([-spread, spread])), 0, seeds - 1).astype(int)
     return {
         "exit_time": float(np.median(times)),
         "exit_time.sem": float(np.diff(times[ends])[0] / 2),
-        "exit_time.theory": float(predict(settings, problem).metrics["exit_time"]),
+        "exit_time.theory": exit_time(neuron, settings.step_size.at(dim), dim**-0.5, UNTIL),
         "left": float(np.mean(np.isfinite(times))),
     }
 

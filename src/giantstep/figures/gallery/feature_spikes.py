@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
+from giantstep.figures.panels import ticks_at
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.learners.giant_step.spectra import simulate_feature_spectrum
 from giantstep.problem import Problem
@@ -107,6 +108,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.set_xlabel(r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
         title = f"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set_title(f"$d = {title}$", pad=14)
+    ticks_at(panels[0].yaxis, [3, 5, 10, 20, 50])
     panels[0].set_ylabel(r"eigenvalue of $\Phi^T\Phi/d$")
     panels[1].legend(loc="upper left")
     return figure

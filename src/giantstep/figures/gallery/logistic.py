@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import lay_over, on_the_line, ticks_at
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.studies.study import Study
 
@@ -57,8 +57,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panels[0, column].set_title(f"{loss} loss")
         panels[1, column].set_xlabel("samples / d")
         panels[1, column].set_xscale("log")
-        panels[1, column].set_xticks([0.5, 1, 2, 4, 6], ["0.5", "1", "2", "4", "6"])
-        panels[1, column].minorticks_off()
+        ticks_at(panels[1, column].xaxis, [0.5, 1, 2, 4, 6])
     panels[0, 0].set_ylabel("share of wrong signs")
     panels[1, 0].set_ylabel("training loss")
     panels[0, 0].legend(loc="upper right")

@@ -144,8 +144,8 @@ FIGURE = Figure(
     batches; one network each, simulated exactly in law. First two rows: d = {dim}, step size 2;
     the linear part puts every neuron on the line of h1 + h2 (grey), and a second step leaves it
     only where the squares have opposite signs. Last row: d = {small}; a target of leap 2 is not
-    learned from 8d samples; from 2d^2, with step size 4 d^(1/2), neurons spread over the whole
-    plane (shaded: the subspace predicted).""",
+    learned from 8d samples, which leave noise of order d^(-1/2); from 2d^2, with step size
+    4 d^(1/2), neurons spread over the whole plane (shaded: the subspace predicted).""",
     references=("Dandi et al. 2023, arXiv:2305.18270",),
     sizes={
         "reduced": Sizes(dim=1000, small=150, width=80),

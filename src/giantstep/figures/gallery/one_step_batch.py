@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import lay_over, on_the_line, ticks_at
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -62,13 +62,11 @@ def draw(table: pandas.DataFrame) -> Picture:
     right.set_ylabel("cosine with the target's direction")
     right.legend(loc="lower right")
     left.set_yscale("log")
-    left.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
-    left.minorticks_off()
+    ticks_at(left.yaxis, [0.02, 0.05, 0.1, 0.2])
     left.set_ylabel("test error")
     for panel in (left, right):
         panel.set_xscale("log")
-        panel.set_xticks([0.5, 1, 2, 5, 10, 20, 50], ["0.5", "1", "2", "5", "10", "20", "50"])
-        panel.minorticks_off()
+        ticks_at(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
         panel.set_xlabel("samples of the gradient / d")
     left.legend(loc="lower left")
     return figure

@@ -136,7 +136,7 @@ FIGURE = Figure(
     {large} (dots), {seeds} seeds. One step leaves the kernel regime: on this target it beats every
     linear predictor (dashed), which random features cannot do at any n proportional to d. Dotted:
     bounds on what the best ridge can reach. The theory that dots are held against leaves out terms
-    of order 1/d^2; 3 % are allowed for them.""",
+    of order 1/d^2: the claim allows 3 % for them.""",
     references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
     sizes={
         "reduced": Sizes(points=5, dots=2, small=60, large=120, seeds=6),

@@ -62,7 +62,10 @@ def draw(table: pandas.DataFrame) -> Picture:
     ):
         for direction, curve in here.groupby("direction"):
             label = f"$h_{int(direction) + 1}$"
-            lay_over(panel, curve, "time", "overlap", COLOURS[int(direction)], label)
+            # The third lies on the second, which shows between its dashes.
+            style = "--" if direction == 2 else "-"
+            colour = COLOURS[int(direction)]
+            lay_over(panel, curve, "time", "overlap", colour, label, linestyle=style)
         panel.set_title(title)
         panel.set_xlabel("samples / $d$")
         panel.legend(loc="upper left")

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.figures.figure import Figure, Workbench
-from giantstep.figures.panels import lay_over, on_the_line, over_steps
+from giantstep.figures.panels import lay_over, on_the_line, over_steps, ticks_at
 from giantstep.figures.style import COLOURS, new_figure
 from giantstep.studies.study import Study
 
@@ -88,11 +88,15 @@ def _errors(bench: Workbench, sizes: Sizes) -> pandas.DataFrame:
 
 
 def _law(bench: Workbench, batches: str, dim: int, steps: int) -> pandas.DataFrame:
-    """Theory: of a reused batch the limit; without a signal the cosine is normal."""
-    if batches == "reused":
-        return _overlaps(bench, HARD, batches, dim, steps, "predict", 1)
-    law = _overlaps(bench, HARD, batches, NOISE_DIM, steps, "predict", 1)
+    """Theory: without a signal the cosine is normal; from the second step on one batch the limit.
+
+    The first step is the same on a batch that will be reused: noise, which the limit calls 0.
+    """
+    law = _overlaps(bench, HARD, "fresh", NOISE_DIM, steps, "predict", 1)
     law["overlap.theory"] *= math.sqrt(2 / math.pi * NOISE_DIM / dim)
+    if batches == "reused":
+        limit = _overlaps(bench, HARD, batches, dim, steps, "predict", 1)
+        law["overlap.theory"] = law["overlap.theory"].where(law.step < 2, limit["overlap.theory"])
     return law
 
 
@@ -139,8 +143,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     panels[2].set_xlabel("dimension $d$")
     panels[2].set_xscale("log", base=2)
     panels[2].set_yscale("log")
-    panels[2].set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
-    panels[2].minorticks_off()
+    ticks_at(panels[2].yaxis, [0.02, 0.05, 0.1, 0.2])
     return figure
 
 
@@ -172,8 +175,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
         "tanh: both kinds of batches learn from the first step on, within 5 standard errors of "
         "their lines": on_the_line(easy[easy.step > 0], "overlap", errors=5)
         and min(simple["reused", 1], simple["fresh", 1]) > 0.3,
-        "the fit: train and test error are within 5 standard errors plus 1 % of their lines": all(
-            on_the_line(fitted, name, errors=5, relative=0.01) for name in ERRORS
+        "the fit: train and test error are within 5 standard errors of their lines": all(
+            on_the_line(fitted, name, errors=5) for name in ERRORS
         ),
         "the fit: after the last step the error of the batch is below half of that of fresh "
         "samples": bool(ends["train_error"] < ends["test_error"] / 2),

@@ -149,7 +149,7 @@ FIGURE = Figure(
     references=("Moniri et al. 2023, arXiv:2310.07891",),
     sizes={
         "reduced": LineAndDots(points=2, dots=2, dim=80, seeds=12),
-        "quick": LineAndDots(points=5, dots=3, dim=120, seeds=8),
+        "quick": LineAndDots(points=9, dots=3, dim=120, seeds=8),
         "full": LineAndDots(points=17, dots=5, dim=400, seeds=20),
     },
     rows=rows,

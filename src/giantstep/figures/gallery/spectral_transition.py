@@ -85,7 +85,7 @@ FIGURE = Figure(
         "Troiani et al. 2024, arXiv:2405.15480",
     ),
     sizes={
-        "reduced": LineAndDots(points=9, dots=3, dim=150, seeds=6),
+        "reduced": LineAndDots(points=5, dots=3, dim=150, seeds=6),
         "quick": LineAndDots(points=39, dots=8, dim=500, seeds=6),
         "full": LineAndDots(points=77, dots=16, dim=2000, seeds=12),
     },

@@ -233,7 +233,7 @@ FIGURE = Figure(
     of the plane.""",
     references=("Dandi et al. 2023, arXiv:2305.18270, examples 1-3",),
     sizes={
-        "reduced": Sizes(dim=4000, seeds=8, largest=16_384, spectra=4),
+        "reduced": Sizes(dim=2000, seeds=8, largest=4096, spectra=4),
         "quick": Sizes(dim=8000, seeds=16, largest=16_384, spectra=8),
         "full": Sizes(dim=16_000, seeds=32, largest=32_768, spectra=16),
     },

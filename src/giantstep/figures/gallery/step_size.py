@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.line_and_dots import Along, LineAndDots, entries, line_and_dots
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import lay_over, on_the_line, ticks_at
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.studies.study import Study
 
@@ -64,8 +64,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         )
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
-    panel.minorticks_off()
+    ticks_at(panel.yaxis, [0.02, 0.05, 0.1, 0.2])
     panel.set_xlabel("step size")
     panel.set_ylabel("test error")
     panel.legend(loc="lower left")
@@ -108,7 +107,7 @@ FIGURE = Figure(
     ),
     sizes={
         "reduced": LineAndDots(points=7, dots=3, dim=100, seeds=8),
-        "quick": LineAndDots(points=25, dots=7, dim=250, seeds=6),
+        "quick": LineAndDots(points=37, dots=7, dim=250, seeds=6),
         "full": LineAndDots(points=61, dots=11, dim=700, seeds=12),
     },
     rows=rows,
