@@ -123,8 +123,9 @@ FIGURE = Figure(
     learned directions. Lines: predicted for the eigenvectors of the moment matrix of the labels,
     (1/n) sum (y - mean) x x^T, with the leaves as spikes (heuristic); dots: those eigenvectors,
     {seeds} simulations; squares: units |w.x| after four gradient steps, of which nothing is
-    predicted. From where the line leaves 0 to where it passes 0.9, n grows
-    about tenfold.""",
+    predicted. From where the line leaves 0 to where it passes 0.9, n grows about tenfold. The
+    claims allow 0.02 for what finite d moves the dots by, and 0.06 for the squares, which are
+    another method.""",
     references=("Dandi et al. 2025, arXiv:2502.13961", "Lu, Li 2017, arXiv:1702.06435"),
     sizes={
         "reduced": Sizes(points=30, dots=2, seeds=4),
