@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 import giantstep as gs
 
 # %%
-# One stair a step
-# ----------------
+# One stair per step
+# ------------------
 settings = gs.GiantStep(dim=1000, samples="8d", steps=3, step_size=2)
 both = gs.compare(settings, "h1 + h1*h2", seeds=8)
 both.plot(x="step", metric="overlap")

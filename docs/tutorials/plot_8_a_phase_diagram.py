@@ -26,5 +26,5 @@ results = study.run(store=store, engine="inline")
 results.summary().head(12)
 
 # %%
-# ``engine="local"`` takes a process a core, ``engine="dask"`` any Dask cluster; numbers do not
-# depend on it. On the command line the same study is a TOML file: see :doc:`/studies`.
+# ``engine="local"`` starts one process per core, ``engine="dask"`` uses a Dask cluster; the
+# numbers are the same. On the command line the same study is a TOML file: see :doc:`/studies`.

@@ -53,8 +53,9 @@ def test_claims_say_plus_where_they_mean_it(name: str) -> None:
 def test_captions_say_why_a_claim_allows_more_than_standard_errors(name: str) -> None:
     figure = figure_named(name)
     source = re.sub(r'"\s+f?"', "", inspect.getsource(figure.claims))
+    caption = figure.caption_at("full")
     for allowed in re.findall(r"standard errors plus ([0-9.]+(?: %)?)", source):
-        assert re.search(rf"(allow|plus).* {re.escape(allowed)}", figure.caption_at("full")), allowed
+        assert re.search(rf"(allow|plus).* {re.escape(allowed)}", caption), allowed
 
 
 def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
