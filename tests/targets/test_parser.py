@@ -58,7 +58,9 @@ def value(text: str) -> np.ndarray:
     ],
 )
 def test_reads_as_written(text, expected):
-    np.testing.assert_allclose(value(text), expected, rtol=1e-14)
+    # Powers are rounded by the processor's own routines, and terms may cancel.
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(value(text), expected, rtol=1e-14, atol=1e-14 * scale)
 
 
 def test_numbers_are_exact():

@@ -82,8 +82,10 @@ def test_labels_in_blocks_are_labels_at_once(monkeypatch: pytest.MonkeyPatch) ->
     with float64():
         given = jax.tree.map(jnp.asarray, (channel.labels(y), omega, cov))
         whole = jax.jit(posteriors, static_argnums=0)(channel.likelihood, *given)
-    np.testing.assert_allclose(found.gradient, whole.gradient, rtol=1e-13)
-    np.testing.assert_allclose(found.hessian, whole.hessian, rtol=1e-13)
+    for part, all_at_once in ((found.gradient, whole.gradient), (found.hessian, whole.hessian)):
+        # Another length of a block is another order of instructions: equal up to rounding.
+        scale = np.abs(all_at_once).max()
+        np.testing.assert_allclose(part, all_at_once, rtol=1e-13, atol=1e-14 * scale)
 
 
 def test_a_seed_does_not_depend_on_how_many_run() -> None:
