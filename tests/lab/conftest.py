@@ -13,7 +13,7 @@ from giantstep.lab.launch import Lab
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
-    opened = Lab(simulators=1, theorists=1).start()
+    opened = Lab(simulators=1, theorists=1, embeddable=True).start()
     yield opened
     opened.close()
 

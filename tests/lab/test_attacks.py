@@ -108,7 +108,8 @@ def test_a_script_in_the_target(client: httpx.Client) -> None:
     policy = client.get("/").headers["content-security-policy"]
     assert "script-src 'self';" in policy
     assert "default-src 'none'" in policy
-    assert "frame-ancestors 'none'" in policy
+    # What gs.lab() opens may be shown inside a notebook of this machine, and nowhere else.
+    assert policy.endswith("frame-ancestors 'self' http://localhost:* http://127.0.0.1:*")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from lab.visits import RANDOM_FEATURES
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
@@ -24,14 +25,22 @@ def test_the_lab_prints_its_address_and_ends_with_its_workers() -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as lab:
         url = lab.stdout.readline().strip()
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}#target=h1%2Ah2", url)
-        assert httpx.get(url).status_code == 200
+        page = httpx.get(url)
+        assert page.status_code == 200
+        assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
         threads = Path(f"/proc/{lab.pid}/task")
         begun = {int(c) for t in threads.iterdir() for c in (t / "children").read_text().split()}
         assert begun
-        lab.send_signal(signal.SIGINT)
+        address = url.partition("?")[0] + "simulate"
+        headers = {"x-giantstep-token": url.partition("token=")[2].partition("#")[0]}
+        question = {**RANDOM_FEATURES, "seeds": 64}
+        with httpx.stream("POST", address, json=question, headers=headers, timeout=60) as dots:
+            assert next(dots.iter_lines()) == "event: plan"
+            # Somebody stops it while a page is being served.
+            lab.send_signal(signal.SIGINT)
         out, err = lab.communicate(timeout=30)
         assert lab.returncode in (0, 130)
-        assert "Traceback" not in err
+        assert err.splitlines() == ["Ctrl-C stops the lab", "giantstep: stopped"]
         assert out == ""
     end = time.monotonic() + 10
     while alive := [pid for pid in begun if _runs(pid)]:

@@ -126,24 +126,24 @@ class Desk:
         wanted = [(number, seed + i) for i in range(seeds) for number in range(len(points))]
         merged: asyncio.Queue[list[tuple[int, Outcome]] | None] = asyncio.Queue()
 
-        async def gather_laws() -> None:
-            # Dots run where there is no theory too: the line's own stream says why there is none.
-            async with contextlib.aclosing(self._laws(client, points)) as found:
-                async for several in found:
-                    merged.put_nowait([item for item in several if item[1].kind == "done"])
-
-        async def gather_runs() -> None:
+        async def gather(found: Placed, kinds: tuple[str, ...]) -> None:
             try:
-                async with contextlib.aclosing(self._runs(client, points, wanted)) as found:
+                async with contextlib.aclosing(found):
                     async for several in found:
-                        merged.put_nowait(several)
+                        merged.put_nowait([item for item in several if item[1].kind in kinds])
             finally:
                 merged.put_nowait(None)
 
-        helpers = [asyncio.create_task(gather_laws()), asyncio.create_task(gather_runs())]
+        # Dots run where there is no theory too: the line's own stream says why there is none.
+        laws = gather(self._laws(client, points), ("done",))
+        runs = gather(self._runs(client, points, wanted), ("done", "refused", "failed"))
+        helpers = [asyncio.create_task(laws), asyncio.create_task(runs)]
         try:
-            done = 0
-            while (several := await merged.get()) is not None:
+            done = ended = 0
+            while ended < len(helpers):
+                if (several := await merged.get()) is None:
+                    ended += 1
+                    continue
                 for number, outcome in several:
                     if outcome.kind != "done":
                         raise Refused(outcome)

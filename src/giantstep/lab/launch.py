@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from html import escape
 from typing import Any
 from urllib.parse import quote
 
@@ -55,6 +57,9 @@ class Lab:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
+        # Whoever ends a lab ends the streams of its pages too: that is no error to be told of.
+        errors = logging.getLogger("uvicorn.error")
+        errors.addFilter(lambda _: not self._server.should_exit)
 
     @property
     def url(self) -> str:
@@ -62,6 +67,9 @@ class Lab:
         name = "127.0.0.1" if self.host in ("0.0.0.0", "::") else self.host
         name = f"[{name}]" if ":" in name else name
         return f"http://{name}:{self.port}/?token={self.keys.token}"
+
+    def __repr__(self) -> str:
+        return f"Lab at {self.url}; close() ends it"
 
     def serve(self, ready: Callable[[], None] = lambda: None) -> None:
         """Serve until Ctrl-C; ``ready`` is called once the page can be opened."""
@@ -135,11 +143,27 @@ def lab(target: str | None = None, *, port: int = 0) -> Any:
         open_browser(url)
         print(url)
         return opened
-    from IPython.display import IFrame, display
+    from IPython.display import HTML, display
 
-    # A notebook is mostly at localhost, and cookies go to a page inside it under the same name.
-    display(IFrame(url.replace("127.0.0.1", "localhost", 1), width="100%", height=900))
+    display(HTML(framed(url, opened.port)))
     return opened
+
+
+def framed(url: str, port: int) -> str:
+    """The page inside a notebook that is open at localhost or at 127.0.0.1.
+
+    Browsers keep the cookie of the lab from a page inside one of another name, and the name under
+    which the notebook is open is known to the browser alone: so that is where it is chosen.
+    """
+    local = escape(url.replace("127.0.0.1", "localhost", 1))
+    return f"""<iframe id="giantstep-lab-{port}" src="{local}" title="giantstep lab"
+ width="100%" height="900" style="border: 0" allow="clipboard-write"></iframe>
+<script>
+if (location.hostname === "127.0.0.1") {{
+  const frame = document.getElementById("giantstep-lab-{port}");
+  frame.src = frame.src.replace("localhost", "127.0.0.1");
+}}
+</script>"""
 
 
 def _in_notebook() -> bool:

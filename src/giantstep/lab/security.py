@@ -202,7 +202,9 @@ class Guard:
     def _with_headers(self, send: Any) -> Any:
         async def guarded(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message["headers"], *self._headers]}
+                own = {name for name, _ in message["headers"]}
+                ours = [header for header in self._headers if header[0] not in own]
+                message = {**message, "headers": [*message["headers"], *ours]}
             await send(message)
 
         return guarded

@@ -116,9 +116,12 @@ def explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What ``explain`` says of a target, with the directions as formulas."""
     import giantstep
     from giantstep.lab.explained import shown
+    from giantstep.problem import read_problem
+    from giantstep.targets import TreeTarget, any_target
 
-    target, noise = problem["target"], float(problem.get("noise", 0.0))
-    return shown(giantstep.explain(target, noise=noise, inputs=problem.get("inputs", "gaussian")))
+    is_tree = isinstance(any_target(problem["target"]), TreeTarget)
+    given: Any = read_problem(problem, has_tree=is_tree)
+    return shown(giantstep.explain(given.target, noise=given.noise, inputs=given.inputs))
 
 
 def predict(*, point: Mapping[str, Any], tell: Tell) -> Any:

@@ -102,6 +102,8 @@ function question() {
 export async function refresh() {
   remember();
   dotLine.stop();
+  delete document.body.dataset.dots;
+  delete document.body.dataset.lineMs;
   const asked = question();
   const text = JSON.stringify({ ...asked, seeds: 0 });
   if (now?.ended && now.text !== text) ghosts = [now, ...ghosts].slice(0, MOST_GHOSTS);
@@ -141,6 +143,7 @@ async function simulate() {
   if (!now) return;
   const mine = now;
   const signal = dotLine.begin();
+  document.body.dataset.dots = "running";
   at("stop").disabled = false;
   at("progress").value = 0;
   try {
@@ -161,8 +164,10 @@ async function simulate() {
     document.body.dataset.dots = "done";
   } catch (error) {
     if (!isAbort(error)) say(at("said"), error.message, true);
-    else document.body.dataset.dots = "stopped";
-    if (signal === dotLine.controller.signal) at("stop").disabled = true;
+    // A run that another has replaced says nothing of the one that is on its way.
+    if (signal !== dotLine.controller.signal) return;
+    document.body.dataset.dots = "stopped";
+    at("stop").disabled = true;
     return;
   }
   at("stop").disabled = true;

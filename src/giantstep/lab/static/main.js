@@ -56,5 +56,11 @@ async function begin() {
   if (state.pins.length) await experiment.restorePins();
 }
 
+// The address belongs to the state: a jump inside the page must not write into it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  at("experiment").scrollIntoView();
+  at("experiment").focus({ preventScroll: true });
+});
 addEventListener("hashchange", () => location.reload());
 begin().catch((error) => say(at("said"), error.message, true));

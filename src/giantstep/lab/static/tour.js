@@ -15,7 +15,7 @@ export function setUp(first) {
   at("tour-start").addEventListener("click", () => begin());
   at("tour-next").addEventListener("click", () => show(number + 1));
   at("tour-skip").addEventListener("click", end);
-  at("tour").addEventListener("keydown", (event) => event.key === "Escape" && end());
+  addEventListener("keydown", (event) => event.key === "Escape" && !at("tour").hidden && end());
   if (first && !seen()) begin(false);
 }
 

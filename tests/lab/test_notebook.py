@@ -1,0 +1,57 @@
+"""What `gs.lab()` does in a notebook and in a terminal."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import pytest
+
+import giantstep as gs
+from giantstep.lab import launch
+from giantstep.lab.launch import Lab
+
+
+@pytest.fixture
+def opened(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """How a lab was opened; the one of all tests stands in for a new one."""
+    asked: list[dict] = []
+
+    def new(**how: object) -> object:
+        asked.append(how)
+        return types.SimpleNamespace(start=lambda: lab)
+
+    monkeypatch.setattr(launch, "Lab", new)
+    return asked
+
+
+def test_in_a_notebook_the_page_is_shown(
+    lab: Lab, opened: list[dict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[str] = []
+    shell = types.SimpleNamespace(config={"IPKernelApp": {}})
+    ipython = types.ModuleType("IPython")
+    display = types.ModuleType("IPython.display")
+    ipython.get_ipython = lambda: shell
+    display.HTML, display.display = str, shown.append
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    assert gs.lab(target="h1*h2", port=8765) is lab
+    assert opened == [{"port": 8765, "embeddable": True}]
+    address = f"http://localhost:{lab.port}/?token={lab.keys.token}#target=h1%2Ah2"
+    assert f'src="{address}"' in shown[0]
+    assert repr(lab) == f"Lab at {lab.url}; close() ends it"
+
+
+def test_elsewhere_the_browser_opens(
+    lab: Lab,
+    opened: list[dict],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    visited: list[str] = []
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    monkeypatch.setattr(launch, "open_browser", visited.append)
+    assert gs.lab() is lab
+    assert visited == [lab.url]
+    assert capsys.readouterr().out.strip() == lab.url
