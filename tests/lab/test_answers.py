@@ -78,6 +78,24 @@ def test_the_line_is_what_predict_says(client: httpx.Client) -> None:
     assert shown["test_error"] == pytest.approx(law.metrics["test_error"], rel=1e-12)
 
 
+def test_a_crowd_gets_coarse_lines_first(
+    client: httpx.Client, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {**RANDOM_FEATURES, "settings": {**RANDOM_FEATURES["settings"], "ridge": "0.07"}}
+    with monkeypatch.context() as crowded:
+        crowded.setattr(lab.desk, "crowd", 0)
+        told = events(client, "/theory", question)
+    plan, end = told[0][1], told[-1][1]
+    drawn = [each["index"] for each in told_of(told, "points")]
+    assert drawn == list(range(7))
+    assert sorted(plan["x"][i] for i in drawn) == pytest.approx([1, 1.5, 2, 2.5, 3, 3.5, 4])
+    assert end["left"] == len(plan["x"]) - 7
+    # Asked again in a quiet moment, what is missing comes.
+    told = events(client, "/theory", question)
+    assert sorted(each["index"] for each in told_of(told, "points")) == list(range(len(plan["x"])))
+    assert told[-1][1]["left"] == 0
+
+
 def test_dots_are_what_simulate_says(client: httpx.Client, lab: Lab) -> None:
     told = events(client, "/simulate", {**RANDOM_FEATURES, "seeds": 3})
     assert told[-1][0] == "end"

@@ -22,6 +22,8 @@ Placed = AsyncGenerator[list[tuple[int, Outcome]], None]
 AHEAD = ("random-features", "kernel", "spectral", "spiked-random-features", "pca")
 #: Points of a line, the dots among them.
 LINE_POINTS = 41
+#: Lines that wait for a worker, about a tenth of a second of work, make a crowd.
+CROWD = 8
 
 
 class Refused(Exception):
@@ -42,7 +44,7 @@ class Desk:
     """Three crews: for texts, for theory, for simulations; and what was answered before."""
 
     def __init__(self, limits: Limits, simulators: int = 1, theorists: int = 2) -> None:
-        self.limits, self.cache = limits, Cache()
+        self.limits, self.cache, self.crowd = limits, Cache(), CROWD
         self.readers = Crew(1, limits, cache=self.cache)
         ahead = [Task("warm", {"learner": name}) for name in (None, *AHEAD)]
         self.theorists = Crew(theorists, limits, ahead, self.cache)
@@ -87,22 +89,31 @@ class Desk:
         return await self.answer(self.readers, client, "plan", {**question, "between": between})
 
     async def theory(self, client: str, question: dict[str, Any]) -> Events:
-        """The line: where its points stand, then each of them, then notes and papers."""
+        """The line: where its points stand, then each of them, then notes and papers.
+
+        ``left`` says at the end how many points a busy lab has left out.
+        """
         plan = await self.plan(client, question, LINE_POINTS)
         yield "plan", {name: value for name, value in plan.items() if name != "points"}
-        laws, reasons = [], []
-        async with contextlib.aclosing(self._laws(client, plan["points"])) as found:
-            async for several in found:
-                points = []
-                for number, outcome in several:
-                    if outcome.kind == "done":
-                        laws.append(outcome.value.prediction)
-                        points.append({"index": number, "entries": outcome.value.entries})
-                    elif outcome.kind == "failed":
-                        raise Refused(outcome)
-                    else:
-                        reasons.append(_words(outcome))
-                yield "points", points
+        laws, reasons, begin = [], [], 0
+        for end in (plan["coarse"], len(plan["points"])):
+            # In a crowd a coarse line for everybody comes before a fine one for some.
+            if begin and self.theorists.backlog.counts()["waiting"] >= self.crowd:
+                break
+            async with contextlib.aclosing(self._laws(client, plan["points"][begin:end])) as found:
+                async for several in found:
+                    points = []
+                    for number, outcome in several:
+                        if outcome.kind == "done":
+                            laws.append(outcome.value.prediction)
+                            entries = outcome.value.entries
+                            points.append({"index": begin + number, "entries": entries})
+                        elif outcome.kind == "failed":
+                            raise Refused(outcome)
+                        else:
+                            reasons.append(_words(outcome))
+                    yield "points", points
+            begin = end
         yield (
             "end",
             plain(
@@ -111,6 +122,7 @@ class Desk:
                     "references": unique(paper for law in laws for paper in law.references),
                     "reasons": unique(reasons),
                     "lacking": len(reasons),
+                    "left": len(plan["points"]) - begin,
                 }
             ),
         )

@@ -66,7 +66,8 @@ def plan(
 ) -> dict[str, Any]:
     """The points of an experiment, where they stand on the axis, and how to do it elsewhere.
 
-    ``between`` asks for so many points of a line in all, those of the range among them and first.
+    ``between`` asks for so many points of a line in all, those of the range among them and first;
+    ``coarse`` of them are a line already.
     """
     from giantstep.lab.ranges import finer
     from giantstep.lab.take_away import in_python, on_the_command_line
@@ -89,7 +90,7 @@ def plan(
             "values": [None],
             "x": [0.0],
             **elsewhere,
-        } | {"ticks": None, "points": points, "own": [0]}
+        } | {"ticks": None, "points": points, "own": [0], "coarse": 1}
     fine = asked
     if between > len(asked):
         given = finer(asked.axis, settings, problem, between, len(asked))
@@ -98,7 +99,13 @@ def plan(
             fine = read_question(row, *given) if given else asked  # type: ignore[assignment]
     _check_points(len(fine))
     where, own = fine.positions, set(asked.values)
-    order = sorted(range(len(fine)), key=lambda i: fine.values[i] not in own)
+    parts = max((len(fine) - 1) // max(len(asked) - 1, 1), 1)
+
+    def rank(i: int) -> int:
+        """The dots' own points come first, then one between each two, then the others."""
+        return 0 if fine.values[i] in own else 1 if i % parts == parts // 2 else 2
+
+    order = sorted(range(len(fine)), key=rank)
     return {
         "axis": fine.axis,
         "label": where.label,
@@ -108,6 +115,7 @@ def plan(
         "x": [where.of[fine.values[i]] for i in order],
         "points": [_plain_question(fine.points[i]) for i in order],
         "own": [number for number, i in enumerate(order) if fine.values[i] in own],
+        "coarse": sum(rank(i) < 2 for i in order),
         **elsewhere,
     }
 

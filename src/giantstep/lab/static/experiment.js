@@ -127,6 +127,7 @@ export async function refresh() {
         at("notes").replaceChildren(...[...data.notes, ...data.references].map((line) => make("li", {}, line)));
         redraw();
         document.body.dataset.lineMs = next.lineMs.toFixed(0);
+        if (data.left) refineSoon(next);
       }
     });
     speak();
@@ -135,6 +136,19 @@ export async function refresh() {
     if (isAbort(error)) return;
     say(at("said"), error.message, true);
   }
+}
+
+// A busy lab leaves points out: they are asked for again while the same line is looked at.
+const refineSoon = debounced(2000, (mine) => refine(mine));
+
+async function refine(mine) {
+  if (now !== mine) return;
+  await listen("theory", mine.asked, theoryLine.begin(), (name, data) => {
+    if (name === "points") for (const each of data) mine.theory.take(each.index, each.entries, lastStep(each.entries));
+    if (name !== "end") return;
+    redraw();
+    if (data.left) refineSoon(mine);
+  }).catch(() => {});
 }
 
 const simulateSoon = debounced(250, () => simulate());

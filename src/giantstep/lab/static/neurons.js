@@ -48,6 +48,7 @@ function pause() {
 
 export async function refresh() {
   remember();
+  if (!found) say(at("neuron-said"), "A network is being trained …");
   const asked = { learner: "giant-step", settings: chosen(rules, state.neurons), problem: problem(), seed: 0 };
   try {
     await listen("neurons", asked, line.begin(), (name, data) => {

@@ -37,6 +37,7 @@ function around(text) {
 export async function refresh() {
   remember();
   const signal = line.begin();
+  if (!found) say(at("spectrum-said"), "The spectrum is being computed …");
   const asked = { learner: "giant-step", settings: chosen(rules, { ...state.spectrum, of: undefined }), problem: problem(), of: at("spectrum-of").value, seeds: SEEDS };
   try {
     await listen("spectrum", asked, signal, (name, data) => {

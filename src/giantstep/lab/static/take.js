@@ -27,7 +27,9 @@ export function setUp(tables) {
 }
 
 export function told(plan) {
-  at("command").textContent = plan.command;
+  // An option stays with its value and is never broken at its hyphens.
+  const words = plan.command.split(/ (?=--)/).flatMap((each, number) => [number ? " " : "", make("span", { class: "word" }, each)]);
+  at("command").replaceChildren(...words);
   at("python").textContent = plan.python;
 }
 
