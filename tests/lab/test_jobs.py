@@ -22,6 +22,9 @@ LONG = {
     "seeds": 60,
 }
 
+#: Seconds for what takes a moment on a machine that is not busy.
+PATIENCE = 60
+
 
 def until(true: Callable[[], bool], seconds: float) -> float:
     """How long it takes until something is true."""
@@ -51,8 +54,9 @@ def test_a_client_that_leaves_frees_its_worker(lab: Lab, client: httpx.Client) -
             if name == "dots":
                 break
         assert member.job is not None
-    until(lambda: member.job is None, 2)
-    assert lab.desk.simulators.backlog.counts() == {"waiting": 0, "running": 0}
+    # Its tasks would take half a minute; the benchmark of the lab measures how soon it is free.
+    until(lambda: member.job is None, 15)
+    until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == 0, PATIENCE)
 
 
 def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> None:
@@ -69,12 +73,12 @@ def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> Non
     finished = threading.Event()
     thread = threading.Thread(target=greedy)
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(PATIENCE)
     with visitor(lab) as modest:
         told = events(modest, "/simulate", {**RANDOM_FEATURES, "seeds": 2, "seed": 555})
         assert told[-1][0] == "end"
     finished.set()
-    thread.join(30)
+    thread.join(PATIENCE)
     assert not thread.is_alive()
 
 
@@ -88,13 +92,13 @@ def test_jobs_of_one_client_are_limited(lab: Lab, client: httpx.Client) -> None:
             response = held.enter_context(client.stream("POST", "/simulate", json=question))
             streams.append(read_events(response))
             assert next(streams[-1])[0] == "plan"
-        until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == most, 5)
+        until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == most, PATIENCE)
         refused = events(client, "/simulate", {**LONG, "seed": 9000})
         assert refused[-1][1]["kind"] == "busy"
         with visitor(lab) as other:
             told = events(other, "/simulate", {**RANDOM_FEATURES, "seeds": 1, "seed": 99})
             assert told[-1][0] == "end"
-    until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == 0, 5)
+    until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == 0, PATIENCE)
 
 
 def test_a_task_that_takes_too_long_is_stopped() -> None:
