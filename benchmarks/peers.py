@@ -4,11 +4,16 @@ Synthetic cases are the nine targets of the study at four sizes; design tables a
 folder given by ``--tables``, CSV files without a header whose last column is the label. Peers are
 those that are installed: ``xrfm`` needs torch and is left out where it is missing. They are tuned
 lightly: by leave-one-out errors where these are exact, else on a quarter of the rows.
+
+Every score is appended to the file given by ``--record`` as a line of JSON as soon as it is known,
+and what is recorded is not measured again: a run that was stopped goes on where it ended, and
+``--summary`` prints the table of a record without measuring anything.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -46,6 +51,8 @@ TARGETS = {
 }
 SIZES = ((50, 250), (50, 500), (100, 500), (100, 1000))
 NOISE, TEST_ROWS, MOST_TRAINING_ROWS = 0.1, 2000, 1000
+#: Kernel, bandwidth and whether the metric is diagonal, of the settings of xRFM that are tried.
+XRFM_SETTINGS = (("l2", 3.0, False), ("l2", 10.0, False), ("l2", 30.0, False), ("l1", 10.0, True))
 Case = tuple[str, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -147,16 +154,40 @@ def peers() -> dict[str, Callable[[], Any]]:
         return found
 
     class Boxed:
-        """xRFM wants a validation set."""
+        """xRFM on standardised columns: the best of four settings on its own validation set."""
 
         def fit(self, X: np.ndarray, y: np.ndarray) -> Boxed:
-            a, b, c, d = train_test_split(X, y, test_size=0.2, random_state=0)
-            self.model = xRFM()
-            self.model.fit(a, c[:, None], b, d[:, None])
+            self.scaler = StandardScaler().fit(X)
+            self.centre, self.scale = float(y.mean()), float(y.std())
+            inputs = self.scaler.transform(X).astype(np.float32)
+            labels = ((y - self.centre) / self.scale).astype(np.float32)[:, None]
+            a, b, c, d = train_test_split(inputs, labels, test_size=0.2, random_state=0)
+            best = -np.inf
+            for kernel, bandwidth, diagonal in XRFM_SETTINGS:
+                model = xRFM(
+                    rfm_params={
+                        "model": {
+                            "kernel": kernel,
+                            "bandwidth": bandwidth,
+                            "exponent": 1.0,
+                            "diag": diagonal,
+                        },
+                        "fit": {"reg": 1e-3, "iters": 5, "verbose": False, "early_stop_rfm": True},
+                    },
+                    device="cpu",
+                    tuning_metric="mse",
+                    random_state=0,
+                    verbose=False,
+                )
+                model.fit(a, c, b, d)
+                score = r2_score(d, model.predict(b))
+                if score > best:
+                    best, self.model = score, model
             return self
 
         def predict(self, X: np.ndarray) -> np.ndarray:
-            return np.asarray(self.model.predict(X)).ravel()
+            inputs = self.scaler.transform(X).astype(np.float32)
+            return self.centre + self.scale * np.asarray(self.model.predict(inputs)).ravel()
 
     return {**found, "xRFM": Boxed}
 
@@ -175,7 +206,7 @@ def synthetic(seed: int, sizes: tuple[tuple[int, int], ...]) -> Iterator[Case]:
             clean = (clean - clean.mean()) / clean.std()
             noise = np.random.default_rng(seed + 1).standard_normal(samples)
             y = clean[:samples] + np.sqrt(NOISE) * noise
-            yield f"{dim} {samples} {name}", X[:samples], y, X[samples:], clean[samples:]
+            yield f"{dim} {samples} {name} {seed}", X[:samples], y, X[samples:], clean[samples:]
 
 
 def tables(folder: Path, splits: int) -> Iterator[Case]:
@@ -192,26 +223,71 @@ def tables(folder: Path, splits: int) -> Iterator[Case]:
             yield name, learn[:, :-1], learn[:, -1], test[:, :-1], test[:, -1]
 
 
-def measure(cases: Iterator[Case], models: dict[str, Callable[[], Any]]) -> None:
-    """A line for each case, then mean ranks and how often each model came first."""
-    print(f"{'case':<22}" + "".join(f"{name:>11}" for name in models) + "   CPU s of giantstep")
-    ranks = []
+class Record:
+    """Scores by case and model: a JSON line each, in a file where one is given."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self.scores: dict[str, dict[str, float]] = {}
+        self.seconds: dict[tuple[str, str], float] = {}
+        if path is not None and path.exists():
+            for line in path.read_text().splitlines():
+                self._keep(**json.loads(line))
+
+    def _keep(self, case: str, model: str, r2: float, cpu: float) -> None:
+        self.scores.setdefault(case, {})[model] = r2
+        self.seconds[case, model] = cpu
+
+    def add(self, case: str, model: str, r2: float, cpu: float) -> None:
+        """Keep one score."""
+        self._keep(case, model, r2, cpu)
+        if self.path is not None:
+            row = {"case": case, "model": model, "r2": round(r2, 5), "cpu": round(cpu, 2)}
+            with self.path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+    def known(self, case: str, model: str) -> bool:
+        """Whether this was measured already."""
+        return model in self.scores.get(case, {})
+
+
+def measure(cases: Iterator[Case], models: dict[str, Callable[[], Any]], record: Record) -> None:
+    """Fit and score every model on every case that the record lacks."""
     for name, X, y, X_test, y_test in cases:
-        scores, spent = [], 0.0
         for model, make in models.items():
+            if record.known(name, model):
+                continue
             # Networks that stop after 300 epochs are what was asked for.
             warnings.simplefilter("ignore", ConvergenceWarning)
             begin = time.process_time()
-            scores.append(r2_score(y_test, make().fit(X, y).predict(X_test)))
-            if model == "giantstep":
-                spent = time.process_time() - begin
-        ranks.append(np.argsort(np.argsort(-np.array(scores))) + 1)
-        line = "".join(f"{score:11.3f}" for score in scores)
-        print(f"{name:<22}{line}   {spent:.1f}", flush=True)
-    if ranks:
-        table = np.array(ranks)
-        print(f"{'mean rank':<22}" + "".join(f"{rank:11.2f}" for rank in table.mean(axis=0)))
-        print(f"{'first':<22}" + "".join(f"{first:11d}" for first in (table == 1).sum(axis=0)))
+            score = float(r2_score(y_test, make().fit(X, y).predict(X_test)))
+            record.add(name, model, score, time.process_time() - begin)
+        print(name, {model: round(r2, 3) for model, r2 in record.scores[name].items()}, flush=True)
+
+
+def summarise(record: Record) -> None:
+    """Mean R^2 over the seeds or splits of each case, first places, ranks, and the worst gap."""
+    cases: dict[str, list[dict[str, float]]] = {}
+    for name, scores in record.scores.items():
+        cases.setdefault(name.rsplit(" ", 1)[0], []).append(scores)
+    models = [m for m in peers() if all(m in one for many in cases.values() for one in many)]
+    width = max(map(len, cases)) + 2
+    heads = "".join(f"{name:>11}" for name in models)
+    print(f"{'case':<{width}}{'runs':>5}{heads}   less the better of Ridge and KRR")
+    means, gaps = [], []
+    for name, runs in cases.items():
+        table = np.array([[one[model] for model in models] for one in runs])
+        means.append(table.mean(axis=0))
+        line = "".join(f"{score:11.3f}" for score in means[-1])
+        simple = [means[-1][models.index(model)] for model in ("Ridge", "KRR") if model in models]
+        gap = means[-1][0] - max(simple, default=np.nan)
+        gaps.append(gap)
+        print(f"{name:<{width}}{len(runs):5d}{line}   {gap:+.3f}")
+    ranks = np.argsort(np.argsort(-np.array(means), axis=1), axis=1) + 1
+    print(f"{'mean rank':<{width + 5}}" + "".join(f"{rank:11.2f}" for rank in ranks.mean(axis=0)))
+    firsts = (ranks == 1).sum(axis=0)
+    print(f"{'first':<{width + 5}}" + "".join(f"{first:11d}" for first in firsts))
+    print(f"least {models[0]} - max(Ridge, KRR): {min(gaps):+.3f}")
 
 
 def main() -> None:
@@ -220,8 +296,11 @@ def main() -> None:
     parser.add_argument("--tables", type=Path, help="folder of CSV files without headers")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=1, help="seeds of each synthetic case")
+    parser.add_argument("--first-seed", type=int, default=0, help="the first of these seeds")
     parser.add_argument("--size", help="one size of the synthetic cases, as 50x500")
     parser.add_argument("--models", help="names of models, by default all that are installed")
+    parser.add_argument("--record", type=Path, help="file of JSON lines to append the scores to")
+    parser.add_argument("--summary", action="store_true", help="only print what is recorded")
     given = parser.parse_args()
     sizes = SIZES
     if given.size:
@@ -230,10 +309,14 @@ def main() -> None:
     models = peers()
     if given.models:
         models = {name: models[name] for name in given.models.split(",")}
-    if given.tables:
-        measure(tables(given.tables, given.splits), models)
-        return
-    measure((case for seed in range(given.seeds) for case in synthetic(seed, sizes)), models)
+    record = Record(given.record)
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    if not given.summary and given.tables:
+        measure(tables(given.tables, given.splits), models, record)
+    elif not given.summary:
+        measure((case for seed in seeds for case in synthetic(seed, sizes)), models, record)
+    if record.scores:
+        summarise(record)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,9 @@ THRESHOLD = 0.9
 POLISH = 6
 #: A direction must lower the GCV score by this share, or stand out by this ratio, to go on.
 GAIN, CLEAR_RATIO = 0.01, 1.2
+#: A direction that lowers the score by this share may have mended what an earlier one missed, and
+#: giant steps of the shorter model that is then tried.
+CLEAR_GAIN, SHORT_POLISH = 0.1, 2
 
 
 def most_directions(rows: int, columns: int, wanted: int) -> int:
@@ -33,7 +36,9 @@ def index_path(
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
 
-    ``extra`` are directions from elsewhere to be tried beside the moments'.
+    ``extra`` are directions from elsewhere to be tried beside the moments'. A direction that was
+    added in vain stays in the longer models, so that at the end each of them is asked for its most
+    relevant directions: a shorter model along these may be better than the one met on the way.
     """
     whitening = Whitening.of(inputs)
     white = inputs @ whitening.inverse_root
@@ -74,7 +79,25 @@ def index_path(
         clear = max((candidate.ratio for candidate in found), default=0.0) >= CLEAR_RATIO
         if model.score > (1 - GAIN) * before and not clear:
             break
+    for rank in range(len(path) - 1, 0, -1):
+        longer, shorter = path[rank], path[rank - 1]
+        if longer.score < (1 - CLEAR_GAIN) * shorter.score:
+            trial = fit_index_model(
+                _most_relevant(longer, inputs, rank),
+                inputs,
+                labels,
+                units=units,
+                steps=SHORT_POLISH,
+                generator=generator,
+            )
+            path[rank - 1] = min(shorter, trial, key=lambda model: model.score)
     return path
+
+
+def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndarray:
+    """Directions in the model's span along which its link moves most."""
+    gradient = model.link.gradient(model.indices(inputs))
+    return model.directions @ np.linalg.eigh(gradient.T @ gradient)[1][:, -count:]
 
 
 def _orthonormal(directions: np.ndarray) -> np.ndarray:

@@ -35,12 +35,15 @@ class Link(NamedTuple):
         return self.fit.predict(link_features(inside, self.directions, self.knots))
 
     def gradient(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n r"]:
-        """The derivative in each index."""
+        """The derivative in each index, in the precision of the indices."""
         rank = indices.shape[1]
         linear, units = self.fit.coefficients[:rank], self.fit.coefficients[rank:]
-        fields = np.maximum(indices @ self.directions.T + self.knots, 0.0)
         weights = 2 * UNIT_WEIGHT / np.sqrt(len(self.knots)) * units
-        return linear + (fields * weights) @ self.directions
+        kind = indices.dtype
+        fields = indices @ self.directions.T.astype(kind)
+        fields += self.knots.astype(kind)
+        np.maximum(fields, 0.0, out=fields)
+        return fields @ (weights[:, None] * self.directions).astype(kind) + linear.astype(kind)
 
 
 def fit_link(
@@ -72,5 +75,13 @@ def link_features(
     knots: Float[np.ndarray, " k"],
 ) -> Float[np.ndarray, "n q"]:
     """The indices, then squares of rectified units of them."""
-    fields = np.maximum(indices @ directions.T + knots, 0.0)
-    return np.concatenate([indices, UNIT_WEIGHT / np.sqrt(len(knots)) * fields**2], axis=1)
+    rank = indices.shape[1]
+    features = np.empty((len(indices), rank + len(knots)))
+    features[:, :rank] = indices
+    fields = features[:, rank:]
+    np.matmul(indices, directions.T, out=fields)
+    fields += knots
+    np.maximum(fields, 0.0, out=fields)
+    fields *= fields
+    fields *= UNIT_WEIGHT / np.sqrt(len(knots))
+    return features

@@ -46,6 +46,12 @@ class Whitening(NamedTuple):
         shrinkage = float(columns > 1)
         if columns > 1 and rows > 1:
             shrinkage = ledoit_wolf_shrinkage(inputs, assume_centered=True)
+        return cls.from_covariance(covariance, shrinkage)
+
+    @classmethod
+    def from_covariance(cls, covariance: Float[np.ndarray, "d d"], shrinkage: float) -> Whitening:
+        """The roots of this covariance, drawn by a share towards its mean eigenvalue."""
+        columns = len(covariance)
         mean = np.trace(covariance) / columns
         covariance = (1 - shrinkage) * covariance + shrinkage * mean * np.eye(columns)
         values, vectors = eigh(covariance, check_finite=False)

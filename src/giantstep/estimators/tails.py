@@ -29,14 +29,17 @@ class TailScaler(NamedTuple):
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """The rows on the scale of the rows that were fitted, in the precision they come in."""
-        mean, deviation, mean_after, deviation_after = (
+        mean, inverse, mean_after, inverse_after = (
             one.astype(inputs.dtype)
-            for one in (self.mean, self.deviation, self.mean_after, self.deviation_after)
+            for one in (self.mean, 1 / self.deviation, self.mean_after, 1 / self.deviation_after)
         )
-        compressed = compress((inputs - mean) / deviation, self.clip)
-        compressed -= mean_after
-        compressed /= deviation_after
-        return compressed
+        # In place from the second line on: a streamed fit spends its time here and in products.
+        scaled = np.subtract(inputs, mean, order="C")
+        scaled *= inverse
+        scaled = compress(scaled, self.clip)
+        scaled -= mean_after
+        scaled *= inverse_after
+        return scaled
 
     @property
     def slope(self) -> Float[np.ndarray, " d"]:
@@ -54,11 +57,12 @@ def safe_deviation(
 
 
 def compress(scaled: Float[np.ndarray, "n d"], clip: float) -> Float[np.ndarray, "n d"]:
-    """The same numbers up to ``clip``, a logarithm beyond; in place."""
-    far = np.abs(scaled) > clip
-    beyond = scaled[far]
-    scaled[far] = np.sign(beyond) * (clip + np.log1p(np.abs(beyond) - clip))
-    return scaled
+    """The same numbers up to ``clip``, a logarithm beyond; rows in C order are overwritten."""
+    flat = scaled.reshape(-1)
+    far = np.flatnonzero(np.abs(flat) > clip)
+    beyond = flat[far]
+    flat[far] = np.sign(beyond) * (clip + np.log1p(np.abs(beyond) - clip))
+    return flat.reshape(scaled.shape)
 
 
 def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,7 +1,8 @@
 """A fit whose every number is a sum over chunks of rows.
 
 The experts are the linear fit, one random network and the index path. A fifth of the rows is held
-out to weigh them; links and the network are then fitted to all rows, along the same directions.
+out to count directions and to weigh experts; readouts are then fitted to all rows, along the same
+directions.
 """
 
 from __future__ import annotations
@@ -13,24 +14,28 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.experts import Expert, Experts, Sizes
-from giantstep.estimators.gauss_newton import PATIENCE, IndexModel
+from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import GAIN
 from giantstep.estimators.link import Link, draw_units
-from giantstep.estimators.random_network import RandomNetwork, draw_layer
-from giantstep.estimators.ridge import Fit
+from giantstep.estimators.moments import Whitening
+from giantstep.estimators.random_network import LINEAR_WEIGHT, RandomNetwork, draw_layer
 from giantstep.estimators.stack import simplex_weights
 from giantstep.estimators.streaming import passes
+from giantstep.estimators.streaming.covariance import shrinkage
 from giantstep.estimators.streaming.krylov import ridge_on_krylov_space
 from giantstep.estimators.streaming.normal_equations import NormalEquations
-from giantstep.estimators.streaming.passes import AroundModel, Linear, Scales
+from giantstep.estimators.streaming.passes import Scales
 from giantstep.estimators.streaming.rows import Rows
 from giantstep.estimators.streaming.search import candidates
 from giantstep.estimators.tails import TailScaler, safe_deviation
 
 #: Rows kept in memory: for quantiles of residuals, pictures and importances.
 SAMPLE = 2000
-#: Giant steps after a direction was added, and passes of each.
-STEPS, PRODUCTS = 3, 10
+#: Giant steps after a direction was added, and the share by which the held-out error must fall for
+#: another one.
+STEPS, WORTH = 3, 0.002
+#: Most products in the solution of one step, and the share of the right side that may be left.
+PRODUCTS, TOLERANCE = 8, 0.05
 
 
 class Streamed(NamedTuple):
@@ -50,129 +55,178 @@ def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Gen
     sample: tuple[np.ndarray, np.ndarray] = rows.total(
         partial(passes.some_rows, scales=scales, share=share)
     ).joined  # type: ignore[assignment]
-    fitter = _Fitter(rows, scales, sizes, sample, generator)
     layer = draw_layer(sample[0], np.eye(rows.shape[1]), sizes.width, generator)
-    sums = rows.total(partial(passes.network_sums, scales=scales, layer=layer)).sums
+    *sums, fourth = rows.total(partial(passes.network_sums, scales=scales, layer=layer)).sums
     half = len(sums) // 2
     learn, rest = NormalEquations(*sums[:half]), NormalEquations(*sums[half:])
-    models: dict[str, Expert] = {
-        "ridge": fitter.linear(),
-        "network-0": RandomNetwork(*layer, learn.fit()),
-    }
-    path = fitter.path()
-    models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
-    experts = Experts(models, low, high)
-    work = partial(passes.expert_products, scales=scales, experts=experts, sizes=sizes)
+    spectrum = Spectrum.of(learn, rest, rows.shape[1], float(fourth))
+    path = _Fitter(rows, scales, sizes, sample, spectrum, generator).path()
+    models = _fixed_experts(learn, layer)
+    models |= {f"index-{rank}": trial.model for rank, trial in enumerate(path, 1)}
+    work = partial(
+        passes.expert_products, scales=scales, experts=Experts(models, low, high), sizes=sizes
+    )
     (products,) = rows.total(work).sums
     weights, score = _weigh(products)
-    both = NormalEquations(*(a + b for a, b in zip(learn, rest, strict=True)))
-    models["network-0"] = RandomNetwork(*layer, both.fit())
-    for rank, model in enumerate(fitter.models([m.directions for m in path], everything=True), 1):
-        models[f"index-{rank}"] = model
+    models = _fixed_experts(learn.and_also(rest), layer)
+    models |= {f"index-{rank}": trial.fitted_to_all() for rank, trial in enumerate(path, 1)}
     return Streamed(scales, Experts(models, low, high), weights, score, sample)
 
 
+def _fixed_experts(
+    sums: NormalEquations, layer: tuple[np.ndarray, np.ndarray]
+) -> dict[str, Expert]:
+    """The linear fit and the random network, whose sums hold those of the linear fit."""
+    width, columns = layer[0].shape
+    linear = sums.part(slice(width, None)).fit()
+    slope = LINEAR_WEIGHT / np.sqrt(columns)
+    return {
+        "ridge": linear._replace(coefficients=slope * linear.coefficients),
+        "network-0": RandomNetwork(*layer, sums.fit()),
+    }
+
+
+class Spectrum(NamedTuple):
+    """Covariances of the inputs, roots of that of the learned rows, and the labels' variance."""
+
+    whole: Float[np.ndarray, "d d"]
+    learned: Float[np.ndarray, "d d"]
+    whitening: Whitening
+    variance: float
+
+    @classmethod
+    def of(
+        cls, learn: NormalEquations, rest: NormalEquations, columns: int, fourth: float
+    ) -> Spectrum:
+        """From the linear part of a network's sums, and the sum of fourth powers of lengths."""
+        number = float(learn.number)
+        scale = columns / LINEAR_WEIGHT**2
+        one, other = (scale * sums.products[-columns:, -columns:] for sums in (learn, rest))
+        learned = one / max(number, 1.0)
+        share = shrinkage(learned, fourth / max(number, 1.0), number)
+        whole = (one + other) / (number + float(rest.number))
+        roots = Whitening.from_covariance(learned, share)
+        return cls(whole, learned, roots, float(rest.squares) / max(float(rest.number), 1.0))
+
+
+class _Trial(NamedTuple):
+    """An index model fitted to the learned rows, its held-out error, and the sums of its link."""
+
+    model: IndexModel
+    error: float
+    learn: NormalEquations
+    rest: NormalEquations
+
+    def fitted_to_all(self) -> IndexModel:
+        """The same directions and units, with a readout of all rows."""
+        link = self.model.link._replace(fit=self.learn.and_also(self.rest).fit())
+        return self.model._replace(link=link)
+
+
 class _Fitter(NamedTuple):
-    """What the passes of a fit share."""
+    """What the passes of the index path share."""
 
     rows: Rows
     scales: Scales
     sizes: Sizes
     sample: tuple[np.ndarray, np.ndarray]
+    spectrum: Spectrum
     generator: np.random.Generator
 
-    def linear(self) -> Fit:
-        """The linear fit with an intercept."""
-        solution, centre, mean = self._solve(Linear(self.rows.shape[1]))
-        coefficients = solution[0]
-        intercept = mean - float(centre[0] @ coefficients)
-        return Fit(coefficients, intercept, np.nan, np.nan, np.zeros(0), np.nan)
-
-    def path(self) -> list[IndexModel]:
-        """Index models of 1, 2, ... directions, as long as each lowers the GCV score."""
-        path: list[IndexModel] = []
-        before = 1.0
+    def path(self) -> list[_Trial]:
+        """Index models of 1, 2, ... directions, as long as each lowers the held-out error."""
+        path: list[_Trial] = []
+        before = self.spectrum.variance
         while len(path) < self.sizes.directions:
-            present = path[-1] if path else None
-            found = candidates(self.rows, self.scales, present, self.sample, self.generator)
+            present = path[-1].model if path else None
+            found = candidates(
+                self.rows,
+                self.scales,
+                present,
+                self.sample,
+                self.spectrum.learned,
+                self.spectrum.whitening,
+                self.generator,
+            )
             if not found:
                 break
             known = np.zeros((self.rows.shape[1], 0)) if present is None else present.directions
-            trials = self.models([np.column_stack([known, vector]) for vector in found])
-            model = self._polished(min(trials, key=lambda one: one.score))
-            if model.directions.shape[1] <= known.shape[1] or not model.score < (1 - GAIN) * before:
+            spans = [np.column_stack([known, vector]) for vector in found]
+            # Half of the units tell which candidate is the best one.
+            trials = self.trials(spans, max(self.sizes.neurons // 2, 1))
+            best = self._polished(min(trials, key=lambda one: one.error))
+            new = best.model.directions.shape[1] > known.shape[1]
+            if not new or not best.error < (1 - GAIN) * before:
                 break
-            path.append(model)
-            before = model.score
+            path.append(best)
+            before = best.error
         return path
 
-    def models(
-        self, trials: list[np.ndarray], *, everything: bool = False, spent: float = 0.0
-    ) -> list[IndexModel]:
-        """The link along each of these sets of directions."""
-        if not trials:
-            return []
-        work = partial(passes.index_grams, scales=self.scales, directions=np.hstack(trials))
-        (gram,) = self.rows.total(work).sums
-        scaled, start = [], 0
-        for directions in trials:
-            part = slice(start, start + directions.shape[1])
-            start = part.stop
-            values, vectors = np.linalg.eigh(gram[part, part] / self.rows.shape[0])
-            kept = values > 1e-10 * max(values[-1], 1e-300)
-            turn = vectors[:, kept] / np.sqrt(values[kept])
-            scaled.append(directions @ (turn @ vectors.T if kept.all() else turn))
-        units = [draw_units(s.shape[1], self.sizes.neurons, self.generator) for s in scaled]
-        found = self.rows.total(
-            partial(
-                passes.link_sums,
-                scales=self.scales,
-                trials=scaled,
-                units=units,
-                everything=everything,
-            )
-        )
+    def trials(self, spans: list[np.ndarray], count: int) -> list[_Trial]:
+        """The link of ``count`` units along each of these sets of directions."""
+        scaled = [self._uncorrelated(directions) for directions in spans]
+        units = [draw_units(s.shape[1], count, self.generator) for s in scaled]
+        work = partial(passes.link_sums, scales=self.scales, trials=scaled, units=units)
+        found = self.rows.total(work)
         size = len(NormalEquations._fields)
+        sums = [
+            NormalEquations(*found.sums[start : start + size])
+            for start in range(0, len(found.sums), size)
+        ]
         result = []
         for number, (directions, (rows, knots)) in enumerate(zip(scaled, units, strict=True)):
-            sums = NormalEquations(*found.sums[number * size : (number + 1) * size])
-            fit = sums.fit(spent=spent)
+            learn, rest = sums[2 * number : 2 * number + 2]
+            fit = learn.fit()
             high, low = found.most[2 * number], -found.most[2 * number + 1]
             link = Link(rows, knots, fit, low, high)
-            result.append(IndexModel(directions, link, fit.freedom, fit.score, fit.residuals))
+            model = IndexModel(directions, link, fit.freedom, fit.score, fit.residuals)
+            result.append(_Trial(model, rest.error(fit), learn, rest))
         return result
 
-    def _polished(self, model: IndexModel) -> IndexModel:
-        """The best model met in a few Gauss-Newton giant steps."""
-        best = model
-        for _ in range(STEPS):
-            moved = self._solve(AroundModel(model))[0].T
-            if not np.any(moved):
-                break
-            (model,) = self.models([moved], spent=float(min(moved.size, PRODUCTS)))
-            if model.score < best.score:
-                best = model
-            elif model.score > PATIENCE * best.score:
-                break
-        return best
+    def _uncorrelated(self, directions: np.ndarray) -> np.ndarray:
+        """The same span, with indices of unit variance and no correlation over all rows."""
+        values, vectors = np.linalg.eigh(directions.T @ self.spectrum.whole @ directions)
+        kept = values > 1e-10 * max(values[-1], 1e-300)
+        turn = vectors[:, kept] / np.sqrt(values[kept])
+        return directions @ (turn @ vectors.T if kept.all() else turn)
 
-    def _solve(self, around: Linear | AroundModel) -> tuple[np.ndarray, np.ndarray, float]:
-        """Coefficients of the working response on J, the mean of J, and that of the response."""
-        work = partial(passes.jacobian_start, scales=self.scales, around=around)
-        count, response, total, moment = self.rows.total(work).sums
+    def _polished(self, trial: _Trial) -> _Trial:
+        """The best model met in a few Gauss-Newton giant steps."""
+        for _ in range(STEPS):
+            (moved,) = self.trials([self._moved(trial.model)], self.sizes.neurons)
+            gain = 1 - moved.error / trial.error if trial.error > 0 else 0.0
+            if not gain > 0:
+                break
+            trial = moved
+            if gain < WORTH:
+                break
+        return trial
+
+    def _moved(self, model: IndexModel) -> np.ndarray:
+        """The directions after one giant step.
+
+        Solved for the move from the present directions, in coordinates in which J^T J would be
+        the identity if gradients and inputs were independent: a few products are then enough.
+        """
+        work = partial(passes.jacobian_start, scales=self.scales, model=model)
+        count, residual, total, moment, metric = self.rows.total(work).sums
         mean = total / count
+        values, vectors = np.linalg.eigh(metric / count)
+        values = np.maximum(values, 1e-6 * max(values[-1], 1e-300))
+        left, right = (vectors / np.sqrt(values)) @ vectors.T, self.spectrum.whitening.inverse_root
 
         def times(vector: np.ndarray) -> np.ndarray:
-            shaped = vector.reshape(mean.shape)
+            shaped = left @ vector.reshape(mean.shape) @ right
             product = partial(
-                passes.jacobian_product, scales=self.scales, around=around, vector=shaped
+                passes.jacobian_product, scales=self.scales, model=model, vector=shaped
             )
             (image,) = self.rows.total(product).sums
-            return (image / count - mean * float(np.sum(mean * shaped))).ravel()
+            image = image / count - mean * float(np.sum(mean * shaped))
+            return (left @ image @ right).ravel()
 
-        right = (moment - mean * response) / count
-        solution = ridge_on_krylov_space(times, right.ravel(), PRODUCTS)
-        return solution.reshape(mean.shape), mean, float(response / count)
+        slope = left @ ((moment - mean * residual) / count) @ right
+        move = ridge_on_krylov_space(times, slope.ravel(), PRODUCTS, TOLERANCE)
+        return model.directions + (left @ move.reshape(mean.shape) @ right).T
 
 
 def _scales(rows: Rows, clip: float) -> tuple[Scales, float, float]:

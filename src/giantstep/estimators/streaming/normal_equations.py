@@ -35,6 +35,34 @@ class NormalEquations(NamedTuple):
             np.array(labels @ labels),
         )
 
+    def part(self, columns: slice) -> NormalEquations:
+        """The equations of these columns alone."""
+        return self._replace(
+            features=self.features[columns],
+            products=self.products[columns, columns],
+            moments=self.moments[columns],
+        )
+
+    def and_also(self, others: NormalEquations) -> NormalEquations:
+        """The sums over the rows of both."""
+        return NormalEquations(*(a + b for a, b in zip(self, others, strict=True)))
+
+    def error(self, fit: Fit) -> float:
+        """The mean squared error of a fit over these rows.
+
+        >>> x = np.linspace(-1, 1, 50)[:, None]
+        >>> sums = NormalEquations.of(x, x[:, 0] ** 2)
+        >>> fit = sums.fit()
+        >>> bool(np.isclose(sums.error(fit), np.mean((x[:, 0] ** 2 - fit.predict(x)) ** 2)))
+        True
+        """
+        slopes, constant = fit.coefficients, fit.intercept
+        square = slopes @ self.products @ slopes + constant * (
+            2 * float(self.features @ slopes) + constant * float(self.number)
+        )
+        mixed = float(self.moments @ slopes) + constant * float(self.labels)
+        return float(self.squares - 2 * mixed + square) / max(float(self.number), 1.0)
+
     def fit(self, *, spent: float = 0.0) -> Fit:
         """The ridge of least GCV score, as :func:`giantstep.estimators.tridiagonal.ridge` has it.
 

@@ -87,21 +87,17 @@ def network_sums(
     scales: Scales,
     layer: tuple[np.ndarray, np.ndarray],
 ) -> Totals:
-    """Normal equations of a random network, of the rows to learn from and of those held out."""
+    """Normal equations of a random network, of the rows to learn from and of those held out.
+
+    Its linear part holds those of the linear fit, and the covariance. Last comes the sum of the
+    fourth powers of the lengths of rows to learn from.
+    """
     inputs, labels = scales.apply(X, y)
     features = layer_features(inputs, *layer)
     out = held_out(first, len(y))
     parts = (NormalEquations.of(features[rows], labels[rows]) for rows in (~out, out))
-    return Totals(tuple(one for part in parts for one in part))
-
-
-def index_grams(
-    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, directions: np.ndarray
-) -> Totals:
-    """Products of all indices with one another."""
-    inputs, _ = scales.apply(X, y)
-    indices = np.asarray(inputs @ directions.astype(inputs.dtype), dtype=float)
-    return Totals((indices.T @ indices,))
+    lengths = np.einsum("ij,ij->i", inputs, inputs)[~out].astype(float)
+    return Totals((*(one for part in parts for one in part), np.array(lengths @ lengths)))
 
 
 def link_sums(
@@ -112,56 +108,45 @@ def link_sums(
     scales: Scales,
     trials: list[np.ndarray],
     units: list[tuple[np.ndarray, np.ndarray]],
-    everything: bool = False,
 ) -> Totals:
-    """Normal equations of the link of each trial's directions, and the range of the indices."""
+    """Normal equations of the link along each trial's directions, and the range of the indices.
+
+    Of the rows to learn from and of those held out, as in :func:`network_sums`.
+    """
     inputs, labels = scales.apply(X, y)
-    learn = np.ones(len(y), dtype=bool) if everything else ~held_out(first, len(y))
+    out = held_out(first, len(y))
+    every = inputs @ np.hstack(trials).astype(inputs.dtype)
     sums: list[np.ndarray] = []
     most: list[np.ndarray] = []
+    start = 0
     for directions, (rows, knots) in zip(trials, units, strict=True):
-        indices = np.asarray(inputs @ directions.astype(inputs.dtype), dtype=float)
-        sums += NormalEquations.of(link_features(indices[learn], rows, knots), labels[learn])
+        stop = start + directions.shape[1]
+        indices = np.asarray(every[:, start:stop], dtype=float)
+        start = stop
+        for kept in (~out, out):
+            sums += NormalEquations.of(link_features(indices[kept], rows, knots), labels[kept])
         most += [indices.max(axis=0), -indices.min(axis=0)]
     return Totals(tuple(sums), tuple(most))
 
 
-class Linear(NamedTuple):
-    """The model without a link: the label is the index, and the Jacobian the inputs."""
-
-    columns: int
-
-    def working(self, inputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient, all ones, and the working response."""
-        return np.ones((len(labels), 1), dtype=inputs.dtype), labels
-
-
-class AroundModel(NamedTuple):
-    """The Jacobian of an index model in its directions."""
-
-    model: IndexModel
-
-    def working(self, inputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient of the link at each row, and the working response of a giant step."""
-        directions = self.model.directions.astype(inputs.dtype)
-        indices = np.asarray(inputs @ directions, dtype=float)
-        gradient = self.model.link.gradient(indices)
-        response = labels - self.model.link.predict(indices)
-        response = response + np.einsum("ij,ij->i", gradient, indices)
-        return gradient.astype(inputs.dtype), response
-
-
 def jacobian_start(
-    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, around: Linear | AroundModel
+    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, model: IndexModel
 ) -> Totals:
-    """Number of rows, and sums of the working response, of J, and of their product."""
+    """Sums over learned rows of 1, the residual, J, residual times J, and of the link's metric.
+
+    J is the Jacobian of the index model in its directions, a gradient times a row.
+    """
     inputs, labels = scales.apply(X, y)
+    indices = np.asarray(inputs @ model.directions.astype(inputs.dtype), dtype=float)
     learn = ~held_out(first, len(y))
-    inputs = inputs[learn]
-    gradient, response = around.working(inputs, labels[learn])
-    weighted = (gradient * response[:, None]).astype(inputs.dtype)
-    sums = (np.array(float(len(response))), response.sum(), gradient.T @ inputs)
-    return Totals(tuple(np.asarray(s, dtype=float) for s in (*sums, weighted.T @ inputs)))
+    # Rows held out get a zero in place of being cut out, which would copy the inputs.
+    gradient = model.link.gradient(indices) * learn[:, None]
+    residuals = (labels - model.link.predict(indices)) * learn
+    weighted = np.concatenate([gradient, gradient * residuals[:, None]], axis=1)
+    both = np.asarray(weighted.T.astype(inputs.dtype) @ inputs, dtype=float)
+    total, moment = np.split(both, 2)
+    count = np.array(float(learn.sum()))
+    return Totals((count, residuals.sum(), total, moment, gradient.T @ gradient))
 
 
 def jacobian_product(
@@ -170,15 +155,15 @@ def jacobian_product(
     first: int,
     *,
     scales: Scales,
-    around: Linear | AroundModel,
+    model: IndexModel,
     vector: Float[np.ndarray, "r d"],
 ) -> Totals:
-    """J^T J times a vector."""
-    inputs, labels = scales.apply(X, y)
-    learn = ~held_out(first, len(y))
-    inputs = inputs[learn]
-    gradient, _ = around.working(inputs, labels[learn])
-    image = np.einsum("ij,ij->i", gradient, inputs @ vector.T.astype(inputs.dtype))
+    """J^T J times a vector, over learned rows."""
+    inputs, _ = scales.apply(X, y)
+    both = np.concatenate([model.directions, vector.T], axis=1).astype(inputs.dtype)
+    indices, along = np.split(inputs @ both, 2, axis=1)
+    gradient = model.link.gradient(indices) * ~held_out(first, len(y))[:, None]
+    image = np.einsum("ij,ij->i", gradient, along)
     return Totals((np.asarray((gradient * image[:, None]).T @ inputs, dtype=float),))
 
 

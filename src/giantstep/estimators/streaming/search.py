@@ -1,8 +1,9 @@
 r"""Where to look for a direction, by passes over the rows: moments weighted by label functions.
 
-First moments :math:`E[w_l x]` come from one pass. The top eigenvectors of
-:math:`\sum_l M_l^2`, :math:`M_l = E[w_l xx^T]`, come from a few passes of block power iteration,
-without any matrix of d x d entries.
+First moments :math:`E[w_l x]` of whitened inputs come from one pass. The directions in which the
+second moments :math:`M_l = E[w_l xx^T]` are largest together come from a few passes of orthogonal
+iteration: a block V is replaced by the top left singular vectors of all images :math:`M_l V`. The
+first of these passes is the one that gives the first moments.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.gauss_newton import IndexModel
-from giantstep.estimators.moments import SLICES, STAIRS
+from giantstep.estimators.moments import SLICES, STAIRS, Whitening
 from giantstep.estimators.streaming.passes import Scales, held_out
 from giantstep.estimators.streaming.rows import Rows, Totals
 
-#: Vectors of the block, and power iterations of two passes each.
-BLOCK, ITERATIONS = 4, 4
+#: Vectors of the block, and passes of the iteration.
+BLOCK, ITERATIONS = 4, 6
 #: Candidates of each order.
 CANDIDATES = 2
 
@@ -57,81 +58,94 @@ def candidates(
     scales: Scales,
     model: IndexModel | None,
     sample: tuple[np.ndarray, np.ndarray],
+    covariance: Float[np.ndarray, "d d"],
+    whitening: Whitening,
     generator: np.random.Generator,
 ) -> list[Float[np.ndarray, " d"]]:
-    """Directions off those of ``model`` that its residual moves with."""
-    functions = _functions(rows, scales, model, sample, generator)
+    """Directions off those of ``model`` that its residual moves with.
+
+    ``covariance`` is that of the learned rows, about zero.
+    """
     columns = rows.shape[1]
-    (first,) = rows.total(partial(_first_pass, scales=scales, functions=functions)).sums
-    known = np.zeros((columns, 0)) if model is None else np.linalg.qr(model.directions)[0]
+    known = np.zeros((columns, 0))
+    if model is not None:
+        known = np.linalg.qr(whitening.root @ model.directions)[0]
 
     def off(block: np.ndarray) -> np.ndarray:
         return block - known @ (known.T @ block)
 
-    def times(block: np.ndarray) -> np.ndarray:
-        """Every M_l times every column of the block: (l, d, k)."""
-        work = partial(_second_pass, scales=scales, functions=functions, block=block)
-        return rows.total(work).sums[0]
+    def whitened(images: np.ndarray) -> np.ndarray:
+        """All images side by side, in whitened coordinates."""
+        return off(whitening.inverse_root @ np.hstack(list(images)))
 
-    left = np.linalg.svd(off(first), full_matrices=False)[0]
     block = np.linalg.qr(off(generator.standard_normal((columns, min(BLOCK, columns)))))[0]
-    for _ in range(ITERATIONS):
-        images = times(block)
-        # sum_l M_l (M_l v) needs each image times its own matrix: the second pass.
-        work = partial(_matched_pass, scales=scales, functions=functions, blocks=images)
-        block = np.linalg.qr(off(rows.total(work).sums[0]))[0]
-    images = times(block)
-    small = sum(image.T @ image for image in images)
-    block = block @ np.linalg.eigh(small)[1][:, ::-1]
-    found = [*left.T[:CANDIDATES], *block.T[:CANDIDATES]]
-    return [vector for vector in found if np.linalg.norm(off(vector)) > 1e-6]
+    functions = _functions(model, sample, generator)
+    inner = whitening.inverse_root @ block
+    work = partial(_first_pass, scales=scales, functions=functions, block=inner)
+    count, total, products, inputs, first, images = rows.total(work).sums
+    centre = total / count
+    values, vectors = np.linalg.eigh(products - count * np.outer(centre, centre))
+    kept = values > 1e-10 * max(values[-1], 1e-300)
+    if not kept.any():
+        return []
+    functions = functions._replace(centre=centre, rotation=vectors[:, kept] / np.sqrt(values[kept]))
+    # Both moments are linear in the functions, so that they can be centred and turned afterwards.
+    first = whitening.inverse_root @ (first - np.outer(inputs, centre)) @ functions.rotation
+    images = images - centre[:, None, None] * (count * covariance @ inner)
+    images = np.einsum("lm,ldk->mdk", functions.rotation, images)
+    for _ in range(ITERATIONS - 1):
+        left = np.linalg.svd(whitened(images), full_matrices=False)[0]
+        block = left[:, : block.shape[1]]
+        work = partial(
+            _second_pass, scales=scales, functions=functions, block=whitening.inverse_root @ block
+        )
+        (images,) = rows.total(work).sums
+    top = np.linalg.svd(whitened(images), full_matrices=False)[0]
+    start = np.linalg.svd(off(first), full_matrices=False)[0]
+    found = [*start.T[:CANDIDATES], *top.T[:CANDIDATES]]
+    found = [vector for vector in found if np.linalg.norm(off(vector)) > 1e-6]
+    return [whitening.inverse_root @ vector for vector in found]
 
 
 def _functions(
-    rows: Rows,
-    scales: Scales,
     model: IndexModel | None,
     sample: tuple[np.ndarray, np.ndarray],
     generator: np.random.Generator,
 ) -> LabelFunctions:
-    """Label functions with edges from a sample of rows, centred and rotated by a pass."""
+    """Label functions with edges from a sample of rows, neither centred nor turned yet."""
     rank = 0 if model is None else model.directions.shape[1]
     inputs, residuals = sample
     if model is not None:
         residuals = residuals - model.predict(inputs)
     edges = np.quantile(residuals, np.arange(1, SLICES) / SLICES)
     mixing = generator.standard_normal((rank, STAIRS))
-    functions = LabelFunctions(model, edges, mixing, generator.standard_normal(STAIRS))
-    work = partial(_function_pass, scales=scales, functions=functions)
-    count, total, products = rows.total(work).sums
-    centre = total / count
-    values, vectors = np.linalg.eigh(products - count * np.outer(centre, centre))
-    kept = values > 1e-10 * max(values[-1], 1e-300)
-    return functions._replace(centre=centre, rotation=vectors[:, kept] / np.sqrt(values[kept]))
-
-
-def _learned(
-    X: np.ndarray, y: np.ndarray, first: int, scales: Scales, functions: LabelFunctions
-) -> tuple[np.ndarray, np.ndarray]:
-    inputs, labels = scales.apply(X, y)
-    learn = ~held_out(first, len(y))
-    inputs = inputs[learn]
-    return inputs, functions.values(inputs, labels[learn]).astype(inputs.dtype)
-
-
-def _function_pass(
-    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, functions: LabelFunctions
-) -> Totals:
-    _, weights = _learned(X, y, first, scales, functions)
-    weights = weights.astype(float)
-    return Totals((np.array(float(len(weights))), weights.sum(axis=0), weights.T @ weights))
+    return LabelFunctions(model, edges, mixing, generator.standard_normal(STAIRS))
 
 
 def _first_pass(
-    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, functions: LabelFunctions
+    X: np.ndarray,
+    y: np.ndarray,
+    first: int,
+    *,
+    scales: Scales,
+    functions: LabelFunctions,
+    block: Float[np.ndarray, "d k"],
 ) -> Totals:
-    inputs, weights = _learned(X, y, first, scales, functions)
-    return Totals((np.asarray(inputs.T @ weights, dtype=float),))
+    """Sums of 1, of the functions w, of their products, of x, of x w, and of x w_l (x.v_k)."""
+    inputs, labels = scales.apply(X, y)
+    learn = ~held_out(first, len(y))
+    weights = functions.values(inputs, labels) * learn[:, None]
+    kind = inputs.dtype
+    moments = inputs.T @ np.column_stack([learn, weights]).astype(kind)
+    sums = (
+        np.array(float(learn.sum())),
+        weights.sum(axis=0),
+        weights.T @ weights,
+        moments[:, 0],
+        moments[:, 1:],
+        _images(inputs, weights.astype(kind), block),
+    )
+    return Totals(tuple(np.asarray(one, dtype=float) for one in sums))
 
 
 def _second_pass(
@@ -143,26 +157,19 @@ def _second_pass(
     functions: LabelFunctions,
     block: Float[np.ndarray, "d k"],
 ) -> Totals:
-    inputs, weights = _learned(X, y, first, scales, functions)
+    """Sums of x w_l (x.v_k)."""
+    inputs, labels = scales.apply(X, y)
+    learn = ~held_out(first, len(y))
+    weights = functions.values(inputs, labels) * learn[:, None]
+    return Totals((_images(inputs, weights.astype(inputs.dtype), block),))
+
+
+def _images(
+    inputs: np.ndarray, weights: np.ndarray, block: np.ndarray
+) -> Float[np.ndarray, "l d k"]:
+    """X^T (w_l o X v_k) for every function and vector, by one product."""
     fields = inputs @ block.astype(inputs.dtype)
-    # One product for all functions: X^T (w_l o X v_k).
     weighted = weights[:, :, None] * fields[:, None, :]
     images = inputs.T @ weighted.reshape(len(inputs), -1)
     shaped = images.reshape(inputs.shape[1], weights.shape[1], -1).transpose(1, 0, 2)
-    return Totals((np.asarray(shaped, dtype=float),))
-
-
-def _matched_pass(
-    X: np.ndarray,
-    y: np.ndarray,
-    first: int,
-    *,
-    scales: Scales,
-    functions: LabelFunctions,
-    blocks: Float[np.ndarray, "l d k"],
-) -> Totals:
-    inputs, weights = _learned(X, y, first, scales, functions)
-    count, columns, size = blocks.shape
-    wide = blocks.transpose(1, 0, 2).reshape(columns, -1).astype(inputs.dtype)
-    fields = (inputs @ wide).reshape(len(inputs), count, size)
-    return Totals((np.asarray(inputs.T @ np.einsum("nl,nlk->nk", weights, fields), dtype=float),))
+    return np.asarray(shaped, dtype=float)
