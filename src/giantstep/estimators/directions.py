@@ -36,8 +36,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_permutations : int, default=99
         Permutations of the labels in the test of "no direction at all".
     z_min : float, default=2.0
-        Standard errors by which a further direction must explain the held-out errors without it;
-        their squares must fall too.
+        Standard errors by which a further direction must explain the held-out errors without it.
+        Their squares must fall too, after the first direction by the share d/n of its d weights.
     random_state : int, RandomState instance or None, default=0
         Seed of folds, permutations and random units.
 
@@ -130,12 +130,16 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             for rank, model in enumerate(self._path(inputs[rest], labels[rest], most, generator)):
                 errors[block, rank + 1 :] = (labels[block] - model.predict(inputs[block]))[:, None]
         accepted, scores = 0, []
+        losses = np.mean(errors**2, axis=0)
+        # A direction is d numbers, which cost d/n of the error when they are fitted. Imprecise
+        # directions are mended by further ones at about that price: these are not counted.
+        price = inputs.shape[1] / (len(labels) * (1 - 1 / self.folds))
         for rank in range(1, most + 1):
             scores.append(_evidence(errors[:, accepted], errors[:, rank]))
-            if scores[-1] > self.z_min:
+            paid = (rank - accepted) * price if accepted else 0.0
+            if scores[-1] > self.z_min and losses[rank] < (1 - paid) * losses[accepted]:
                 accepted = rank
         self.z_scores_ = np.array(scores)
-        losses = np.mean(errors**2, axis=0)
         self.oof_r2_ = 1 - losses[1:] / max(float(losses[0]), 1e-300)
         return accepted
 

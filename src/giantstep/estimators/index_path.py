@@ -16,7 +16,7 @@ POLISH = 6
 GAIN, CLEAR_RATIO = 0.01, 1.2
 #: A direction that lowers the score by this share may have mended what an earlier one missed, and
 #: giant steps of the shorter model that is then tried.
-CLEAR_GAIN, SHORT_POLISH = 0.1, 2
+CLEAR_GAIN, SHORT_POLISH = 0.1, 3
 
 
 def most_directions(rows: int, columns: int, wanted: int) -> int:

@@ -88,11 +88,12 @@ def candidates(
     kept = values > 1e-10 * max(values[-1], 1e-300)
     if not kept.any():
         return []
-    functions = functions._replace(centre=centre, rotation=vectors[:, kept] / np.sqrt(values[kept]))
+    rotation = vectors[:, kept] / np.sqrt(values[kept])
+    functions = functions._replace(centre=centre, rotation=rotation)
     # Both moments are linear in the functions, so that they can be centred and turned afterwards.
-    first = whitening.inverse_root @ (first - np.outer(inputs, centre)) @ functions.rotation
+    first = whitening.inverse_root @ (first - np.outer(inputs, centre)) @ rotation
     images = images - centre[:, None, None] * (count * covariance @ inner)
-    images = np.einsum("lm,ldk->mdk", functions.rotation, images)
+    images = np.einsum("lm,ldk->mdk", rotation, images)
     for _ in range(ITERATIONS - 1):
         left = np.linalg.svd(whitened(images), full_matrices=False)[0]
         block = left[:, : block.shape[1]]
