@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from sklearn.linear_model import RidgeCV
 
 from giantstep.datasets import make_multi_index
@@ -60,29 +61,25 @@ def test_columns_are_found_where_few_matter() -> None:
 
 
 @pytest.mark.slow
-def test_noise_has_no_direction() -> None:
-    counts, pvalues = [], []
-    for seed in range(12):
-        generator = np.random.default_rng(seed)
-        X, y = generator.standard_normal((120, 8)), generator.standard_normal(120)
-        found = IndexDirections(n_neurons=40, n_permutations=19).fit(X, y)
-        counts.append(found.n_directions_)
-        pvalues.append(found.pvalue_)
-    assert np.mean(np.array(counts) > 0) <= 0.25
-    assert min(pvalues) >= 1 / 20
-    assert np.mean(np.array(pvalues) <= 0.1) <= 0.4
-
-
-@pytest.mark.slow
 def test_directions_are_found_in_few_tables_of_noise() -> None:
-    """At most 7 %; that none of 45 has one bounds the rate by 6.5 % (one-sided, 95 %)."""
-    found = 0
-    for seed in range(45):
+    """At most 7 % over 200 tables is what benchmarks measure.
+
+    At that rate more than 5 of 30 tables have a direction once in fifty times; at twice as high a
+    rate every third time, at 30 % nearly always.
+    """
+    counts, pvalues = [], []
+    for seed in range(30):
         generator = np.random.default_rng(seed)
         X, y = generator.standard_normal((200, 20)), generator.standard_normal(200)
-        # The number is chosen by folds alone; the permutation test has its own level above.
-        found += IndexDirections(n_permutations=0).fit(X, y).n_directions_ > 0
-    assert found <= 0.07 * 45
+        # The number is chosen by folds alone; the permutation test is another test of the same.
+        found = IndexDirections(n_neurons=100, n_permutations=9 if seed < 12 else 0).fit(X, y)
+        counts.append(found.n_directions_)
+        pvalues.append(found.pvalue_)
+    assert np.sum(np.array(counts) > 0) <= binom.ppf(0.98, 30, 0.07)
+    few = np.array(pvalues[:12])
+    assert few.min() >= 1 / 10
+    # Uniform on tenths: four of twelve at the lowest value have a chance of 3 %.
+    assert np.sum(few <= 0.1) <= binom.ppf(0.999, 12, 0.1)
 
 
 @pytest.mark.slow
@@ -93,6 +90,16 @@ def test_directions_are_counted() -> None:
     assert span_overlap(found.directions_, directions) > 0.95
     assert found.pvalue_ == pytest.approx(1 / 20)
     assert found.transform(X).std(axis=0) == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "count"), [("He3(h1)/sqrt(6)", 1), ("h1 + h1*h2", 2)])
+def test_heavy_tails_and_imprecise_directions_do_not_change_the_count(
+    target: str, count: int
+) -> None:
+    """Squared errors of He3 have tails that hide it; two directions at n = 10 d are imprecise."""
+    X, y, _ = make_multi_index(target, dim=50, samples=500, noise=0.1)
+    assert IndexDirections(n_neurons=100, n_permutations=0).fit(X, y).n_directions_ == count
 
 
 @pytest.mark.parametrize("target", ["abs(h1)", "He3(h1)/sqrt(6)", "h1 + h1*h2"])

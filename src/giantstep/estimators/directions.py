@@ -123,7 +123,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ) -> int:
         """The last number of directions that beats the last accepted one on held-out rows."""
         errors = np.tile(labels[:, None], most + 1)
-        for block in shuffled_folds(len(labels), self.folds, generator):
+        blocks = shuffled_folds(len(labels), self.folds, generator)
+        for block in blocks:
             rest = np.setdiff1d(np.arange(len(labels)), block)
             mean = labels[rest].mean()
             errors[block] = labels[block, None] - mean
@@ -133,7 +134,7 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         losses = np.mean(errors**2, axis=0)
         # A direction is d numbers, which cost d/n of the error when they are fitted. Imprecise
         # directions are mended by further ones at about that price: these are not counted.
-        price = inputs.shape[1] / (len(labels) * (1 - 1 / self.folds))
+        price = inputs.shape[1] / max(len(labels) - len(blocks[0]), 1)
         for rank in range(1, most + 1):
             scores.append(_evidence(errors[:, accepted], errors[:, rank]))
             paid = (rank - accepted) * price if accepted else 0.0
