@@ -78,7 +78,7 @@ def test_directions_are_found_in_few_tables_of_noise() -> None:
     assert np.sum(np.array(counts) > 0) <= binom.ppf(0.98, 30, 0.07)
     few = np.array(pvalues[:12])
     assert few.min() >= 1 / 10
-    # Uniform on tenths: four of twelve at the lowest value have a chance of 3 %.
+    # Uniform on tenths: more than five of twelve at the lowest one is one chance in two thousand.
     assert np.sum(few <= 0.1) <= binom.ppf(0.999, 12, 0.1)
 
 

@@ -17,7 +17,7 @@ ROUNDS, PERMUTATIONS, MOST_COLUMNS = 3, 3, 10
 #: Knots of a column's spline, and random rectified units of all kept columns.
 SPLINE_KNOTS, UNITS = 7, 300
 #: Weights of the units against the splines that are tried.
-WEIGHTS = (0.3, 3.0)
+AXIS_WEIGHTS = (0.3, 3.0)
 
 
 class AxisModel(NamedTuple):
@@ -46,6 +46,7 @@ def fit_axes(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,
+    weights: tuple[float, ...] = AXIS_WEIGHTS,
 ) -> AxisModel | None:
     """The model of the columns whose bins move with the label; None if no column does."""
     bins = _bin_indicators(inputs)
@@ -53,30 +54,34 @@ def fit_axes(
     residuals = labels - labels.mean()
     model: AxisModel | None = None
     for _ in range(ROUNDS):
-        weights = label_weights(residuals, inputs[:, kept], generator)
-        scores = _scores(bins, weights)
+        moments = label_weights(residuals, inputs[:, kept], generator)
+        scores = _scores(bins, moments)
         chance = max(
-            float(_scores(bins, generator.permutation(weights)).max()) for _ in range(PERMUTATIONS)
+            float(_scores(bins, generator.permutation(moments)).max()) for _ in range(PERMUTATIONS)
         )
         order = [int(j) for j in np.argsort(-scores) if scores[j] > chance and j not in kept]
         new = order[: MOST_COLUMNS - len(kept)]
         if not new:
             break
         kept += new
-        model = _fit(inputs, labels, kept, generator)
+        model = _fit(inputs, labels, kept, generator, weights)
         residuals = model.fit.residuals
     return model
 
 
 def _fit(
-    inputs: np.ndarray, labels: np.ndarray, kept: list[int], generator: np.random.Generator
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    kept: list[int],
+    generator: np.random.Generator,
+    weights: tuple[float, ...],
 ) -> AxisModel:
     columns = inputs[:, kept]
     knots = np.quantile(columns, np.arange(1, SPLINE_KNOTS + 1) / (SPLINE_KNOTS + 1), axis=0)
     rows = generator.standard_normal((UNITS, len(kept))) / np.sqrt(len(kept))
     biases = generator.standard_normal(UNITS)
     models = []
-    for weight in WEIGHTS:
+    for weight in weights:
         blank = AxisModel(tuple(kept), knots, rows, biases, weight, None)  # type: ignore[arg-type]
         models.append(blank._replace(fit=ridge(blank._features(inputs), labels)))
     return min(models, key=lambda model: model.fit.score)

@@ -91,8 +91,9 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         wanted = self.max_directions if auto else int(self.n_directions)
         most = most_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
         self.pvalue_ = _permutation_test(inputs, labels, self.n_permutations, generator)
-        path = self._path(inputs, labels, most, generator)
-        chosen = self._count(inputs, labels, most, generator) if auto else most
+        chances: dict[int, tuple[float, ...]] = {}
+        path = self._path(inputs, labels, most, generator, chances)
+        chosen = self._count(inputs, labels, most, generator, chances) if auto else most
         model = path[min(chosen, len(path)) - 1] if path and chosen else None
         directions = model.directions if model is not None else np.zeros((X.shape[1], 0))
         self.directions_ = directions * scaler.slope[:, None]
@@ -107,7 +108,12 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return (X - self.mean_) @ self.directions_
 
     def _path(
-        self, inputs: np.ndarray, labels: np.ndarray, most: int, generator: np.random.Generator
+        self,
+        inputs: np.ndarray,
+        labels: np.ndarray,
+        most: int,
+        generator: np.random.Generator,
+        chances: dict[int, tuple[float, ...]],
     ) -> list[IndexModel]:
         return index_path(
             inputs,
@@ -116,10 +122,16 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             units=self.n_neurons,
             generator=generator,
             threshold=THRESHOLD,
+            chances=chances,
         )
 
     def _count(
-        self, inputs: np.ndarray, labels: np.ndarray, most: int, generator: np.random.Generator
+        self,
+        inputs: np.ndarray,
+        labels: np.ndarray,
+        most: int,
+        generator: np.random.Generator,
+        chances: dict[int, tuple[float, ...]],
     ) -> int:
         """The last number of directions that beats the last accepted one on held-out rows."""
         errors = np.tile(labels[:, None], most + 1)
@@ -128,7 +140,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             rest = np.setdiff1d(np.arange(len(labels)), block)
             mean = labels[rest].mean()
             errors[block] = labels[block, None] - mean
-            for rank, model in enumerate(self._path(inputs[rest], labels[rest], most, generator)):
+            path = self._path(inputs[rest], labels[rest], most, generator, chances)
+            for rank, model in enumerate(path):
                 errors[block, rank + 1 :] = (labels[block] - model.predict(inputs[block]))[:, None]
         accepted, scores = 0, []
         losses = np.mean(errors**2, axis=0)

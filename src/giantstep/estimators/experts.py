@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.axes import fit_axes
+from giantstep.estimators.axes import AXIS_WEIGHTS, AxisModel, fit_axes
 from giantstep.estimators.fixed_ridge import FixedRidge
 from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path
@@ -50,11 +50,12 @@ class Sizes(NamedTuple):
 
 
 class Experts(NamedTuple):
-    """The fitted experts by name, and the range of the labels."""
+    """The fitted experts by name, the range of the labels, and chance levels of the index path."""
 
     models: dict[str, Expert]
     low: float
     high: float
+    chances: dict[int, tuple[float, ...]] | None = None
 
     def predict(
         self, inputs: Float[np.ndarray, "n d"], asked: Collection[str] | None = None
@@ -129,8 +130,9 @@ def fit_experts(
     """All experts on these rows; ``fixed`` are the two whose features ignore the labels.
 
     ``like`` are experts of nearly the same rows: random networks take their ridges from there,
-    kernels their bandwidths and ridges, index models their largest number. Features, metrics,
-    directions and columns are always learned from these rows alone.
+    kernels their bandwidths and ridges, index models their largest number and the moments of
+    chance, the axis model the weight of its units. Features, metrics, directions and columns are
+    always learned from these rows alone.
     """
     linear, network = fixed
     models: dict[str, Expert] = {"ridge": linear, "network-0": network}
@@ -142,6 +144,7 @@ def fit_experts(
         network = fit_network(inputs, labels, layer, ridge)
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
+    chances = {} if like is None else dict(like.chances or {})
     path = index_path(
         inputs,
         labels,
@@ -149,9 +152,12 @@ def fit_experts(
         units=sizes.neurons,
         generator=generator,
         extra=steepest,
+        chances=chances,
     )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
-    axes = fit_axes(inputs, labels, generator)
+    known = None if like is None else like.models.get("axes")
+    weights = (known.weight,) if isinstance(known, AxisModel) else AXIS_WEIGHTS
+    axes = fit_axes(inputs, labels, generator, weights)
     if axes is not None:
         models["axes"] = axes
     if sizes.kernel:
@@ -160,7 +166,7 @@ def fit_experts(
             choice = None if like is None else like.kernels[f"kernel-{update}"].choice
             kernel = fit_laplace(inputs, labels, metrics[update], start=level, choice=choice)
             models[f"kernel-{update}"], level = kernel, kernel.choice.level
-    return Experts(models, float(labels.min()), float(labels.max()))
+    return Experts(models, float(labels.min()), float(labels.max()), chances)
 
 
 def names(sizes: Sizes) -> Iterator[str]:

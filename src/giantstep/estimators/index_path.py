@@ -14,6 +14,8 @@ THRESHOLD = 0.9
 POLISH = 6
 #: A direction must lower the GCV score by this share, or stand out by this ratio, to go on.
 GAIN, CLEAR_RATIO = 0.01, 1.2
+#: Starts with a larger cosine are one start.
+SAME = 0.95
 #: A direction that lowers the score by this share may have mended what an earlier one missed, and
 #: giant steps of the shorter model that is then tried.
 CLEAR_GAIN, SHORT_POLISH = 0.1, 3
@@ -33,27 +35,36 @@ def index_path(
     generator: np.random.Generator,
     extra: Float[np.ndarray, "d k"] | None = None,
     threshold: float = THRESHOLD,
+    chances: dict[int, tuple[float, ...]] | None = None,
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
 
-    ``extra`` are directions from elsewhere to be tried beside the moments'. A direction that was
-    added in vain stays in the longer models, so that at the end each of them is asked for its most
-    relevant directions: a shorter model along these may be better than the one met on the way.
+    ``extra`` are directions from elsewhere to be tried beside the moments'. ``chances`` are moments
+    of permuted rows by the number of known directions; those that are missing are added.
+
+    A direction that was added in vain stays in the longer models, so that at the end each of them
+    is asked for its most relevant directions: a shorter model along these may be better than the
+    one met on the way.
     """
     whitening = Whitening.of(inputs)
     white = inputs @ whitening.inverse_root
     path: list[IndexModel] = []
+    chances = {} if chances is None else chances
     directions = np.zeros((inputs.shape[1], 0))
     residuals = labels - labels.mean()
     while len(path) < most:
         known = _orthonormal(whitening.root @ directions)
         weights = label_weights(residuals, inputs @ directions, generator)
         outside = white - (white @ known) @ known.T
-        found = candidates(outside, weights, generator, threshold=threshold)
-        trials = [whitening.inverse_root @ candidate.direction for candidate in found]
+        found, chance = candidates(
+            outside, weights, generator, threshold=threshold, chance=chances.get(len(path))
+        )
+        if chance:
+            chances[len(path)] = chance
+        starts = [candidate.direction for candidate in found]
         if extra is not None:
-            trials += list(extra.T)
-        trials = [t for t in trials if _is_new(whitening.root @ t, known)]
+            starts += list((whitening.root @ extra).T)
+        trials = [whitening.inverse_root @ start for start in _apart(starts, known)]
         if not trials:
             break
         tried = [
@@ -104,6 +115,17 @@ def _orthonormal(directions: np.ndarray) -> np.ndarray:
     return np.linalg.qr(directions)[0] if directions.shape[1] else directions
 
 
-def _is_new(direction: np.ndarray, known: np.ndarray) -> bool:
-    outside = direction - known @ (known.T @ direction)
-    return bool(np.linalg.norm(outside) > 1e-6 * np.linalg.norm(direction))
+def _apart(starts: list[np.ndarray], known: np.ndarray) -> list[np.ndarray]:
+    """Those that are not in the known span, nor nearly along an earlier one off that span."""
+    kept: list[np.ndarray] = []
+    seen: list[np.ndarray] = []
+    for start in starts:
+        outside = start - known @ (known.T @ start)
+        length = float(np.linalg.norm(outside))
+        if length <= 1e-6 * float(np.linalg.norm(start)):
+            continue
+        unit = outside / length
+        if all(abs(float(unit @ other)) < SAME for other in seen):
+            kept.append(start)
+            seen.append(unit)
+    return kept

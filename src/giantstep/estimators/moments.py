@@ -21,7 +21,7 @@ SLICES = 8
 STAIRS = 6
 #: Most iterations of the power method that learns the label transform of the second moment, and
 #: the squared sine of the turn below which it has ended.
-POWER_STEPS, STILL = 6, 1e-7
+POWER_STEPS, STILL = 6, 1e-4
 
 
 class Candidate(NamedTuple):
@@ -130,18 +130,27 @@ def candidates(
     *,
     threshold: float,
     permutations: int = 2,
-) -> list[Candidate]:
-    """Directions whose moments exceed ``threshold`` times those of permuted rows."""
+    chance: tuple[float, ...] | None = None,
+) -> tuple[list[Candidate], tuple[float, ...]]:
+    """Directions whose moments exceed ``threshold`` times those of permuted rows, and the latter.
+
+    Moments of permuted rows hardly depend on the number of rows, since weights have unit length:
+    those of other rows will do as ``chance``.
+    """
     found: list[Candidate] = []
     if not weights.shape[1]:
-        return found
-    for moments in (first_moments, second_moments):
-        vectors, values = moments(white, weights, 2)
-        chance = np.mean(
-            [moments(white, generator.permutation(weights), 1)[1][0] for _ in range(permutations)]
+        return found, ()
+    kinds = (first_moments, second_moments)
+    if chance is None:
+        shuffled = [generator.permutation(weights) for _ in range(permutations)]
+        chance = tuple(
+            float(np.mean([moments(white, rows, 1)[1][0] for rows in shuffled]))
+            for moments in kinds
         )
+    for moments, level in zip(kinds, chance, strict=True):
+        vectors, values = moments(white, weights, 2)
         for vector, value in zip(vectors.T, values, strict=True):
-            ratio = float(value / max(chance, 1e-300))
+            ratio = float(value / max(level, 1e-300))
             if ratio > threshold:
                 found.append(Candidate(vector, ratio))
-    return found
+    return found, chance
