@@ -71,10 +71,11 @@ def test_one_step_beats_the_kernel_under_a_moderate_spike() -> None:
 def test_one_step_beats_the_kernel_at_degree_four() -> None:
     """Degree 4, d = 256, n = 4d, gamma = 1/2, step and readout on the same samples.
 
-    Both within 3 standard errors of what another program found with 3 seeds and of ours with 24
-    and 12 (kernel: at its best ridge of twenty). With half of the samples for the step and half
-    for the readout one seed in 24 goes far astray, because cross-validation does not see the tails
-    of He4.
+    Both within 3 standard errors of what another program found with 3 seeds, divided by 1.204 (its
+    error without a spike, where nothing is learned: its test samples were that heavy), and of ours
+    with 24 and 12 (kernel: at its best ridge of twenty). With half of the samples for the step and
+    half for the readout one seed in 24 goes far astray, because cross-validation does not see the
+    tails of He4.
     """
     quartic = "(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)"
     problem = Problem(quartic, inputs="spiked:d^0.5")
@@ -85,8 +86,8 @@ def test_one_step_beats_the_kernel_at_degree_four() -> None:
     gap = float(kernel.mean("test_error") - network.mean("test_error")[1])
     assert gap > 3 * np.hypot(network.sem("test_error")[1], kernel.sem("test_error"))
     for found, seeds, theirs, ours, sem, known in (
-        (network.mean("test_error")[1], 6, 0.359, 0.287, 0.038, 24),
-        (kernel.mean("test_error"), 4, 0.767, 0.707, 0.041, 12),
+        (network.mean("test_error")[1], 6, 0.359 / 1.204, 0.287, 0.038, 24),
+        (kernel.mean("test_error"), 4, 0.767 / 1.204, 0.707, 0.041, 12),
     ):
         spread = sem * known**0.5
         assert abs(found - theirs) <= 3 * spread * np.sqrt(1 / seeds + 1 / 3)

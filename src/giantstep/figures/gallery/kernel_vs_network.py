@@ -96,8 +96,9 @@ def draw(table: pandas.DataFrame) -> Picture:
         _, order, degree = LINKS[link]
         for name, colour in zip(CURVES, COLOURS, strict=False):
             here = table[(table.link == link) & (table.curve == name)]
-            if name == "halves":  # beside the dots of the other network
-                here = here.assign(exponent=here.exponent + 0.015)
+            if CURVES[name].learner == "giant-step":  # dots alone, those of the two side by side
+                here = here.drop(columns="test_error.theory")
+                here = here.assign(exponent=here.exponent + 0.015 * (name == "halves"))
             lay_over(panel, here, "exponent", "test_error", colour, CURVES[name].label)
         panel.axvline(1 - 1 / degree, color=COLOURS[0], linestyle=":", linewidth=1)
         if order > 1:
