@@ -71,3 +71,10 @@ def test_a_plot_is_axes() -> None:
     with pytest.raises(gs.GiantstepError, match="use samples"):
         laws.plot(x="depth", ax=axes)
     assert "data:image/png" in laws._repr_html_()
+
+
+def test_an_explanation_shows_itself() -> None:
+    found = gs.explain("h1 + h1*h2")
+    assert "h1 (leap 1), then h2 (leap 1)" in repr(found)
+    assert len(repr(gs.explain("h1 + h1*h2 + h2*h3 + h4 + h4*h5 + h6")).splitlines()) <= 15
+    assert "data:image/png" in found._repr_html_()

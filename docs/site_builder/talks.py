@@ -8,7 +8,7 @@ from typing import Any
 from giantstep.figures.gallery import NAMES
 from giantstep.talks.claims import TALKS, VERDICTS, Claim, talk
 from giantstep.talks.verdicts import stored, verdict
-from site_builder.words import code, table
+from site_builder.words import code, prose, table
 
 _HEAD = """# The talks, slide by slide
 
@@ -29,15 +29,15 @@ def _shown(value: Any) -> str:
 
 
 def _claim(claim: Claim, found: Mapping[str, Any] | None) -> str:
-    parts = [f"### {claim.slide}", f"*{claim.kind}.* {claim.says}"]
+    parts = [f"### {prose(claim.slide)}", f"*{claim.kind}.* {prose(claim.says)}"]
     if claim.erratum:
-        parts.append(f"**On the slide:** {claim.erratum}")
+        parts.append(f"**On the slide:** {prose(claim.erratum)}")
     if claim.command:
         parts.append(code(claim.command, "console"))
     if claim.figure:
         assert claim.figure in NAMES
         parts.append(f"Figure: [{claim.figure}](gallery.md#{claim.figure}).")
-    why = f". {claim.why}" if claim.why else ""
+    why = f". {prose(claim.why)}" if claim.why else ""
     parts.append(f"**Verdict: {verdict(claim, found)}**{why}")
     if found and claim.checks:
         parts.append(f"Measured: {_measured(found)}.")

@@ -44,10 +44,10 @@ QUICK = Scale(
     climb_samples="16d",
     climb_width=8,
     climb_steps=3,
-    seeds=3,
+    seeds=8,
     feature_dim=40,
     feature_points=3,
     feature_seeds=3,
-    message_points=(5, 3),
+    message_points=(7, 5),
     message_seconds=3.0,
 )

@@ -36,7 +36,7 @@ def page(result: Any) -> str:
         f"<p>status: {escape(status_words(statuses))}</p>" if statuses else "",
         f"<p>papers: {escape('; '.join(papers))}</p>" if papers else "",
         *[f"<p><i>{escape(note)}</i></p>" for note in notes],
-        _picture(result),
+        picture(result),
     ]
     return "<div>" + "\n".join(part for part in parts if part) + "</div>"
 
@@ -52,7 +52,7 @@ def _table(columns: list[Any]) -> str:
     return f"<table><tr>{heads}</tr>{''.join(rows)}</table>{more}"
 
 
-def _picture(result: Any) -> str:
+def picture(result: Any) -> str:
     """The picture that ``plot`` draws, on its own canvas: a notebook shows others twice."""
     from matplotlib.figure import Figure
 

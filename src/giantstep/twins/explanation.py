@@ -32,7 +32,7 @@ from giantstep.theory.learnability.staircase import (
 )
 from giantstep.theory.learnability.stairs import Difficulty, difficulty_of
 from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
-from giantstep.twins.explanation_text import report
+from giantstep.twins.explanation_text import report, summary
 from giantstep.twins.floors_text import power_text
 from giantstep.twins.spiked_explanation import SpikedExplanation, explain_spike
 from giantstep.twins.tree_explanation import TreeExplanation, explain_tree
@@ -175,6 +175,16 @@ class Explanation:
         import giantstep
 
         return giantstep.draw(self, metric=metric, ax=ax)
+
+    def __repr__(self) -> str:
+        return summary(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from giantstep.results.page import picture
+
+        return f"<div><pre>{escape(summary(self))}</pre>{picture(self)}</div>"
 
     def report(self, verbose: bool = False) -> str:
         """The same in words, with the staircases drawn; ``verbose`` adds how it was computed."""

@@ -84,6 +84,31 @@ def report(found: Explanation, verbose: bool = False) -> str:
     return "\n\n".join(sections)
 
 
+def summary(found: Explanation) -> str:
+    """The explanation in a few lines: the target and both staircases.
+
+    >>> from giantstep.twins.explanation import explain
+    >>> print(summary(explain("h1 + h1*h2")))
+    y = h1 + h1*h2
+    It depends on 2 directions. Mean 0, variance 2: 1 at degree 1, 1 at degree 2.
+    Gradient descent on fresh samples: h1 (leap 1), then h2 (leap 1)
+    Any function of the label: h1, h2 (trivial)
+    report() says all of it, plot() draws it, to_frame() is the table
+    """
+    lines = [_opening(found, verbose=False)]
+    for title, staircase, grand in (
+        ("Gradient descent on fresh samples", found.staircase, False),
+        ("Any function of the label", found.grand_staircase, True),
+    ):
+        stairs = [
+            f"{directions_text(stair.directions)} {_kind(stair, grand)}"
+            for stair in staircase.stairs
+        ]
+        text = f"{title}: {', then '.join(stairs) or 'no direction is seen'}"
+        lines.append(textwrap.fill(text, WIDTH, subsequent_indent="  "))
+    return "\n".join([*lines, "report() says all of it, plot() draws it, to_frame() is the table"])
+
+
 def _opening(found: Explanation, verbose: bool) -> str:
     noise = f" + noise of variance {found.noise:g}" if found.noise else ""
     rank, used = found.target.rank, found.dimension
@@ -176,7 +201,9 @@ def _samples_section(found: Explanation) -> str:
     lines = ["Samples for all that is seen, by algorithm"]
     for known in found.complexities.values():
         source = f"{known.status}; {known.reference}"
-        lines.append(f"  {known.algorithm}: n ~ {known.samples} [{source}]")
+        # "d log d" is a size; "nothing is learned at ..." is a sentence.
+        size = known.samples if known.samples.startswith("nothing") else f"n ~ {known.samples}"
+        lines.append(f"  {known.algorithm}: {size} [{source}]")
     return "\n".join(lines)
 
 

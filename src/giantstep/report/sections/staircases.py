@@ -72,7 +72,7 @@ def _classes(found: Explanation, command: str) -> Picture:
         drawn = svg(figure, "classes", alt)
     caption = (
         "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
-        "hard ones, dotted, never at n of order d by any known efficient algorithm."
+        "hard ones, dashed, never at n of order d by any known efficient algorithm."
     )
     return Picture("classes", drawn, alt, caption, (command,))
 
