@@ -83,7 +83,10 @@ def test_given_spikes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("weights", "--target", "sin(h1)", "--readout", "symmetric-sign"), "symmetric-sign"),
+        (
+            ("weights", *STEP, "--readout", "symmetric-sign", "--step-size", "d^-0.5"),
+            "symmetric-sign",
+        ),
         (("weights", *STEP, "--step-size", "1", "--dim", "0"), "dim"),
         (("weights", *STEP, "--step-size", "1", "--seeds", "-1"), "seeds"),
         (("features", *STEP, "--readout-samples", "same", "--dim", "100"), "readout_samples"),

@@ -21,11 +21,8 @@ from giantstep.results import plain
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.targets import Target
-from giantstep.theory.one_step.spectra import (
-    SpectrumPrediction,
-    predict_feature_spectrum,
-    predict_weight_spectrum,
-)
+from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -66,14 +66,30 @@ def test_features_of_the_model_and_of_a_step() -> None:
 
 
 def test_rows_that_are_not_isotropic_are_said_to_be_so() -> None:
-    bent = predict_weight_spectrum(RELU, STEP.replace(activation="relu"))
+    relu = STEP.replace(activation="relu", readout="ones")
+    many = relu.replace(readout=",".join(f"{value}:0.1" for value in range(1, 11)))
+    for settings, words in ((relu, "rows as a real step leaves them"), (many, "approximate: mu_2")):
+        assert any(words in note for note in predict_weight_spectrum(RELU, settings).notes)
     straight = predict_weight_spectrum(RELU, STEP.replace(activation="tanh"))
-    assert any("mu_2" in note for note in bent.notes)
-    assert not any("mu_2" in note for note in straight.notes)
+    assert not any("mu_2" in note or "real step" in note for note in straight.notes)
+
+
+def test_a_small_step_leaves_what_isotropic_rows_have() -> None:
+    """Where mu_2 and the scatter of the rows do not count both theories must agree."""
+    small = STEP.replace(readout="ones", dim=400, step_size=0.3, loss="correlation", samples="400d")
+    bent, straight = (
+        predict_weight_spectrum(RELU, small.replace(activation=name))
+        for name in ("1e-6*z^2 + z", "z")
+    )
+    assert bent.notes != straight.notes
+    assert bent.outliers == pytest.approx(straight.outliers, rel=1e-4)
+    for name, overlaps in straight.overlaps.items():
+        assert bent.overlaps[name] == pytest.approx(overlaps, rel=1e-3), name
+    assert bent.bulk_edges == pytest.approx(straight.bulk_edges, abs=0.02)
 
 
 def test_refusals() -> None:
     with pytest.raises(NoTheory, match="symmetric-sign"):
-        predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign"))
+        predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign", step_size="d^-0.5"))
     with pytest.raises(NoTheory, match="step_size"):
         predict_weight_spectrum(RELU, STEP.replace(step_size="d^-0.25"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
@@ -17,8 +15,14 @@ from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.alignment import NEGLIGIBLE, gradient_norm
 from giantstep.theory.one_step.feature_spectrum import feature_spectrum
 from giantstep.theory.one_step.readout_law import moment_blocks
+from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
 from giantstep.theory.one_step.spiked_gram import SpikedGram
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
+from giantstep.theory.one_step.uneven_spectra import (
+    covers_uneven_rows,
+    uneven_feature_spectrum,
+    uneven_weight_spectrum,
+)
 from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,
     bulk_edges,
@@ -34,24 +38,6 @@ from giantstep.theory.spiked_features.finite_size import Blocks
 GAUSSIAN_BLOCKS = 5
 
 
-class SpectrumPrediction(NamedTuple):
-    """A bulk with its density, and outliers with the squared cosines of their vectors.
-
-    ``x``, ``density``: tabulated density, of mass 1 minus ``mass_at_zero`` over all p values.
-    ``overlaps`` has one entry for each outlier.
-    """
-
-    bulk_edges: tuple[float, float]
-    x: Float[np.ndarray, "points"]
-    density: Float[np.ndarray, "points"]
-    mass_at_zero: float
-    outliers: tuple[float, ...]
-    overlaps: dict[str, tuple[float, ...]]
-    details: dict[str, float]
-    notes: tuple[str, ...]
-    references: tuple[str, ...]
-
-
 def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPrediction:
     r"""Singular values of the first layer after one step: bulk, outlier, overlaps.
 
@@ -60,11 +46,13 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
 
     ``overlaps``: ``left`` with the readout, ``right`` with the learned direction, ``target``
     with the target's mean gradient (gamma^2 times ``right``). ``details``: ``strength`` theta,
-    ``alignment`` gamma, ``critical_step_size`` at which the outlier appears.
+    ``alignment`` gamma, ``critical_step_size`` at which the outlier appears. Where mu_2 of the
+    activation is not 0, and for pairs of equal rows, rows are as a real step leaves them:
+    :func:`giantstep.theory.one_step.any_activation.weight_law.weight_law`.
 
     Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension, a
     step size in d^-1/2 (small steps) or above (the outlier is then infinite).
-    Status: theorem for small steps; heuristic (isotropic rows) for larger ones.
+    Status: theorem for small steps; heuristic (isotropic rows, or leave-one-out) for larger ones.
     References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
         arXiv:1103.2221.
 
@@ -75,6 +63,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     >>> [round(value, 3) for value in spectrum.outliers]
     [2.438]
     """
+    if covers_uneven_rows(problem, settings) and not settings.normalise:
+        return uneven_weight_spectrum(problem, settings)
     power = settings.step_size.power
     small = settings.dim is None and power == -0.5
     unit = settings.replace(step_size=settings.step_size.coefficient) if small else settings
@@ -110,7 +100,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
             "target": (cosine**2 * outlier.right,) if found else (),
         },
         details={"strength": strength, "alignment": cosine, unit_name: critical / scale},
-        notes=("singular values of W", *_approximations(settings)),
+        notes=("singular values of W", *([] if small else _approximations(settings))),
         references=("Ba et al. 2022, arXiv:2205.01445",),
     )
 
@@ -122,7 +112,8 @@ def predict_feature_spectrum(
 
     See :func:`giantstep.theory.one_step.feature_spectrum.feature_spectrum`. ``overlaps``:
     ``blocks``, the squared projection of an outlier's vector on the indicators of neurons with
-    equal readout.
+    equal readout. Where mu_2 of the activation is not 0, and for pairs of equal rows:
+    :func:`giantstep.theory.one_step.any_activation.feature_law.feature_law`.
 
     Assumes: as :func:`giantstep.theory.one_step.stepped_network.one_step`; without a dimension,
     outliers of order d are infinite and are reported as such.
@@ -134,6 +125,8 @@ def predict_feature_spectrum(
     >>> [round(value, 2) for value in spectrum.outliers]
     [584.02]
     """
+    if isinstance(settings, GiantStep) and covers_uneven_rows(problem, settings):
+        return uneven_feature_spectrum(problem, settings)
     gram = feature_gram(problem, settings)
     dim = LIMIT if settings.dim is None else float(settings.dim)
     spectrum = feature_spectrum(gram, dim)
@@ -212,8 +205,9 @@ def _step(problem: Problem, settings: GiantStep) -> tuple[OneStep, Sizes]:
     """The step alone: the readout fit does not matter to the weights."""
     if settings.readout == "symmetric-sign":
         raise NoTheory(
-            "readout = symmetric-sign starts from pairs of equal rows, whose spectrum is not "
-            "covered: use ones, sign, normal, or value:probability,..."
+            "readout = symmetric-sign starts from pairs of equal rows, whose spectrum is known for "
+            "steps of order 1 or a given --dim, without biases and normalise: change these, or use "
+            "ones, sign, normal, or value:probability,..."
         )
     power = settings.step_size.power
     if settings.dim is None and power < 0 and power != -0.5:

@@ -150,6 +150,40 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
     >>> round(float(objective(first_guess(network, fit), network, fit)), 6)
     2.0
     """
+    labels = np.concatenate([network.labels.mean[None], network.labels.slope])
+    spikes = spike_columns(state, network, fit)
+    source = np.sum(spikes.weighted * labels[spikes.label_of], axis=1)
+    # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
+    overlaps = spikes.overlaps
+    fitted = np.linalg.solve(np.eye(len(overlaps)) + overlaps @ spikes.load, overlaps @ source)
+    return spikes.weights @ network.power - source @ fitted
+
+
+class SpikeColumns(NamedTuple):
+    """The single directions among neurons: K ``overlaps``, L ``load``, omega f ``weighted``.
+
+    ``label_of``: which label each function fits; ``weights``: omega on the points of kappa.
+    """
+
+    overlaps: Any
+    load: Any
+    weighted: Any
+    label_of: Any
+    weights: Any
+
+
+def spike_columns(state: State, network: SteppedNetwork, fit: Fit) -> SpikeColumns:
+    """K, L and the functions f of :func:`objective`, which the spectrum of the features needs too.
+
+    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.problem import Problem
+    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+    >>> network = network_after_step(
+    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
+    >>> fit = Fit(samples_ratio=2.0, width_ratio=3.0, penalty=1.0, dim=10.0)
+    >>> spike_columns(first_guess(network, fit), network, fit).load.shape
+    (4, 4)
+    """
     found, rows, across = network.features, network.rows, len(network.labels.slope)
     batch, k = batch_of(network, fit), len(state.bound)
     spread = chi(state, batch)
@@ -161,16 +195,12 @@ def objective(state: State, network: SteppedNetwork, fit: Fit) -> Any:
         single = single + network.norm_spread * np.outer(e, e) * same
     functions = np.concatenate([found.means, found.along, *[found.slopes] * across, found.stretch])
     label_of = np.repeat([0, 0, *range(1, 1 + across), 0], k)
-    labels = np.concatenate([network.labels.mean[None], network.labels.slope])
     weighted = functions * weights
     same_label = label_of[:, None] == label_of[None, :]
     load = np.where(same_label, weighted @ functions.T, 0.0)
-    source = np.sum(weighted * labels[label_of], axis=1)
     overlaps = np.zeros((len(label_of), len(label_of)), single.dtype)
     overlaps[:k, :k], overlaps[k:, k:] = fit.dim * spread, single
-    # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
-    fitted = np.linalg.solve(np.eye(len(overlaps)) + overlaps @ load, overlaps @ source)
-    return weights @ network.power - source @ fitted
+    return SpikeColumns(overlaps, load, weighted, label_of, weights)
 
 
 def mean_weight(state: State, network: SteppedNetwork, fit: Fit) -> float:

@@ -1,0 +1,118 @@
+"""The equations of the pencil at complex z, followed from one z to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from giantstep.theory.one_step.any_activation.unknowns import Layout, State
+
+#: Largest change of an unknown that counts as none, and steps that a neighbour's solution is worth.
+TOLERANCE, STEPS = 1e-9, 15
+#: Half steps that settle the iteration far above the axis, and the ratio of successive heights.
+SETTLING, DESCENT, SLOWEST = 60, 0.3, 0.97
+_DIFFERENCE = 1e-7
+
+
+class ResolventPath:
+    """Solutions of ``state = image(state, z)`` that belong to a resolvent, each from the last.
+
+    ``guess``: a state to begin with far above the real axis, at the height ``far``. ``transform``:
+    the Stieltjes transform of a positive measure at a state and its z, whose imaginary part tells
+    the resolvent from other solutions. ``complete``: whether every z asked for was solved.
+    """
+
+    def __init__(
+        self,
+        image: Callable[[State, complex], State],
+        guess: Callable[[complex], State],
+        transform: Callable[[State, complex], complex],
+        *,
+        twins: Bool[np.ndarray, "k k"],
+        far: float,
+    ) -> None:
+        self.complete = True
+        self._image, self._guess, self._transform, self._far = image, guess, transform, far
+        self._layout = Layout(twins, self._settled(complex(0.0, far)))
+        self._near: tuple[Any, Any] | None = None
+
+    def at(self, z: complex) -> State | None:
+        """The state at z, in the upper half plane; None if it was not found."""
+        found = self._solved(z, *self._near) if self._near is not None else None
+        if found is None:
+            found = self._descended(z)
+        if found is None:
+            self.complete = False
+            return None
+        self._near = found
+        return self._layout.state(found[0])
+
+    def _descended(self, z: complex) -> tuple[Any, Any] | None:
+        """From far above z down to it."""
+        height, ratio = max(self._far, z.imag), DESCENT
+        there = complex(z.real, height)
+        found = self._solved(there, self._layout.packed(self._settled(there)), None)
+        while found is not None and height > z.imag:
+            lower = max(ratio * height, z.imag)
+            tried = self._solved(complex(z.real, lower), *found)
+            if tried is not None:
+                found, height = tried, lower
+            elif ratio > SLOWEST:
+                return None
+            else:
+                ratio = ratio**0.5
+        return found
+
+    def _settled(self, z: complex) -> State:
+        state = self._guess(z)
+        for _ in range(SETTLING):
+            found = self._image(state, z)
+            state = State(*((new + old) / 2 for new, old in zip(found, state, strict=True)))
+        return state
+
+    def _solved(self, z: complex, start: Any, slopes: Any) -> tuple[Any, Any] | None:
+        """Broyden's method from a neighbour with its Jacobian; again with a new one if need be."""
+        known = [slopes] if slopes is not None else []
+        for jacobian in (*known, None):
+            found = self._broyden(z, start, jacobian)
+            if found is not None:
+                return found
+        return None
+
+    def _broyden(self, z: complex, x: Any, jacobian: Any) -> tuple[Any, Any] | None:
+        gap = self._gap(x, z)
+        jacobian = self._jacobian(x, z, gap) if jacobian is None else jacobian.copy()
+        for _ in range(STEPS):
+            if not np.isfinite(gap).all():
+                return None
+            if np.max(np.abs(gap) / (1 + np.abs(x))) < TOLERANCE:
+                state = self._layout.state(x)
+                value = self._transform(state, z)
+                return (x, jacobian) if value.imag >= -1e-9 * abs(value) else None
+            try:
+                step = -np.linalg.solve(jacobian, gap)
+            except np.linalg.LinAlgError:
+                return None
+            x = x + step
+            gap = self._gap(x, z)
+            jacobian += np.outer(gap, step.conj()) / np.vdot(step, step).real
+        return None
+
+    def _gap(self, x: Any, z: complex) -> Any:
+        with np.errstate(all="ignore"):
+            try:
+                return self._layout.packed(self._image(self._layout.state(x), z)) - x
+            except np.linalg.LinAlgError:
+                return np.full_like(x, np.nan)
+
+    def _jacobian(self, x: Any, z: complex, gap: Any) -> Any:
+        """Of the gap, whose entries are analytic in every unknown."""
+        columns = []
+        for i, size in enumerate(np.abs(x)):
+            moved = x.copy()
+            moved[i] += _DIFFERENCE * (1 + size)
+            columns.append((self._gap(moved, z) - gap) / (_DIFFERENCE * (1 + size)))
+        return np.array(columns).T

@@ -1,0 +1,181 @@
+"""Predicted spectra where a step leaves rows that are not isotropic: mu_2 != 0, or pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from giantstep.activations.activation import activation
+from giantstep.errors import NoTheory
+from giantstep.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import fixed_width
+from giantstep.targets.integration import block_of, integrable
+from giantstep.theory.one_step.alignment import NEGLIGIBLE
+from giantstep.theory.one_step.any_activation.equations import SteppedNetwork
+from giantstep.theory.one_step.any_activation.feature_law import feature_law
+from giantstep.theory.one_step.any_activation.network import Start, network_after_step
+from giantstep.theory.one_step.any_activation.pencil import Batch
+from giantstep.theory.one_step.any_activation.weight_law import weight_law
+from giantstep.theory.one_step.readout_law import moment_blocks
+from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
+from giantstep.theory.one_step.stepped_network import Sizes, one_step
+from giantstep.theory.spiked_features.conditional_features import LIMIT
+
+#: Blocks that stand for a Gaussian readout, and more readout values than take minutes.
+GAUSSIAN_BLOCKS, MOST_BLOCKS = 3, 5
+
+
+def covers_uneven_rows(problem: Problem, settings: GiantStep) -> bool:
+    """Whether a step of these settings leaves uneven rows, and their spectrum is known.
+
+    >>> covers_uneven_rows(Problem.of("h1"), GiantStep(activation="relu", readout="ones"))
+    True
+    """
+    paired = settings.readout == "symmetric-sign"
+    mu_2 = float(activation(settings.activation).hermite(2)[2])
+    support = settings.readout_support()
+    few = support is None or len(support[0]) <= MOST_BLOCKS
+    giant = settings.dim is not None or settings.step_size.power == 0
+    plain = settings.biases == "none" and not fixed_width(settings)
+    bent = paired or abs(mu_2) > NEGLIGIBLE
+    return bent and few and giant and plain and integrable(block_of(problem.target))
+
+
+def uneven_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPrediction:
+    r"""Singular values of the first layer after one step: bulk, outlier, overlaps.
+
+    .. math:: w_j = s v + (1 + \bar aS)w^0_j + \xi_j
+
+    As :func:`giantstep.theory.one_step.any_activation.weight_law.weight_law`.
+
+    Assumes: as :func:`covers_uneven_rows`; rows are not put back on the sphere.
+    Status: heuristic (leave-one-out over the batch), checked against real steps.
+    References: Ba et al. 2022, arXiv:2205.01445, for isotropic rows.
+
+    >>> settings = GiantStep(activation="relu", readout="ones", samples="4d", width="1d", dim=200)
+    >>> spectrum = uneven_weight_spectrum(Problem.of("relu(h1)"), settings)
+    >>> len(spectrum.outliers), round(spectrum.mass_at_zero, 6)
+    (1, 0.0)
+    """
+    network, sizes = _network(problem, settings)
+    widths = sizes.width_ratio * network.fractions
+    dim = math.inf if settings.dim is None else float(settings.dim)
+    law = weight_law(Batch(network.rows, network.batch, widths), dim)
+    _check_found(len(law.bulk.values), settings)
+    values, found = np.sqrt(law.bulk.values), law.outlier
+    return SpectrumPrediction(
+        bulk_edges=(math.sqrt(law.bulk.low), math.sqrt(law.bulk.high)),
+        x=values,
+        density=2 * values * law.bulk.density,
+        mass_at_zero=max(0.0, 1 - 1 / sizes.width_ratio),
+        outliers=(found.value,) if found else (),
+        overlaps={
+            name: (float(getattr(found, name)),) if found else ()
+            for name in ("left", "right", "target")
+        },
+        details={
+            "strength": math.sqrt(dim * float(widths @ network.rows.spikes**2)),
+            "alignment": network.rows.alignment,
+        },
+        notes=("singular values of W", *_notes(settings, law.complete)),
+        references=("Ba et al. 2022, arXiv:2205.01445",),
+    )
+
+
+def uneven_feature_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPrediction:
+    r"""Eigenvalues of :math:`\Phi^T\Phi/d` after one step: bulk, outliers, overlaps.
+
+    .. math:: \Phi = \sigma(XW^T), \qquad w_j = s v + (1 + \bar aS)w^0_j + \xi_j
+
+    As :func:`giantstep.theory.one_step.any_activation.feature_law.feature_law`.
+
+    Assumes: as :func:`covers_uneven_rows`.
+    Status: heuristic (leave-one-out), verified by simulation.
+    References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938, for
+        isotropic rows.
+
+    >>> settings = GiantStep(activation="relu", readout="ones", samples="4d", width="1d", dim=200)
+    >>> spectrum = uneven_feature_spectrum(Problem.of("relu(h1)"), settings)
+    >>> spectrum.outliers[0] > 10 * spectrum.bulk_edges[1]
+    True
+    """
+    network, sizes = _network(problem, settings)
+    dim = LIMIT if settings.dim is None else float(settings.dim)
+    law = feature_law(
+        network,
+        samples_ratio=sizes.readout_samples_ratio,
+        width_ratio=sizes.width_ratio,
+        dim=dim,
+    )
+    _check_found(len(law.bulk.values), settings)
+    limit = 1e-3 * LIMIT if settings.dim is None else math.inf
+    values = [found.value for found in law.outliers]
+    return SpectrumPrediction(
+        bulk_edges=(law.bulk.low, law.bulk.high),
+        x=law.bulk.values,
+        density=law.bulk.density,
+        mass_at_zero=law.mass_at_zero,
+        outliers=tuple(math.inf if value > limit else value for value in values),
+        overlaps={"blocks": tuple(found.overlap for found in law.outliers)},
+        details={},
+        notes=(
+            "eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)",
+            *_notes(settings, law.complete),
+        ),
+        references=(
+            "Moniri et al. 2023, arXiv:2310.07891",
+            "Dandi et al. 2024, arXiv:2410.18938",
+        ),
+    )
+
+
+def _network(problem: Problem, settings: GiantStep) -> tuple[SteppedNetwork, Sizes]:
+    """The network after its step, and sizes in units of d."""
+    paired = settings.readout == "symmetric-sign"
+    # The isotropic theory checks the settings; pairs start silent, and are no business of its own.
+    plain = settings.replace(ridge=1.0)
+    if paired:
+        plain = plain.replace(readout="ones", loss="correlation")
+    _, sizes = one_step(problem, plain, "spike-strength")
+    sigma = activation(settings.activation)
+    values, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
+    output = 0.0
+    if settings.loss == "square":
+        output = float(sigma.hermite(0)[0] * (fractions @ values))
+    start = Start.of(
+        values,
+        fractions,
+        paired=paired,
+        gaussian=settings.start == "gaussian",
+        normalise=settings.normalise,
+        output=output,
+    )
+    network = network_after_step(
+        problem,
+        sigma,
+        start,
+        step_size=sizes.step_size,
+        samples_ratio=sizes.samples_ratio,
+    )
+    return network, sizes
+
+
+def _check_found(points: int, settings: GiantStep) -> None:
+    if not points:
+        raise NoTheory(
+            f"activation = {settings.activation}, width = {settings.width}: the bulk was not "
+            "found; other sizes, or a smaller step, may be covered"
+        )
+
+
+def _notes(settings: GiantStep, complete: bool) -> list[str]:
+    notes = ["rows as a real step leaves them, not isotropic"]
+    if settings.readout == "symmetric-sign":
+        notes.append("pairs of neurons with equal first rows and opposite readouts")
+    if settings.readout_support() is None:
+        notes.append(f"a Gaussian readout: {GAUSSIAN_BLOCKS} blocks with its moments")
+    if not complete:
+        notes.append("parts of the density, or an outlier, were not found")
+    return notes
