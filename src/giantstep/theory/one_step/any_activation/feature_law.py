@@ -143,17 +143,17 @@ def _outliers(equations: _Equations, edge: float) -> tuple[Outlier, ...]:
     for i, j in zip(*np.nonzero((levels[1:] < 0) & (levels[:-1] >= 0)), strict=True):
         # The nearby solution, from which the root is followed.
         equations.path.at(complex(x[i + 1], HEIGHT * equations.unit))
-        root = bracketed_root(
-            lambda at, j=j: float(equations.levels(at)[0][j]),
-            float(x[i + 1]),
-            float(x[i]),
-            absolute=1e-10 * float(x[i]),
-        )
+
+        def level(at: float, j: int = j) -> float:
+            return float(equations.levels(at)[0][j])
+
+        low, high = float(x[i + 1]), float(x[i])
+        root = bracketed_root(level, low, high, absolute=1e-10 * high)
         if not root.converged:
             equations.path.complete = False
             continue
         step = 1e-4 * (root.value - edge)
-        ahead, behind = (equations.levels(root.value + s)[0][j] for s in (step, -step))
+        ahead, behind = (level(root.value + s) for s in (step, -step))
         blocks = equations.levels(root.value)[1][: len(equations.network.fractions), j]
         widths = equations.dim * equations.width_ratio * equations.network.fractions
         overlap = float(np.sum(blocks**2 / widths) * 2 * step / (ahead - behind))
