@@ -30,7 +30,8 @@ GAUSSIAN_BLOCKS, MOST_BLOCKS = 3, 5
 def covers_uneven_rows(problem: Problem, settings: GiantStep) -> bool:
     """Whether a step of these settings leaves uneven rows, and their spectrum is known.
 
-    >>> covers_uneven_rows(Problem.of("h1"), GiantStep(activation="relu", readout="ones"))
+    >>> relu = GiantStep(activation="relu", readout="ones", width="1d")
+    >>> covers_uneven_rows(Problem.of("h1"), relu)
     True
     """
     paired = settings.readout == "symmetric-sign"

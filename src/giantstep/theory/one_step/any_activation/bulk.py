@@ -40,7 +40,7 @@ def bulk_of(transform: Callable[[complex], complex | None], unit: float, reach: 
 
     Assumes: one interval. An end below a thousandth of the unit is taken for 0.
     Status: theorem (Stieltjes inversion), to the height above the axis.
-    References: Bai, Silverstein 2010.
+    References: Benaych-Georges, Nadakuditi 2012, arXiv:1103.2221.
 
     >>> semicircle = lambda z: 2 * ((z - 2) / 2 * (np.sqrt(1 - 4 / (z - 2) ** 2 + 0j) - 1))
     >>> bulk = bulk_of(lambda z: semicircle(z) / 2, 2.0, 4.0)
@@ -59,7 +59,7 @@ def bulk_of(transform: Callable[[complex], complex | None], unit: float, reach: 
                 inside = middle
             else:
                 outside = middle
-        return (outside + inside) / 2
+        return float(outside + inside) / 2
 
     # From the right inwards: each solution starts from its neighbour's.
     x = unit * np.geomspace(reach, 1e-3, SEARCH)

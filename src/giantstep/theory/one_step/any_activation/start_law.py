@@ -38,10 +38,11 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
     nodes = BIAS_NODES_ALONE if len(values) == 1 else BIAS_NODES
     biases = bias_law(settings.biases, nodes // 2 if coarse else nodes)
     if len(values) * len(biases[0]) > MOST_BLOCKS:
+        other = "" if settings.biases == "none" else ", or biases = none"
         raise NoTheory(
-            f"readout = {settings.readout} with biases = {settings.biases} makes "
+            f"readout = {str(settings.readout)[:60]} with biases = {settings.biases} makes "
             f"{len(values) * len(biases[0])} blocks of neurons: the exact risk is computed for at "
-            f"most {MOST_BLOCKS}; use fewer readout values, or biases = none"
+            f"most {MOST_BLOCKS}; use fewer readout values{other}"
         )
     output = 0.0
     if settings.loss == "square":
