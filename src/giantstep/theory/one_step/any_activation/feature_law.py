@@ -23,7 +23,7 @@ from giantstep.theory.one_step.any_activation.unknowns import State
 from giantstep.theory.one_step.feature_outliers import Outlier
 
 #: Largest eigenvalue of the bulk that is looked for, in mean eigenvalues.
-_REACH = 60.0
+_WIDEST = 60.0
 #: Points of the search for outliers, from far right to this close to the edge, relatively.
 _SEARCH, _NEAREST = 30, 0.02
 
@@ -73,7 +73,7 @@ def feature_law(
     (0.2, 5.8)
     """
     equations = _Equations(network, samples_ratio, width_ratio, dim)
-    bulk = bulk_of(equations.transform, equations.unit, _REACH)
+    bulk = bulk_of(equations.transform, equations.unit, _WIDEST)
     outliers = _outliers(equations, bulk.high) if len(bulk.values) else ()
     zero = 1 - equations.rank / width_ratio
     return FeatureLaw(bulk, zero, outliers, equations.path.complete and len(bulk.values) > 0)
