@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.giant_step import side_by_side
-from benchmarks.row import Row, seconds, under_limit
+from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
 from giantstep.channels import channel_for
 from giantstep.learners.message_passing.amp import simulate
 from giantstep.learners.message_passing.data import Labels, draw_data
@@ -47,6 +47,9 @@ def _committees() -> Iterator[Row]:
     specialisation(five)
     took = seconds(lambda: Branch(five, rule(5)).point(0.6), 1)
     yield under_limit("one branch point of five tanh units", took, 10.0)
+    units = " + ".join(f"tanh(h{unit})" for unit in range(1, 6))
+    words = ("--target", f"({units})/sqrt(5)", "--noise", "0.1", "--samples", "27d")
+    yield under_a_gibibyte("memory of a branch point of five units", "predict", "amp", *words)
 
 
 def _iteration(target: str) -> Row:

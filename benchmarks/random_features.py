@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
-from benchmarks.row import Row, seconds, under_limit
+from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
 from giantstep.numerics.float64 import float64
 from giantstep.problem import NoTarget, Problem
 from giantstep.settings.kernel import KernelRidge
@@ -32,6 +32,8 @@ def rows() -> Iterator[Row]:
     closed = _seconds(sign, LOGISTIC)
     for loss in ("log(1+exp(-y*f))", "huber(y-f)"):
         yield _against_logistic(loss, _seconds(sign, LOGISTIC.replace(loss=loss)), closed)
+    words = ("--target", "h1", "--noise", "0.5", "--loss", "huber(y-f)", "--samples", "2d")
+    yield under_a_gibibyte("memory of huber(y-f)", "predict", "random-features", *words)
     spiked = KernelRidge(samples="1d", dim=10**24)
     cubic = Problem("h1 + He2(h1) + He3(h1)", inputs="spiked:d^0.5")
     kernel.predict(cubic, spiked)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -31,3 +33,26 @@ def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
 def under_limit(work: str, ours: float, limit: float) -> Row:
     """A row against a fixed limit in seconds."""
     return Row(work, f"{ours:.3f} s", f"limit {limit:g} s", ours / limit, "<= 1", ours <= limit)
+
+
+#: Runs a command in a process of its own and prints the most kibibytes that it held.
+_RUN = """
+import sys
+from giantstep.cli.main import main
+sys.argv = ["giantstep", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as ended:
+    assert not ended.code, ended.code
+with open("/proc/self/status") as status:
+    print([line.split()[1] for line in status if line.startswith("VmHWM")][0])
+"""
+
+
+def under_a_gibibyte(work: str, *words: str) -> Row:
+    """A row about the peak memory of a command (on Linux)."""
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, *words], capture_output=True, text=True, check=True
+    )
+    used = int(done.stdout.split()[-1]) / 2**20
+    return Row(work, f"{used:.2f} GiB", "limit 1 GiB", used, "<= 1", used <= 1)
