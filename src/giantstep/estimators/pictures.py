@@ -27,10 +27,7 @@ def links_picture(
     count = max(indices.shape[1], 1)
     figure = Figure(figsize=(3.4 * count, 3.0), layout="constrained")
     if not indices.shape[1]:
-        axis = figure.subplots()
-        axis.text(0.5, 0.5, "no direction was found", ha="center", va="center")
-        axis.set_axis_off()
-        return figure
+        return _nothing(figure)
     axes = figure.subplots(1, count, squeeze=False)[0]
     for position, axis in enumerate(axes):
         axis.plot(indices[:, position], labels, ".", color="0.6", markersize=3, label="data")
@@ -53,13 +50,23 @@ def directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
     size = np.linalg.norm(directions, axis=1)
     order = np.argsort(-size)[:MOST_COLUMNS]
     figure = Figure(figsize=(3.0 * count, 0.6 + 0.22 * len(order)), layout="constrained")
+    if not directions.shape[1]:
+        return _nothing(figure)
     axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
     for position, axis in enumerate(axes):
-        if directions.shape[1]:
-            axis.barh(range(len(order)), directions[order, position], color=f"C{position}")
-            axis.set_title(f"direction {position + 1}", fontsize="medium")
+        axis.barh(range(len(order)), directions[order, position], color=f"C{position}")
+        axis.set_title(f"direction {position + 1}", fontsize="medium")
         axis.axvline(0, color="0.3", linewidth=0.8)
     axes[0].set_yticks(range(len(order)), [names[column] for column in order])
     axes[0].invert_yaxis()
-    axes[0].set_xlabel("weight of a column, in standard deviations of the index")
+    # Two lines: one would be wider than the picture of a single direction.
+    figure.supxlabel("weight of a column,\nin standard deviations of the index", fontsize="medium")
+    return figure
+
+
+def _nothing(figure: Figure) -> Figure:
+    """The picture of a fit without directions."""
+    axis = figure.subplots()
+    axis.text(0.5, 0.5, "no direction was found", ha="center", va="center")
+    axis.set_axis_off()
     return figure
