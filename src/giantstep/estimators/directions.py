@@ -35,9 +35,11 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Folds of the cross-validation that counts directions.
     n_permutations : int, default=99
         Permutations of the labels in the test of "no direction at all".
-    z_min : float, default=2.0
+    z_min : float, default=3.0
         Standard errors by which a further direction must explain the held-out errors without it.
         Their squares must fall too, after the first direction by the share d/n of its d weights.
+        Folds share rows, so that the statistic is wider than a normal one: in pure noise it exceeds
+        2 in about 7 % and 3 in about 2 % of tables of 200 rows and 20 columns.
     random_state : int, RandomState instance or None, default=0
         Seed of folds, permutations and random units.
 
@@ -66,7 +68,7 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         n_neurons: int = 200,
         folds: int = 5,
         n_permutations: int = 99,
-        z_min: float = 2.0,
+        z_min: float = 3.0,
         random_state: Any = 0,
     ) -> None:
         self.n_directions = n_directions
