@@ -314,6 +314,11 @@ def test_a_link_restores_the_page(somebody: Any, lab: Lab) -> None:
     expect(again.locator("#target")).to_have_value("sin(h1)")
     expect(again.locator("#learner")).to_have_value("kernel")
     expect(again.locator("#pins input")).to_have_value("mine")
+    # The curve is drawn whole on both pages, though it was pinned while it came.
+    for each in (page, again):
+        each.wait_for_function(
+            "document.getElementById('plot').data?.find((t) => t.name === 'mine')?.y.length >= 40"
+        )
     # An address that is given to an open page wins, also when the page writes its own just then.
     again.evaluate(
         """() => {

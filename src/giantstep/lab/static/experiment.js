@@ -270,10 +270,13 @@ function pin() {
   if (!now?.theory) return;
   const name = `${row.name} ${state.pins.length + 1}`;
   state.pins.push({ name, axis: now.axis, asked: now.asked });
-  Object.defineProperty(state.pins.at(-1), "series", { value: now.theory, configurable: true });
+  const pinned = state.pins.at(-1);
+  Object.defineProperty(pinned, "series", { value: now.theory, configurable: true });
   remember();
   showPins();
   redraw();
+  // What is pinned on its way may be given up for another line: it gets one of its own.
+  if (!now.ended) compute(pinned);
 }
 
 export function showPins() {
@@ -300,14 +303,16 @@ export function showPins() {
 // Curves that were pinned in another session are computed again.
 export async function restorePins() {
   showPins();
-  for (const each of state.pins) {
-    let series = null;
-    await listen("theory", each.asked, undefined, (name, data) => {
-      if (name === "plan") series = new Series(each.axis, data.x);
-      if (name === "points") for (const each of data) series.take(each.index, each.entries, lastStep(each.entries));
-    }).catch(() => {});
-    if (series) Object.defineProperty(each, "series", { value: series, configurable: true });
-  }
+  for (const each of state.pins) await compute(each);
+}
+
+async function compute(pinned) {
+  let series = null;
+  await listen("theory", pinned.asked, undefined, (name, data) => {
+    if (name === "plan") series = new Series(pinned.axis, data.x);
+    if (name === "points") for (const each of data) series.take(each.index, each.entries, lastStep(each.entries));
+  }).catch(() => {});
+  if (series) Object.defineProperty(pinned, "series", { value: series, configurable: true });
   redraw();
 }
 
