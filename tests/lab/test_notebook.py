@@ -38,8 +38,8 @@ def test_in_a_notebook_the_page_is_shown(
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     assert gs.lab(target="h1*h2", port=8765) is lab
     assert opened == [{"port": 8765, "embeddable": True}]
-    address = f"http://localhost:{lab.port}/?token={lab.keys.token}#target=h1%2Ah2"
-    assert f'src="{address}"' in shown[0]
+    address = f"http://127.0.0.1:{lab.port}/?token={lab.keys.token}#target=h1%2Ah2"
+    assert f'data-address="{address}"' in shown[0]
     assert repr(lab) == f"Lab at {lab.url}; close() ends it"
 
 

@@ -155,13 +155,15 @@ def framed(url: str, port: int) -> str:
     Browsers keep the cookie of the lab from a page inside one of another name, and the name under
     which the notebook is open is known to the browser alone: so that is where it is chosen.
     """
-    local = escape(url.replace("127.0.0.1", "localhost", 1))
-    return f"""<iframe id="giantstep-lab-{port}" src="{local}" title="giantstep lab"
- width="100%" height="900" style="border: 0" allow="clipboard-write"></iframe>
+    name, address = f"giantstep-lab-{port}", escape(url)
+    return f"""<iframe id="{name}" data-address="{address}" title="giantstep lab" width="100%"
+ height="900" style="border: 0" allow="clipboard-write"></iframe>
+<a href="{address}" target="_blank" rel="noopener">open the lab in a tab</a>
 <script>
-if (location.hostname === "127.0.0.1") {{
-  const frame = document.getElementById("giantstep-lab-{port}");
-  frame.src = frame.src.replace("localhost", "127.0.0.1");
+{{
+  const frame = document.getElementById("{name}");
+  const local = location.hostname === "127.0.0.1" ? "127.0.0.1" : "localhost";
+  frame.src = frame.dataset.address.replace("127.0.0.1", local);
 }}
 </script>"""
 

@@ -8,6 +8,7 @@ import { Series, lastStep } from "./series.js";
 import { problem, remember, state } from "./state.js";
 
 const MOST_GHOSTS = 3;
+const MOST_TICKS = 12; // Up to so many steps, each has its tick.
 const theoryLine = new Line();
 const dotLine = new Line();
 let learners = [];
@@ -107,7 +108,7 @@ export async function refresh() {
   const asked = question();
   const text = JSON.stringify({ ...asked, seeds: 0 });
   if (now?.ended && now.text !== text) ghosts = [now, ...ghosts].slice(0, MOST_GHOSTS);
-  const next = { text, asked, axis: state.axis, theory: null, dots: null, ended: false, reasons: [] };
+  const next = { text, asked, axis: state.axis, theory: null, dots: null, ended: false, far: null, reasons: [] };
   const signal = theoryLine.begin();
   const begin = performance.now();
   try {
@@ -243,8 +244,10 @@ export function redraw() {
     for (const [, n] of points) if (typeof n[2] === "number") far = Math.max(far ?? 0, Math.abs(n[2]));
     traces.push({ x: points.map(([x]) => x), y: points.map(([, n]) => n[0]), error_y: { type: "data", array: points.map(([, n]) => n[1] ?? 0), thickness: 1.5, width: 4 }, mode: "markers", name: `simulated ${name}`.trim(), marker: { color: colourOf(name), size: 8 } });
   }
+  now.far = far;
   const label = now.plan.axis ? now.plan.label : now.axis;
-  const ticks = now.plan.ticks ? { tickvals: now.plan.x, ticktext: now.plan.ticks } : {};
+  const isFewSteps = now.axis === "step" && Math.max(0, ...traces.flatMap((each) => each.x)) <= MOST_TICKS;
+  const ticks = now.plan.ticks ? { tickvals: now.plan.x, ticktext: now.plan.ticks } : isFewSteps ? { dtick: 1 } : {};
   const xaxis = { type: now.plan.axis && now.plan.log ? "log" : "linear", ...ticks };
   draw("plot", traces, layout(label, metric.replaceAll("_", " "), { xaxis, yaxis: { type: state.logY ? "log" : "linear" } }));
   at("z").textContent = far === null ? "largest |z| –" : `largest |z| ${far.toFixed(1)}, ${now.seeds} seeds`;
@@ -261,7 +264,8 @@ function statusOf(metric) {
 
 function speak() {
   const lacking = now.reasons.length ? `No theory: ${now.reasons.join("; ")}. ` : "";
-  const dots = now.dots && now.seeds ? `Dots from ${now.seeds} seeds, ${at("z").textContent}.` : "";
+  const far = now.far === null ? "" : `, largest |z| ${now.far.toFixed(1)}`;
+  const dots = now.dots && now.seeds ? `Dots from ${now.seeds} seeds${far}.` : "";
   const line = now.theory?.metrics().length ? `The line took ${Math.round(now.lineMs)} ms. ` : "";
   say(at("said"), lacking + line + dots, Boolean(lacking));
 }
