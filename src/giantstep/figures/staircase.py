@@ -12,6 +12,9 @@ from giantstep.theory.learnability.sample_complexity import giant_step_samples
 from giantstep.theory.learnability.stairs import Stair
 from giantstep.twins.explanation import Explanation
 
+#: Letters that fit on one tread, times the number of treads.
+LETTERS = 48
+
 
 def draw_staircase(explanation: Explanation, path: Path) -> Path:
     """One panel a staircase; each tread carries the directions learned there."""
@@ -95,7 +98,8 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
             style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}
             panel.plot([place, place + 1], [reached, reached], color=GREY, linewidth=3)
         panel.plot([place, place, place + 1], [known, above, above], color=colour, **style)
-        _written(panel, (place, above), 3, tread.directions, weight="bold", color=colour)
+        name = _name(tread, len(treads))
+        _written(panel, (place, above), 3, name, weight="bold", color=colour)
         # Said once for all stairs in a row that need the same.
         if place == 0 or treads[place - 1].label != tread.label:
             _written(panel, (place, above), -3, tread.label, va="top", fontsize=8)
@@ -111,6 +115,13 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     panel.set_yticks(range(dimension + 1))
     panel.set_ylabel("directions known")
     panel.grid(False)
+
+
+def _name(tread: Tread, stairs: int) -> str:
+    """The directions of a tread; their number where they are too long for it."""
+    if len(tread.directions) * stairs <= LETTERS:
+        return tread.directions
+    return f"{tread.size} direction" + ("" if tread.size == 1 else "s")
 
 
 def _written(panel: Any, place: tuple[float, float], rise: float, text: str, **style: Any) -> None:

@@ -91,7 +91,7 @@ FIGURE = Figure(
     references=("Troiani et al. 2024, arXiv:2405.15480",),
     sizes={
         "reduced": Sizes(points=5, dots=(2.0,), small=80, dim=80, seeds=3),
-        "quick": Sizes(points=24, dots=(0.9, 1.2, 2.0, 4.0), small=125, dim=400, seeds=4),
+        "quick": Sizes(points=20, dots=(1.2, 2.0, 4.0), small=125, dim=400, seeds=4),
         "full": Sizes(
             points=60,
             dots=(0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0),
