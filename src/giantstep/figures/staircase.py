@@ -121,7 +121,7 @@ def _name(tread: Tread, stairs: int) -> str:
     """The directions of a tread; their number where they are too long for it."""
     if len(tread.directions) * stairs <= LETTERS:
         return tread.directions
-    return f"{tread.size} direction" + ("" if tread.size == 1 else "s")
+    return f"+{tread.size}"
 
 
 def _written(panel: Any, place: tuple[float, float], rise: float, text: str, **style: Any) -> None:
