@@ -174,6 +174,10 @@ def test_without_permutations_nothing_is_significant() -> None:
         ("kind", "regression", "holds text"),
         ("same", "classification", "one class only"),
         ("far", "regression", "infinite"),
+        ("far", "auto", "infinite"),
+        ("same", "regression", "one value only"),
+        ("few", "regression", "3 rows with a label are too few"),
+        ("own", "classification", "no class has more than 1 rows"),
     ],
 )
 def test_the_command_line_answers_bad_tables_in_one_line(
@@ -181,6 +185,8 @@ def test_the_command_line_answers_bad_tables_in_one_line(
 ) -> None:
     frame = pd.DataFrame({"size": rows(20, 1)[:, 0], "kind": ["a", "b"] * 10, "same": 1})
     frame["far"] = [np.inf, *range(19)]
+    frame["few"] = [1.0, 2.5, 3.0, *[np.nan] * 17]
+    frame["own"] = [f"row {number}" for number in range(20)]
     frame.to_csv(tmp_path / "data.csv", index=False)
     words = ["fit", str(tmp_path / "data.csv"), "--label", label, "--task", task]
     result = CliRunner().invoke(app, words)

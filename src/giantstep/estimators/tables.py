@@ -16,6 +16,9 @@ from sklearn.preprocessing import OneHotEncoder
 from giantstep.errors import GiantstepError
 
 Task = Literal["regression", "classification"]
+#: Fewest rows of a table, two for each of five folds, and of its largest class: folds are cut again
+#: to tune the peers.
+LEAST_ROWS, LEAST_IN_A_CLASS = 10, 6
 #: Levels of a category that get a column of their own; rarer ones share one.
 MOST_LEVELS = 20
 #: A text column with more levels than this share of the rows names the rows; it is left out.
@@ -79,9 +82,21 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
         frame = frame[frame[label].notna()]
         notes.append(f"left out {missing} rows without a label")
     labels, inputs = frame[label], frame.drop(columns=label)
-    if len(frame) < 3:
-        raise GiantstepError(f"label = {label!r}: {len(frame)} rows with a label are too few")
+    if len(frame) < LEAST_ROWS:
+        raise GiantstepError(
+            f"label = {label!r}: {len(frame)} rows with a label are too few to score a fit by folds: "
+            f"at least {LEAST_ROWS} are needed"
+        )
     chosen = task or _guess(labels)
+    if labels.nunique() == 1:
+        kind = "class" if chosen == "classification" else "value"
+        raise GiantstepError(f"label = {label!r} has one {kind} only: there is nothing to predict")
+    most = int(labels.value_counts().max())
+    if chosen == "classification" and most < LEAST_IN_A_CLASS:
+        raise GiantstepError(
+            f"label = {label!r}: no class has more than {most} rows: give at least "
+            f"{LEAST_IN_A_CLASS} of one class, or use --task regression for numbers"
+        )
     numbers, categories, dropped = _sorted_columns(inputs)
     notes += [f"left out column {name!r}: {reason}" for name, reason in dropped.items()]
     if not numbers and not categories:
@@ -95,7 +110,9 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     inputs[numbers] = inputs[numbers].astype(float).replace([np.inf, -np.inf], np.nan)
     holes = int(inputs[numbers].isna().to_numpy().sum())
     if holes:
-        notes.append(f"filled {holes} missing numbers by their column's median, and marked them")
+        notes.append(
+            f"filled {holes} missing or infinite numbers by their column's median, and marked them"
+        )
     encoder = ColumnTransformer(
         [
             ("numbers", SimpleImputer(strategy="median", add_indicator=True), numbers),
@@ -121,8 +138,8 @@ def _guess(labels: pd.Series) -> Task:
     """Text, booleans and few whole numbers are classes; anything else is a number."""
     if not pd.api.types.is_numeric_dtype(labels) or pd.api.types.is_bool_dtype(labels):
         return "classification"
-    values = labels.unique()
-    whole = bool(np.all(np.equal(np.mod(values.astype(float), 1), 0)))
+    values = labels.unique().astype(float)
+    whole = bool(np.isfinite(values).all() and np.all(np.equal(np.mod(values, 1), 0)))
     return "classification" if whole and len(values) <= MOST_CLASSES else "regression"
 
 
