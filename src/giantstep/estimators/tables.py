@@ -84,8 +84,8 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     labels, inputs = frame[label], frame.drop(columns=label)
     if len(frame) < LEAST_ROWS:
         raise GiantstepError(
-            f"label = {label!r}: {len(frame)} rows with a label are too few to score a fit by folds: "
-            f"at least {LEAST_ROWS} are needed"
+            f"label = {label!r}: {len(frame)} rows with a label are too few to be scored by "
+            f"folds: at least {LEAST_ROWS} are needed"
         )
     chosen = task or _guess(labels)
     if labels.nunique() == 1:
