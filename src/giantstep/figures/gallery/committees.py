@@ -172,7 +172,7 @@ FIGURE = Figure(
     references=("Aubin et al. 2018, arXiv:1806.05451", "Troiani et al. 2024, arXiv:2405.15480"),
     sizes={
         "reduced": Sizes(few=(1.0,), many=(2.0,), dim=100, seeds=3, every=5),
-        "quick": Sizes(few=(0.7, 1.4), many=(2.0, 4.0), dim=100, seeds=4, every=2),
+        "quick": Sizes(few=(0.7, 1.4), many=(2.0,), dim=150, seeds=4, every=2),
         "full": Sizes(
             few=(0.4, 0.8, 1.2, 1.6, 3.5, 4.5, 5.5, 6.5),
             many=(1.0, 2.0, 3.0, 4.0),
