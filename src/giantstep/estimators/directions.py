@@ -38,8 +38,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     z_min : float, default=3.0
         Standard errors by which a further direction must explain the held-out errors without it.
         Their squares must fall too, after the first direction by the share d/n of its d weights.
-        Folds share rows, so that the statistic is wider than a normal one: in pure noise it exceeds
-        2 in about 7 % and 3 in about 2 % of tables of 200 rows and 20 columns.
+        Folds share rows, so that the statistic is wider than a normal one: of 200 tables of pure
+        noise, 200 rows and 20 columns each, it exceeds 2 in ten and 3 in three.
     random_state : int, RandomState instance or None, default=0
         Seed of folds, permutations and random units.
 

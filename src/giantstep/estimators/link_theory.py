@@ -63,7 +63,8 @@ class LinkTheory:
         axis.set_xscale("log")
         axis.set_xlabel("rows n")
         axis.set_ylabel("R2 on rows left out")
-        axis.legend(frameon=False, fontsize="small")
+        # Curves rise from the left, so that the lower right stays free.
+        axis.legend(frameon=False, fontsize="small", loc="lower right")
         return figure
 
 

@@ -68,8 +68,10 @@ def _links(fitted: Fitted, model: GiantStepRegressor, command: str) -> Section:
     found = fitted.directions
     facts = []
     if found is not None:
+        # The stack may read more indices than can be told apart from chance.
         facts = [
-            ("directions", str(found.n_directions_)),
+            ("directions that held-out rows support", str(found.n_directions_)),
+            ("indices of the fitted link", str(model.directions_.shape[1])),
             ("p-value of no dependence", f"{found.pvalue_:.2g}"),
         ]
     return Section(
