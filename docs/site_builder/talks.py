@@ -51,9 +51,10 @@ def page() -> str:
     """The page."""
     found = stored()
     meanings = table(("verdict", "meaning"), VERDICTS.items())
-    parts = [_HEAD, meanings]
+    names = [f"- [{talk(name)[0]}](#talk-{name}), {len(talk(name)[1])} claims" for name in TALKS]
+    parts = [_HEAD, "\n".join(names), meanings]
     for name in TALKS:
         title, claims = talk(name)
-        parts.append(f"## {title}")
+        parts.append(f"(talk-{name})=\n## {title}")
         parts += [_claim(claim, found.get(claim.key)) for claim in claims]
     return "\n\n".join(parts) + "\n"
