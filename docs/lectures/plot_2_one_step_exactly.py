@@ -45,8 +45,14 @@ gs.spectrum(settings, "sin(h1)", of="weights", seeds=2).plot()
 # Given the component of the input along that direction, features are again linear plus noise, with
 # coefficients that depend on it. Any function of the component in their span can now be fitted.
 settings = gs.GiantStep(
-    **{"dim": 150, "samples": "8d", "width": "1d", "activation": "tanh", "readout": "ones"},
-    **{"readout_samples": "2d", "ridge": 0.1, "step_size": "0.5,1,2,4"},
+    dim=150,
+    samples="8d",
+    step_size="0.5,1,2,4",
+    width="1d",
+    activation="tanh",
+    readout="ones",
+    readout_samples="2d",
+    ridge=0.1,
 )
 both = gs.compare(settings, "sin(h1)", seeds=6)
 both.plot(metric="test_error")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.figures.gallery import NAMES, figure_named
+from site_builder.typesetting import typeset
 from site_builder.words import code
 
 #: Where the pictures are drawn before the site is built.
@@ -28,11 +29,11 @@ def _drawn() -> dict[str, Any]:
 
 def _picture(name: str, drawn: dict[str, Any]) -> str:
     claims = "\n".join(
-        f"- {'holds' if holds else '**does not hold at this size**'}: {claim}"
+        f"- {'holds' if holds else '**does not hold at this size**'}: {typeset(claim)}"
         for claim, holds in drawn["claims"].items()
     )
     return (
-        f"![{figure_named(name).title}](figures/{name}.png)\n\n{drawn['caption']}\n\n"
+        f"![{figure_named(name).title}](figures/{name}.png)\n\n{typeset(drawn['caption'])}\n\n"
         f"{claims}\n\n{{download}}`the numbers <figures/{name}.csv>`, "
         f"{{download}}`PDF <figures/{name}.pdf>`"
     )
@@ -40,10 +41,10 @@ def _picture(name: str, drawn: dict[str, Any]) -> str:
 
 def _section(name: str, drawn: dict[str, Any]) -> str:
     figure = figure_named(name)
-    shown = _picture(name, drawn) if drawn else figure.caption_at("quick")
+    shown = _picture(name, drawn) if drawn else typeset(figure.caption_at("quick"))
     papers = f"Papers: {'; '.join(figure.references)}." if figure.references else ""
     command = code(f"giantstep figure {name}", "console")
-    return "\n\n".join((f"## {name}", f"*{figure.title}*", shown, command, papers))
+    return "\n\n".join((f"## {name}", f"*{typeset(figure.title)}*", shown, command, papers))
 
 
 def page() -> str:

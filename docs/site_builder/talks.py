@@ -2,55 +2,59 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from giantstep.figures.gallery import NAMES
 from giantstep.talks.claims import TALKS, VERDICTS, Claim, talk
-from giantstep.talks.verdicts import stored, verdict
-from site_builder.words import code, prose, table
+from giantstep.talks.verdicts import evidence, stored, verdict
+from site_builder.typesetting import typeset
+from site_builder.words import code, table
 
 _HEAD = """# The talks, slide by slide
 
 giantstep grew out of five talks. Here is every definition, theorem, example and experiment in them:
 the statement in our notation, what the slide prints where that is wrong, the command that shows it,
-and the verdict. Verdicts are not opinions: each command was run, its answer read, and what was
-measured stored; `giantstep talks --check` does it again.
+and the verdict. Verdicts are not opinions: each command was run and its answer read. Under each
+verdict stands what was measured, with the value it was to have and how far it may be off, or what
+the figure's caption claims and its data were checked for. `giantstep talks --check` does it again.
 """
 
 
-def _measured(found: Mapping[str, Any]) -> str:
-    numbers = [f"`{name}` = {_shown(value)}" for name, value in found["measured"].items()]
-    return "; ".join(numbers)
-
-
-def _shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def _evidence(claim: Claim, found: Mapping[str, Any] | None) -> str:
+    """The checks of a command, whose names are code, or what the caption of a figure claims."""
+    lines = evidence(claim, found)
+    if claim.checks:
+        lines = [re.sub(r"^\S+", r"`\g<0>`", line) for line in lines]
+    else:
+        lines = [typeset(line) for line in lines]
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _claim(claim: Claim, found: Mapping[str, Any] | None) -> str:
-    parts = [f"### {prose(claim.slide)}", f"*{claim.kind}.* {prose(claim.says)}"]
+    parts = [f"### {typeset(claim.slide)}", f"*{claim.kind}.* {typeset(claim.says)}"]
     if claim.erratum:
-        parts.append(f"**On the slide:** {prose(claim.erratum)}")
+        parts.append(f"**On the slide:** {typeset(claim.erratum)}")
     if claim.command:
         parts.append(code(claim.command, "console"))
     if claim.figure:
         assert claim.figure in NAMES
         parts.append(f"Figure: [{claim.figure}](gallery.md#{claim.figure}).")
-    why = f". {prose(claim.why)}" if claim.why else ""
+    why = f". {typeset(claim.why)}" if claim.why else ""
     parts.append(f"**Verdict: {verdict(claim, found)}**{why}")
-    if found and claim.checks:
-        parts.append(f"Measured: {_measured(found)}.")
-    return "\n\n".join(parts)
+    parts.append(_evidence(claim, found))
+    return "\n\n".join(part for part in parts if part)
 
 
 def page() -> str:
     """The page."""
     found = stored()
     meanings = table(("verdict", "meaning"), VERDICTS.items())
-    parts = [_HEAD, meanings]
+    names = [f"- [{talk(name)[0]}](#talk-{name}), {len(talk(name)[1])} claims" for name in TALKS]
+    parts = [_HEAD, "\n".join(names), meanings]
     for name in TALKS:
         title, claims = talk(name)
-        parts.append(f"## {title}")
+        parts.append(f"(talk-{name})=\n## {title}")
         parts += [_claim(claim, found.get(claim.key)) for claim in claims]
     return "\n\n".join(parts) + "\n"

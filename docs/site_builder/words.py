@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 
 def cell(text: object) -> str:
     """Text that can stand in a table."""
     return " ".join(str(text).split()).replace("|", r"\|")
-
-
-def prose(text: str) -> str:
-    """Text as it is: stars and underscores are mathematics in it, not emphasis."""
-    return re.sub(r"([*_])", r"\\\1", text)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

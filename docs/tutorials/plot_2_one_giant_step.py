@@ -12,7 +12,12 @@ import giantstep as gs
 # Random features first
 # ---------------------
 # With a first layer that stays random, only the linear part of ``sin(h1)`` is learned.
-settings = gs.RandomFeatures(samples="2d", width="1d", activation="tanh", ridge="1e-3:10:25log")
+settings = gs.RandomFeatures(
+    samples="2d",
+    width="1d",
+    activation="tanh",
+    ridge="1e-3:10:25log",
+)
 random = gs.predict(settings, "sin(h1)")
 random.plot(metric="test_error")
 
@@ -21,8 +26,14 @@ random.plot(metric="test_error")
 # ----------------------------
 # The same network after one step. The line is theory; the dots are networks in 150 dimensions.
 settings = gs.GiantStep(
-    **{"dim": 150, "samples": "8d", "width": "1d", "activation": "tanh", "readout": "ones"},
-    **{"readout_samples": "2d", "ridge": 0.1, "step_size": "0.5,1,2,3,4"},
+    dim=150,
+    samples="8d",
+    step_size="0.5,1,2,3,4",
+    width="1d",
+    activation="tanh",
+    readout="ones",
+    readout_samples="2d",
+    ridge=0.1,
 )
 both = gs.compare(settings, "sin(h1)", seeds=6)
 both.plot(metric="test_error")

@@ -24,8 +24,14 @@ both.plot(x="step", metric="overlap")
 figure, axes = plt.subplots()
 for batches in ("fresh", "reused"):
     settings = gs.GiantStep(
-        **{"dim": 2000, "samples": "3d", "steps": 4, "step_size": 1, "batches": batches},
-        **{"width": 1, "activation": "tanh", "readout": "ones"},
+        dim=2000,
+        samples="3d",
+        steps=4,
+        step_size=1,
+        batches=batches,
+        width=1,
+        activation="tanh",
+        readout="ones",
     )
     run = gs.simulate(settings, "He3(h1)", seeds=6)
     axes.plot(abs(run.mean("overlap"))[:, 0], "o-", label=f"{batches} batches")

@@ -20,8 +20,11 @@ print(spectrum.table())
 figure, axes = plt.subplots()
 for geometry in ("spherical", "normalised"):
     settings = gs.GradientFlow(
-        **{"geometry": geometry, "activation": "relu", "times": "0.02:1:40"},
-        **{"start_spike_overlap": 0.3, "start_target_overlap": 0.4},
+        geometry=geometry,
+        activation="relu",
+        times="0.02:1:40",
+        start_spike_overlap=0.3,
+        start_target_overlap=0.4,
     )
     inputs = "spiked:strength=8,alignment=0.5"
     law = gs.predict(settings, "0.8*He2(h1)/sqrt(2) + 0.6*He3(h1)/sqrt(6)", inputs=inputs)

@@ -21,6 +21,7 @@ from giantstep.twins.table import TWINS, Twin
 ROOT = Path(__file__).parents[2]
 #: Studies need a file: tests/docs runs that page.
 PAGES = [p for p in sorted((ROOT / "docs").glob("*.md")) if p.name != "studies.md"]
+PAGES += sorted((ROOT / "docs").glob("methods/*.md"))
 #: Options that make a command small, whatever it says itself.
 SMALL = {"--dim": "24", "--seeds": "2", "--width": "6"}
 

@@ -54,11 +54,27 @@ def test_every_public_name_is_there() -> None:
         assert f".{own}\n" in page, name
 
 
+@pytest.mark.parametrize(
+    ("plain", "shown"),
+    [
+        ("eta = p d^((l-1)/2) at n >= d^leap", "η = p d{sup}`(l-1)/2` at n ≥ d{sup}`leap`"),
+        ("sum_j a_j sigma(<w_j, x>)", "∑{sub}`j` a{sub}`j` σ(⟨w{sub}`j`, x⟩)"),
+        ("mu*_{k,1} w*_k", r"μ\*{sub}`k,1` w\*{sub}`k`"),
+        ("theta = d^gamma2 and k^-(2ar+1)", "θ = d{sup}`γ₂` and k{sup}`-(2ar+1)`"),
+        ("E f^2, sqrt(d/n), sqrt(2)", "E f{sup}`2`, √(d/n), √2"),
+        ("A sum of links; step_size of h1*h2", r"A sum of links; step\_size of h1\*h2"),
+    ],
+)
+def test_formulas_in_sentences_are_typeset(plain: str, shown: str) -> None:
+    assert builder("typesetting").typeset(plain) == shown
+
+
 def test_every_claim_of_the_talks_has_its_verdict() -> None:
     page = builder("talks").page()
     claims = [claim for name in TALKS for claim in talk(name)[1]]
     assert page.count("**Verdict: ") == len(claims)
     assert "not run" not in page
+    assert "metrics/overlap/1/0` = 0.4714 (0.4714 within 0.003)" in page
 
 
 def test_lengths_in_docstrings_are_no_substitutions() -> None:

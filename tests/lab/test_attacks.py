@@ -18,7 +18,7 @@ POSTS = ("/target", "/explain", "/theory", "/simulate", "/spectrum", "/neurons",
 
 @pytest.fixture
 def stranger(lab: Lab):
-    with httpx.Client(base_url=f"http://127.0.0.1:{lab.port}", timeout=20) as found:
+    with httpx.Client(base_url=f"http://127.0.0.1:{lab.port}", timeout=120) as found:
         yield found
 
 

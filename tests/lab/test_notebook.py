@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import types
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +44,20 @@ def test_in_a_notebook_the_page_is_shown(
     address = f"http://127.0.0.1:{lab.port}/?token={lab.keys.token}#target=h1%2Ah2"
     assert f'data-address="{address}"' in shown[0]
     assert repr(lab) == f"Lab at {lab.url}; close() ends it"
+
+
+def test_python_of_the_page_about_it_opens_and_closes_a_lab(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    page = Path(__file__).parents[2] / "docs" / "lab.md"
+    [code] = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    visited: list[str] = []
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    monkeypatch.setattr(launch, "open_browser", visited.append)
+    names: dict[str, Any] = {}
+    exec(compile(code, page.name, "exec"), names)
+    assert visited[0].endswith("#target=h1%20%2B%20h1%2Ah2")
+    assert not any(m.is_alive() for crew in names["lab"].desk.crews.values() for m in crew.members)
 
 
 def test_elsewhere_the_browser_opens(

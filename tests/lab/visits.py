@@ -21,7 +21,7 @@ RANDOM_FEATURES = {
 @contextlib.contextmanager
 def visitor(lab: Lab) -> Iterator[httpx.Client]:
     """Somebody who has opened the page."""
-    with httpx.Client(base_url=f"http://127.0.0.1:{lab.port}", timeout=60) as found:
+    with httpx.Client(base_url=f"http://127.0.0.1:{lab.port}", timeout=120) as found:
         assert found.get("/", params={"token": lab.keys.token}).status_code == 200
         yield found
 

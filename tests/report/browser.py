@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import os
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,17 @@ def browser() -> str:
         return found
     if not hasattr(os, "geteuid") or os.geteuid() != 0 or shutil.which("apt-get") is None:
         pytest.skip("no chromium on the PATH, and no right to install one")
+    # Two processes run the tests: whoever comes second waits for the browser of the first.
+    with (Path(tempfile.gettempdir()) / "giantstep-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if _found() is None:
+            _install()
+    found = _found()
+    assert found is not None, "chromium was installed but is not on the PATH"
+    return found
+
+
+def _install() -> None:
     commands = (("update",), ("install", "--yes", "--no-install-recommends", "chromium"))
     for words, seconds in zip(commands, INSTALL_SECONDS, strict=True):
         try:
@@ -38,9 +51,6 @@ def browser() -> str:
             pytest.skip(f"chromium is missing, and apt-get {words[0]} took over {seconds} s")
         if done.returncode:
             pytest.skip(f"chromium is missing, and apt-get {words[0]} failed: {done.stderr[-200:]}")
-    found = _found()
-    assert found is not None, "chromium was installed but is not on the PATH"
-    return found
 
 
 def rendered(page: Path, folder: Path) -> str:

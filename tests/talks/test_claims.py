@@ -45,6 +45,14 @@ def test_verdicts_come_from_a_run(claim: Claim) -> None:
         assert set(found["measured"]) == {check.value for check in claim.checks}
 
 
+def test_more_than_a_name_decides() -> None:
+    """That a command has an answer shows a definition; a theorem or an experiment needs numbers."""
+    said = ("status", "learner", "settings/")
+    for claim in CLAIMS:
+        if claim.checks and claim.kind != "definition":
+            assert not all(check.value.startswith(said) for check in claim.checks), claim.key
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_answers_are_what_the_checks_expect(command: str) -> None:

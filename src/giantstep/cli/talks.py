@@ -54,7 +54,9 @@ def talks(
     for title, claims in chosen:
         typer.echo(f"{title}\n{'=' * len(title)}")
         for claim in claims:
-            _print(claim, verdicts.verdict(claim, found.get(claim.key)))
+            measured = found.get(claim.key)
+            verdict = verdicts.verdict(claim, measured)
+            _print(claim, verdict, verdicts.evidence(claim, measured))
 
 
 def answer(command: str) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def _row(talk: str, claim: Claim, found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _print(claim: Claim, verdict: str) -> None:
+def _print(claim: Claim, verdict: str, evidence: Sequence[str]) -> None:
     typer.echo(f"\n{claim.slide} ({claim.kind}; {claim.key})\n  {claim.says}")
     if claim.erratum:
         typer.echo(f"  on the slide: {claim.erratum}")
@@ -133,3 +135,5 @@ def _print(claim: Claim, verdict: str) -> None:
     if claim.figure:
         typer.echo(f"  $ giantstep figure {claim.figure}")
     typer.echo(f"  {verdict}{': ' + claim.why if claim.why else ''}")
+    for line in evidence:
+        typer.echo(f"    {line}")

@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from giantstep.talks.claims import Claim
+from giantstep.talks.claims import Check, Claim
 
 _FILE = "verdicts.json"
 
@@ -31,6 +31,29 @@ def verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
     if found is None:
         return "not run"
     return claim.verdict if found["holds"] else "does not hold"
+
+
+def evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
+    """What was measured and what it was to be, or what the figure's caption claims; a line each.
+
+    >>> check = Check("metrics/overlap", about=0.5, within=0.01)
+    >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", command="c",
+    ...               checks=(check,))
+    >>> evidence(claim, {"holds": True, "measured": {"metrics/overlap": 0.503217}})
+    ['metrics/overlap = 0.5032 (0.5 within 0.01)']
+    """
+    if found is None:
+        return []
+    if not claim.checks:
+        said = found["measured"].items()
+        return [text if holds else f"does not hold: {text}" for text, holds in said]
+    return [_compared(check, found["measured"].get(check.value)) for check in claim.checks]
+
+
+def _compared(check: Check, value: Any) -> str:
+    shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    wanted = "" if check.about is None else f" ({check.about:g} within {check.within:g})"
+    return f"{check.value} = {shown}{wanted}"
 
 
 def keep(results: Mapping[str, Any], folder: Path) -> Path:

@@ -101,7 +101,7 @@ FIGURE = Figure(
     caption="""Iterations that Bayes-optimal message passing takes from a small random start until
     its estimate changes by less than 1e-3, n = 2 d, label noise 0.25. A trivial direction shows at
     the first iteration, and their number does not depend on d. An easy one must first be amplified
-    from an overlap of order d^-1/2, by the same factor each time: log d iterations. Lines: an
+    from an overlap of order d^(-1/2), by the same factor each time: log d iterations. Lines: an
     estimate from state evolution, good to about a quarter; dots: {seeds} runs each, with standard
     errors: over these dimensions the growth is smaller than their scatter.""",
     references=("Troiani et al. 2024, arXiv:2405.15480",),

@@ -212,8 +212,8 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
             abs(unequal[dims[-1]] - limit) < 5 * error["normal"][dims[-1]]
             and unequal[dims[-1]] > 0.5 * unequal[dims[0]]
         ),
-        "readouts +-1 learn one line of it: the least eigenvalue falls as d^-1/2, within a factor "
-        "1.5 from the smallest to the largest d": bool(
+        "readouts +-1 learn one line of it: the least eigenvalue falls as d^(-1/2), within a "
+        "factor 1.5 from the smallest to the largest d": bool(
             1 / 1.5 < equal[dims[-1]] / equal[dims[0]] * (dims[-1] / dims[0]) ** 0.5 < 1.5
         ),
     }

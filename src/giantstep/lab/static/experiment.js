@@ -9,6 +9,7 @@ import { problem, remember, state } from "./state.js";
 
 const MOST_GHOSTS = 3;
 const MOST_TICKS = 12; // Up to so many steps, each has its tick.
+const QUIET_MS = 2000; // A lab that was busy may be quiet again by then.
 const theoryLine = new Line();
 const dotLine = new Line();
 let learners = [];
@@ -45,6 +46,7 @@ export function setUp(rows, elsewhere) {
   at("log-y").checked = state.logY;
   at("log-y").addEventListener("change", () => {
     state.logY = at("log-y").checked;
+    remember();
     redraw();
   });
   at("seeds").value = state.seeds;
@@ -101,6 +103,8 @@ function question() {
 }
 
 export async function refresh() {
+  // Whatever was to follow the question before has no meaning for this one.
+  for (const soon of [refreshSoon, refineSoon, simulateSoon]) soon.cancel();
   remember();
   dotLine.stop();
   delete document.body.dataset.dots;
@@ -115,7 +119,7 @@ export async function refresh() {
     await listen("theory", asked, signal, (name, data) => {
       if (name === "plan") {
         next.plan = data;
-        next.theory = new Series(state.axis, data.x);
+        next.theory = new Series(next.axis, data.x);
         now = next;
         told(data);
       } else if (name === "points") {
@@ -125,6 +129,7 @@ export async function refresh() {
         next.ended = true;
         next.lineMs = performance.now() - begin;
         next.reasons = data.reasons;
+        next.left = data.left;
         at("notes").replaceChildren(...[...data.notes, ...data.references].map((line) => make("li", {}, line)));
         redraw();
         document.body.dataset.lineMs = next.lineMs.toFixed(0);
@@ -140,13 +145,13 @@ export async function refresh() {
 }
 
 // A busy lab leaves points out: they are asked for again while the same line is looked at.
-const refineSoon = debounced(2000, (mine) => refine(mine));
+const refineSoon = debounced(QUIET_MS, (mine) => refine(mine));
 
 async function refine(mine) {
-  if (now !== mine) return;
   await listen("theory", mine.asked, theoryLine.begin(), (name, data) => {
     if (name === "points") for (const each of data) mine.theory.take(each.index, each.entries, lastStep(each.entries));
     if (name !== "end") return;
+    mine.left = data.left;
     redraw();
     if (data.left) refineSoon(mine);
   }).catch(() => {});
@@ -155,6 +160,7 @@ async function refine(mine) {
 const simulateSoon = debounced(250, () => simulate());
 
 async function simulate() {
+  simulateSoon.cancel();
   if (!now) return;
   const mine = now;
   const signal = dotLine.begin();
@@ -178,9 +184,9 @@ async function simulate() {
     });
     document.body.dataset.dots = "done";
   } catch (error) {
-    if (!isAbort(error)) say(at("said"), error.message, true);
     // A run that another has replaced says nothing of the one that is on its way.
     if (signal !== dotLine.controller.signal) return;
+    if (!isAbort(error)) say(at("said"), error.message, true);
     document.body.dataset.dots = "stopped";
     at("stop").disabled = true;
     return;
@@ -280,7 +286,7 @@ function pin() {
   showPins();
   redraw();
   // What is pinned on its way may be given up for another line: it gets one of its own.
-  if (!now.ended) compute(pinned);
+  if (!now.ended || now.left) compute(pinned);
 }
 
 export function showPins() {
@@ -312,12 +318,15 @@ export async function restorePins() {
 
 async function compute(pinned) {
   let series = null;
+  let left = 0;
   await listen("theory", pinned.asked, undefined, (name, data) => {
     if (name === "plan") series = new Series(pinned.axis, data.x);
     if (name === "points") for (const each of data) series.take(each.index, each.entries, lastStep(each.entries));
+    if (name === "end") left = data.left;
   }).catch(() => {});
   if (series) Object.defineProperty(pinned, "series", { value: series, configurable: true });
   redraw();
+  if (left) setTimeout(() => state.pins.includes(pinned) && compute(pinned), QUIET_MS);
 }
 
 export function table() {

@@ -10,17 +10,17 @@ const SHOWN = ["step_size", "samples", "steps", "width", "dim", "activation"];
 const START = { step_size: "2", samples: "8d", steps: "4", width: "200", dim: "400", activation: "relu" };
 const PAUSE_MS = 900;
 const line = new Line();
+const refreshSoon = debounced(150, () => refresh());
 let rules = [];
 let found = null;
 let timer = 0;
 
 export function setUp(learner) {
   rules = learner.controls.map((rule) => ({ ...rule, value: START[rule.name] ?? rule.value }));
-  const soon = debounced(150, refresh);
   const changed = (name, value, settled) => {
     state.neurons[name] = value;
     if (settled) refresh();
-    else soon();
+    else refreshSoon();
   };
   at("neuron-controls").replaceChildren(...SHOWN.map((name) => rules.find((rule) => rule.name === name)).map((rule) => control(rule, state.neurons[rule.name] ?? rule.value, changed)));
   at("step").addEventListener("input", redraw);
@@ -47,6 +47,7 @@ function pause() {
 }
 
 export async function refresh() {
+  refreshSoon.cancel();
   remember();
   if (!found) say(at("neuron-said"), "A network is being trained …");
   const asked = { learner: "giant-step", settings: chosen(rules, state.neurons), problem: problem(), seed: 0 };

@@ -38,12 +38,15 @@ export function say(element, text, bad = false) {
   element.classList.toggle("bad", bad);
 }
 
+// Does it once the calls have paused; cancel() forgets the last of them.
 export function debounced(milliseconds, action) {
   let timer = 0;
-  return (...given) => {
+  const soon = (...given) => {
     clearTimeout(timer);
     timer = setTimeout(() => action(...given), milliseconds);
   };
+  soon.cancel = () => clearTimeout(timer);
+  return soon;
 }
 
 export const digits = (number, count = 3) => (number === null || number === undefined ? "–" : Number(number).toPrecision(count).replace(/\.?0+($|e)/, "$1"));

@@ -10,16 +10,16 @@ const SHOWN = ["step_size", "samples", "width", "dim", "activation", "readout_sa
 const START = { step_size: "1", samples: "4d", width: "1d", dim: "200", activation: "tanh", readout: "sign", readout_samples: "2d", steps: "1", ridge: null };
 const SEEDS = 4;
 const line = new Line();
+const refreshSoon = debounced(90, () => refresh());
 let rules = [];
 let found = null;
 
 export function setUp(learner) {
   rules = learner.controls.map((rule) => ({ ...rule, value: rule.name in START ? START[rule.name] : rule.value, slider: rule.name in START && rule.kind === "Size" ? around(START[rule.name]) : rule.slider }));
-  const soon = debounced(90, refresh);
   const changed = (name, value, settled) => {
     state.spectrum[name] = value;
     if (settled) refresh();
-    else soon();
+    else refreshSoon();
   };
   at("spectrum-controls").replaceChildren(...SHOWN.map((name) => rules.find((rule) => rule.name === name)).map((rule) => control(rule, state.spectrum[rule.name] ?? rule.value, changed)));
   at("spectrum-of").value = state.spectrum.of ?? "weights";
@@ -35,6 +35,7 @@ function around(text) {
 }
 
 export async function refresh() {
+  refreshSoon.cancel();
   remember();
   const signal = line.begin();
   if (!found) say(at("spectrum-said"), "The spectrum is being computed …");

@@ -42,7 +42,11 @@ let own = location.hash;
 export function remember() {
   // Somebody has just given the page another address: it begins anew from that one.
   if (location.hash !== own) return;
-  history.replaceState(null, "", permalink());
+  try {
+    history.replaceState(null, "", permalink());
+  } catch {
+    return; // Browsers take so many addresses in a while: the next one holds this change too.
+  }
   own = location.hash;
 }
 

@@ -6,8 +6,11 @@ import { problem, remember, state } from "./state.js";
 
 const reading = new Line();
 const explaining = new Line();
+let targetChanged = () => {};
+const readSoon = debounced(120, () => read(targetChanged));
 
 export function setUp(targets, syntax, changed) {
+  targetChanged = changed;
   at("target").value = state.target;
   at("noise").value = state.noise;
   at("inputs").value = state.inputs;
@@ -21,8 +24,7 @@ export function setUp(targets, syntax, changed) {
     at("catalogue").value = "";
     read(changed);
   });
-  const soon = debounced(120, () => read(changed));
-  at("target").addEventListener("input", soon);
+  at("target").addEventListener("input", readSoon);
   for (const name of ["noise", "inputs"]) {
     at(name).addEventListener("change", () => {
       state[name] = at(name).value.trim();
@@ -38,6 +40,7 @@ export function show(target) {
 }
 
 async function read(changed) {
+  readSoon.cancel();
   const typed = at("target").value;
   const line = at("target-error");
   try {
@@ -47,7 +50,6 @@ async function read(changed) {
     line.textContent = found.reading ? `read as ${found.reading}` : "";
     at("target").removeAttribute("aria-invalid");
     state.target = typed;
-    state.directions = found.directions;
     remember();
     explain();
     changed();
