@@ -11,13 +11,16 @@ from rich.table import Table
 
 import benchmarks
 
+#: Helpers, and what takes long and measures no speed: run by name, `python -m benchmarks peers`.
+LEFT_OUT = ("__main__", "row", "peers", "spiked_network", "algorithm_one", "langevin_accuracy")
+
 
 def main() -> int:
-    """Run the modules named on the command line, or all of them."""
+    """Run the modules named on the command line, or all that measure speed."""
     names = sys.argv[1:] or [
         module.name
         for module in pkgutil.iter_modules(benchmarks.__path__)
-        if module.name not in ("__main__", "row", "peers")
+        if module.name not in LEFT_OUT
     ]
     table = Table("benchmark", "work", "ours", "peer or limit", "ratio", "goal", "met")
     for name in names:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Row(NamedTuple):
     """``ratio`` is what ``goal`` bounds; ``met`` says whether it does."""
@@ -33,6 +35,22 @@ def seconds(work: Callable[[], Any], repeats: int = 3) -> float:
 def under_limit(work: str, ours: float, limit: float) -> Row:
     """A row against a fixed limit in seconds."""
     return Row(work, f"{ours:.3f} s", f"limit {limit:g} s", ours / limit, "<= 1", ours <= limit)
+
+
+#: A study gives three digits: this much of a difference may be rounding.
+ROUNDING = 0.0005
+
+
+def beside_study(work: str, runs: np.ndarray, study: float, study_runs: int) -> Row:
+    """Our mean beside that of a study with few runs: how many of their standard errors apart.
+
+    The study does not tell how far its runs scatter, and ours stands for that.
+    """
+    mean, spread = float(np.mean(runs)), float(np.std(runs, ddof=1))
+    ours = f"{mean:.3f}({1000 * spread / len(runs) ** 0.5:.0f}), {len(runs)} runs"
+    error = np.hypot(spread * np.sqrt(1 / len(runs) + 1 / study_runs), ROUNDING)
+    apart = float(abs(mean - study) / error)
+    return Row(work, ours, f"{study:.3f}, {study_runs} runs", apart, "<= 3 s.e.", apart <= 3)
 
 
 #: Runs a command in a process of its own and prints the most kibibytes that it held.

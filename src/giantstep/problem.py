@@ -101,7 +101,10 @@ class TreeProblem:
             )
         law = read_inputs(inputs)
         if not isinstance(law, Gaussian):
-            raise SettingsError(f"inputs = {law}: a tree is learned from gaussian inputs alone")
+            raise SettingsError(
+                f"inputs = {law}: a tree is learned from gaussian inputs alone (its branches are "
+                "sums of independent leaves)"
+            )
         for name, value in {"target": read, "noise": _variance(noise), "inputs": law}.items():
             object.__setattr__(self, name, value)
 

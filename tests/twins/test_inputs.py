@@ -68,6 +68,8 @@ def test_a_law_is_used_or_refused(row: Any, law: str) -> None:
             with pytest.raises(GiantstepError, match=f"inputs = {law}") as caught:
                 verb(settings, target, inputs=law, **more)
             assert "\n" not in str(caught.value)
+            if law.startswith("spiked"):
+                assert str(caught.value).endswith(")"), "why it cannot is not said"
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,24 @@ def test_kernel_and_one_step_along_the_target() -> None:
     assert found["one_step"]["is_enough"]
     assert found["one_step"]["conjectured_status"] == "conjecture"
     assert found["kernel_lower_bound"]["sample_exponent"] == pytest.approx(1.6)
-    assert "kernel" not in spike("He2(h1)", "spiked:strength=d^0.6,alignment=d^-0.25")
     # Thresholds 1 - 1/l are open ends: at the threshold itself the degree is not learned yet.
     assert [kernel_degree(1 - 1 / degree) for degree in (1, 2, 3, 4)] == [1, 1, 2, 3]
     assert one_step_strength_exponent(3) == pytest.approx(2 / 3)
+
+
+def test_a_spike_beside_the_target_shows_it_once_theta_c_squared_grows() -> None:
+    """theta c^2 = d^0.1 lets the label follow the spike, d^-0.1 does not."""
+    shown, hidden = (
+        spike("He2(h1)", f"spiked:strength=d^{g},alignment=d^-0.25") for g in (0.6, 0.4)
+    )
+    assert shown["kernel"] == {"degrees_at_n_of_order_d": 2, "status": "heuristic"}
+    assert shown["principal_component"]["finds_the_target"]
+    assert shown["one_step"]["is_enough"]
+    assert hidden["kernel"] == {"degrees_at_n_of_order_d": 1, "status": "heuristic"}
+    assert not hidden["principal_component"]["finds_the_target"]
+    assert "one_step" not in hidden
+    law = "spiked:strength=d^0.4,alignment=d^-0.25"
+    assert "of order d^-0.05" in explain_spike(Problem("He2(h1)", inputs=law)).report()
 
 
 def test_principal_components_of_a_fixed_spike() -> None:
@@ -52,6 +66,8 @@ def test_principal_components_of_a_fixed_spike() -> None:
     assert found["samples_over_dim"] == 0.25
     assert found["eigenvalue_at_n_equal_d"] == pytest.approx(4.5)
     assert found["overlap_squared"] == pytest.approx(0.5)
+    told = explain_spike(Problem("He2(h1)", inputs="spiked:2")).report()
+    assert "beyond n = 0.25 d; at n = d its eigenvalue is 4.5, its squared overlap 0.5" in told
     assert spike("He2(h1)", "spiked:0")["principal_component"]["samples_over_dim"] == math.inf
 
 

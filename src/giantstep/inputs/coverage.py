@@ -22,7 +22,8 @@ def check_covered(
     giantstep.errors.NoTheory: inputs = sphere: giant steps are predicted for gaussian inputs alone
     """
     if not isinstance(given, laws):
-        names = " or ".join(law.name for law in laws)
+        *first, last = (law.name for law in laws)
+        names = f"{', '.join(first)} or {last}" if first else last
         isotropic = "isotropic inputs alone, " if laws == (Gaussian, Sphere) else ""
         covered = f"{isotropic}{names}" if len(laws) > 1 else f"{names} inputs alone"
         reason = f" ({why})" if why else ""
@@ -35,7 +36,10 @@ def check_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None
     >>> from giantstep.errors import NoTheory
     >>> check_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
     Traceback (most recent call last):
-    giantstep.errors.NoTheory: inputs = spiked:strength=4,alignment=0.5: a kernel is predicted for a spike along h1 alone, of alignment 1
+    giantstep.errors.NoTheory: inputs = spiked:strength=4,alignment=0.5: a kernel is predicted for a spike along h1 alone, of alignment 1 (its modes are split along one direction; simulate takes any alignment)
     """  # noqa: E501
     if isinstance(given, Spiked) and not given.is_aligned:
-        raise error(f"inputs = {given}: {what} for a spike along h1 alone, of alignment 1")
+        raise error(
+            f"inputs = {given}: {what} for a spike along h1 alone, of alignment 1 (its modes are "
+            "split along one direction; simulate takes any alignment)"
+        )

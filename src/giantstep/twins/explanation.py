@@ -251,7 +251,9 @@ def explain(
     if dim is not None:
         raise SettingsError(f"dim = {dim!r}: only trees are explained at a dimension, leave it out")
     problem = Problem.of(given, noise=noise, inputs=inputs)
-    check_covered(problem.inputs, (Gaussian, Sphere, Spiked), "a target is explained", NoTheory)
+    why = "predict langevin gives the rates of parities on the hypercube"
+    laws = (Gaussian, Sphere, Spiked)
+    check_covered(problem.inputs, laws, "a target is explained", NoTheory, why)
     spike = explain_spike(problem) if isinstance(problem.inputs, Spiked) else None
     target, noise = problem.target, problem.noise
     found = expansion(target, degree)

@@ -10,6 +10,7 @@ from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.inputs import Spiked
 from giantstep.problem import Problem
+from giantstep.results import Status
 from giantstep.theory.structured.link_series import information_exponent, link_moments
 from giantstep.theory.structured.principal_component import principal_component
 from giantstep.theory.structured.random_start import flow_sample_exponent, start_exponent
@@ -47,9 +48,24 @@ class SpikedExplanation:
         return self.inputs.strength.power
 
     @property
-    def is_aligned(self) -> bool:
-        """Whether the spike has a cosine of order one with the target."""
-        return self.alignment_exponent == 0
+    def shows_target(self) -> bool:
+        """Whether the label follows the spike up to a vanishing part: theta c^2 grows, or c = 1."""
+        return self.inputs.is_aligned or self.strength_exponent > 2 * self.alignment_exponent
+
+    @property
+    def hides_target(self) -> bool:
+        """Whether a spike beside the target is too weak for the label to follow it."""
+        return self.alignment_exponent > 0 and not self.shows_target
+
+    @property
+    def kernel_degrees(self) -> float:
+        """The degrees that a kernel learns at n ~ d: one, unless the label follows the spike."""
+        return kernel_degree(self.strength_exponent) if self.shows_target else 1
+
+    @property
+    def kernel_status(self) -> Status:
+        """The theorem is about a spike along the target."""
+        return "theorem" if self.inputs.is_aligned else "heuristic"
 
     @property
     def component_threshold(self) -> float:
@@ -81,18 +97,18 @@ class SpikedExplanation:
             },
             "principal_component": {"samples_over_dim": self.component_threshold}
             | self._component()
-            | {"status": "theorem", "finds_the_target": self.is_aligned},
+            | {"status": "theorem", "finds_the_target": self.shows_target},
+            "kernel": {
+                "degrees_at_n_of_order_d": self.kernel_degrees,
+                "status": self.kernel_status,
+            },
             "references": list(REFERENCES),
         }
-        if self.is_aligned:
-            found["kernel"] = {
-                "degrees_at_n_of_order_d": kernel_degree(gamma2),
-                "status": "theorem",
-            }
+        if not self.hides_target:
             found["one_step"] = {
                 "sufficient_strength_exponent": one_step_strength_exponent(k),
                 "is_enough": gamma2 > one_step_strength_exponent(k),
-                "status": "theorem",
+                "status": self.kernel_status,
                 "conjectured_strength_exponent": one_step_conjectured_exponent(k),
                 "conjectured_status": "conjecture",
             }
@@ -115,21 +131,23 @@ class SpikedExplanation:
             "All of the above is for isotropic inputs.",
             f"Under the spike ({self.inputs}), for degree {p} and information exponent {k}:",
         ]
-        if self.is_aligned:
-            degree = kernel_degree(gamma2)
-            learned = "every degree" if degree == math.inf else f"degrees up to {degree}"
+        degree, status = self.kernel_degrees, self.kernel_status
+        learned = "every degree" if degree == math.inf else f"degrees up to {degree}"
+        lines.append(f"  a kernel learns {learned} from n ~ d samples ({status})")
+        if not self.hides_target:
             sufficient = _power(one_step_strength_exponent(k))
             conjectured = _power(one_step_conjectured_exponent(k))
             enough = gamma2 > one_step_strength_exponent(k)
             lines += [
-                f"  a kernel learns {learned} from n ~ d samples (theorem)",
-                f"  one giant step learns the link from n ~ d if theta >> {sufficient} (theorem, "
+                f"  one giant step learns the link from n ~ d if theta >> {sufficient} ({status}, "
                 f"sufficient){': so it is here' if enough else ''}",
                 f"  theta >> {conjectured} should already do (conjecture)",
             ]
         else:
+            seen = _power(gamma2 / 2 - gamma1)
             lines.append(
-                "  one giant step finds the spike, not the target: a warm start for later steps"
+                f"  the spike shows a part of the target, with a correlation of order {seen}: for "
+                "one giant step it is a warm start, no more"
             )
         lines.append(f"  {self._component_line()}")
         flow = flow_sample_exponent(k, gamma1, gamma2)
@@ -142,14 +160,23 @@ class SpikedExplanation:
         return "\n".join(lines)
 
     def _component_line(self) -> str:
-        beside = "" if self.is_aligned else ", which is not the target"
+        beside = "" if self.shows_target else ", which is not the target"
         if self.strength_exponent > 0:
-            return f"the top principal component finds the spike from n ~ d{beside} (theorem)"
+            return (
+                f"the top principal component finds the spike from n ~ d{beside}: theta > "
+                "sqrt(d/n), an eigenvalue near theta, an overlap that tends to 1 (theorem)"
+            )
         ratio = self.component_threshold
         if ratio == math.inf:
             return "there is no spike for principal components to find"
+        found = principal_component(self.inputs.strength.coefficient, 1.0)
+        at_d = (
+            f"at n = d its eigenvalue is {found.eigenvalue:.4g}, its squared overlap "
+            f"{found.overlap_squared:.4g}"
+        )
         return (
-            f"the top principal component sees the spike beyond n = {ratio:.4g} d{beside} (theorem)"
+            f"the top principal component sees the spike beyond n = {ratio:.4g} d{beside}; "
+            f"{at_d} (theorem)"
         )
 
 

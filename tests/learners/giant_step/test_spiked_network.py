@@ -73,9 +73,7 @@ def test_one_step_beats_the_kernel_at_degree_four() -> None:
 
     Both within 3 standard errors of what another program found with 3 seeds, divided by 1.204 (its
     error without a spike, where nothing is learned: its test samples were that heavy), and of ours
-    with 24 and 12 (kernel: at its best ridge of twenty). With half of the samples for the step and
-    half for the readout one seed in 24 goes far astray, because cross-validation does not see the
-    tails of He4.
+    with 24 and 12 (kernel: at its best ridge of twenty).
     """
     quartic = "(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)"
     problem = Problem(quartic, inputs="spiked:d^0.5")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
+from giantstep.learners.ridge.chosen_ridge import GCV, chosen_ridge
 from giantstep.learners.ridge.readout import NormalEquations, RidgePath
 
 RIDGES = [1e-3, 0.1, 5.0]
@@ -108,3 +109,17 @@ def test_twin_features_and_no_ridge_give_the_least_norm() -> None:
 def test_a_bad_ridge_is_refused(ridge: float) -> None:
     with pytest.raises(SettingsError, match="ridge"):
         RidgePath.fit(*data(10, 3)).coefficients(ridge)
+
+
+def test_cross_validation_tries_no_ridge_below_the_rounding_of_the_features() -> None:
+    """Labels without noise ask for the least ridge: in single precision, not for a tiny one."""
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((60, 8)).astype(np.float32)
+    labels = features.astype(np.float64) @ rng.standard_normal(8)
+    sums = NormalEquations(8)
+    sums.add(features, labels)
+    least = float(np.finfo(np.float32).eps)
+    for path in (RidgePath.fit(features, labels), RidgePath.solve(sums)):
+        assert least <= chosen_ridge(path, GCV) / path.eigenvalues[-1] < 2 * least
+    double = RidgePath.fit(features.astype(np.float64), labels)
+    assert chosen_ridge(double, GCV) / double.eigenvalues[-1] < least

@@ -141,7 +141,7 @@ FIGURE = Figure(
     {dim}, for links of information exponent k and degree p: ridge regression with the kernel
     exp(<x, x'>/d), a polynomial of the top principal component, and a relu network of width 400
     after one giant step (recipe spiked-network), its readout fitted on the same samples, or the
-    step on one half and the readout on the other (there single seeds go far astray at degree 4).
+    step on one half and the readout on the other.
     Lines: theory, for the component with the cost of its fit to first order in 1/n: too much at the
     weakest spikes. Dots: {seeds} simulations, of the component ten times as many. Dotted: 1 - 1/p
     (kernel, blue) and 1 - 1/k (network, green).""",

@@ -73,7 +73,7 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     check_covered(
         problem.inputs,
         (Gaussian,),
-        "online SGD is simulated",
+        "steps on fresh samples are simulated",
         SettingsError,
         "steps are drawn in law, from overlaps alone, which isotropy makes possible",
     )

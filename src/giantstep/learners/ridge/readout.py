@@ -29,12 +29,14 @@ class NormalEquations:
         self.total = np.zeros(width)
         self.label_energy = 0.0
         self.label_total = 0.0
+        self.precision = 0.0
 
     def add(self, features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"]) -> None:
         """Count in a chunk of samples."""
         phi = np.asarray(features, dtype=np.float64)
         y = np.asarray(labels, dtype=np.float64)
         self.samples += len(y)
+        self.precision = max(self.precision, _precision(features))
         self.gram += phi.T @ phi
         self.moment += phi.T @ y
         self.total += phi.sum(axis=0)
@@ -48,7 +50,8 @@ class RidgePath:
 
     The Gram matrix is diagonalised once, on its smaller side (p x p, or n x n where n < p); each
     ridge :math:`\lambda` then costs O(n p). With ``intercept`` the features and the labels are
-    centred first and the mean label is added to every prediction.
+    centred first and the mean label is added to every prediction. ``precision`` is that of the
+    features as they came: eigenvalues below this fraction of the largest are their rounding.
     """
 
     eigenvalues: Float[np.ndarray, " k"]
@@ -60,6 +63,7 @@ class RidgePath:
     label_mean: float = 0.0
     scores: Float[np.ndarray, "n k"] | None = None  # left singular vectors of the features
     labels: Float[np.ndarray, " n"] | None = None
+    precision: float = float(np.finfo(np.float64).eps)
 
     @classmethod
     def fit(
@@ -85,7 +89,8 @@ class RidgePath:
             scores = phi @ loadings / np.sqrt(eigenvalues)
         moments = np.sqrt(eigenvalues) * (scores.T @ y)
         return cls(
-            *(eigenvalues, loadings, moments, float(y @ y), n, feature_mean, label_mean, scores, y)
+            *(eigenvalues, loadings, moments, float(y @ y), n, feature_mean, label_mean, scores, y),
+            precision=_precision(features),
         )
 
     @classmethod
@@ -101,7 +106,8 @@ class RidgePath:
         eigenvalues, loadings = _positive_eigenpairs(gram)
         moments = loadings.T @ moment
         return cls(
-            *(eigenvalues, loadings, moments, energy, sums.samples, feature_mean, label_mean)
+            *(eigenvalues, loadings, moments, energy, sums.samples, feature_mean, label_mean),
+            precision=sums.precision,
         )
 
     def coefficients(self, ridges: float | Sequence[float]) -> Float[np.ndarray, "ridges p"]:
@@ -191,6 +197,12 @@ class RidgePath:
         if not (np.all(np.isfinite(ridge)) and np.all(ridge >= 0)):
             raise SettingsError(f"ridge = {ridges!r}: give finite numbers of at least 0")
         return self.eigenvalues[None, :] + ridge[:, None]
+
+
+def _precision(features: Any) -> float:
+    """The relative rounding of features as they are given."""
+    kind = np.result_type(features, np.float32)
+    return float(np.finfo(kind).eps)
 
 
 def _positive_eigenpairs(gram: Float[np.ndarray, "m m"]) -> tuple[np.ndarray, np.ndarray]:

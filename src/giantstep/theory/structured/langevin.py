@@ -91,7 +91,8 @@ def predict(problem: Problem, settings: Langevin) -> Prediction:
     (0.5, 11.8)
     """
     law = problem.inputs
-    check_covered(law, (Hypercube,), "Langevin dynamics is predicted", NoTheory)
+    why = "the rates are those of parities there; simulate takes every law"
+    check_covered(law, (Hypercube,), "Langevin dynamics is predicted", NoTheory, why)
     assert isinstance(law, Hypercube)
     alpha = law.boost.power
     if not 0 <= alpha <= 1:
