@@ -79,6 +79,13 @@ PAPERS: dict[str, Paper] = {
             "Annals of Probability 33",
         ),
         _paper(
+            "0910.2120",
+            2009,
+            "Florent Benaych-Georges, Raj Rao Nadakuditi",
+            "The eigenvalues and eigenvectors of finite, low rank perturbations of large random "
+            "matrices",
+        ),
+        _paper(
             "1103.2221",
             2011,
             "Florent Benaych-Georges, Raj Rao Nadakuditi",

@@ -25,11 +25,13 @@ ADAM = ((0.275, 0.006), (0.214, 0.009), (0.061, 0.004))
 TABLE_SEEDS = 5
 #: Mean spans of the first layer in the table: after its steps, its fits, and joint training.
 SPANS = {4096: (0.932, 0.979, 0.995)}
-#: Tree, dimension, samples; all but the last two are the table's.
+#: Tree, dimension, samples; those of He2 are the table's, and one nearer to the threshold.
 POINTS = [
     *(("tree-he2", 64, n) for n in (1024, 2048, 4096, 9410)),
     ("tree-he2", 36, 1296),
     ("tree-he2", 100, 10_000),
+    ("tree-he2", 144, 20_736),
+    ("tree-he2", 64, 512),
     *(("tree-authors", 64, n) for n in (1024, 4096)),
 ]
 SEEDS = 8
@@ -47,7 +49,7 @@ def moment_spans(tree: str, dim: int, samples: int) -> np.ndarray:
 
 @pytest.mark.slow
 def test_spans_are_predicted_and_better_than_by_the_one_line_formula() -> None:
-    ours, one_line = [], []
+    gaps = []
     for tree, dim, samples in POINTS:
         values = moment_spans(tree, dim, samples)
         law = predict(ThreeLayer(dim=dim, samples=samples), tree).metrics
@@ -56,9 +58,10 @@ def test_spans_are_predicted_and_better_than_by_the_one_line_formula() -> None:
         assert abs(gap) <= 3 * sem + 0.02, (tree, dim, samples, values.mean(), law["moment_span"])
         # From n = 2048 on, five per cent would be noticed.
         assert samples < 2000 or 3 * sem + 0.02 < 0.05 * law["moment_span"]
-        ours.append(abs(gap))
-        one_line.append(abs(values.mean() - 1 + law["threshold"] / samples))
-    assert np.sum(ours) < 0.6 * np.sum(one_line)
+        gaps.append((tree, abs(gap), abs(values.mean() - 1 + law["threshold"] / samples)))
+    for own in ("tree-he2", "tree-authors"):
+        ours, one_line = np.sum([rest for tree, *rest in gaps if tree == own], axis=0)
+        assert ours < 0.6 * one_line, (own, gaps)
 
 
 @pytest.fixture(scope="module")

@@ -42,14 +42,31 @@ def test_span_and_eigenvalue_agree(dim: int, samples: int, seeds: int) -> None:
     assert np.all(sem < near / 2 * theory)
 
 
+def test_span_near_the_threshold() -> None:
+    """At n = 1.5 n0 leaves are in the bulk: alone each would hold .376, and eight hold .44."""
+    tree = TreeTarget("tree-he2")
+    spans = np.array([simulated(tree, 64, 512, seed)[0] for seed in range(60)])
+    mean, sem = spans.mean(), spans.std(ddof=1) / math.sqrt(len(spans))
+    found, alone = moment_span(tree, 8, 64, 512), leaf_overlap(tree, 8, 64, 512).overlap_squared
+    assert abs(mean - found) < 4 * sem + 0.01
+    assert abs(mean - alone) > 4 * sem + 0.03
+
+
 def test_either_sign_and_samples_for_a_span() -> None:
     tree = TreeTarget("tree-he2")
     up, down = (leaf_overlap(tree, 8, 64, 4096, sign) for sign in (1, -1))
     assert up.eigenvalue == pytest.approx(-down.eigenvalue, rel=1e-6)
-    for span in (0.5, 0.9):
+    for span in (0.3, 0.5, 0.9):
         samples = samples_for_span(tree, 8, 64, span)
         assert moment_span(tree, 8, 64, samples) == pytest.approx(span, abs=1e-6)
-    assert moment_span(tree, 8, 64, 200) == 0
+    # Below the threshold no eigenvalue stands apart; what is left goes down to chance.
+    assert leaf_overlap(tree, 8, 64, 200).overlap_squared == 0
+    few = [moment_span(tree, 8, 64, n) for n in (1, 200, 400)]
+    assert few == sorted(few)
+    assert few[0] == 8 / 64
+    assert samples_for_span(tree, 8, 64, few[1]) == pytest.approx(200, rel=1e-4)
+    assert samples_for_span(tree, 8, 64, 0.1) == 0
+    assert samples_for_span(TreeTarget("tree(tanh(u), He3(z))"), 8, 64, 0.5) == math.inf
 
 
 def test_many_leaves_and_samples_give_the_one_line_formula() -> None:

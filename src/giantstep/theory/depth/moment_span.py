@@ -13,6 +13,7 @@ from jaxtyping import Float
 from giantstep.errors import NoTheory
 from giantstep.targets import TreeTarget
 from giantstep.theory.depth.branch_law import branch_law
+from giantstep.theory.depth.many_spikes import many_spikes_span
 
 #: Halvings of a bracket: beyond them its middle is one of its ends.
 HALVINGS = 50
@@ -20,6 +21,8 @@ HALVINGS = 50
 SHARPEST = 1e3
 #: An outer function that grows by more than this from 20 standard deviations on is not bounded.
 BOUNDED = 1.01
+#: Ratios of directions to samples below this are rounding errors: no number of samples is enough.
+ROUNDING = 1e-12
 
 
 class LeafOverlap(NamedTuple):
@@ -92,45 +95,63 @@ def leaf_overlap(
 def moment_span(tree: TreeTarget, leaves: int, dim: int, samples: float) -> float:
     r"""Squared projection of the leaves on as many eigenvectors of the moment matrix.
 
-    .. math:: \mathrm{span} = \frac1l \sum_{j \le l} |P\, w^*_j|^2 = \frac{q_+ + q_-}{2}
+    .. math:: \mathrm{span} = \frac1l \sum_{j \le l} |P\, w^*_j|^2 = f\Big(\frac{q_+ + q_-}{2}\Big)
 
     Symbols: P projects on the l eigenvectors of largest absolute eigenvalue, q_+ and q_- are the
-    overlaps of :func:`leaf_overlap` for leaves of either sign.
-    Assumes: as there. Chance, which is l/d, is not counted below the threshold.
+    overlaps of :func:`leaf_overlap` for leaves of either sign, f is :func:`many_spikes_span`.
+    Below the threshold n_c, where these are 0, f is taken at 1 - n_c/n.
+    Assumes: as there.
     Status: heuristic.
-    References: Dandi et al. 2025, arXiv:2502.13961.
+    References: Dandi et al. 2025, arXiv:2502.13961; Benaych-Georges, Nadakuditi 2009,
+    arXiv:0910.2120.
 
     >>> round(moment_span(TreeTarget("tree-he2"), 8, 64, 4096), 3)
-    0.919
+    0.918
     """
     found = [leaf_overlap(tree, leaves, dim, samples, sign) for sign in (1, -1)]
-    return sum(each.overlap_squared for each in found) / 2
+    overlap = sum(each.overlap_squared for each in found) / 2
+    if not overlap:
+        overlap = 1 - _samples_for_overlap(tree, leaves, dim, 0.0) / samples
+    return many_spikes_span(overlap, leaves, dim)
 
 
 def samples_for_span(tree: TreeTarget, leaves: int, dim: int, span: float) -> float:
-    r"""Samples from which the leaves of either sign have that squared overlap.
+    r"""Samples from which the eigenvectors of the moment matrix hold that share of the leaves.
 
-    .. math:: n = \max_\pm\, (d - l)/\gamma(m), \qquad q(m) = \mathrm{span}
+    .. math:: n = \max_\pm\, (d - l)/\gamma(m), \qquad f(q(m)) = \mathrm{span}
 
-    Symbols: gamma and q are those of :func:`leaf_overlap`; infinite if no number is enough.
+    Symbols: gamma and q are those of :func:`leaf_overlap`, f is :func:`many_spikes_span`; infinite
+    if no number is enough, 0 if chance is.
     Assumes: as there.
     Status: heuristic.
     References: Dandi et al. 2025, arXiv:2502.13961.
 
     >>> round(samples_for_span(TreeTarget("tree-he2"), 8, 64, 0.9), -1)
-    3330.0
+    3350.0
     """
+    if span <= leaves / dim:
+        return 0.0
+    # Below 1 - 1/s^2 = -99 nothing but chance is left.
+    above = _crossing(lambda rest: many_spikes_span(1 - rest, leaves, dim) < span, 100.0)
+    overlap = 1 - (100.0 if above is None else above)
+    if overlap >= 0:
+        return _samples_for_overlap(tree, leaves, dim, overlap)
+    return _samples_for_overlap(tree, leaves, dim, 0.0) / (1 - overlap)
+
+
+def _samples_for_overlap(tree: TreeTarget, leaves: int, dim: int, overlap: float) -> float:
+    """Samples from which leaves of either sign, each as if alone, have that squared overlap."""
     needed = []
     for sign in (1, -1):
         leaf = _leaf(tree, leaves, sign)
 
         def is_less(m: float, leaf: _Leaf = leaf) -> bool:
             found = leaf.overlap(m)
-            return found is None or found.overlap_squared < span
+            return found is None or found.overlap_squared < overlap
 
         m = _crossing(is_less, leaf.highest)
         ratio = 0.0 if m is None else leaf.ratio(m)
-        needed.append((dim - leaves) / ratio if ratio > 0 else math.inf)
+        needed.append((dim - leaves) / ratio if ratio > ROUNDING else math.inf)
     return max(needed)
 
 

@@ -14,14 +14,14 @@ from giantstep.results import Prediction, Status
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.depth.floors import tree_moments
 from giantstep.theory.depth.inner_parts import InnerParts, gap_of_the_theorem, inner_parts
-from giantstep.theory.depth.moment_span import moment_span, samples_for_span
+from giantstep.theory.depth.moment_span import leaf_overlap, moment_span, samples_for_span
 from giantstep.theory.depth.samples import (
     first_layer_threshold,
     random_layer_degree,
     sample_exponents,
 )
 
-REFERENCES = cite("2502.13961", "1702.06435")
+REFERENCES = cite("2502.13961", "1702.06435", "0910.2120")
 #: Shares of the leaves whose samples are predicted.
 SPANS = {"kappa_half_span": 0.5, "kappa_nine_tenths_span": 0.9}
 
@@ -41,11 +41,12 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
         noise; for the rates an inner polynomial with a part along He2 and none below.
     Status: theorem for floors and exponents; heuristic for the span, its threshold and its samples;
         conjecture for the degree.
-    References: Dandi et al. 2025, arXiv:2502.13961; Lu, Li 2017, arXiv:1702.06435.
+    References: Dandi et al. 2025, arXiv:2502.13961; Lu, Li 2017, arXiv:1702.06435;
+        Benaych-Georges, Nadakuditi 2009, arXiv:0910.2120.
 
     >>> law = predict(TreeProblem("tree-he2"), ThreeLayer(dim=64, samples=4096))
     >>> round(law.metrics["moment_span"], 3), round(law.metrics["kappa_nine_tenths_span"], 2)
-    (0.919, 1.95)
+    (0.918, 1.95)
     >>> law.statuses["moment_span"], law.statuses["floor"]
     ('heuristic', 'theorem')
     """
@@ -128,4 +129,5 @@ def _spans(
         return [f"no span: {reason}"]
     metrics |= found
     statuses |= dict.fromkeys(found, "heuristic")
-    return [] if found["moment_span"] else ["moment_span: no eigenvalue leaves the bulk yet"]
+    alone = leaf_overlap(tree, leaves, dim, samples).overlap_squared
+    return [] if alone else ["moment_span: no eigenvalue leaves the bulk yet"]
