@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from giantstep.cli.main import app
+from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
+from giantstep.twins.spectra import SpectrumComparison
 
 STEP = (
     *("--target", "sin(h1)", "--activation", "tanh", "--readout", "sign", "--samples", "4d"),
@@ -65,6 +68,16 @@ def test_a_table_in_the_style_of_the_other_results(tmp_path: Path) -> None:
     rows = {line.rpartition("  ")[0].strip(): line.split()[-1] for line in lines if line}
     assert float(rows["bulk from"]) < float(rows["bulk to"]) < float(rows["outlier 1"])
     assert not any(box in result.stdout for box in "┃│━")
+
+
+def test_an_infinite_outlier_is_a_row_of_the_table() -> None:
+    """In the limit of a giant step outliers are of order d; JSON has text for them."""
+    grid = np.linspace(0.5, 2.0, 3)
+    law = SpectrumPrediction(
+        (0.5, 2.0), grid, 0 * grid + 1, 0.0, (np.inf,), {"blocks": (1.0,)}, {}, (), ("a paper",)
+    )
+    lines = SpectrumComparison("features", {}, {}, law, ()).table().splitlines()
+    assert [line.split()[-1] for line in lines if "outlier 1" in line] == ["inf"]
 
 
 def test_given_spikes(tmp_path: Path) -> None:

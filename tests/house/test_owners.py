@@ -39,3 +39,45 @@ def test_preimages_and_symmetries_have_one_home() -> None:
         "bisected": {"numerics/monotone.py"},
         "invariant_basis": {"targets/symmetry.py"},
     }
+
+
+#: Where a leap is compared with a number: trivial, easy and hard are decided there alone.
+CLASSES = "theory/learnability/stairs.py"
+
+
+def compared_leaps(module: ast.Module) -> list[int]:
+    """Lines that compare the leap of a stair or of a staircase with a number."""
+    found = []
+    for node in ast.walk(module):
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):
+            numbers = [
+                isinstance(right, ast.Constant) and right.value for right in node.comparators
+            ]
+            if node.left.attr in ("leap", "first_leap", "largest_leap") and any(numbers):
+                found.append(node.lineno)
+    return found
+
+
+def test_the_class_of_a_stair_is_read_from_its_leap_in_one_place() -> None:
+    assert compared_leaps(ast.parse("if stair.leap == 2:\n    pass")) == [1]
+    places = {str(file.relative_to(ROOT)): compared_leaps(tree(file)) for file in sources()}
+    assert not {name: lines for name, lines in places.items() if lines and name != CLASSES}
+
+
+#: Where the number of a run becomes random numbers, and why it is not `learners/seeds.py` alone.
+SEEDS = {
+    "learners/seeds.py": "the owner: runs one by one",
+    "learners/giant_step/simulation.py": "groups of runs in one compiled call",
+    "learners/dynamics/simulation.py": "groups of runs in one compiled call",
+    "learners/giant_step/spectra.py": "one layer, whose seed its caller counts",
+    "learners/giant_step/equivalents.py": "one layer, whose seed its caller counts",
+}
+
+
+def test_runs_get_their_random_numbers_in_one_place() -> None:
+    found = set()
+    for file in (file for file in sources() if file.relative_to(ROOT).parts[0] == "learners"):
+        for node in ast.walk(tree(file)):
+            if isinstance(node, ast.ImportFrom) and node.module == "giantstep.numerics.seeds":
+                found.add(str(file.relative_to(ROOT)))
+    assert found == set(SEEDS)

@@ -72,9 +72,9 @@ def _tread(stair: Stair, label: str, climbed: bool) -> Tread:
 
 def _class_label(explanation: Explanation, number: int, stair: Stair) -> str:
     """Trivial, easy with its threshold, or hard."""
-    if stair.leap == 1:
+    if stair.difficulty == "trivial":
         return "trivial: any n/d"
-    if stair.leap > 2:
+    if stair.difficulty == "hard":
         return f"hard: n ~ $d^{{{stair.leap / 2:g}}}$"
     found = [t.alpha for t in explanation.thresholds if t.stair == number and t.alpha]
     alphas = " and ".join(f"{alpha.value:.3g} d" for alpha in found)

@@ -1,6 +1,6 @@
 """One run for each seed, drawn and gathered in the same way by every learner that runs them singly.
 
-The runs of `giant-step` are computed in groups and have a loop of their own.
+The runs of `giant-step` and `online-sgd` are computed in groups, by loops of their own.
 """
 
 from __future__ import annotations

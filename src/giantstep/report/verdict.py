@@ -95,7 +95,7 @@ def _message_passing(found: Explanation) -> str:
             break
         known = [t.alpha.value for t in found.thresholds if t.stair == number and t.alpha]
         where = "from n ~ d"
-        if stair.leap == 2:
+        if stair.difficulty == "easy":
             multiple = f"n = {max(known):.3g} d" if known else "a multiple of d that is not known"
             where = f"beyond {multiple}"
         parts.append(f"message passing finds {name} {where}" if not parts else f"{name} {where}")

@@ -101,7 +101,7 @@ def _leap_status(stair: Stair, number: int) -> str:
 def _class_table(found: Explanation) -> Table:
     rows: list[tuple[Words, ...]] = []
     for number, stair in enumerate(found.grand_staircase.stairs):
-        if stair.leap != 2:
+        if stair.difficulty != "easy":
             rows.append((directions_mathml(stair.directions), class_text(stair), *_samples(stair)))
             continue
         for threshold in found.thresholds:
@@ -109,10 +109,11 @@ def _class_table(found: Explanation) -> Table:
                 continue
             place = directions_mathml(threshold.directions)
             if threshold.alpha is None:
-                rows.append((place, "easy", f"not known: {threshold.reason}", "open"))
+                rows.append((place, stair.difficulty, f"not known: {threshold.reason}", "open"))
             else:
                 size = f"n > {threshold.alpha.value:.4g}\\,d"
-                rows.append((place, "easy", mathml(size), _threshold_status(stair, number)))
+                status = _threshold_status(stair, number)
+                rows.append((place, stair.difficulty, mathml(size), status))
     head = ("directions", "class", "samples", "status")
     return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
 
@@ -125,6 +126,6 @@ def _threshold_status(stair: Stair, number: int) -> str:
 
 
 def _samples(stair: Stair) -> tuple[Words, Words]:
-    if stair.leap == 1:
+    if stair.difficulty == "trivial":
         return mathml(r"n = \alpha d,\ \alpha > 0"), SAMPLED if stair.sampled else "theorem"
     return mathml(f"n \\sim {power_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"

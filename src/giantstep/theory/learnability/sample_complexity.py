@@ -198,9 +198,9 @@ def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimensio
         return _nothing(grand)
     parts = []
     for number, stair in enumerate(grand.stairs):
-        if stair.leap == 1:
+        if stair.difficulty == "trivial":
             parts.append("alpha d with any alpha > 0")
-        elif stair.leap == 2:
+        elif stair.difficulty == "easy":
             parts += [_easy(threshold) for threshold in thresholds if threshold.stair == number]
         else:
             parts.append(f"d^{stair.leap / 2:g}")

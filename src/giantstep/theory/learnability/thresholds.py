@@ -21,7 +21,7 @@ from giantstep.targets.label_law.moments import LabelMoments
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.later_thresholds import LaterThreshold, later_threshold
 from giantstep.theory.learnability.sandwich import sandwich_spectrum
-from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
+from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, difficulty_of
 
 #: Relative error with which a first look at sampled labels is left at that.
 GOOD_ENOUGH = 2e-4
@@ -81,12 +81,12 @@ def easy_thresholds(
     found: list[Threshold] = []
     learned = np.zeros((0, target.rank))
     for number, stair in enumerate(grand_staircase(target, noise, degree, seed).stairs):
-        if stair.leap == 2 and number == 0:
+        if stair.difficulty == "easy" and number == 0:
             found += _first_stair(target, noise, stair.directions, seed)
-        elif stair.leap == 2:
+        elif stair.difficulty == "easy":
             later = _later(target, learned, stair.directions, noise)
             found.append(Threshold(number, stair.directions, *later))
-        elif stair.leap > 2:
+        elif stair.difficulty == "hard":
             break
         learned = np.vstack([learned, stair.directions])
     return tuple(found)
@@ -127,10 +127,11 @@ def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -
     1.0831
     """
     staircase = grand_staircase(target, noise, seed=seed)
-    if staircase.first_leap == 1:
+    first = difficulty_of(staircase.first_leap)
+    if first == "trivial":
         return Estimate(0.0, 0.0, staircase.method)
     thresholds = easy_thresholds(target, noise, seed=seed)
-    if staircase.first_leap != 2 or thresholds[0].alpha is None:
+    if first != "easy" or thresholds[0].alpha is None:
         raise NoTheory(f"{target.text} has no finite threshold: its first stair is not easy")
     return thresholds[0].alpha
 
