@@ -11,8 +11,10 @@ from rich.table import Table
 
 import benchmarks
 
-#: Helpers, and what takes long and measures no speed: run by name, `python -m benchmarks peers`.
-LEFT_OUT = ("__main__", "row", "peers", "spiked_network", "algorithm_one", "langevin_accuracy")
+#: Programs of their own, as in `python -m benchmarks.peers`, and a helper.
+PROGRAMS = ("__main__", "row", "peers", "large")
+#: What takes long and measures no speed: run by name, `python -m benchmarks spiked_network`.
+BY_NAME = ("spiked_network", "algorithm_one", "langevin_accuracy")
 
 
 def main() -> int:
@@ -20,7 +22,7 @@ def main() -> int:
     names = sys.argv[1:] or [
         module.name
         for module in pkgutil.iter_modules(benchmarks.__path__)
-        if module.name not in LEFT_OUT
+        if module.name not in PROGRAMS + BY_NAME
     ]
     table = Table("benchmark", "work", "ours", "peer or limit", "ratio", "goal", "met")
     for name in names:

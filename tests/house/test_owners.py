@@ -81,3 +81,19 @@ def test_runs_get_their_random_numbers_in_one_place() -> None:
             if isinstance(node, ast.ImportFrom) and node.module == "giantstep.numerics.seeds":
                 found.add(str(file.relative_to(ROOT)))
     assert found == set(SEEDS)
+
+
+def test_every_benchmark_has_rows_or_is_a_program() -> None:
+    folder = ROOT.parents[1] / "benchmarks"
+    main = ast.parse((folder / "__main__.py").read_text())
+    (programs,) = (
+        ast.literal_eval(node.value)
+        for node in main.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PROGRAMS"
+    )
+    without = {
+        file.stem
+        for file in folder.glob("[!_]*.py")
+        if not any(getattr(node, "name", "") == "rows" for node in ast.parse(file.read_text()).body)
+    }
+    assert without == set(programs) - {"__main__"}
