@@ -29,7 +29,7 @@ class Scale:
 
 
 FULL = Scale(
-    climb_dims={1: 4000, 2: 500, 3: 64},
+    climb_dims={1: 4000, 2: 500, 3: 128},
     climb_samples="32d",
     climb_width=64,
     climb_steps=5,
@@ -41,7 +41,7 @@ FULL = Scale(
     message_seconds=40.0,
 )
 QUICK = Scale(
-    climb_dims={1: 2000, 2: 60, 3: 20},
+    climb_dims={1: 2000, 2: 300, 3: 100},
     climb_samples="16d",
     climb_width=32,
     climb_steps=3,
