@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from giantstep.cli.main import app
+from giantstep.figures.paper import WIDTHS
 from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
 from giantstep.twins.spectra import SpectrumComparison
 
@@ -29,6 +30,14 @@ def answer(tmp_path: Path, *arguments: str) -> dict[str, object]:
     assert result.exit_code == 0, result.stderr
     assert picture.stat().st_size > 10_000
     return json.loads(result.stdout)
+
+
+def test_a_picture_has_the_width_of_a_column(tmp_path: Path) -> None:
+    picture = tmp_path / "spectrum.svg"
+    done = call("weights", *STEP, "--out", str(picture), "--size", "single", "--no-caption")
+    assert done.exit_code == 0, done.stderr
+    points = 72 * WIDTHS["single"]
+    assert f'width="{points:g}pt"' in picture.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

@@ -111,6 +111,21 @@ def test_directions_are_rows_where_they_were_asked_for() -> None:
         text(law(), "overlp")
 
 
+def test_what_is_compared_is_shown_at_any_width() -> None:
+    points = [
+        Comparison(
+            Run("giant-step", {**SETTINGS, "seeds": 2}, {n: np.array([a, a + 1]) for n in "uvw"}),
+            Prediction(
+                "giant-step", SETTINGS, dict.fromkeys("uvw", a), dict.fromkeys("uvw", "theorem"), ()
+            ),
+        )
+        for a in (0.1, 0.2)
+    ]
+    shown = text(Sweep("ridge", (0.1, 1.0), tuple(points)), width=45)
+    assert shown.count("gap/s.e.") == 3
+    assert "also there" not in shown
+
+
 def test_a_narrow_terminal_cuts_no_number() -> None:
     for width in (40, 80, 120):
         shown = text(swept(Comparison), everything=True, width=width)

@@ -122,7 +122,9 @@ def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any])
     if given["out"] is not None and optimise and not isinstance(result, Sweep):
         from giantstep.figures.optimum import draw_optimum
 
-        draw_optimum(result, optimise, given["out"], with_caption=given["caption"])
+        draw_optimum(
+            result, optimise, given["out"], with_caption=given["caption"], size=given["size"]
+        )
     elif given["out"] is not None:
         from giantstep.figures.result import draw_result
 

@@ -9,7 +9,13 @@ from typing import Any
 
 import typer
 
-from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
+from giantstep.cli.options import (
+    parameter,
+    parameter_of,
+    picture_parameters,
+    problem_parameters,
+    with_parameters,
+)
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example, house_group
 from giantstep.twins.table import twin
@@ -74,7 +80,7 @@ def _command(name: str) -> Callable[..., None]:
         *[parameter_of(f, others.get(f.name, f.default)) for f in fields],
         parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
         parameter("seed", int, "seed of the first", 0),
-        parameter("out", Path, "file of the picture", Path("spectrum.png")),
+        *picture_parameters(Path("spectrum.png")),
         parameter("json", bool, "print one JSON object", False),
     ]
     return with_parameters(command, parameters)
@@ -94,7 +100,7 @@ def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
         )
     if settings.dim is None:
         note("no --dim: predicted alone, nothing simulated")
-    draw_spectrum(found, given["out"])
+    draw_spectrum(found, given["out"], with_caption=given["caption"], size=given["size"])
     if given["json"]:
         print_json(found.to_json())
         return

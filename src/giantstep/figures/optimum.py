@@ -8,26 +8,34 @@ from pathlib import Path
 import numpy as np
 
 from giantstep.errors import GiantstepError
-from giantstep.figures.labels import axis_label, caption
-from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
+from giantstep.figures.labels import axis_label
+from giantstep.figures.paper import Size, add_title, paper_panels
+from giantstep.figures.style import COLOURS, GREY, house_style, save
 from giantstep.results import Prediction
 from giantstep.results.words import about
 from giantstep.sweep import Sweep
 from giantstep.twins.curves import law_at, theory_line
+from giantstep.twins.optimum import ended
 
 #: How far the curve reaches to both sides of the optimum.
 FACTOR = 30.0
 
 
 def draw_optimum(
-    law: Prediction, names: Sequence[str], path: Path, *, with_caption: bool = True
+    law: Prediction,
+    names: Sequence[str],
+    path: Path,
+    *,
+    with_caption: bool = True,
+    size: Size | None = None,
 ) -> Path:
-    """One panel for each optimised setting: the test error along it, the others at their best."""
+    """One panel for each optimised setting: the test error along it, the others at their best.
+
+    ``size`` is one or two columns of a paper, as for every picture.
+    """
     with house_style():
-        figure, panels = new_figure(
-            max(3.6 * len(names), 4.6), 3.5, ncols=len(names), squeeze=False
-        )
-        for panel, name in zip(panels[0], names, strict=True):
+        figure, panels = paper_panels(len(names), size, with_caption)
+        for panel, name in zip(panels, names, strict=True):
             best = float(law.settings[name])
             if not best > 0:
                 raise GiantstepError(f"{name} = {best:g} has no curve by decades around it")
@@ -38,8 +46,9 @@ def draw_optimum(
             errors = curve.stack(lambda point: np.ravel(point.metrics["test_error"])[-1])
             least = np.ravel(law.metrics["test_error"])[-1]
             panel.plot(curve.values, errors, color=COLOURS[0], label="theory")
+            words = "least at the end of the search" if name in ended(law, names) else "best"
             panel.plot(
-                [best], [least], "*", color=COLOURS[1], markersize=10, label=f"best, {best:.3g}"
+                [best], [least], "*", color=COLOURS[1], markersize=10, label=f"{words}, {best:.3g}"
             )
             if "gain_over_random_features" in law.metrics:
                 without = least + float(law.metrics["gain_over_random_features"])
@@ -51,5 +60,5 @@ def draw_optimum(
         if with_caption:
             learner, fixed, _ = about(law)
             shown = {key: value for key, value in fixed.items() if key not in names}
-            figure.suptitle(caption(learner, shown), fontsize=8, wrap=True)
+            add_title(figure, learner, shown)
         return save(figure, path)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from giantstep.errors import GiantstepError
-from giantstep.figures.labels import axis_label, caption, curve_label, metric_label
+from giantstep.figures.labels import axis_label, curve_label, metric_label
+from giantstep.figures.paper import Size, add_title, paper_panels
 from giantstep.figures.spectrum import draw_with_outliers
 from giantstep.figures.staircase import draw_classes, draw_leaps
-from giantstep.figures.style import COLOURS, house_style, new_figure, save
+from giantstep.figures.style import COLOURS, house_style, save
 from giantstep.places import STEP, TIME, Place
 from giantstep.results import Number, numbers, unique
 from giantstep.results.selection import GivenMetric, select
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
 
 #: More panels than this do not fit a page, unless they were asked for.
 MOST_PANELS = 4
-#: Width in inches of one and of two columns of a paper.
-Size = Literal["single", "double"]
-WIDTHS: dict[str, float] = {"single": 3.4, "double": 7.0}
 
 
 def draw_result(
@@ -57,12 +54,12 @@ def draw_result(
         raise GiantstepError("there is no number to draw")
     line = _line(result)
     with house_style():
-        figure, panels = _panels(len(names), size, with_caption)
+        figure, panels = paper_panels(len(names), size, with_caption)
         for panel, name in zip(panels, names, strict=True):
             _draw(panel, result, [n for n in shown if n.metric == name], _theory(line, name), None)
         _key(figure, shown)
         if with_caption:
-            _title(figure, result)
+            add_title(figure, *about(result)[:2])
         return save(figure, path)
 
 
@@ -239,29 +236,6 @@ def _named(places: Sequence[Place]) -> dict[Place, str]:
     return {p: curve_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
 
 
-def _panels(count: int, size: Size | None, with_caption: bool) -> tuple[Figure, list[Any]]:
-    top = 0.4 if with_caption else 0.0
-    if size == "single":
-        figure, panels = new_figure(WIDTHS[size], 2.4 * count + 0.3 + top, nrows=count)
-    elif size == "double":
-        columns = min(count, 3)
-        rows = -(-count // columns)
-        figure, panels = new_figure(WIDTHS[size], 2.5 * rows + top, nrows=rows, ncols=columns)
-    else:
-        rows = 1 if count <= 3 else -(-count // 2)
-        columns = -(-count // rows)
-        figure, panels = new_figure(
-            max(3.3 * columns + 0.6, 5.0),
-            (2.8 if rows > 1 else 3.4) * rows + top,
-            nrows=rows,
-            ncols=columns,
-        )
-    flat = list(np.ravel(panels))
-    for spare in flat[count:]:
-        spare.remove()
-    return figure, flat[:count]
-
-
 def _key(figure: Figure, shown: Sequence[Number]) -> None:
     """What lines and dots are, for the whole picture; nothing where there is one kind alone."""
     from matplotlib.lines import Line2D
@@ -273,11 +247,3 @@ def _key(figure: Figure, shown: Sequence[Number]) -> None:
     figure.legend(
         [theory, simulation], ["theory", "simulation"], loc="outside lower center", ncols=2
     )
-
-
-def _title(figure: Figure, result: Any) -> None:
-    learner, fixed, _ = about(result)
-    # Lines end between settings: neither a setting nor mathematics is torn apart.
-    whole = ", ".join(part.replace(" ", "\0") for part in caption(learner, fixed).split(", "))
-    lines = textwrap.wrap(whole, int(15 * figure.get_figwidth()), break_long_words=False)
-    figure.suptitle("\n".join(lines).replace("\0", " "), fontsize=8)

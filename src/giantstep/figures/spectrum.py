@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from giantstep.figures.paper import WIDTHS, Size, add_title
 from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
 from giantstep.twins.spectra import SpectrumComparison
 
@@ -29,21 +29,31 @@ _SHOWN = (
 )
 
 
-def draw_spectrum(comparison: SpectrumComparison, path: Path) -> Path:
-    """Three panels: density, cumulative share, and the values beyond the bulk."""
+def draw_spectrum(
+    comparison: SpectrumComparison,
+    path: Path,
+    *,
+    with_caption: bool = True,
+    size: Size | None = None,
+) -> Path:
+    """Three panels: density, cumulative share, and the values beyond the bulk.
+
+    ``size`` is one or two columns of a paper; one column has the panels below one another.
+    """
     with house_style():
-        figure, panels = new_figure(9.0, 3.3, ncols=3, width_ratios=(3, 3, 2))
+        if size == "single":
+            figure, panels = new_figure(WIDTHS[size], 6.9, nrows=3)
+        else:
+            wide = (9.0, 3.3) if size is None else (WIDTHS[size], 2.6)
+            figure, panels = new_figure(*wide, ncols=3, width_ratios=(3, 3, 2))
         draw_density(panels[0], comparison)
         _draw_cumulative(panels[1], comparison)
         _draw_outliers(panels[2], comparison)
+        if not with_caption:
+            return save(figure, path)
         settings = {**comparison.problem, **comparison.settings}
-        shown = [
-            f"{name.replace('_', ' ')} {settings[name]}"
-            for name in _SHOWN
-            if settings.get(name) is not None
-        ]
-        title = f"{comparison.kind} after one step: {', '.join(shown)}"
-        figure.suptitle("\n".join(textwrap.wrap(title, 130)), fontsize=8)
+        shown = {name: settings[name] for name in _SHOWN if settings.get(name) is not None}
+        add_title(figure, f"{comparison.kind} after one step", shown)
         return save(figure, path)
 
 

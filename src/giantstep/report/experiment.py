@@ -45,9 +45,9 @@ class Experiment:
         return predict(self._point(), self.problem)
 
     def best(self, name: str) -> float:
-        """The value of a setting that theory finds best; NaN if it has none."""
+        """Where theory finds the least error along a setting, be it at an end of its search."""
         law = predict(self._point(), self.problem, optimise=(name,))
-        return float(law.metrics[name])
+        return float(law.settings[name])
 
     def simulate_along(self, progress: Callable[[float], None] | None = None) -> Sweep[Run]:
         """The runs of every seed at each value of the range."""

@@ -11,6 +11,7 @@ class Scale:
     """Sizes of the simulations and of the curves.
 
     ``climb_dims`` holds a dimension for each leap, so that n = d^leap stays within reach;
+    ``climb_width`` neurons are enough for the theory's values of the biases to stand for their law;
     ``message_points`` the points of a curve for one direction and for several;
     ``message_seconds`` the time after which that curve ends where it is.
     """
@@ -28,9 +29,9 @@ class Scale:
 
 
 FULL = Scale(
-    climb_dims={1: 4000, 2: 500, 3: 64},
+    climb_dims={1: 4000, 2: 500, 3: 128},
     climb_samples="32d",
-    climb_width=20,
+    climb_width=64,
     climb_steps=5,
     seeds=8,
     feature_dim=150,
@@ -40,9 +41,9 @@ FULL = Scale(
     message_seconds=40.0,
 )
 QUICK = Scale(
-    climb_dims={1: 400, 2: 60, 3: 20},
+    climb_dims={1: 2000, 2: 300, 3: 100},
     climb_samples="16d",
-    climb_width=8,
+    climb_width=32,
     climb_steps=3,
     seeds=8,
     feature_dim=40,

@@ -99,7 +99,9 @@ def table(
     lines: list[str] = []
     for keys, columns in blocks:
         parts = _fitted(keys, columns, width)
-        if not whole and isinstance(result, Sweep):
+        # What was both measured and predicted is shown below where it finds no room beside.
+        compared = most_rows is None and any(column.head == "gap/s.e." for column in columns)
+        if not whole and not compared and isinstance(result, Sweep):
             left_out = [*unique(c.metric for part in parts[1:] for c in part), *left_out]
             parts = parts[:1]
         for part in parts:

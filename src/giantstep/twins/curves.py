@@ -39,9 +39,9 @@ def theory_line(
     values = _values(sweep, points, rows[0])
     found: dict[Any, Prediction] = {}
     begin = time.monotonic()
-    # From coarse to fine: whenever time is up, the points lie evenly.
+    # From coarse to fine: whenever time is up, the points lie evenly and reach the end.
     for stride in (32, 16, 8, 4, 2, 1):
-        for value in list(values)[::stride]:
+        for value in (*values[::stride], *values[-1:]):
             if value in found:
                 continue
             if time.monotonic() - begin > patience:

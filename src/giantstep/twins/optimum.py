@@ -27,10 +27,15 @@ def optimum_words(law: Prediction, names: Sequence[str]) -> str:
         share = f" ({abs(gain) / without:.0%})" if without > 0 else ""
         side = "below" if gain >= 0 else "above"
         text += f", {abs(gain):.3g}{share} {side} random features at their best ridge"
-    ends = [name for name in names if not np.all(np.isfinite(law.metrics.get(name, 0.0)))]
+    ends = ended(law, names)
     if ends:
         where = " and ".join(name.replace("_", " ") for name in ends)
         text += (
             f"; warning: {where} is at the edge of what was searched, there is no optimum inside"
         )
     return text
+
+
+def ended(law: Prediction, names: Sequence[str]) -> list[str]:
+    """The settings whose search ended at an edge: there is no optimum inside it."""
+    return [name for name in names if not np.all(np.isfinite(law.metrics.get(name, 0.0)))]

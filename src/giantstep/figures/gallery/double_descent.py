@@ -46,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         for place, ratio in enumerate(ratios):
             settings = start.replace(**{axis: f"{2 * ratio:g}d"}, ridge=SMALL_RIDGE)
             best = predict(settings, PROBLEM, optimise=["ridge"])
-            for kind, ridge in ((SMALL, SMALL_RIDGE), (BEST, float(best.metrics["ridge"]))):
+            for kind, ridge in ((SMALL, SMALL_RIDGE), (BEST, float(best.settings["ridge"]))):
                 name = f"double-descent {axis} {ratio} {kind}"
                 chosen = settings.replace(ridge=ridge)
                 point = _point(bench, name, chosen, sizes.seeds if ratio in dots else 0)

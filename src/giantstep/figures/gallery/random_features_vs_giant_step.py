@@ -51,7 +51,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         best = predict(step, text, optimise=("step_size", "ridge"))
         after = step.replace(**{n: best.settings[n] for n in ("step_size", "ridge")})
         plain = RandomFeatures(**fixed, samples="4d", ridge=0.1)
-        before = plain.replace(ridge=predict(plain, text, optimise=("ridge",)).metrics["ridge"])
+        before = plain.replace(ridge=predict(plain, text, optimise=("ridge",)).settings["ridge"])
         law = predict(after, text).metrics
         for label, settings in (("random features", before), ("one giant step", after)):
             run = simulate(settings, text, seeds=sizes.seeds)

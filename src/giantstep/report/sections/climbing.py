@@ -11,6 +11,7 @@ from giantstep.figures.style import COLOURS, GREY
 from giantstep.report.drawing import INK, canvas, svg
 from giantstep.report.experiment import Experiment
 from giantstep.report.parts import Context, Picture, Section, as_csv, counted, listed
+from giantstep.report.verdict import typeset
 from giantstep.results import Prediction, Run
 from giantstep.twins.explanation import Explanation
 
@@ -34,7 +35,7 @@ def build(context: Context) -> Section:
     return Section(
         key="climbing",
         title="Giant steps climb the stairs",
-        lead=(_lead(context.explanation, run),),
+        lead=(typeset(_lead(context.explanation, run)),),
         pictures=(picture,),
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(prediction.references if prediction is not None else REFERENCES),

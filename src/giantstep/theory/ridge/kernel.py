@@ -70,7 +70,7 @@ def predict(problem: Problem, settings: KernelRidge, *, optimise: Sequence[str] 
     found = case.metrics(settings.ridge, problem.noise)
     metrics = {name: found[name] for name in METRICS}
     if chosen:
-        metrics["ridge"] = settings.ridge
+        metrics["ridge"] = best.optimum
     if math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
     if isinstance(case, SpectralCase) and settings.dim and isinstance(problem.inputs, Gaussian):

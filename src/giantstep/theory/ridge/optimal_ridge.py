@@ -21,6 +21,11 @@ class BestRidge(NamedTuple):
     risk: float
     interior: bool
 
+    @property
+    def optimum(self) -> float:
+        """The best ridge; NaN where the risk is least at an end of the range: there is none."""
+        return self.ridge if self.interior else math.nan
+
 
 def optimal_ridge(
     risk: Callable[[float], float],

@@ -63,7 +63,7 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     check_converged(risk, samples, width, ridge)
     metrics = {name: float(getattr(risk, name)) for name in METRICS}
     if chosen:
-        metrics["ridge"] = ridge
+        metrics["ridge"] = best.optimum
     notes += peak_note(samples, width, ridge)
     return Prediction(
         settings.learner,

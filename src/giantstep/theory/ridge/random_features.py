@@ -82,7 +82,7 @@ def predict(
     found = case.metrics(settings.ridge, problem.noise)
     metrics = {name: found[name] for name in METRICS}
     if chosen:
-        metrics["ridge"] = settings.ridge
+        metrics["ridge"] = best.optimum
     notes += peak_note(case.samples, case.width, settings.ridge)
     if settings.dim is None and not isinstance(problem.inputs, Spiked):
         notes += _limit_note(problem, settings, metrics["test_error"])
@@ -274,7 +274,7 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
         metrics = {name: np.full_like(value, np.nan) for name, value in metrics.items()}
         notes.append(f"the fixed point did not converge (residual {float(risk.residual):.1g})")
     if optimise:
-        metrics["ridge"] = settings.ridge
+        metrics["ridge"] = best.optimum
     return Prediction(
         settings.learner,
         settings.to_json(),

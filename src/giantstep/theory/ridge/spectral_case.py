@@ -111,7 +111,10 @@ def ridge_remark(best: BestRidge) -> str:
     """What to say of a ridge that was optimised."""
     if best.interior:
         return f"ridge: the best one, {best.ridge:.6g}"
-    return f"ridge: the risk is least at the end of the range, {best.ridge:.3g}"
+    return (
+        f"ridge: no optimum inside the range searched; the risk is least at the end, "
+        f"{best.ridge:.3g}, where it is given"
+    )
 
 
 def peak_note(samples: float, width: float, ridge: float) -> list[str]:
