@@ -1,4 +1,7 @@
-"""Online SGD in law and the equations of motion, beside compiled and plain loops of the same."""
+"""Online SGD in law and the equations of motion, beside compiled and plain loops of the same.
+
+All in CPU seconds.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.row import Row, seconds, under_limit
+from benchmarks.row import Row, cpu_seconds, under_limit
 from giantstep.activations.activation import activation
 from giantstep.learners.dynamics.draws import Draws
 from giantstep.learners.dynamics.plan import plan
@@ -57,7 +60,7 @@ def rows() -> Iterator[Row]:
     options: dict[str, Any] = {"steps": 5, "step_size": 0.8, "samples_ratio": 2.0, "accuracy": 1e-3}
     sign, tanh = Problem("sign(h1)"), activation("tanh")
     reused_batch_path(sign, tanh, kinds, **options)
-    took = seconds(lambda: reused_batch_path(sign, tanh, kinds, **options))
+    took = cpu_seconds(lambda: reused_batch_path(sign, tanh, kinds, **options))
     yield under_limit("five steps on one batch, to 1e-3", took, 1.0)
 
 
@@ -81,18 +84,18 @@ def _online() -> Iterator[Row]:
     for dim in sizes:
         run(dim)
     # In turns, so that what else the machine does falls on both.
-    turns = [[seconds(lambda dim=dim: run(dim), 1) for dim in sizes] for _ in range(4)]
+    turns = [[cpu_seconds(lambda dim=dim: run(dim), 1) for dim in sizes] for _ in range(4)]
     small, large = np.min(turns, axis=0)
     with tempfile.TemporaryDirectory() as folder:
         compiled = _compiled(Path(folder))
-        peer = seconds(lambda: _in_c(compiled), 2)
+        peer = cpu_seconds(lambda: _in_c(compiled), 2)
     work = "1e7 samples of online SGD in law"
     yield Row(
         *(work, f"{small:.2f} s", f"loop in C {peer:.2f} s", small / peer, "<= 2"),
         small <= 2 * peer,
     )
     steps = 20_000
-    python = seconds(lambda: _in_python(steps), 1) * RUNS * SAMPLES / steps
+    python = cpu_seconds(lambda: _in_python(steps), 1) * RUNS * SAMPLES / steps
     yield Row(
         *(work, f"{small:.2f} s", f"numpy loop {python:.0f} s (scaled)", python / small, ">= 100"),
         python >= 100 * small,
@@ -119,8 +122,7 @@ def _in_c(compiled: Callable[..., Any]) -> None:
     doubles = ctypes.POINTER(ctypes.c_double)
     for chunk in np.array_split(np.arange(SAMPLES), 20):
         count = len(chunk)
-        normals = np.ascontiguousarray(draws.normals(count)[:, :, 0].transpose(1, 0, 2))
-        lengths = np.ascontiguousarray(draws.factors(count)[:, :, 0, 0].T)
+        normals, lengths = draws.normals(count), draws.factors(count)
         arrays = [array.ctypes.data_as(doubles) for array in (overlaps, normals, lengths)]
         compiled(ctypes.c_long(RUNS), ctypes.c_long(count), ctypes.c_double(0.5 / DIM), *arrays)
 
@@ -157,7 +159,7 @@ def _committee() -> Iterator[Row]:
         )
 
     ours()
-    took = seconds(ours)
+    took = cpu_seconds(ours)
     yield under_limit("erf committee p = r = 4 to time 100", took, 0.5)
     from scipy.integrate import solve_ivp
 
@@ -169,7 +171,7 @@ def _committee() -> Iterator[Row]:
         return _plain_velocity(x, size, 0.05)
 
     # A tenth of the time is enough to know the price of a call; ours says how many it takes.
-    begin = seconds(lambda: solve_ivp(plain, (0.0, until / 10), start, rtol=1e-6, atol=1e-7), 1)
+    begin = cpu_seconds(lambda: solve_ivp(plain, (0.0, until / 10), start, rtol=1e-6, atol=1e-7), 1)
     each = begin / calls
     total = each * _calls(four, start, size, until)
     yield Row(

@@ -24,7 +24,7 @@ USUAL: dict[str, tuple[Any, ...]] = {
     "method": ("auto",),
     "form": ("auto",),
     "dtype": ("auto", "float32"),
-    "test_samples": ("10000", 4000),
+    "test_samples": ("10000", "8192", 4000),
     "start_size": (1e-3,),
     "start_overlap": (0.9,),
     "iterations": (400,),

@@ -26,7 +26,9 @@ class MeanField(Settings):
     step: float = option(0.1, "time that one step takes", kind=float, above=0, high=1e6)
     width: Any = option("100", "number of neurons p, or of particles", kind=Size)
     activation: Any = option("tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
-    samples: Any = option("50d", "fresh samples of each step of a simulation", kind=Size)
+    samples: Any = option(
+        "50d", "fresh samples of each step of a simulation", kind=Size, only="simulate"
+    )
 
     def check(self) -> None:
         """Times that increase."""

@@ -55,8 +55,12 @@ class OnlineSgd(Settings):
     until: float | None = option(
         None, "record when the overlap reaches this size", kind=float, above=0, high=1
     )
-    test_samples: Any = option("8192", "points that measure the test error", kind=Size)
-    method: str = option("auto", "how to simulate", choices=("auto", "direct", "in-law"))
+    test_samples: Any = option(
+        "8192", "points that measure the test error", kind=Size, only="simulate"
+    )
+    method: str = option(
+        "auto", "how to simulate", choices=("auto", "direct", "in-law"), only="simulate"
+    )
 
     def check(self) -> None:
         """Times that increase, and start overlaps, readouts and losses that go together."""
@@ -90,10 +94,8 @@ class OnlineSgd(Settings):
         """Cosines of each neuron with each direction; None where the start is random."""
         if self.start_overlap == "random":
             return None
-        rows = [
-            [sign * size.at(dim) if size else 0.0 for sign, size in row]
-            for row in self._signed_sizes()
-        ]
+        sizes = self._signed_sizes()
+        rows = [[sign * size.at(dim) if size else 0.0 for sign, size in row] for row in sizes]
         given = f"start_overlap = {shown(self.start_overlap)}"
         if any(len(row) > rank for row in rows):
             raise SettingsError(
@@ -108,9 +110,11 @@ class OnlineSgd(Settings):
             )
         longest = max(math.sqrt(sum(x * x for x in row)) for row in rows)
         if longest > 1 + 1e-12:
+            varies = any(size and size.power for row in sizes for _, size in row)
+            where = f" at d = {dim:g}" if varies else ""
             raise SettingsError(
-                f"{given} has the norm {longest:.4g} at d = {dim:g}: cosines with orthogonal "
-                "directions have a norm of at most 1"
+                f"{given} has the norm {longest:.4g}{where}: cosines with orthogonal directions "
+                "have a norm of at most 1"
             )
         return rows * width if len(rows) == 1 else rows
 

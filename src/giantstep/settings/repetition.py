@@ -24,4 +24,6 @@ class Repetition(Settings):
         0.3, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
     )
     readout: float = option(1.0, "readout a of the neuron", kind=float, high=1e6)
-    samples: Any = option("100000", "samples over which a simulation takes means", kind=Size)
+    samples: Any = option(
+        "100000", "samples over which a simulation takes means", kind=Size, only="simulate"
+    )

@@ -27,12 +27,18 @@ from giantstep.theory.dynamics.exit_times import exit_time, wrong_sign
 from giantstep.theory.dynamics.one_neuron import OneNeuron
 from giantstep.theory.dynamics.prediction import predict
 
+SMALL = {"start_overlap": "0.05"}
 #: One neuron: target, settings, times, and the overlaps of another program, four digits each.
 PATHS = {
     "stairs": (
-        *("h1 + h1*h2", {"activation": "relu", "step_size": 0.3, "start_overlap": "0.05"}),
+        *("h1 + h1*h2", {"activation": "relu", "step_size": 0.3} | SMALL),
         *("2,4,8,16,32", [[0.3317, 0.5449, 0.7501, 0.8019, 0.8020]]),
         [[0.0864, 0.1609, 0.3001, 0.3833, 0.3911]],
+    ),
+    "three stairs": (
+        *("h1 + h1*h2 + h1*h2*h3", {"activation": "relu(z-0.5)", "step_size": 0.1} | SMALL),
+        *("10,20,40,80", [[0.3557, 0.5933, 0.7810, 0.7993]]),
+        [[0.1142, 0.2390, 0.4241, 0.4828], [0.0468, 0.0493, 0.0775, 0.1076]],
     ),
     "square": (
         *("tanh(h1)", {"activation": "tanh", "loss": "square", "step_size": 2}),
@@ -59,6 +65,25 @@ def test_one_neuron(name: str) -> None:
     accuracy = ACCURACY.get(name, 1e-4)
     for direction, expected in enumerate([*first, *second]):
         np.testing.assert_allclose(law.metrics["overlap"][:, direction], expected, atol=accuracy)
+
+
+def test_the_risk_of_one_neuron() -> None:
+    """From Hermite coefficients: E g sigma(h) = m^3 E[sigma He3] for He3, by degrees otherwise."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(120)
+    weights = weights / weights.sum()
+    sigma, third = np.tanh(nodes), nodes**3 - 3 * nodes
+    overlap = np.array([-0.6])
+    expected = 6 - 2 * overlap[0] ** 3 * (weights @ (sigma * third)) + weights @ sigma**2
+    # Noise of the labels is no part of the risk, also where it moves the neuron.
+    for options in ({}, {"lookahead": 0.5}):
+        neuron = OneNeuron(Problem.of("He3(h1)", noise=0.3), activation("tanh"), **options)
+        assert neuron.risk(overlap) == pytest.approx(expected, rel=1e-7)
+    stairs = OneNeuron(Problem.of("h1 + h1*h2"), activation("relu"), readout=-2.0)
+    first, second = 0.7, 0.4
+    together = first / 2 + first * second / np.sqrt(2 * np.pi)
+    found = stairs.risk(np.array([first, second]))
+    # The panels of the field do not end at the kink.
+    assert found == pytest.approx(2 + 4 * together + 4 / 2, rel=1e-4)
 
 
 def test_odd_neurons_forget_a_parity() -> None:

@@ -65,10 +65,14 @@ def test_published_overlaps_and_errors(published: ReusedPath) -> None:
 
 def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
     """Overlaps, norms and errors to 0.5 %, where the standard errors there are below 2e-4."""
+    first = [0.0759, 0.1241, 0.1565, 0.1804, 0.1991, 0.2148]
     second = [-0.0633, -0.1030, -0.1291, -0.1478, -0.1624, -0.1743]
+    half_test = [0.4916, 0.4198, 0.3853, 0.3677, 0.3582, 0.3529, 0.3500]
     half_train = [0.4916, 0.3375, 0.2709, 0.2370, 0.2166, 0.2026, 0.1923]
     squared_norms = [1, 0.8536, 0.8039, 0.7899, 0.7912, 0.8001, 0.8130]
+    np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=5e-3)
     np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=5e-3)
+    np.testing.assert_allclose(published.test_error / 2, half_test, rtol=5e-3)
     np.testing.assert_allclose(published.train_error / 2, half_train, rtol=5e-3)
     np.testing.assert_allclose(published.squared_norms[:, 0], squared_norms, rtol=5e-3)
 

@@ -21,19 +21,20 @@ class Draws:
         """First rows of unit norm: with the cosines that were asked for, else uniform."""
         return np.stack([self._rows(rng) for rng in self._start])
 
-    def normals(self, count: int) -> Float[np.ndarray, "count runs batch n"]:
+    def normals(self, count: int) -> Float[np.ndarray, "runs count batch n"]:
         """Standard normals of the next samples."""
-        shape = (count, self._plan.batch, self._plan.drawn)
-        return np.stack([rng.standard_normal(shape) for rng in self._normals], axis=1)
+        drawn = np.empty((len(self._normals), count, self._plan.batch, self._plan.drawn))
+        for rng, own in zip(self._normals, drawn, strict=True):
+            rng.standard_normal(out=own)
+        return drawn
 
-    def factors(self, count: int) -> Float[np.ndarray, "count runs k k"]:
+    def factors(self, count: int) -> Float[np.ndarray, "runs count k k"]:
         """Bartlett factors of the next batches: what they show outside the frame."""
         size = self._plan.bartlett
         if size == 0:
-            return np.zeros((count, len(self._factors), 0, 0))
+            return np.zeros((len(self._factors), count, 0, 0))
         freedom = self._plan.dim - self._plan.columns
-        parts = [_bartlett(rng, count, size, freedom) for rng in self._factors]
-        return np.stack(parts, axis=1)
+        return np.stack([_bartlett(rng, count, size, freedom) for rng in self._factors])
 
     def _rows(self, rng: np.random.Generator) -> Float[np.ndarray, "p s"]:
         plan = self._plan

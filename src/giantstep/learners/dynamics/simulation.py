@@ -102,7 +102,8 @@ def _train(
 
 def _full(drawn: np.ndarray, chunk: int) -> np.ndarray:
     """A chunk of the one length for which the loop is compiled."""
-    return np.pad(drawn, [(0, chunk - len(drawn)), *[(0, 0)] * (drawn.ndim - 1)])
+    missing = chunk - drawn.shape[1]
+    return np.pad(drawn, [(0, 0), (0, missing), (0, 0), (0, 0)]) if missing else drawn
 
 
 def _measured(

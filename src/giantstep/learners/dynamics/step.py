@@ -48,8 +48,8 @@ def advance(
     rule: Rule,
     constants: Constants,
     state: State,
-    normals: Float[Array, "chunk runs batch n"],
-    factors: Float[Array, "chunk runs k k"],
+    normals: Float[Array, "runs chunk batch n"],
+    factors: Float[Array, "runs chunk k k"],
     first: Any,
     count: Any,
 ) -> State:
@@ -57,7 +57,7 @@ def advance(
 
     def body(number: Any, state: State) -> State:
         each = jax.vmap(functools.partial(_step, rule, constants))
-        rows = each(state.rows, normals[number], factors[number])
+        rows = each(state.rows, normals[:, number], factors[:, number])
         if not rule.until:
             return State(rows, state.exits)
         rank = rule.target.rank

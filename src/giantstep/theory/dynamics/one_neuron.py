@@ -54,6 +54,7 @@ class OneNeuron:
         self.latent, self.weights = rule.nodes[:, : self.rank], rule.weights
         inner = rule.nodes[:, self.rank : self.rank + target.noises]
         self.labels = np.broadcast_to(target.numpy(self.latent, inner), rule.weights.shape)
+        self._clean = self.labels
         if noise_inside:
             self.labels = self.labels + np.sqrt(problem.noise) * rule.nodes[:, -1]
         self._noise = 0.0 if noise_inside else problem.noise
@@ -71,14 +72,19 @@ class OneNeuron:
 
     def moments(self, overlap: Float[np.ndarray, " r"]) -> Moments:
         """The means at these overlaps."""
-        mean = self.latent @ overlap
-        spread = max(np.sqrt(max(1 - float(overlap @ overlap), 0.0)), SHORTEST)
-        first, with_field, square = self._conditional(mean, spread, self.labels)
+        first, with_field, square = self._conditional(*self._field_law(overlap), self.labels)
         return Moments(
             (self.weights * first) @ self.latent,
             float(self.weights @ with_field),
             float(self.weights @ square),
         )
+
+    def risk(self, overlap: Float[np.ndarray, " r"]) -> float:
+        """E (g - a sigma(h))^2 at these overlaps, without label noise."""
+        mean, spread = self._field_law(overlap)
+        nodes, weights = self._field
+        output = self._readout * self._sigma.numpy(mean[:, None] + spread * nodes)
+        return float(self.weights @ ((self._clean[:, None] - output) ** 2 @ weights))
 
     def velocity(self, overlap: Float[np.ndarray, " r"], step_size: float) -> np.ndarray:
         r"""dm/dtau, time in samples/d.
@@ -108,6 +114,11 @@ class OneNeuron:
     def spread_at_start(self) -> Float[np.ndarray, " r"]:
         """E[D^2 h*_k^2] of a neuron without overlap: the noise of its first moves."""
         return (self.weights * self.at_start()[2]) @ self.latent**2
+
+    def _field_law(self, overlap: Float[np.ndarray, " r"]) -> tuple[np.ndarray, float]:
+        """Mean of the field at each node, and its standard deviation."""
+        spread = np.sqrt(max(1 - float(overlap @ overlap), 0.0))
+        return self.latent @ overlap, max(spread, SHORTEST)
 
     @functools.cached_property
     def _jumps(self) -> Jumps:

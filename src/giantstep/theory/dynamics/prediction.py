@@ -88,7 +88,7 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     start, notes = _start(problem, settings, width)
     ways = _ways(problem, settings, sigma, width)
     paths = [_followed(settings, start, way) for way in ways]
-    metrics, errors = _metrics(paths, settings)
+    metrics, errors = _metrics(paths, [way.weight for way in ways], settings)
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
     if settings.until is not None and width == 1 and settings.geometry == "sphere":
         metrics |= _wrong_signs(problem, settings, sigma, float(start.overlaps[0, 0]))
@@ -127,23 +127,33 @@ def _start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, li
 
 
 class _Way(NamedTuple):
-    """How the layer moves, and how its risk is measured; accuracy that is worth asking for."""
+    """How the layer moves, and what its risk is; accuracy and weight that it is worth."""
 
     velocity: Callable[[Layer], Layer]
-    risk: Committee
+    risk: Callable[[Layer], float]
     tolerance: float
+    weight: float = 1.0
 
 
 def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) -> list[_Way]:
-    """Two ways of different resolution, or one where every mean has a closed form."""
+    """A fine and a coarse way, two alike, or one where every mean has a closed form."""
     readout = np.array(settings.readouts(width))
     step_size = settings.step_size.at(settings.dim or 1)
     teacher = ErrorFunctions.teacher_of(problem) if sigma.name == "erf2" else None
     if teacher is not None and settings.loss == "square":
         closed = ErrorFunctions(readout, teacher, problem.noise)
-        return [_Way(_of(closed, step_size, settings.geometry), closed, 1e-8)]
+        return [_in_company(closed, step_size, settings.geometry, 1e-8)]
     if width > MOST_NEURONS:
         raise NoTheory(f"width = {width}: equations are solved for at most {MOST_NEURONS} neurons")
+    axes = problem.target.rank + problem.target.noises + bool(problem.noise)
+    known = settings.loss == "correlation" or not sigma.kinks
+    if width == 1 and settings.geometry == "sphere" and known and axes <= 3:
+        tolerance = 1e-8 if axes < 3 else 1e-6
+        fine, coarse = _neurons(problem, settings, sigma)
+        return [
+            _alone(neuron, step_size, tolerance, weight)
+            for neuron, weight in ((fine, 1.0), (coarse, 0.0))
+        ]
     sampled = [
         Sampled(
             *(problem, sigma, readout),
@@ -154,14 +164,7 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
         )
         for seed in range(SETS)
     ]
-    axes = problem.target.rank + problem.target.noises + bool(problem.noise)
-    known = settings.loss == "correlation" or not sigma.kinks
-    if width == 1 and settings.geometry == "sphere" and known and axes <= 3:
-        return [
-            _Way(_alone(neuron, step_size), each, 1e-8 if axes < 3 else 1e-6)
-            for neuron, each in zip(_neurons(problem, settings, sigma), sampled, strict=True)
-        ]
-    return [_Way(_of(each, step_size, settings.geometry), each, 1e-5) for each in sampled]
+    return [_in_company(each, step_size, settings.geometry, 1e-5) for each in sampled]
 
 
 def _neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[OneNeuron]:
@@ -177,14 +180,19 @@ def _neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[O
     ]
 
 
-def _of(committee: Committee, step_size: float, geometry: str) -> Callable[[Layer], Layer]:
-    return lambda layer: velocity(committee, layer, step_size, geometry)
-
-
-def _alone(neuron: OneNeuron, step_size: float) -> Callable[[Layer], Layer]:
-    return lambda layer: Layer(
-        neuron.velocity(layer.overlaps[0], step_size)[None], np.zeros((1, 1))
+def _in_company(committee: Committee, step_size: float, geometry: str, tolerance: float) -> _Way:
+    return _Way(
+        lambda layer: velocity(committee, layer, step_size, geometry),
+        lambda layer: committee.means(layer).risk,
+        tolerance,
     )
+
+
+def _alone(neuron: OneNeuron, step_size: float, tolerance: float, weight: float) -> _Way:
+    def moved(layer: Layer) -> Layer:
+        return Layer(neuron.velocity(layer.overlaps[0], step_size)[None], np.zeros((1, 1)))
+
+    return _Way(moved, lambda layer: neuron.risk(layer.overlaps[0]), tolerance, weight)
 
 
 def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
@@ -211,15 +219,15 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
             f"{times[-1]:g} ({found.message}); lower --step-size, or shorten --times"
         )
     layers = [Layer.unflat(numbers, width) for numbers in found.values]
-    risk = np.array([way.risk.means(layer).risk for layer in layers])
+    risk = np.array([way.risk(layer) for layer in layers])
     overlaps = np.stack([layer.overlaps for layer in layers])
     return Path(overlaps, np.stack([layer.gram for layer in layers]), risk, found.crossing)
 
 
 def _metrics(
-    paths: list[Path], settings: OnlineSgd
+    paths: list[Path], weights: list[float], settings: OnlineSgd
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The finest path, or the mean over equal ones; half of their difference is the error."""
+    """The weighted mean of the paths; how far it lies from the last one is the error."""
 
     def numbers(path: Path) -> dict[str, np.ndarray]:
         norms = np.sqrt(np.einsum("tjj->tj", path.grams))
@@ -231,9 +239,10 @@ def _metrics(
 
     each = [numbers(path) for path in paths]
     metrics: dict[str, Any] = {
-        name: np.mean([found[name] for found in each], axis=0) for name in each[0]
+        name: np.average([found[name] for found in each], axis=0, weights=weights)
+        for name in each[0]
     }
-    errors = {name: np.abs(each[0][name] - each[-1][name]) / 2 for name in each[0]}
+    errors = {name: np.abs(metrics[name] - each[-1][name]) for name in each[0]}
     errors = {name: np.where(error > 1e-9, error, 0.0) for name, error in errors.items()}
     if settings.until is not None:
         metrics["exit_time"] = paths[0].exit
