@@ -48,9 +48,10 @@ def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
     ]
 
 
-def _entry(part: list[float | None], index: int) -> float:
+def _entry(part: list[float | str | None], index: int) -> float:
     found = part[index] if index < len(part) else None
-    return math.nan if found is None else found
+    # JSON spells infinity: an outlier that grows with d has no limit.
+    return math.nan if found is None else float(found)
 
 
 def _value(own: Any) -> str:
