@@ -81,6 +81,12 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
     if OneBatch.covers(settings) and not _is_two_steps(problem, settings):
         return _on_one_batch(problem, settings, sigma, optimum, edges)
+    if settings.dim is None and settings.ridge is not None and settings.step_size.power > 0:
+        raise NoTheory(
+            f"step_size = {settings.step_size}, width = {settings.width}: the risk after a step "
+            "that grows with d is not known without a dimension; after C*n^A it is, with "
+            "--width 1d --readout normal; or give --dim"
+        )
     subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
     notes = [*edges, *hidden, *found.notes]
