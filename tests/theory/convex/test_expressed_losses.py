@@ -47,7 +47,8 @@ def test_half_the_square_equals_ridge_regression(loss: str) -> None:
     [
         ("y*f^3", "not convex"),
         ("step(y-f)", "not convex"),
-        ("huber(y-x)", "'x' is unknown"),
+        ("huber(y-x)", "'x' is unknown: write y and f"),
+        ("abs(y-g)", "'g' is unknown: write y and f"),
         ("abs(y)", "does not depend on the output f"),
         ("log(f)", "not finite"),
     ],

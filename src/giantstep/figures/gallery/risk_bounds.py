@@ -91,7 +91,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     )
     left.set_ylabel("test error at the best ridge")
     left.set_yscale("log")
-    _label(left.yaxis, [0.01, 0.02, 0.05, 0.1])
+    ticks_at(left.yaxis, [0.01, 0.02, 0.05, 0.1])
     right.plot(limit.ratio, limit.ridge, color=COLOURS[0])
     right.set_ylabel("best ridge")
     right.set_yscale("log")
