@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from giantstep.figures.panels import ticks_at
 from giantstep.figures.paper import WIDTHS, Size, add_title
 from giantstep.figures.style import COLOURS, GREY, house_style, new_figure, save
 from giantstep.twins.spectra import SpectrumComparison
@@ -119,10 +121,14 @@ def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     panel.plot(*density(comparison), color=COLOURS[0], label="theory")
     if wide:
         panel.set_xscale("log")
+        low, high = panel.get_xlim()
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+        marks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+        ticks_at(panel.xaxis, [mark for mark in marks if low <= mark <= high])
     panel.set_xlabel(_NAMES[comparison.kind])
     panel.set_ylabel("density per decade" if wide else "density")
     panel.set_ylim(0, None)
-    panel.legend(loc="upper left" if wide else "upper right")
+    panel.legend(loc="best" if wide else "upper right")
 
 
 def draw_with_outliers(panel: Any, comparison: SpectrumComparison) -> None:
@@ -162,14 +168,26 @@ def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
     table = spectrum_table(comparison)
     predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
-    ranks = predicted["rank"]
-    panel.hlines(predicted.x, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
+    if len(predicted):
+        ranks = predicted["rank"]
+        panel.hlines(predicted.x, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
     if len(simulated):
         panel.errorbar(
             *(simulated["rank"], simulated.x, simulated["sem"]),
             **{"fmt": "o", "color": COLOURS[1], "capsize": 2, "label": "simulation"},
         )
-        panel.set_xticks(simulated["rank"])
+    values = comparison.prediction.outliers
+    unbounded = [rank for rank, value in enumerate(values, 1) if math.isinf(value)]
+    if unbounded:
+        above = 1.5 * max([edge, *predicted.x, *simulated.x])
+        marks = {"marker": "^", "linestyle": "none", "color": COLOURS[0]}
+        panel.plot(unbounded, [above] * len(unbounded), label="theory, grows with d", **marks)
+        panel.set_ylim(0, 1.5 * above)
+    if not values:
+        panel.set_title("no outlier is predicted")
+    count = max(len(values), len(simulated), 1)
+    panel.set_xticks(range(1, 1 + count))
+    panel.set_xlim(0.4, count + 0.6)
     if predicted.x.max() > 10 * edge:
         panel.set_yscale("log")
     panel.set_xlabel("rank")

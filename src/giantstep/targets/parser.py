@@ -255,6 +255,9 @@ class _Parser:
             if "[" in typed:
                 first, last = f"{letter}[0]", f"{letter}[{MAX_INDEX - 1}]"
             self.fail(f"write {first} to {last}, not {quoted(typed)}", token)
+        if len(self.letters) > 1 and len(token.text) == 1:
+            known_letters = " and ".join(names)
+            self.fail(f"the name {quoted(token.typed)} is unknown: write {known_letters}", token)
         # A noise is never suggested: who types another letter means a direction.
         names_meant = [name for name in names if name != "z1"]
         known = {name.lower(): name for name in (*FUNCTIONS, *SPELLINGS, "pi", *names_meant)}

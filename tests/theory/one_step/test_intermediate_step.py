@@ -10,6 +10,7 @@ from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.prediction import predict as predict_giant_step
 from giantstep.theory.one_step.intermediate_step import (
     limiting_gains,
     spike_degrees,
@@ -104,6 +105,13 @@ def test_a_step_written_in_samples_gives_the_limiting_gains() -> None:
         predict(SECOND, settings.replace(step_size="n^0.25"))
     with pytest.raises(NoTheory, match="readout = sign"):
         predict(SECOND, settings.replace(readout="sign"))
+
+
+@pytest.mark.parametrize("readout", ["symmetric-sign", "normal"])
+def test_a_fixed_width_is_refused_with_what_would_work(readout: str) -> None:
+    settings = GiantStep(step_size="2*n^0.3", ridge=0.1, readout=readout, width=20)
+    with pytest.raises(NoTheory, match="--width 1d --readout normal; or give --dim"):
+        predict_giant_step(FIRST, settings)
 
 
 @pytest.mark.parametrize(

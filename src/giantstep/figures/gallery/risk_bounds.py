@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from giantstep.figures.figure import Figure, Workbench
 from giantstep.figures.line_and_dots import LineAndDots
-from giantstep.figures.panels import lay_over, on_the_line
+from giantstep.figures.panels import lay_over, on_the_line, ticks_at
 from giantstep.figures.style import COLOURS, GREY, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.twins.verbs import predict, simulate
@@ -91,21 +91,16 @@ def draw(table: pandas.DataFrame) -> Picture:
     )
     left.set_ylabel("test error at the best ridge")
     left.set_yscale("log")
-    _label(left.yaxis, [0.01, 0.02, 0.05, 0.1])
+    ticks_at(left.yaxis, [0.01, 0.02, 0.05, 0.1])
     right.plot(limit.ratio, limit.ridge, color=COLOURS[0])
     right.set_ylabel("best ridge")
     right.set_yscale("log")
     for panel in (left, right):
         panel.set_xscale("log")
         panel.set_xlabel("readout samples / d")
-        _label(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
+        ticks_at(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
     left.legend(loc="lower left")
     return figure
-
-
-def _label(axis: Any, values: list[float]) -> None:
-    axis.set_ticks(values, [f"{value:g}" for value in values])
-    axis.set_ticks([], minor=True)
 
 
 def claims(table: pandas.DataFrame) -> dict[str, bool]:

@@ -14,6 +14,10 @@ from giantstep.settings.neuron_readouts import neuron_readouts
 
 #: Values that stand for a continuous law of readouts or biases; narrower networks have one each.
 MOST_VALUES = 32
+VALUES_FOR_LAWS = (
+    "readouts and biases: values of equal probability stand for their laws, "
+    "the less well the narrower the network"
+)
 #: Every neuron is a column of the sampled fields.
 MOST_NEURONS = 8192
 

@@ -12,7 +12,7 @@ from giantstep.problem import Problem
 from giantstep.results import Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.batch_population import RidgeFit
-from giantstep.theory.giant_step.neuron_kinds import Kinds, neuron_arrays
+from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
 from giantstep.theory.giant_step.reused_population import reused_batch_path
 
 
@@ -103,7 +103,7 @@ def _standing(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status
         notes.append(f"width = {settings.width}: the limit is that of a fixed width")
     random_laws = settings.biases != "none" or settings.readout_is_random
     if random_laws:
-        notes.append("readouts and biases: values of equal probability stand for their laws")
+        notes.append(VALUES_FOR_LAWS)
     if settings.ridge and settings.dim is None:
         notes.append("ridge: in the limit its share of each sample vanishes; --dim keeps it")
     beyond = settings.dim or settings.width.power > 0 or random_laws or sigma.kinks

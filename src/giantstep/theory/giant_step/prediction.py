@@ -18,7 +18,7 @@ from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
 from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import Kinds, neuron_arrays
+from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
 from giantstep.theory.giant_step.one_batch import OneBatch
 from giantstep.theory.giant_step.one_step_overlap import kept_in_the_limit, one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
@@ -81,6 +81,12 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
     if OneBatch.covers(settings) and not _is_two_steps(problem, settings):
         return _on_one_batch(problem, settings, sigma, optimum, edges)
+    if settings.dim is None and settings.ridge is not None and settings.step_size.power > 0:
+        raise NoTheory(
+            f"step_size = {settings.step_size}, width = {settings.width}: the risk after a step "
+            "that grows with d is not known without a dimension; after C*n^A it is, with "
+            "--width 1d --readout normal; or give --dim"
+        )
     subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
     notes = [*edges, *hidden, *found.notes]
@@ -332,7 +338,7 @@ def _many_steps(
         notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
     random_laws = settings.biases != "none" or settings.readout_is_random
     if random_laws:
-        notes.append("readouts and biases: values of equal probability stand for their laws")
+        notes.append(VALUES_FOR_LAWS)
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
     arrays = neuron_arrays(settings, kinds, path.kind_cosines, path.kind_norms)
     return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes, arrays)
