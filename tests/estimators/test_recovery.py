@@ -22,6 +22,7 @@ from giantstep.estimators import (
 )
 from giantstep.estimators.as_target import link_target
 from giantstep.estimators.fitting import apply_model, fit_table, save_model
+from giantstep.estimators.index_path import index_path
 from giantstep.estimators.tables import prepare, read_table
 
 
@@ -100,6 +101,15 @@ def test_heavy_tails_and_imprecise_directions_do_not_change_the_count(
     """Squared errors of He3 have tails that hide it; two directions at n = 10 d are imprecise."""
     X, y, _ = make_multi_index(target, dim=50, samples=500, noise=0.1)
     assert IndexDirections(n_neurons=100, n_permutations=0).fit(X, y).n_directions_ == count
+
+
+def test_two_directions_are_found_together_where_one_by_one_fails() -> None:
+    """The search one by one ends at an overlap of 0.64: each direction is the other's noise."""
+    X, y, true = make_multi_index("sin(2*h1) + abs(h2)", dim=50, samples=450, random_state=1000)
+    y = (y - y.mean()) / y.std() + np.sqrt(0.1) * np.random.default_rng(0).standard_normal(450)
+    generator = np.random.default_rng(7)
+    path = index_path(X, y, most=2, units=200, generator=generator, pairs=True)
+    assert span_overlap(path[1].directions, true) > 0.9
 
 
 @pytest.mark.parametrize("target", ["abs(h1)", "He3(h1)/sqrt(6)", "h1 + h1*h2"])

@@ -15,6 +15,7 @@ from giantstep.estimators.index_path import index_path, most_directions
 from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
+from giantstep.estimators.threads import few_threads
 
 #: The transformer knows no other expert, so it looks at weaker moments than the regressor does.
 THRESHOLD = 0.85
@@ -83,6 +84,11 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Find the directions of the rows of ``X`` that move with the labels ``y``."""
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=float)
+        with few_threads(len(y)):
+            self._fit_rows(X, y)
+        return self
+
+    def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         self.mean_ = X.mean(axis=0)
         self.deviation_ = X.std(axis=0)
@@ -101,7 +107,6 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.directions_ = directions * scaler.slope[:, None]
         self.link_ = model.link if model is not None else None
         self.n_directions_ = self._n_features_out = self.directions_.shape[1]
-        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """The rows' coordinates along the directions."""

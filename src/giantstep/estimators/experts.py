@@ -153,6 +153,7 @@ def fit_experts(
         generator=generator,
         extra=steepest,
         chances=chances,
+        pairs=True,
     )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
     known = None if like is None else like.models.get("axes")

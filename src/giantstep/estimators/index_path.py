@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 from jaxtyping import Float
 
@@ -19,6 +21,10 @@ SAME = 0.95
 #: A direction that lowers the score by this share may have mended what an earlier one missed, and
 #: giant steps of the shorter model that is then tried.
 CLEAR_GAIN, SHORT_POLISH = 0.1, 3
+#: Giant steps after which pairs of starts are compared; one is too few to tell them apart.
+PAIR_STEPS = 3
+#: A second direction that leaves less than this share of the score needs no search by pairs.
+FOUND = 0.5
 
 
 def most_directions(rows: int, columns: int, wanted: int) -> int:
@@ -36,16 +42,34 @@ def index_path(
     extra: Float[np.ndarray, "d k"] | None = None,
     threshold: float = THRESHOLD,
     chances: dict[int, tuple[float, ...]] | None = None,
+    pairs: bool = False,
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
 
     ``extra`` are directions from elsewhere to be tried beside the moments'. ``chances`` are moments
     of permuted rows by the number of known directions; those that are missing are added.
 
+    With ``pairs`` the second direction is also looked for together with the first: two starts that
+    overlap little with what they are after, each the other's noise, can be right as a pair. At
+    d = 50 and n = 450 that finds sin(2 h1) + |h2| in five of six draws, the search one by one in
+    one of them.
+
     A direction that was added in vain stays in the longer models, so that at the end each of them
     is asked for its most relevant directions: a shorter model along these may be better than the
     one met on the way.
     """
+
+    def best_of(starts: list[np.ndarray], steps: int) -> IndexModel:
+        """The start whose score is least after these steps on half the units, then polished."""
+        tried = [
+            fit_index_model(
+                start, inputs, labels, units=max(units // 2, 1), steps=steps, generator=generator
+            )
+            for start in starts
+        ]
+        best = min(tried, key=lambda model: model.score).directions
+        return fit_index_model(best, inputs, labels, units=units, steps=POLISH, generator=generator)
+
     whitening = Whitening.of(inputs)
     white = inputs @ whitening.inverse_root
     path: list[IndexModel] = []
@@ -67,21 +91,13 @@ def index_path(
         trials = [whitening.inverse_root @ start for start in _apart(starts, known)]
         if not trials:
             break
-        tried = [
-            fit_index_model(
-                np.column_stack([directions, trial]),
-                inputs,
-                labels,
-                units=max(units // 2, 1),
-                steps=1,
-                generator=generator,
-            )
-            for trial in trials
-        ]
-        start = min(tried, key=lambda model: model.score).directions
-        model = fit_index_model(
-            start, inputs, labels, units=units, steps=POLISH, generator=generator
-        )
+        if not path:
+            alone = trials
+        model = best_of([np.column_stack([directions, trial]) for trial in trials], 1)
+        if pairs and len(path) == 1 and model.score > FOUND * path[0].score:
+            both = combinations([path[0].directions[:, 0], *alone], 2)
+            together = best_of([np.column_stack(pair) for pair in both], PAIR_STEPS)
+            model = min(model, together, key=lambda model: model.score)
         if model.directions.shape[1] <= directions.shape[1]:
             break
         before = path[-1].score if path else float(np.var(labels))

@@ -24,6 +24,7 @@ from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simpl
 from giantstep.estimators.streaming.fit import fit_streamed
 from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
 from giantstep.estimators.tails import TailScaler
+from giantstep.estimators.threads import few_threads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -131,7 +132,8 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
             return self
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=np.float64)
-        self._fit_rows(X, y)
+        with few_threads(len(y)):
+            self._fit_rows(X, y)
         return self
 
     def _streams(self, X: Any) -> bool:
