@@ -7,9 +7,11 @@ from collections import Counter
 from functools import partial
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -136,3 +138,26 @@ def test_the_seed_decides_everything() -> None:
     assert not np.array_equal(
         first, GiantStepRegressor(**SMALL, random_state=1).fit(X, y).predict(X)
     )
+
+
+def test_processes_of_joblib_score_as_one_process_does() -> None:
+    X, y, _ = make_multi_index("h1", dim=3, samples=40, noise=0.05)
+    model = GiantStepRegressor(**SMALL)
+    with joblib.parallel_config(backend="loky"):
+        scores = cross_val_score(model, X, y, cv=2, n_jobs=2, error_score="raise")
+    get_reusable_executor().shutdown()
+    np.testing.assert_allclose(
+        scores, cross_val_score(model, X, y, cv=2, error_score="raise"), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize(("ours", "peers"), ESTIMATORS[2:], ids=NAMES[2:])
+def test_transformers_give_frames_with_named_columns(ours: Any, peers: object) -> None:
+    X, y, _ = make_multi_index("h1", dim=3, samples=60)
+    rows = pd.DataFrame(X, columns=["age", "mass", "speed"], index=range(100, 160))
+    model = clone(ours).set_params(n_directions=2).set_output(transform="pandas")
+    found = model.fit_transform(rows, y)
+    name = type(ours).__name__.lower()
+    assert list(found.columns) == [f"{name}0", f"{name}1"]
+    pd.testing.assert_index_equal(found.index, rows.index)
+    np.testing.assert_array_equal(found, model.set_output(transform="default").transform(rows))
