@@ -38,7 +38,8 @@ class Amp(Settings):
     start_overlap: float = option(0.9, "overlap of an informed start", kind=float, above=0)
     damping: float | None = option(
         None,
-        "share of the last state that is kept; by default 0.1 for one direction, 0.3 for several",
+        "share of the last state that is kept; by default 0.1 for one direction, 0.3 for several, "
+        "and more once estimates swing",
         kind=float,
         low=0,
     )

@@ -18,6 +18,8 @@ _LEAST = 10
 _FLOOR = {"float32": 1e-11, "float64": 1e-13}
 #: Smallest eigenvalue allowed of I + A.
 _SMALLEST = 0.1
+#: Cosine of a step with the one before, below which it goes back.
+_BACK = -0.5
 
 
 class State(NamedTuple):
@@ -63,12 +65,17 @@ def _until_rest(
     if x.dtype == np.float32:
         tolerance = max(tolerance, _FLOAT32_TOLERANCE)
     state, kicks = begin, int(settings.start == "random")
+    last = np.zeros_like(begin.estimate)
     for iteration in range(1, settings.iterations + 1):
         new = iterate(x, labels, state, damping, guarded)
-        change = np.linalg.norm(new.estimate - state.estimate) / np.sqrt(x.shape[1])
+        step = new.estimate - state.estimate
+        change = np.linalg.norm(step) / np.sqrt(x.shape[1])
         if not np.isfinite(change):
             return Outcome(state, iteration, False, guarded)
-        state = new
+        if settings.damping is None and _swings(step, last):
+            damping = (1 + damping) / 2
+            continue
+        state, last = new, step
         if change < tolerance and iteration >= _LEAST:
             if not kicks:
                 return Outcome(state, iteration, True, guarded)
@@ -77,6 +84,16 @@ def _until_rest(
             unknown = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             state = state._replace(estimate=state.estimate + begin.estimate @ unknown)
     return Outcome(state, settings.iterations, False, guarded)
+
+
+def _swings(step: Float[np.ndarray, "d r"], last: Float[np.ndarray, "d r"]) -> bool:
+    """Whether a step goes back by more than the one before went forth.
+
+    Units of a committee that have specialised do: precision and length of their estimates answer
+    one another from one iteration to the next, the more strongly the more units there are.
+    """
+    before, now = np.linalg.norm(last), np.linalg.norm(step)
+    return bool(now > before and np.vdot(last, step) < _BACK * before * now)
 
 
 def iterate(
