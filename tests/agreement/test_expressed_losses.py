@@ -17,10 +17,11 @@ SEEN = {"train_loss": 0.05, "overlap_m": 0.08, "test_error": 0.12}
 
 
 @pytest.mark.slow
-def test_simulated_fits_sit_on_the_theory() -> None:
+@pytest.mark.parametrize("loss", ["abs(y-f)", "huber(y-f)"])
+def test_simulated_fits_sit_on_the_theory(loss: str) -> None:
     problem = Problem.of("h1", noise=0.2)
     settings = RandomFeatures(
-        activation="tanh", loss="abs(y-f)", test_samples=1000, samples="4d", width="1d", ridge=0.3
+        activation="tanh", loss=loss, test_samples=1000, samples="4d", width="1d", ridge=0.3
     )
     theory = predict(problem, settings).metrics
     small, large = (
