@@ -47,9 +47,12 @@ def test_a_smooth_path_to_five_steps() -> None:
 
 @pytest.fixture(scope="module")
 def published() -> ReusedPath:
-    """The authors' setting; their f = sum_j a_j sigma(h_j), a = (1, -1)/sqrt(2), in our units."""
+    """The authors' setting; their f = sum_j a_j sigma(h_j), a = (1, -1)/sqrt(2), in our units.
+
+    As exact as a comparison to half a per cent needs: every CPU rounds its way to other rows.
+    """
     kinds = Kinds.one_of_each([2**0.5, -(2**0.5)])
-    options = {"steps": 6, "step_size": 0.3, "samples_ratio": 3.0}
+    options = {"steps": 6, "step_size": 0.3, "samples_ratio": 3.0, "accuracy": 2.5e-4}
     return path_of("tanh(h1 + He3(h2))", "relu", kinds, **options)
 
 
