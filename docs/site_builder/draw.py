@@ -11,6 +11,7 @@ from typing import Any
 
 from giantstep.figures.gallery import NAMES, figure_named
 from giantstep.figures.rendering import render
+from giantstep.studies.environment import limit_threads_here
 from site_builder.gallery import DRAWN, FOLDER
 from site_builder.pictures import check
 
@@ -28,7 +29,11 @@ def main() -> None:
     """Draw every figure; stop at the first that fails."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    # One thread for each: threads that wait for one another's core took most of the time.
+    pool = ProcessPoolExecutor(
+        os.cpu_count(), get_context("spawn"), initializer=limit_threads_here, initargs=(1,)
+    )
+    with pool:
         # From the end, where the figures that take longest are: no core is left alone with one.
         waiting = {pool.submit(_draw, name): name for name in reversed(NAMES)}
         for done in as_completed(waiting):
