@@ -112,6 +112,7 @@ def test_given_spikes(tmp_path: Path) -> None:
         (("weights", *STEP, "--step-size", "1", "--dim", "0"), "dim"),
         (("weights", *STEP, "--step-size", "1", "--seeds", "-1"), "seeds"),
         (("features", *STEP, "--readout-samples", "same", "--dim", "100"), "readout_samples"),
+        (("weights", *STEP, "--size", "triple"), "giantstep: --size: 'triple' is not one of"),
     ],
 )
 def test_one_clear_line(arguments: tuple[str, ...], words: str) -> None:

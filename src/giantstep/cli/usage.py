@@ -109,7 +109,9 @@ def _one_line(error: Any) -> str:
         remedy = f": give one such as --target {such}" if name == "--target" else ""
         return f"{name} is missing{remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
-        return f"{error.param.opts[0]}: {error.message.rstrip('.')}"
+        # The newest click says which kind of error a wrong choice is.
+        said = error.message.removeprefix("Value error, ").rstrip(".")
+        return f"{error.param.opts[0]}: {said}"
     return str(error.format_message()).rstrip(".").replace("\n", " ")
 
 
