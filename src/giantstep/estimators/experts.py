@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
-from giantstep.estimators.axes import AXIS_WEIGHTS, AxisModel, fit_axes
+from giantstep.estimators.axes import fit_axes
 from giantstep.estimators.fixed_ridge import FixedRidge
 from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path
@@ -21,12 +21,11 @@ from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
 from giantstep.estimators.random_network import (
     RandomNetwork,
     draw_layer,
-    fit_network,
     layer_features,
     metric_of,
 )
 from giantstep.estimators.ridge import Fit, Scaled
-from giantstep.estimators.tridiagonal import Tridiagonal
+from giantstep.estimators.tridiagonal import Tridiagonal, ridge
 
 #: Predictions stay within the range of the labels, widened by this share on both sides.
 MARGIN = 0.1
@@ -84,32 +83,48 @@ class Experts(NamedTuple):
         """The random networks, one for each metric."""
         return [model for model in self.models.values() if isinstance(model, RandomNetwork)]
 
-    @property
-    def kernels(self) -> dict[str, LaplaceKernel]:
-        """The kernel regressions by name."""
-        return {name: m for name, m in self.models.items() if isinstance(m, LaplaceKernel)}
+
+class FixedExperts(NamedTuple):
+    """Those whose features ignore the labels: linear, the first network, and the first kernel."""
+
+    linear: Fit
+    network: RandomNetwork
+    kernel: LaplaceKernel | None
 
 
 class FixedFeatures(NamedTuple):
-    """What does not look at the labels: the linear fit and the first random network."""
+    """What gives the fixed experts without any block of rows, at the ridges of the whole."""
 
-    linear: tuple[FixedRidge, Fit]
-    network: tuple[FixedRidge, RandomNetwork]
+    inputs: Float[np.ndarray, "n d"]
+    labels: Float[np.ndarray, " n"]
+    whole: FixedExperts
+    linear: FixedRidge
+    network: FixedRidge
 
     @classmethod
     def of(
-        cls, inputs: np.ndarray, labels: np.ndarray, width: int, generator: np.random.Generator
+        cls, inputs: np.ndarray, labels: np.ndarray, sizes: Sizes, generator: np.random.Generator
     ) -> FixedFeatures:
-        """Fit both on these rows."""
-        layer = draw_layer(inputs, np.eye(inputs.shape[1]), width, generator)
-        linear = _at_best_ridge(inputs, labels)
-        solver, fit = _at_best_ridge(layer_features(inputs, *layer), labels)
-        return cls(linear, (solver, RandomNetwork(*layer, fit)))
+        """Fit them on these rows."""
+        same = np.eye(inputs.shape[1])
+        layer = draw_layer(inputs, same, sizes.width, generator)
+        linear, line = _at_best_ridge(inputs, labels)
+        network, fit = _at_best_ridge(layer_features(inputs, *layer), labels)
+        kernel = fit_laplace(inputs, labels, same) if sizes.kernel else None
+        whole = FixedExperts(line, RandomNetwork(*layer, fit), kernel)
+        return cls(inputs, labels, whole, linear, network)
 
-    def without(self, block: np.ndarray, labels: np.ndarray) -> tuple[Fit, RandomNetwork]:
-        """Both fits without a block of rows, at the same ridges."""
-        network = self.network[1]._replace(fit=self.network[0].without(block, labels))
-        return self.linear[0].without(block, labels), network
+    def without(self, block: Int[np.ndarray, " s"]) -> FixedExperts:
+        """All of them without a block of rows; ridges and the kernel's bandwidth stay."""
+        _, network, kernel = self.whole
+        if kernel is not None:
+            inputs, labels = (np.delete(part, block, axis=0) for part in (self.inputs, self.labels))
+            kernel = fit_laplace(inputs, labels, kernel.metric, choice=kernel.choice)
+        return FixedExperts(
+            self.linear.without(block, self.labels),
+            network._replace(fit=self.network.without(block, self.labels)),
+            kernel,
+        )
 
 
 def _at_best_ridge(features: np.ndarray, labels: np.ndarray) -> tuple[FixedRidge, Fit]:
@@ -124,31 +139,28 @@ def fit_experts(
     labels: Float[np.ndarray, " n"],
     sizes: Sizes,
     generator: np.random.Generator,
-    fixed: tuple[Fit, RandomNetwork],
-    like: Experts | None = None,
+    fixed: FixedExperts,
+    chances: dict[int, tuple[float, ...]] | None = None,
 ) -> Experts:
-    """All experts on these rows; ``fixed`` are the two whose features ignore the labels.
+    """All experts on these rows; ``fixed`` are those whose features ignore the labels.
 
-    ``like`` are experts of nearly the same rows: random networks take their ridges from there,
-    kernels their bandwidths and ridges, index models their largest number and the moments of
-    chance, the axis model the weight of its units. Features, metrics, directions and columns are
-    always learned from these rows alone.
+    ``chances`` are moments of permuted rows from a fit to nearly the same rows: permuted, they know
+    nothing about which label belongs to which row. All else is learned and chosen on these rows.
     """
-    linear, network = fixed
-    models: dict[str, Expert] = {"ridge": linear, "network-0": network}
-    metrics = [np.eye(inputs.shape[1])]
+    network = fixed.network
+    models: dict[str, Expert] = {"ridge": fixed.linear, "network-0": network}
+    metric = np.eye(inputs.shape[1])
     for update in range(1, sizes.updates + 1):
-        metrics.append(metric_of(network.average_gradient(inputs)))
-        layer = draw_layer(inputs, metrics[-1], sizes.width, generator)
-        ridge = None if like is None else like.networks[update].fit.ridge_per_row
-        network = fit_network(inputs, labels, layer, ridge)
+        metric = metric_of(network.average_gradient(inputs))
+        layer = draw_layer(inputs, metric, sizes.width, generator)
+        network = RandomNetwork(*layer, ridge(layer_features(inputs, *layer), labels))
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
-    chances = {} if like is None else dict(like.chances or {})
+    chances = dict(chances or {})
     path = index_path(
         inputs,
         labels,
-        most=sizes.directions if like is None else len(like.path),
+        most=sizes.directions,
         units=sizes.neurons,
         generator=generator,
         extra=steepest,
@@ -156,17 +168,14 @@ def fit_experts(
         pairs=True,
     )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
-    known = None if like is None else like.models.get("axes")
-    weights = (known.weight,) if isinstance(known, AxisModel) else AXIS_WEIGHTS
-    axes = fit_axes(inputs, labels, generator, weights)
+    axes = fit_axes(inputs, labels, generator)
     if axes is not None:
         models["axes"] = axes
-    if sizes.kernel:
-        level = None
-        for update in _kernel_updates(sizes):
-            choice = None if like is None else like.kernels[f"kernel-{update}"].choice
-            kernel = fit_laplace(inputs, labels, metrics[update], start=level, choice=choice)
-            models[f"kernel-{update}"], level = kernel, kernel.choice.level
+    if fixed.kernel is not None:
+        models["kernel-0"] = fixed.kernel
+        if sizes.updates:
+            kernel = fit_laplace(inputs, labels, metric, start=fixed.kernel.choice.level)
+            models[f"kernel-{sizes.updates}"] = kernel
     return Experts(models, float(labels.min()), float(labels.max()), chances)
 
 
@@ -177,12 +186,7 @@ def names(sizes: Sizes) -> Iterator[str]:
     yield from (f"index-{rank}" for rank in range(1, sizes.directions + 1))
     yield "axes"
     if sizes.kernel:
-        yield from (f"kernel-{update}" for update in _kernel_updates(sizes))
-
-
-def _kernel_updates(sizes: Sizes) -> list[int]:
-    """Updates of the metric after which a kernel is fitted: none, and all."""
-    return sorted({0, sizes.updates})
+        yield from (f"kernel-{update}" for update in sorted({0, sizes.updates}))
 
 
 def columns(

@@ -16,12 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import get_lapack_funcs, lapack
+from scipy.linalg import lapack
 
 from giantstep.estimators.ridge import Fit, Scaled
-
-#: Ridges, in units of the rows, from which a factor in single precision can be refined, and rounds.
-SINGLE_RIDGE, REFINEMENTS = 1e-5, 2
 
 
 class FixedRidge(NamedTuple):
@@ -68,41 +65,11 @@ class FixedRidge(NamedTuple):
         return self.fit(replaced)
 
 
-def fit_at(
-    features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"], ridge: float
-) -> Fit:
-    """Ridge regression with an intercept at this ridge, for features scaled as :class:`Scaled`.
-
-    >>> x = np.linspace(-1, 1, 50)[:, None]
-    >>> bool(abs(fit_at(x, 3 * x[:, 0] + 1, 1e-8).predict(np.array([[0.5]]))[0] - 2.5) < 1e-6)
-    True
-    """
-    scaled = Scaled.of(features)
-    centred = labels - labels.mean()
-    right = scaled.features.T @ centred if scaled.primal else centred
-    single = ridge >= SINGLE_RIDGE * len(labels)
-    gram = scaled.in_single_precision().gram() if single else scaled.gram()
-    factor = _factor(gram, ridge)
-    solution = _solve(factor, right)
-    if single:
-        # Each round divides the error by the inverse of precision times condition number.
-        for _ in range(REFINEMENTS):
-            solution += _solve(factor, right - scaled.gram_times(solution) - ridge * solution)
-    return scaled.fit(solution, labels, ridge)
-
-
-def _solve(factor: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The solution of the factored system, in double precision."""
-    (solve,) = get_lapack_funcs(("potrs",), (factor,))
-    return solve(factor, right, lower=1)[0].astype(float)
-
-
 def _factor(gram: np.ndarray, ridge: float) -> np.ndarray:
     """The Cholesky factor of gram + ridge, in place."""
     gram[np.diag_indices_from(gram)] += ridge
-    (factorize,) = get_lapack_funcs(("potrf",), (gram,))
     # A symmetric matrix in C order is itself in Fortran order: no copy is made.
-    factor, failed = factorize(gram.T, lower=1, clean=0, overwrite_a=1)
+    factor, failed = lapack.dpotrf(gram.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("the Gram matrix plus the ridge is not positive definite")
     return factor

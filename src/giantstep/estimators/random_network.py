@@ -12,9 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
-from giantstep.estimators.fixed_ridge import fit_at
 from giantstep.estimators.ridge import Fit
-from giantstep.estimators.tridiagonal import ridge
 
 #: Weight of the linear part against the rectified units.
 LINEAR_WEIGHT = 0.1
@@ -58,19 +56,6 @@ def draw_layer(
     images = inputs @ metric
     size = float(np.sqrt(np.mean(np.einsum("ij,ij->i", images, images)))) or 1.0
     return rows / size, generator.standard_normal(width)
-
-
-def fit_network(
-    inputs: Float[np.ndarray, "n d"],
-    labels: Float[np.ndarray, " n"],
-    layer: tuple[Float[np.ndarray, "p d"], Float[np.ndarray, " p"]],
-    ridge_per_row: float | None = None,
-) -> RandomNetwork:
-    """The network of this first layer at this ridge, or at the ridge of least GCV score."""
-    features = layer_features(inputs, *layer)
-    if ridge_per_row is None:
-        return RandomNetwork(*layer, ridge(features, labels))
-    return RandomNetwork(*layer, fit_at(features, labels, ridge_per_row * len(labels)))
 
 
 def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:

@@ -175,12 +175,11 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
         sizes = self._sizes(rows, X.shape[1])
         self._scaler = TailScaler.of(X, self.clip)
         inputs = self._scaler.transform(X)
-        fixed = FixedFeatures.of(inputs, labels, sizes.width, generator)
+        fixed = FixedFeatures.of(inputs, labels, sizes, generator)
         blocks = shuffled_folds(rows, self.folds, generator)
         seeds = generator.spawn(len(blocks) + 1)
         held_out = np.zeros((rows, len(list(names(sizes)))))
-        whole = (fixed.linear[1], fixed.network[1])
-        self._experts = fit_experts(inputs, labels, sizes, seeds[0], whole)
+        self._experts = fit_experts(inputs, labels, sizes, seeds[0], fixed.whole)
         for block, seed in zip(blocks, seeds[1:], strict=True):
             rest = np.setdiff1d(np.arange(rows), block)
             experts = fit_experts(
@@ -188,8 +187,8 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
                 labels[rest],
                 sizes,
                 seed,
-                fixed.without(block, labels),
-                like=self._experts,
+                fixed.without(block),
+                self._experts.chances,
             )
             held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
         self._weights, self._sizes_used = simplex_weights(held_out, labels), sizes

@@ -31,11 +31,6 @@ class Fit(NamedTuple):
     residuals: Float[np.ndarray, " n"]
     score: float
 
-    @property
-    def ridge_per_row(self) -> float:
-        """The ridge in units of the number of rows, in which fits to other rows compare."""
-        return self.ridge / len(self.residuals)
-
     def predict(self, features: Float[np.ndarray, "m p"]) -> Float[np.ndarray, " m"]:
         """Fitted values at new features."""
         return features @ self.coefficients + self.intercept
@@ -66,15 +61,6 @@ class Scaled(NamedTuple):
     def gram(self) -> Float[np.ndarray, "k k"]:
         """The smaller of F^T F and F F^T."""
         return self.features.T @ self.features if self.primal else self.features @ self.features.T
-
-    def gram_times(self, vector: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
-        """The smaller Gram matrix times a vector, without the matrix."""
-        features = self.features if self.primal else self.features.T
-        return features.T @ (features @ vector)
-
-    def in_single_precision(self) -> Scaled:
-        """The same features in half the bytes."""
-        return self._replace(features=self.features.astype(np.float32))
 
     def fit(
         self,
