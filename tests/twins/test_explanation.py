@@ -137,7 +137,7 @@ def test_sample_scalings() -> None:
         "one_pass_sgd": "d log d",
         "one_giant_step": "d for 1 of 2 directions",
         "giant_steps": "d, then d^2",
-        "repetition": "d for 1 of 2 directions",
+        "repetition": "d for 1 of 2 directions, d log d for 1 more",
         "amp": "alpha d with any alpha > 0, then alpha d above an unknown alpha",
     }
     assert explain("sign(h1*h2*h3)").samples == {
@@ -357,10 +357,13 @@ def test_no_trace_is_left_behind() -> None:
 def test_repetition_is_explained() -> None:
     found = explain("He4(h1)")
     best = found.to_json()["repetition"][0]
-    assert (best["activation"], best["lookahead"], best["sign"]) == ("relu", 0.3, -1)
+    assert (best["activation"], best["lookahead"], best["sign"]) == ("abs", 0.3, -1)
     assert best["samples"] == "d log d"
     assert best["directions"] == [[1.0]]
-    assert "4.17 d log d by growth at rate 0.12" in found.report()
+    assert "1.71 d log d by growth at rate 0.292" in found.report()
+    assert "4.17 d log d by growth at rate 0.12, step size 0.256 (relu" in found.report()
     hard = explain("h1**2*exp(-h1**2)")
     assert hard.to_json()["repetition"] == []
     assert "neither force nor growth" in hard.report()
+    signs = explain("sign(h1*h2)").report()
+    assert "Not by tanh, erf2, erf, sigmoid, sin, He3 (odd: " in signs

@@ -2,29 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
 from giantstep.targets.directions import directions_text
-from giantstep.theory.dynamics.repetition import ACTIVATIONS, LOOKAHEADS, Way
+from giantstep.theory.dynamics.repetition import ACTIVATIONS, EVEN, LOOKAHEADS, ODD, Way
 
-#: Ways that are shown, at most.
+#: Activations whose best way is shown, at most.
 SHOWN = 3
+#: Why an activation may learn nothing, by its parity.
+_BY_PARITY = (
+    (ODD, "odd: overlaps grow only where labels have several sizes"),
+    (EVEN, "even: no force ever"),
+)
 
 
 def repetition_section(ways: Sequence[Way] | None) -> str:
-    """The best ways in words, or why there is none."""
+    """The best ways in words, then the activations that have none, or why there is none at all."""
     title = "By repetition (extragradient, reused batches)"
     if ways is None:
         return f"{title}\n  is computed for at most 3 directions and noises together."
     if not ways:
-        tried = f"{', '.join(ACTIVATIONS)} with a look ahead of {_listed(LOOKAHEADS)}"
+        tried = f"look ahead {_listed(LOOKAHEADS)}, both signs of the readout"
         return (
-            f"{title}\n  nothing is learned at n of order d log d: neither force nor growth\n"
-            f"  ({tried}, both signs of the readout)."
+            f"{title}\n  nothing is learned at n of order d log d: neither force nor growth, for\n"
+            f"  {', '.join(ACTIVATIONS)}\n  ({tried})."
         )
-    return "\n".join([title, *[f"  {_words(way)}" for way in ways[:SHOWN]]])
+    best: dict[str, Way] = {}
+    for way in ways:
+        best.setdefault(way.activation, way)
+    lines = [_words(way) for way in list(best.values())[:SHOWN]]
+    others = list(best)[SHOWN:]
+    if others:
+        lines.append(f"More slowly, in this order: {', '.join(others)}.")
+    return "\n".join([title, *[f"  {line}" for line in [*lines, *_silent(best)]]])
+
+
+def _silent(best: Collection[str]) -> Iterator[str]:
+    """The activations that learn nothing, with the reason where parity is one."""
+    missing = [name for name in ACTIVATIONS if name not in best]
+    for group, reason in _BY_PARITY:
+        if named := [name for name in missing if name in group]:
+            yield f"Not by {', '.join(named)} ({reason})."
+    neither = [name for name in missing if name not in (*ODD, *EVEN)]
+    if neither:
+        yield f"Not by {', '.join(neither)} (neither force nor growth)."
 
 
 def _words(way: Way) -> str:

@@ -9,7 +9,14 @@ from scipy.stats import t as student
 from giantstep.learners.dynamics.first_moves import simulate
 from giantstep.problem import Problem
 from giantstep.settings.repetition import Repetition
-from giantstep.theory.dynamics.repetition import first_moves, predict, ways_to_repeat
+from giantstep.theory.dynamics.repetition import (
+    ACTIVATIONS,
+    EVEN,
+    ODD,
+    first_moves,
+    predict,
+    ways_to_repeat,
+)
 
 #: Target, activation, lookahead, readout: force, growth and variance, four digits.
 TABLE = [
@@ -57,15 +64,41 @@ def test_hard_targets_have_neither_force_nor_growth(text: str) -> None:
 
 def test_odd_activations_cannot_use_labels_of_one_size() -> None:
     ways = ways_to_repeat(Problem.of("sign(h1*h2)"))
-    assert {way.activation for way in ways} == {"relu", "relu(z-1)"}
+    assert {way.activation for way in ways} == set(ACTIVATIONS) - set(ODD)
+
+
+def test_even_activations_feel_no_force() -> None:
+    ways = ways_to_repeat(Problem.of("h1 + He3(h1)*h2"))
+    forced = {way.activation for way in ways if way.moves.has_force}
+    assert forced == set(ACTIVATIONS) - set(EVEN)
+
+
+@pytest.mark.parametrize("text", ["He4(h1)", "He3(h1)", "h1 + h1*h2"])
+def test_every_way_that_is_explained_is_the_one_that_is_predicted(text: str) -> None:
+    """Slopes and the symmetry of readout and look ahead, against the direct computation."""
+    problem = Problem.of(text)
+    ways = {(way.activation, way.lookahead, way.sign): way for way in ways_to_repeat(problem)}
+    assert {key[0] for key in ways} == set(ACTIVATIONS)
+    for (sigma, ahead, sign), way in ways.items():
+        direct = first_moves(
+            problem, Repetition(activation=sigma, lookahead=ahead, readout=sign), fine=False
+        )
+        size = np.sqrt(direct.variance)
+        np.testing.assert_allclose(way.moves.force, direct.force, atol=1e-9 * size)
+        np.testing.assert_allclose(way.moves.matrix, direct.matrix, atol=1e-9 * size)
+        assert way.moves.variance == pytest.approx(direct.variance, rel=1e-9)
 
 
 def test_the_best_way_comes_first() -> None:
-    best = ways_to_repeat(Problem.of("He4(h1)"))[0]
-    assert (best.activation, best.lookahead, best.sign) == ("relu", 0.3, -1)
-    assert best.to_json()["samples"] == "d log d"
-    assert best.moves.rate == pytest.approx(0.120, abs=5e-4)
-    assert best.moves.step_size == pytest.approx(0.257, abs=1e-3)
+    ways = ways_to_repeat(Problem.of("He4(h1)"))
+    assert (ways[0].activation, ways[0].lookahead, ways[0].sign) == ("abs", 0.3, -1)
+    assert ways[0].to_json()["samples"] == "d log d"
+    rates = [way.moves.rate for way in ways]
+    assert rates == sorted(rates, reverse=True)
+    relu = next(way for way in ways if way.activation == "relu")
+    assert (relu.lookahead, relu.sign) == (0.3, -1)
+    assert relu.moves.rate == pytest.approx(0.120, abs=5e-4)
+    assert relu.moves.step_size == pytest.approx(0.257, abs=1e-3)
     by_force = ways_to_repeat(Problem.of("He3(h1)"))[0]
     assert by_force.moves.samples == "d"
 

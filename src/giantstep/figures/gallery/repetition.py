@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure as Picture
 
-#: Target, settings, and the look ahead that is best among those that `explain` tries.
+#: Target, settings, and a look ahead that learns it.
 CASES: dict[str, dict[str, Any]] = {
     "He3(h1)": {
         **{"activation": "tanh", "step_size": "0.2", "start_overlap": "0", "lookahead": 0.5},

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
+from scipy.special import ndtr
 
 from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
@@ -23,15 +23,30 @@ REFERENCES = (
     "Arnaboldi et al. 2024, arXiv:2405.15459",
     "Dandi et al. 2024, arXiv:2402.03220",
 )
-#: Neurons that `explain` tries, with their slopes, so that it need not wait for JAX; looks ahead.
-#: Each has a readout of either sign.
+#: Neurons that `explain` tries, with their slopes, so that it need not wait for JAX: those of the
+#: catalogue that can gain from looking ahead. That leaves out `sign` and `identity`, whose slopes
+#: are constant, and polynomials beyond degree three, whose moves have tails too long to learn by.
 _SLOPES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "relu": lambda z: 1.0 * (z > 0),
     "relu(z-1)": lambda z: 1.0 * (z > 1),
     "tanh": lambda z: 1 - np.tanh(z) ** 2,
     "erf2": lambda z: np.sqrt(2 / np.pi) * np.exp(-(z**2) / 2),
+    "erf": lambda z: 2 / np.sqrt(np.pi) * np.exp(-(z**2)),
+    "sigmoid": lambda z: (1 - np.tanh(z / 2) ** 2) / 4,
+    "gelu": lambda z: ndtr(z) + z * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi),
+    "softplus": lambda z: (1 + np.tanh(z / 2)) / 2,
+    "sin": np.cos,
+    "cos": lambda z: -np.sin(z),
+    "abs": np.sign,
+    "He2": lambda z: 2 * z,
+    "He3": lambda z: 3 * z**2 - 3,
 }
 ACTIVATIONS = tuple(_SLOPES)
+#: By parity alone: odd neurons, up to a constant, look the same way whatever the sign of a label,
+#: so that labels of one size let no overlap grow; even ones have no first Hermite coefficient,
+#: hence no force.
+ODD, EVEN = ("tanh", "erf2", "erf", "sigmoid", "sin", "He3"), ("cos", "abs", "He2")
+#: Looks ahead of either sign that are tried, each with a readout of either sign.
 LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
 #: Forces and growth rates below this share of their possible size are zero.
 NOTHING = 1e-6
@@ -225,20 +240,29 @@ def repetition_complexity(ways: tuple[Way, ...] | None, dimension: int) -> Compl
     elif not ways:
         samples = "nothing is learned at n of order d log d"
     else:
-        # Ways whose directions differ by quadrature errors alone find the same one.
-        directions = np.stack([way.moves.direction for way in ways]) / np.sqrt(len(ways))
-        reached = int(np.linalg.matrix_rank(directions, tol=SAME_DIRECTION))
-        samples = str(ways[0].moves.samples)
-        if reached < dimension:
-            samples += f" for {reached} of {dimension} directions"
+        forced = _reached([way for way in ways if way.moves.has_force])
+        grown = _reached(ways) - forced
+        samples = "d" if forced else "d log d"
+        if (forced or grown) < dimension:
+            samples += f" for {forced or grown} of {dimension} directions"
+        if forced and grown:
+            samples += f", d log d for {grown} more"
     # Moves from overlap zero are exact; what later ones add to several directions is not known.
     status: Status = "theorem" if ways and dimension == 1 else "heuristic"
     return Complexity("repetition (samples seen twice)", samples, status, REFERENCES[0])
 
 
+def _reached(ways: Sequence[Way]) -> int:
+    """How many directions the ways find together; those apart by quadrature errors are one."""
+    if not ways:
+        return 0
+    directions = np.stack([way.moves.direction for way in ways]) / np.sqrt(len(ways))
+    return int(np.linalg.matrix_rank(directions, tol=SAME_DIRECTION))
+
+
 @functools.lru_cache(maxsize=64)
 def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
-    """All neurons of the list that learn something by repetition, best first.
+    """All neurons tried that learn something by repetition, best first.
 
     Forces come before growth, then the faster first. Empty where nothing is learned by any; None
     where the target has too many directions for the quadrature.
@@ -249,9 +273,11 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
     for name, slope in _SLOPES.items():
         known = activation(name)
         sigma = Activation(name, known.numpy, known.jax, known.kinks, slope)
-        for lookahead, sign in itertools.product(LOOKAHEADS, (1, -1)):
-            neuron = OneNeuron(problem, sigma, readout=float(sign), lookahead=lookahead, fine=False)
-            found.append(Way(name, lookahead, sign, _first_moves(neuron)))
+        for lookahead in LOOKAHEADS:
+            moves = _first_moves(OneNeuron(problem, sigma, lookahead=lookahead, fine=False))
+            # The other readout moves as the other look ahead does, the other way.
+            other = FirstMoves(-moves.force, -moves.matrix, moves.variance)
+            found += [Way(name, lookahead, 1, moves), Way(name, -lookahead, -1, other)]
     found = [way for way in found if np.all(np.isfinite(way.moves.matrix))]
     useful = [way for way in found if way.moves.samples is not None]
     return tuple(sorted(useful, key=lambda way: (not way.moves.has_force, -way.moves.rate)))
