@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeCV
@@ -146,11 +147,14 @@ def peers() -> dict[str, Callable[[], Any]]:
         ),
         "MLP": lambda: Tuned(
             [
-                make_pipeline(
-                    StandardScaler(),
-                    MLPRegressor(
-                        hidden_layer_sizes=(100,), alpha=decay, max_iter=300, random_state=0
+                TransformedTargetRegressor(
+                    make_pipeline(
+                        StandardScaler(),
+                        MLPRegressor(
+                            hidden_layer_sizes=(100,), alpha=decay, max_iter=300, random_state=0
+                        ),
                     ),
+                    transformer=StandardScaler(),
                 )
                 for decay in (1e-3, 1.0, 10.0)
             ]

@@ -19,8 +19,9 @@ from giantstep.targets import Target
 from giantstep.theory.structured.gradient_flow import predict
 from giantstep.theory.structured.population_flows import Spike, normalised_flow, overlap
 
-#: Pairs of timings beside products.
-REPEATS = 7
+#: Pairs of timings beside products, and seconds before each: threads of BLAS wait in a loop for
+#: more work, and would take a core from what comes next.
+REPEATS, REST = 7, 0.3
 
 
 def rows() -> Iterator[Row]:
@@ -106,6 +107,7 @@ def _beside(work: str, ours: Callable[[], Any], peer: Callable[[], Any], most: f
 
 def _timed(work: Callable[[], Any]) -> tuple[float, float]:
     """Seconds on the wall, and of the processor."""
+    time.sleep(REST)
     begin, processor = time.perf_counter(), time.process_time()
     work()
     return time.perf_counter() - begin, time.process_time() - processor

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, UInt32
+from jaxtyping import Array, Float, Int32, UInt32
 
 from giantstep.errors import SettingsError
 from giantstep.inputs import Hypercube
@@ -71,29 +71,25 @@ def _one_run(
     particles = rng.standard_normal((width, dim + 2)).astype(np.float32)
     readings = min(READINGS, settings.steps)
     ladder = np.geomspace(settings.temperature, settings.last_temperature, settings.steps)
-    # Readings are equally far apart; what is left over is done before the first of them.
-    blocks = np.array_split(np.arange(settings.steps, dtype=np.uint32), readings)
-    numbers = [settings.step_size, settings.decay, settings.radius]
-    constants = np.array(numbers, dtype=np.float32)
-    key, energies = rng.integers(1 << 32, size=2, dtype=np.uint32), []
+    ends = np.linspace(0, settings.steps, readings + 1).astype(np.int32)
+    constants = np.array([settings.step_size, settings.decay, settings.radius], np.float32)
+    key = rng.integers(1 << 32, size=2, dtype=np.uint32)
     data = (_with_ones(train.inputs), train.labels.astype(np.float32))
     state: Any = (particles[:, :-1], particles[:, -1])
-    for steps in blocks:
-        temperatures = ladder[steps].astype(np.float32)
-        *state, energy = _anneal(*state, key, steps, temperatures, constants, *data)
-        energies.append(float(energy))
-    particles = np.column_stack([np.asarray(part, dtype=np.float64) for part in state])
+    *state, energies = _anneal(*state, key, ends, ladder.astype(np.float32), constants, *data)
     outputs = [
-        _outputs(particles, _with_ones(x), settings.radius) for x in (train.inputs, test.inputs)
+        np.asarray(_outputs(*state, x, constants[2]), dtype=np.float64)
+        for x in (data[0], _with_ones(test.inputs))
     ]
+    beside = np.asarray(state[0], dtype=np.float64)[:, problem.target.rank : -1]
     test_error = float(np.mean(_wrong(outputs[1], test.clean)))
     return {
         "accuracy": 1 - test_error,
         "test_error": test_error,
         "train_error": float(np.mean(_wrong(outputs[0], train.labels))),
         "train_loss": float(np.mean(np.logaddexp(0, -train.labels * outputs[0]))),
-        "particle_variance": float(np.mean(particles[:, problem.target.rank : -2] ** 2)),
-        "free_energy": np.array(energies),
+        "particle_variance": float(np.mean(beside**2)),
+        "free_energy": np.asarray(energies, dtype=np.float64),
     }
 
 
@@ -102,53 +98,65 @@ def _with_ones(inputs: np.ndarray) -> Float[np.ndarray, "n columns"]:
     return np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1).astype(np.float32)
 
 
+def _forward(
+    w: Float[Array, "N columns"], e: Float[Array, " N"], inputs: Array, radius: Array
+) -> tuple[Array, Array, Array]:
+    """Units on every sample, gates, and outputs of the network."""
+    # Particles come first: both products of a step then read their factors as they lie in memory.
+    units, gate = jnp.tanh(w @ inputs.T), jnp.tanh(e)
+    return units, gate, radius / 3 * (jnp.sum(units, axis=0) + 2 * jnp.sum(gate)) / len(w)
+
+
+@jax.jit
+def _outputs(w: Array, e: Array, inputs: Array, radius: Array) -> Float[Array, " n"]:
+    return _forward(w, e, inputs, radius)[2]
+
+
 @jax.jit
 def _anneal(
     weights: Float[Array, "N columns"],
     gates: Float[Array, " N"],
     key: UInt32[Array, " two"],
-    steps: UInt32[Array, " steps"],
+    ends: Int32[Array, " ends"],
     temperatures: Float[Array, " steps"],
     constants: Float[Array, " three"],
     inputs: Float[Array, "n columns"],
     labels: Float[Array, " n"],
 ) -> tuple[Array, Array, Array]:
-    """One Langevin step for each temperature: weights with their bias, gates e, free energy."""
+    """One Langevin step for each temperature: weights with their bias, gates e, free energies.
+
+    The free energy is read at the ``ends`` of the stretches into which the steps are cut.
+    """
     step_size, decay, radius = constants
     samples, (width, columns) = inputs.shape[0], weights.shape
     rows = (columns + 1) * jnp.arange(width, dtype=jnp.uint32)
     places = rows[:, None] + jnp.arange(columns, dtype=jnp.uint32)[None, :]
 
-    def forward(w: Array, e: Array) -> tuple[Array, Array, Array]:
-        # Particles come first: both products then read their factors as they lie in memory.
-        units, gate = jnp.tanh(w @ inputs.T), jnp.tanh(e)
-        return units, gate, radius / 3 * (jnp.sum(units, axis=0) + 2 * jnp.sum(gate)) / width
-
-    def step(state: tuple[Array, Array], now: tuple[Array, Array]) -> tuple[Any, None]:
-        (w, e), (count, temperature) = state, now
-        units, gate, outputs = forward(w, e)
+    def step(count: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+        (w, e), temperature = state, temperatures[count]
+        units, gate, outputs = _forward(w, e, inputs, radius)
         # Minus the derivative of log(1 + exp(-y f)) in f, a mean over the samples.
         pull = radius / 3 * labels * jax.nn.sigmoid(-labels * outputs) / samples
         # The pull multiplies the inputs, of which there are fewer than units.
         along = (1 - units**2) @ (pull[:, None] * inputs)
         kept = 1 - 2 * step_size * temperature * decay
         spread = jnp.sqrt(2 * temperature * step_size)
-        w = kept * w + step_size * along + spread * normal_noise(key, count, places)
-        noise = normal_noise(key, count, rows + jnp.uint32(columns))
+        place = count.astype(jnp.uint32)
+        w = kept * w + step_size * along + spread * normal_noise(key, place, places)
+        noise = normal_noise(key, place, rows + jnp.uint32(columns))
         e = kept * e + step_size * 2 * (1 - gate**2) * jnp.sum(pull) + spread * noise
-        return (w, e), None
+        return w, e
 
-    (w, e), _ = jax.lax.scan(step, (weights, gates), (steps, temperatures))
-    loss = jnp.mean(jax.nn.softplus(-labels * forward(w, e)[2]))
-    variances = jnp.append(jnp.var(w, axis=0), jnp.var(e))
-    entropy = jnp.sum(0.5 * jnp.log(2 * jnp.pi * jnp.e * variances))
-    square = jnp.mean(jnp.sum(w**2, axis=1) + e**2)
-    return w, e, loss + temperatures[-1] * (decay * square - entropy)
+    def stretch(state: tuple[Array, Array], limits: tuple[Array, Array]) -> tuple[Any, Array]:
+        w, e = jax.lax.fori_loop(*limits, step, state)
+        loss = jnp.mean(jax.nn.softplus(-labels * _outputs(w, e, inputs, radius)))
+        variances = jnp.append(jnp.var(w, axis=0), jnp.var(e))
+        entropy = jnp.sum(0.5 * jnp.log(2 * jnp.pi * jnp.e * variances))
+        square = jnp.mean(jnp.sum(w**2, axis=1) + e**2)
+        return (w, e), loss + temperatures[limits[1] - 1] * (decay * square - entropy)
 
-
-def _outputs(particles: np.ndarray, inputs: np.ndarray, radius: float) -> np.ndarray:
-    units = np.tanh(inputs @ particles[:, :-1].T).mean(axis=1)
-    return radius / 3 * (units + 2 * np.tanh(particles[:, -1]).mean())
+    (w, e), energies = jax.lax.scan(stretch, (weights, gates), (ends[:-1], ends[1:]))
+    return w, e, energies
 
 
 def _wrong(outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
