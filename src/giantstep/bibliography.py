@@ -17,6 +17,17 @@ class Paper:
     year: int
     title: str
     venue: str = ""
+    doi: str = ""
+
+    @property
+    def link(self) -> str:
+        """Where to read it; empty where nobody wrote that down.
+
+        >>> paper("2305.18270").link
+        'https://doi.org/10.48550/arXiv.2305.18270'
+        """
+        doi = f"10.48550/arXiv.{self.key}" if self.on_arxiv else self.doi
+        return f"https://doi.org/{doi}" if doi else ""
 
     @property
     def short(self) -> str:
@@ -55,14 +66,38 @@ class Paper:
         return f"@article{{{name}{self.year}{last},\n{inside}\n}}"
 
 
-def _paper(key: str, year: int, authors: str, title: str, venue: str = "") -> Paper:
-    return Paper(key, tuple(authors.split(", ")), year, title, venue)
+def _paper(key: str, year: int, authors: str, title: str, venue: str = "", doi: str = "") -> Paper:
+    return Paper(key, tuple(authors.split(", ")), year, title, venue, doi)
 
 
 #: Every paper that the project cites, by key. The year is that of the first version.
 PAPERS: dict[str, Paper] = {
     entry.key: entry
     for entry in (
+        _paper(
+            "li-1991",
+            1991,
+            "Ker-Chau Li",
+            "Sliced inverse regression for dimension reduction",
+            "Journal of the American Statistical Association 86",
+            "10.1080/01621459.1991.10475035",
+        ),
+        _paper(
+            "cook-weisberg-1991",
+            1991,
+            "Dennis Cook, Sanford Weisberg",
+            "Sliced inverse regression for dimension reduction: comment",
+            "Journal of the American Statistical Association 86",
+            "10.1080/01621459.1991.10475036",
+        ),
+        _paper(
+            "li-1992",
+            1992,
+            "Ker-Chau Li",
+            "On principal Hessian directions for data visualization and dimension reduction",
+            "Journal of the American Statistical Association 87",
+            "10.1080/01621459.1992.10476258",
+        ),
         _paper(
             "saad-solla-1995",
             1995,

@@ -161,3 +161,11 @@ def test_transformers_give_frames_with_named_columns(ours: Any, peers: object) -
     assert list(found.columns) == [f"{name}0", f"{name}1"]
     pd.testing.assert_index_equal(found.index, rows.index)
     np.testing.assert_array_equal(found, model.set_output(transform="default").transform(rows))
+
+
+@pytest.mark.parametrize(("ours", "peers"), ESTIMATORS, ids=lambda one: type(one).__name__)
+def test_a_notebook_shows_a_link_to_the_paper(ours: Any, peers: object) -> None:
+    link = f'href="{type(ours)._paper.link}"'
+    assert link.startswith('href="https://doi.org/10.')
+    assert link in ours._repr_html_()
+    assert link in make_pipeline(ours)._repr_html_()

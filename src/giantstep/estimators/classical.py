@@ -18,10 +18,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
+from giantstep.estimators.paper_link import PaperLink
 
 
-class _Directions(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Whitening, slices and a symmetric matrix whose top eigenvectors are the directions."""
 
     def __init__(
@@ -124,6 +126,8 @@ class SlicedInverseRegression(_Directions):
         Their eigenvalues, largest first.
     """
 
+    _paper = paper("li-1991")
+
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         matrix = np.zeros((white.shape[1], white.shape[1]))
         for rows in self._slices(y, shares):
@@ -152,6 +156,8 @@ class SlicedAverageVariance(_Directions):
     eigenvalues_ : ndarray of shape (n_directions,)
         Their eigenvalues, largest first.
     """
+
+    _paper = paper("cook-weisberg-1991")
 
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         identity = np.eye(white.shape[1])
@@ -183,6 +189,8 @@ class PrincipalHessianDirections(_Directions):
     eigenvalues_ : ndarray of shape (n_directions,)
         Their eigenvalues, largest absolute value first.
     """
+
+    _paper = paper("li-1992")
 
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         residuals = shares * (y - shares @ y)

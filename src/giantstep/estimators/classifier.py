@@ -11,14 +11,16 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
+from giantstep.estimators.paper_link import PaperLink
 from giantstep.estimators.regressor import GiantStepRegressor
 
 #: Inverse ridges tried for the logistic readout.
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 
 
-class GiantStepClassifier(ClassifierMixin, BaseEstimator):
+class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
     """A classifier for few relevant directions: experts for each class, a logistic readout.
 
     Every class (the second one alone where there are two) is regressed on by the experts of
@@ -53,6 +55,8 @@ class GiantStepClassifier(ClassifierMixin, BaseEstimator):
     readout_ : LogisticRegression
         What turns their predictions into probabilities.
     """
+
+    _paper = paper("2305.18270")
 
     def __init__(
         self,

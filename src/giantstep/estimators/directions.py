@@ -10,9 +10,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from giantstep.bibliography import paper
 from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path, most_directions
 from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
+from giantstep.estimators.paper_link import PaperLink
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
 from giantstep.estimators.threads import few_threads
@@ -21,7 +23,7 @@ from giantstep.estimators.threads import few_threads
 THRESHOLD = 0.85
 
 
-class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Learned directions as a transformer: which, how many, and whether there is any.
 
     Parameters
@@ -60,6 +62,8 @@ class IndexDirections(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     oof_r2_ : ndarray
         Held-out R^2 of 1, 2, ... directions.
     """
+
+    _paper = paper("2305.18270")
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
+from giantstep.bibliography import paper
 from giantstep.estimators.experts import (
     FixedFeatures,
     Sizes,
@@ -19,6 +20,7 @@ from giantstep.estimators.experts import (
     names,
 )
 from giantstep.estimators.index_path import most_directions
+from giantstep.estimators.paper_link import PaperLink
 from giantstep.estimators.pictures import directions_picture, links_picture
 from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simplex_weights
 from giantstep.estimators.streaming.fit import fit_streamed
@@ -37,7 +39,7 @@ MOST_KERNEL_ROWS = 2000
 MOST_IN_MEMORY, STREAMED_WIDTH = 20_000_000, 500
 
 
-class GiantStepRegressor(RegressorMixin, BaseEstimator):
+class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
     """A regression for few relevant directions and n a few times d; no validation set is needed.
 
     A stack of cheap experts: a linear fit, random networks whose metric follows the average
@@ -101,6 +103,8 @@ class GiantStepRegressor(RegressorMixin, BaseEstimator):
     >>> bool(model.oof_score_ > 0.9)
     True
     """
+
+    _paper = paper("2305.18270")
 
     def __init__(
         self,
