@@ -21,7 +21,7 @@ STUDY = {
     "d^0.75": (0.20, 0.23, 0.38, 0.55, 0.89),
     "d": (0.28, 0.35, 0.50, 0.72, 0.90),
 }
-STUDY_RUNS, RUNS = 3, 48
+STUDY_RUNS, RUNS = 3, 192
 
 
 def rows() -> Iterator[Row]:

@@ -51,6 +51,15 @@ def test_few_directions_are_learned_where_ridge_sees_nothing(target: str, least:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("target", "count"), [("relu(h1)", 1), ("h1*h2", 2)])
+def test_the_shortest_index_model_that_is_as_good_is_shown(target: str, count: int) -> None:
+    X, y, true = make_multi_index(target, dim=10, samples=300, noise=0.1)
+    model = GiantStepRegressor(kernel=False, width=200).fit(X, y)
+    assert model.directions_.shape == (10, count)
+    span = np.linalg.qr(model.directions_)[0]
+    assert np.all(np.linalg.norm(span.T @ true, axis=0) > 0.95)
+
+
 def test_columns_are_found_where_few_matter() -> None:
     generator = np.random.default_rng(0)
     X = generator.standard_normal((700, 20))

@@ -82,7 +82,9 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         R^2 on rows that neither the experts nor their weights were fitted to: the weights for a
         fold come from the other folds.
     directions_ : ndarray of shape (n_features, r)
-        Directions of the index model with the largest weight, in units of the input columns.
+        Directions of the shortest index model that predicts rows left out as well as the best of
+        them, to within a standard error (after a streamed fit: of the one with the largest
+        weight), in units of the input columns.
     link_ : object
         Its link; ``plot_links`` draws it.
     eigenvalues_ : ndarray of shape (n_features,)
@@ -257,11 +259,10 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         sizes, experts = self._sizes_used, self._experts
         weights = dict(zip(names(sizes), map(float, self._weights), strict=True))
         self.weights_ = weights
-        heaviest = max(range(1, sizes.directions + 1), key=lambda rank: weights[f"index-{rank}"])
         path: list[Any] = experts.path
         slope = self._scaler.slope[:, None]
         if path:
-            model = path[min(heaviest, len(path)) - 1]
+            model = path[min(self._clearest(labels), len(path)) - 1]
             self.directions_, self.link_ = model.directions * slope, model.link
             self._indices = model.indices(inputs)
         else:
@@ -273,6 +274,17 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         axes: Any = experts.models.get("axes")
         self.active_features_ = np.array(axes.columns if axes else (), dtype=int)
         self._some_rows = inputs[:: max(1, len(inputs) // 100)].copy()
+
+    def _clearest(self, labels: np.ndarray) -> int:
+        """How many directions the index model has that is shown."""
+        ranks = range(1, self._sizes_used.directions + 1)
+        if self.held_out_ is None:
+            return max(ranks, key=lambda rank: self.weights_[f"index-{rank}"])
+        first = list(self.weights_).index("index-1")
+        errors = (labels[:, None] - self.held_out_[:, first : first + len(ranks)]) ** 2
+        worse = errors - errors[:, [np.argmin(errors.mean(axis=0))]]
+        slack = worse.std(axis=0) / np.sqrt(len(labels))
+        return int(np.argmax(worse.mean(axis=0) <= slack)) + 1
 
     @property
     def feature_importances_(self) -> np.ndarray:

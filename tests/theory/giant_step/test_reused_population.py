@@ -127,6 +127,20 @@ def test_six_steps(name: str) -> None:
         assert found[quantity] == pytest.approx(reference, rel=5e-3), quantity
 
 
+@pytest.mark.slow
+def test_six_steps_of_four_neurons_with_noisy_labels() -> None:
+    """An independent program gives 5.102(6), .1949(10) and .9024(13), the last with the noise."""
+    kinds = Kinds.one_of_each([1.0, -1.0, 1.0, -1.0])
+    options = {"steps": 6, "step_size": 3.0, "samples_ratio": 1.5, "accuracy": 1e-3}
+    path = path_of("tanh(h1 + h1*h2)", "relu", kinds, 0.25, **options)
+    train, test = np.hypot([path.train_error_error[-1], path.test_error_error[-1]], [1e-3, 1.3e-3])
+    assert path.squared_norms[-1].mean() == pytest.approx(5.102, rel=5e-3)
+    assert path.train_error[-1] == pytest.approx(0.1949, abs=4 * train)
+    assert path.test_error[-1] + 0.25 == pytest.approx(0.9024, abs=4 * test)
+    assert train < 2e-3
+    assert test < 2e-3
+
+
 @pytest.mark.parametrize(
     ("text", "sigma", "noise", "loss"),
     [("sign(h1)", "tanh", 0.0, "square"), ("h1 + He3(h1)", "tanh", 0.2, "correlation")],
