@@ -117,7 +117,7 @@ def test_two_directions_are_found_together_where_one_by_one_fails() -> None:
     X, y, true = make_multi_index("sin(2*h1) + abs(h2)", dim=50, samples=450, random_state=1000)
     y = (y - y.mean()) / y.std() + np.sqrt(0.1) * np.random.default_rng(0).standard_normal(450)
     generator = np.random.default_rng(7)
-    path = index_path(X, y, most=2, units=200, generator=generator, pairs=True)
+    path = index_path(X, y, most=2, units=200, generator=generator)
     assert span_overlap(path[1].directions, true) > 0.9
 
 

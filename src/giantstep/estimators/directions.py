@@ -34,7 +34,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Most directions that ``auto`` considers.
     n_neurons : int, default=200
         Rectified units in the link that is fitted along the way.
-    folds : int, default=5
+    folds : int, default=10
         Folds of the cross-validation that counts directions.
     n_permutations : int, default=99
         Permutations of the labels in the test of "no direction at all".
@@ -42,7 +42,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Standard errors by which a further direction must explain the held-out errors without it.
         Their squares must fall too, after the first direction by the share d/n of its d weights.
         Folds share rows, so that the statistic is wider than a normal one: of 200 tables of pure
-        noise, 200 rows and 20 columns each, it exceeds 2 in ten and 3 in three.
+        noise, 200 rows and 20 columns each, it exceeds 2 in six and 3 in three.
     random_state : int, RandomState instance or None, default=0
         Seed of folds, permutations and random units.
 
@@ -71,7 +71,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         n_directions: int | Literal["auto"] = "auto",
         max_directions: int = 4,
         n_neurons: int = 200,
-        folds: int = 5,
+        folds: int = 10,
         n_permutations: int = 99,
         z_min: float = 3.0,
         random_state: Any = 0,

@@ -165,7 +165,6 @@ def fit_experts(
         generator=generator,
         extra=steepest,
         chances=chances,
-        pairs=True,
     )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
     axes = fit_axes(inputs, labels, generator)

@@ -42,17 +42,15 @@ def index_path(
     extra: Float[np.ndarray, "d k"] | None = None,
     threshold: float = THRESHOLD,
     chances: dict[int, tuple[float, ...]] | None = None,
-    pairs: bool = False,
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
 
     ``extra`` are directions from elsewhere to be tried beside the moments'. ``chances`` are moments
     of permuted rows by the number of known directions; those that are missing are added.
 
-    With ``pairs`` the second direction is also looked for together with the first: two starts that
-    overlap little with what they are after, each the other's noise, can be right as a pair. At
-    d = 50 and n = 450 that finds sin(2 h1) + |h2| in five of six draws, the search one by one in
-    one of them.
+    The second direction is also looked for together with the first: two starts that overlap little
+    with what they are after, each the other's noise, can be right as a pair. At d = 50 and n = 450
+    that finds sin(2 h1) + |h2| in five of six draws, the search one by one in one of them.
 
     A direction that was added in vain stays in the longer models, so that at the end each of them
     is asked for its most relevant directions: a shorter model along these may be better than the
@@ -94,7 +92,7 @@ def index_path(
         if not path:
             alone = trials
         model = best_of([np.column_stack([directions, trial]) for trial in trials], 1)
-        if pairs and len(path) == 1 and model.score > FOUND * path[0].score:
+        if len(path) == 1 and model.score > FOUND * path[0].score:
             both = combinations([path[0].directions[:, 0], *alone], 2)
             together = best_of([np.column_stack(pair) for pair in both], PAIR_STEPS)
             model = min(model, together, key=lambda model: model.score)
