@@ -111,6 +111,9 @@ def main() -> None:
             except subprocess.TimeoutExpired:
                 print(f"{name:<12} not done after {given.most_seconds:g} s", flush=True)
                 continue
+            except subprocess.CalledProcessError as ended:
+                print(f"{name:<12} ended with code {ended.returncode}", flush=True)
+                continue
             row = json.loads(found.stdout.splitlines()[-1])
             numbers = f"{row['cpu']:9.1f}{row['wall']:9.1f}{row['memory']:7.2f}{row['r2']:8.3f}"
             print(f"{name:<12}{numbers}", flush=True)
