@@ -94,13 +94,16 @@ def test_the_best_way_comes_first() -> None:
     assert (ways[0].activation, ways[0].lookahead, ways[0].sign) == ("abs", 0.3, -1)
     assert ways[0].to_json()["samples"] == "d log d"
     rates = [way.moves.rate for way in ways]
-    assert rates == sorted(rates, reverse=True)
+    assert np.all(np.diff(rates) <= 1e-8 * rates[0])
     relu = next(way for way in ways if way.activation == "relu")
     assert (relu.lookahead, relu.sign) == (0.3, -1)
     assert relu.moves.rate == pytest.approx(0.120, abs=5e-4)
     assert relu.moves.step_size == pytest.approx(0.257, abs=1e-3)
-    by_force = ways_to_repeat(Problem.of("He3(h1)"))[0]
-    assert by_force.moves.samples == "d"
+    by_force = ways_to_repeat(Problem.of("He3(h1)"))[:4]
+    # Four ways are equally fast by symmetry: rounding does not decide which of them is first.
+    assert [(way.lookahead, way.sign) for way in by_force] == [(1, 1), (-1, -1), (-1, 1), (1, -1)]
+    assert {way.activation for way in by_force} == {"erf2"}
+    assert {way.moves.samples for way in by_force} == {"d"}
 
 
 def test_measured_moves() -> None:

@@ -280,4 +280,9 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
             found += [Way(name, lookahead, 1, moves), Way(name, -lookahead, -1, other)]
     found = [way for way in found if np.all(np.isfinite(way.moves.matrix))]
     useful = [way for way in found if way.moves.samples is not None]
-    return tuple(sorted(useful, key=lambda way: (not way.moves.has_force, -way.moves.rate)))
+    return tuple(sorted(useful, key=_order))
+
+
+def _order(way: Way) -> tuple[bool, float]:
+    """Ways that are equally fast by symmetry stay in the order in which they were tried."""
+    return not way.moves.has_force, -float(f"{way.moves.rate:.9g}")
