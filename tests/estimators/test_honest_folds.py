@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
 from giantstep.datasets import make_multi_index
@@ -21,27 +22,29 @@ def held_out(inputs: np.ndarray, labels: np.ndarray, block: np.ndarray, chosen: 
     return columns(experts.predict(inputs[block]), SIZES, len(block))
 
 
-def test_labels_of_a_block_do_not_reach_its_predictions() -> None:
+@pytest.fixture(scope="module")
+def predictions() -> dict[str, np.ndarray]:
+    """Those in a block as labels are drawn, with others in the block, and with others elsewhere."""
+    inputs, labels, _ = make_multi_index("h1 + h1*h2", dim=4, samples=160, noise=0.1)
+    labels = labels - labels.mean()
+    chosen = FixedFeatures.of(inputs, labels, SIZES, np.random.default_rng(0))
+    block, elsewhere = np.arange(10, 42), np.arange(60, 92)
+    found = {"drawn": held_out(inputs, labels, block, chosen)}
+    for name, rows in (("in the block", block), ("elsewhere", elsewhere)):
+        other = labels.copy()
+        other[rows] = 3 * labels[rows][::-1] + 1
+        found[name] = held_out(inputs, other, block, chosen)
+    return found
+
+
+def test_labels_of_a_block_do_not_reach_its_predictions(predictions: dict) -> None:
     """Whatever stands in the block as labels, each expert predicts the same there."""
-    inputs, labels, _ = make_multi_index("h1 + h1*h2", dim=4, samples=160, noise=0.1)
-    labels = labels - labels.mean()
-    chosen = FixedFeatures.of(inputs, labels, SIZES, np.random.default_rng(0))
-    block = np.arange(10, 42)
-    other = labels.copy()
-    other[block] = 3 * labels[block][::-1] + 1
-    first, second = (held_out(inputs, y, block, chosen) for y in (labels, other))
-    assert first.shape == (len(block), len(list(names(SIZES))))
-    assert np.all(first.std(axis=0) > 0.1)
-    assert_allclose(first, second, atol=1e-8)
+    drawn = predictions["drawn"]
+    assert drawn.shape == (32, len(list(names(SIZES))))
+    assert np.all(drawn.std(axis=0) > 0.1)
+    assert_allclose(drawn, predictions["in the block"], atol=1e-8)
 
 
-def test_labels_of_other_rows_do() -> None:
+def test_labels_of_other_rows_do(predictions: dict) -> None:
     """The same change outside of the block is seen by all experts."""
-    inputs, labels, _ = make_multi_index("h1 + h1*h2", dim=4, samples=160, noise=0.1)
-    labels = labels - labels.mean()
-    chosen = FixedFeatures.of(inputs, labels, SIZES, np.random.default_rng(0))
-    block = np.arange(10, 42)
-    other = labels.copy()
-    other[60:92] = 3 * labels[60:92][::-1] + 1
-    first, second = (held_out(inputs, y, block, chosen) for y in (labels, other))
-    assert np.all(np.abs(first - second).max(axis=0) > 0.1)
+    assert np.all(np.abs(predictions["drawn"] - predictions["elsewhere"]).max(axis=0) > 0.1)
