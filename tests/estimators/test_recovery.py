@@ -60,6 +60,21 @@ def test_the_shortest_index_model_that_is_as_good_is_shown(target: str, count: i
     assert np.all(np.linalg.norm(span.T @ true, axis=0) > 0.95)
 
 
+@pytest.mark.parametrize(("size", "count"), [(0.97, 1), (0.5, 2)])
+def test_a_longer_index_model_must_be_clearly_better_to_be_shown(size: float, count: int) -> None:
+    """Errors of 0.97 the size save 6 % of the squares: less than a standard error at 200 rows."""
+    X, y, _ = make_multi_index("h1", dim=3, samples=200)
+    model = GiantStepRegressor(kernel=False, width=20, max_directions=2, agop_steps=0).fit(X, y)
+    first, second = np.random.default_rng(0).permuted(
+        np.tile(np.linspace(-2, 2, 200), (2, 1)), axis=1
+    )
+    model.held_out_ = np.zeros((200, len(model.weights_)))
+    names = list(model.weights_)
+    model.held_out_[:, names.index("index-1")] = y + first
+    model.held_out_[:, names.index("index-2")] = y + size * second
+    assert model._clearest(y) == count
+
+
 def test_columns_are_found_where_few_matter() -> None:
     generator = np.random.default_rng(0)
     X = generator.standard_normal((700, 20))
