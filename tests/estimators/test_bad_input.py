@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from giantstep.cli.main import app
 from giantstep.datasets import make_multi_index
+from giantstep.errors import SettingsError
 from giantstep.estimators import (
     GiantStepClassifier,
     GiantStepRegressor,
@@ -165,6 +166,31 @@ def test_a_memory_map_gives_the_fit_of_the_array(model: Any, tmp_path: Path) -> 
 def test_without_permutations_nothing_is_significant() -> None:
     X = rows(30, 3)
     assert IndexDirections(n_neurons=20, folds=2, n_permutations=0).fit(X, X[:, 0]).pvalue_ == 1.0
+
+
+@pytest.mark.parametrize(
+    ("model", "setting", "value", "said"),
+    [
+        (GiantStepRegressor, "folds", 1, "whole number of at least 2"),
+        (GiantStepRegressor, "folds", 2.5, "whole number of at least 2"),
+        (GiantStepRegressor, "max_directions", 0, "whole number of at least 1"),
+        (GiantStepRegressor, "width", "big", "whole number of at least 1, or 'auto'"),
+        (GiantStepRegressor, "agop_steps", -1, "whole number of at least 0"),
+        (GiantStepRegressor, "clip", np.nan, "a positive number"),
+        (GiantStepRegressor, "clip", "three", "a positive number"),
+        (GiantStepRegressor, "kernel", "yes", "True, False or 'auto'"),
+        (GiantStepClassifier, "folds", 1, "whole number of at least 2"),
+        (IndexDirections, "folds", 1, "whole number of at least 2"),
+        (IndexDirections, "n_directions", "two", "whole number of at least 1, or 'auto'"),
+        (IndexDirections, "n_permutations", -1, "whole number of at least 0"),
+        (SlicedInverseRegression, "n_directions", True, "whole number of at least 1"),
+        (SlicedInverseRegression, "n_slices", 1, "whole number of at least 2"),
+    ],
+)
+def test_a_setting_out_of_range_is_named(model: Any, setting: str, value: Any, said: str) -> None:
+    X = rows(30, 3)
+    with pytest.raises(SettingsError, match=f"^{setting} = {value!r}: give (a )?{said}$"):
+        model(**{setting: value}).fit(X, (X[:, 0] > 0).astype(float))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
 from giantstep.estimators.paper_link import PaperLink
+from giantstep.estimators.settings import check_whole
 
 
 class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
@@ -38,6 +39,7 @@ class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
         ``sample_weight`` counts a row as often as its weight says.
         """
+        check_whole(self, n_directions=1, n_slices=2)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         weights = _check_sample_weight(sample_weight, X)
         kept = weights > 0

@@ -15,6 +15,7 @@ from giantstep.estimators.gauss_newton import IndexModel
 from giantstep.estimators.index_path import index_path, most_directions
 from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
 from giantstep.estimators.paper_link import PaperLink
+from giantstep.estimators.settings import check_whole
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
 from giantstep.estimators.threads import few_threads
@@ -86,6 +87,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def fit(self, X: Any, y: Any) -> IndexDirections:
         """Find the directions of the rows of ``X`` that move with the labels ``y``."""
+        check_whole(self, n_directions=1, max_directions=1, n_neurons=1, folds=2, n_permutations=0)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=float)
         with few_threads(len(y)):

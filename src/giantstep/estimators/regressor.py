@@ -22,6 +22,7 @@ from giantstep.estimators.experts import (
 from giantstep.estimators.index_path import most_directions
 from giantstep.estimators.paper_link import PaperLink
 from giantstep.estimators.pictures import directions_picture, links_picture
+from giantstep.estimators.settings import check_positive, check_switch, check_whole
 from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simplex_weights
 from giantstep.estimators.streaming.fit import fit_streamed
 from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
@@ -133,6 +134,10 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> GiantStepRegressor:
         """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
+        check_whole(self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2)
+        check_switch("kernel", self.kernel)
+        check_switch("streaming", self.streaming)
+        check_positive("clip", self.clip)
         if self._streams(X):
             self._fit_streamed(X, y)
             return self
