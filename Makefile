@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` and `make test`. Each sets up what it needs, once.
-# An environment made by another Python than the one asked for is made anew:
-# `make test PYTHON=python3.13`. Nobody having asked, the one that is there serves.
+# An environment made by a Python other than the one asked for is made anew:
+# `make test PYTHON=python3.13`. Without PYTHON, the existing one is used.
 VERSION_OF = $(shell $(1) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 ifeq ($(origin PYTHON),undefined)
 PYTHON := python3
@@ -18,7 +18,7 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --constraint c
 # a browser), or compares means within their standard errors and takes a third of the time.
 PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
-LEFT_OUT := $(addprefix --ignore=tests/,agreement studies report)
+LEFT_OUT := $(addprefix --ignore=tests/,agreement studies reports)
 
 SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet
 
@@ -36,7 +36,7 @@ test-portable: .venv/.test
 # Numbers, the store and the commands at the least versions that pyproject allows, in an environment of its own.
 test-floor: .venv-floor/.done
 	@.venv-floor/bin/python -m pytest -m "not slow" tests/numerics tests/measures \
-		tests/activations tests/settings tests/studies/test_store.py tests/cli/test_help.py \
+		tests/language/activations tests/settings tests/studies/test_store.py tests/cli/test_help.py \
 		tests/cli/test_errors.py src/giantstep/numerics src/giantstep/theory/ridge
 
 lint: .venv/.test

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, beside_study
-from giantstep.learners.structured.gradient_flow import simulate
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
+from giantstep.learners.gradient_flow import simulate
 from giantstep.settings.gradient_flow import GradientFlow
 
 #: Samples over dimension, then by strength of the spike the overlaps of the study: He3, a neuron

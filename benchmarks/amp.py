@@ -9,17 +9,18 @@ import numpy as np
 from benchmarks.giant_step import side_by_side
 from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
 from giantstep.channels import channel_for
-from giantstep.learners.message_passing.amp import simulate
-from giantstep.learners.message_passing.data import Labels, draw_data
-from giantstep.learners.message_passing.iteration import State, iterate
-from giantstep.problem import Problem
+from giantstep.channels.preprocessing import Labels
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.symmetry import Committee
+from giantstep.learners.amp.data import draw_data
+from giantstep.learners.amp.iteration import State, iterate
+from giantstep.learners.amp.simulation import simulate
 from giantstep.settings.amp import Amp
-from giantstep.targets import Target
-from giantstep.targets.committee import Committee
-from giantstep.theory.message_passing.committees.averages import rule
-from giantstep.theory.message_passing.committees.branch import Branch
-from giantstep.theory.message_passing.committees.specialisation import specialisation
-from giantstep.theory.message_passing.state_evolution import overlap_curve
+from giantstep.theory.amp.committees.averages import rule
+from giantstep.theory.amp.committees.fixed_point import Branch
+from giantstep.theory.amp.committees.specialisation import specialisation
+from giantstep.theory.amp.state_evolution import overlap_curve
 
 PARITY = Problem.of("sign(h1*h2)")
 DIM, SAMPLES = 10_000, 40_000

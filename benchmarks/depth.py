@@ -9,19 +9,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, seconds
-from giantstep.learners.depth.layerwise import TURNS
-from giantstep.learners.depth.moment_steps import UNITS
-from giantstep.learners.depth.second_layer import STEPS
-from giantstep.learners.depth.simulation import simulate
-from giantstep.problem import TreeProblem
+from giantstep.language.problem import TreeProblem
+from giantstep.learners.three_layer.layers import STEPS
+from giantstep.learners.three_layer.layerwise import TURNS, UNITS
+from giantstep.learners.three_layer.simulation import simulate
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Bytes that a run of 50,000 samples in 100 dimensions may hold.
 MOST_BYTES = 4 * 2**30
 _RUN = """
 import resource
-from giantstep.learners.depth.simulation import simulate
-from giantstep.problem import TreeProblem
+from giantstep.learners.three_layer.simulation import simulate
+from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 simulate(TreeProblem("tree-he2"), ThreeLayer(dim=100, samples=50_000), seeds=1)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)

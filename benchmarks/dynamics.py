@@ -16,16 +16,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row, cpu_seconds, under_limit
-from giantstep.activations.activation import activation
-from giantstep.learners.dynamics.draws import Draws
-from giantstep.learners.dynamics.plan import plan
-from giantstep.learners.dynamics.simulation import simulate
-from giantstep.numerics.flow import flow
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.learners.online_sgd.plan import Draws, plan
+from giantstep.learners.online_sgd.simulation import simulate
+from giantstep.numerics.ode import trajectory
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.theory.dynamics.committee import ErrorFunctions, Layer, velocity
 from giantstep.theory.giant_step.neuron_kinds import Kinds
 from giantstep.theory.giant_step.reused_population import reused_batch_path
+from giantstep.theory.online_sgd.committee import ErrorFunctions, Layer, velocity
 
 PROBLEM = Problem("tanh(h1)")
 #: 1e7 samples: so many runs of so many samples each.
@@ -151,7 +150,7 @@ def _committee() -> Iterator[Row]:
     four = ErrorFunctions(readout, teacher, 0.0)
 
     def ours() -> Any:
-        return flow(
+        return trajectory(
             lambda x: velocity(four, Layer.unflat(x, size), 0.05, "free").flat(),
             start,
             [until],
@@ -188,7 +187,7 @@ def _calls(four: ErrorFunctions, start: np.ndarray, size: int, until: float) -> 
         count += 1
         return velocity(four, Layer.unflat(x, size), 0.05, "free").flat()
 
-    flow(counted, start, [until], tolerance=1e-6)
+    trajectory(counted, start, [until], tolerance=1e-6)
     return count
 
 

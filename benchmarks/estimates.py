@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row
-from giantstep.twins.questions import asked
-from giantstep.twins.table import twin
-from giantstep.twins.verbs import simulate
+from giantstep.asking.questions import asked
+from giantstep.asking.table import learner_named
+from giantstep.asking.verbs import simulate
 
 #: An estimate may be wrong by this factor, either way.
 FACTOR = 3.0
@@ -91,11 +91,12 @@ def rows() -> Iterator[Row]:
 def _expected_over_taken(
     name: str, target: str | None, options: dict[str, Any], speed: float
 ) -> float:
-    row = twin(name)
-    question: Any = asked(row.load("settings")(**options), target)
+    row = learner_named(name)
+    grid: Any = asked(row.load("settings")(**options), target)
+    question = grid.questions[0]
     expected = row.load("cost")(question.problem, question.settings).operations / speed
-    simulate(question, seeds=1)  # compiles
-    return expected / _spent(lambda: simulate(question, seeds=1, seed=1))
+    simulate(grid, seeds=1)  # compiles
+    return expected / _spent(lambda: simulate(grid, seeds=1, seed=1))
 
 
 def _spent(work: Callable[[], Any]) -> float:

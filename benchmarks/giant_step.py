@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row, under_limit
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
 from giantstep.learners.giant_step.plan import plan
 from giantstep.learners.giant_step.simulation import simulate
 from giantstep.numerics.float64 import float64
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
 STAIRS = Problem.of("h1 + h1*h2")

@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 
 from benchmarks.row import Row, under_limit
-from giantstep.lab.launch import Lab
+from giantstep.laboratory.launch import Lab
 
 CLIENTS, SECONDS = 50, 30.0
 #: A person looks at a line for a second before the slider is moved again.
@@ -154,8 +154,8 @@ async def _theory(client: httpx.AsyncClient, number: int, move: int) -> tuple[fl
 
 async def _until_warm(lab: Lab) -> None:
     """Every worker has compiled what it compiles ahead."""
-    members = [member for crew in lab.desk.crews.values() for member in crew.members]
-    while any(member.worker is None or member.cold or member.busy for member in members):
+    members = [member for crew in lab.desk.crews.values() for member in crew.pool.members]
+    while any(member.worker is None or member.ahead or member.doing for member in members):
         await asyncio.sleep(0.1)
 
 
@@ -194,14 +194,14 @@ async def _leaver(lab: Lab) -> float:
             if name == "dots":
                 break
     begin = time.perf_counter()
-    while any(member.job is not None for member in lab.desk.simulators.members):
+    while lab.desk.simulators.backlog.counts()["running"]:
         await asyncio.sleep(0.01)
     return time.perf_counter() - begin
 
 
 def _cpu_seconds(lab: Lab) -> float:
     """CPU of the server and its workers so far; a machine that is busy does not change it much."""
-    members = [member for crew in lab.desk.crews.values() for member in crew.members]
+    members = [member for crew in lab.desk.crews.values() for member in crew.pool.members]
     ticks = 0
     for member in members:
         if member.worker is not None:

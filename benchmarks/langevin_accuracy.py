@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, beside_study
-from giantstep.learners.structured.langevin import simulate
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
+from giantstep.learners.langevin import simulate
 from giantstep.settings.langevin import Langevin
 
 #: Coordinates of the parity and exponent of the boost -> accuracy by samples, d = 20.

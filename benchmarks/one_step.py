@@ -8,10 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step import curves
+from giantstep.theory.giant_step.risk.first_layer import Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
 from giantstep.theory.one_step.curves import best_sizes, risk_curve, risk_gradient
 from giantstep.theory.one_step.stepped_network import one_step
@@ -88,13 +91,28 @@ def _memory() -> Row:
 
 def _curve() -> Iterator[Row]:
     values = np.linspace(0.2, 3.0, 100)
-    risk_curve(SINE, STEP, "readout_samples_ratio", values)
-    before = curves._curve._cache_size()
-    other = STEP.replace(ridge=0.2, step_size=2.9)
-    took = seconds(lambda: risk_curve(SINE, other, "readout_samples_ratio", values))
+    took = seconds(lambda: risk_curve(SINE, STEP, "readout_samples_ratio", values))
     yield under_limit("a curve of 100 points", took, 1.0)
-    again = curves._curve._cache_size() - before
-    yield Row("recompilations", str(again), "limit 0", float(again), "== 0", again == 0)
+    for steps, limit in ((2, 0.1), (3, 0.3)):
+        took = seconds(lambda steps=steps: _several_steps(steps, 1))
+        yield under_limit(f"{steps} steps", took, limit)
+        curve = seconds(lambda steps=steps: _several_steps(steps, 50))
+        yield under_limit(f"{steps} steps, 50 ridges over one", curve / took, 5.0)
+
+
+def _several_steps(steps: int, ridges: int) -> None:
+    """The risk after several steps along a curve of ridges; the rows are found once."""
+    sigma, state = activation("tanh"), None
+    *_, layer = first_layers(
+        SINE,
+        sigma,
+        Neurons.of([1.0]),
+        step_sizes=[3.0] * steps,
+        samples_ratios=[2.0] * steps,
+    )
+    readout = Readout(SINE, sigma, layer)
+    for ridge in np.geomspace(0.05, 5.0, ridges):
+        state = readout_risk(readout, Fit.of(2.0, 1.0, float(ridge)), near=state).state
 
 
 def _gradient() -> Row:

@@ -239,7 +239,7 @@ def tables(folder: Path, splits: int) -> Iterator[Case]:
 
 
 def installed(splits: int) -> Iterator[Case]:
-    """Every table of the study that an installed package ships, categories one column a level."""
+    """Every table of the study that an installed package ships, categories one column per level."""
     for name in INSTALLED:
         table, _, label = name.partition(":")
         inputs, labels = load_table(table)
@@ -252,7 +252,9 @@ def installed(splits: int) -> Iterator[Case]:
                 days = begin + np.arange(len(learn) + LATER_DAYS)
                 learn, test = days[: len(learn)], days[len(learn) :]
             encoder = ready.encoder.fit(ready.inputs.iloc[learn])
-            X, X_test = (encoder.transform(ready.inputs.iloc[rows]) for rows in (learn, test))
+            X, X_test = (
+                np.asarray(encoder.transform(ready.inputs.iloc[rows])) for rows in (learn, test)
+            )
             yield f"{name} {split}", X, ready.labels[learn], X_test, ready.labels[test]
 
 

@@ -8,13 +8,14 @@ import jax
 import numpy as np
 
 from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
+from giantstep.language.problem import NoTarget, Problem
 from giantstep.numerics.float64 import float64
-from giantstep.problem import NoTarget, Problem
-from giantstep.settings.kernel import KernelRidge
+from giantstep.settings.kernel import Kernel
 from giantstep.settings.power_law import PowerLaw
 from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory import kernel, power_law, random_features
 from giantstep.theory.convex.convex_loss import convex_risk
-from giantstep.theory.ridge import kernel, power_law, random_features, spectral_case
+from giantstep.theory.ridge import spectral_case
 from giantstep.theory.ridge.proportional import proportional_risk
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
@@ -34,7 +35,7 @@ def rows() -> Iterator[Row]:
         yield _against_logistic(loss, _seconds(sign, LOGISTIC.replace(loss=loss)), closed)
     words = ("--target", "h1", "--noise", "0.5", "--loss", "huber(y-f)", "--samples", "2d")
     yield under_a_gibibyte("memory of huber(y-f)", "predict", "random-features", *words)
-    spiked = KernelRidge(samples="1d", dim=10**24)
+    spiked = Kernel(samples="1d", dim=10**24)
     cubic = Problem("h1 + He2(h1) + He3(h1)", inputs="spiked:d^0.5")
     kernel.predict(cubic, spiked)
     took = seconds(lambda: kernel.predict(cubic, spiked))

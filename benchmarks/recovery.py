@@ -28,7 +28,7 @@ STUDY = {
     "He2+sgn3": 0.31,
 }
 DIM, SAMPLES, SEEDS = 50, 500, 6
-#: An overlap this far below the study's still counts as reached: it has two or three runs a target.
+#: An overlap this far below the study's still counts as reached: two or three runs per target.
 SLACK = 0.03
 CLASSICAL = (SlicedInverseRegression, SlicedAverageVariance, PrincipalHessianDirections)
 

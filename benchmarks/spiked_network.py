@@ -7,11 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.row import Row, beside_study
-from giantstep.activations.kernels import kernel
-from giantstep.figures.gallery.kernel_vs_network import LINKS
+from giantstep.gallery.figures.kernel_vs_network import LINKS
+from giantstep.language.activations.kernels import kernel
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate
-from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
 #: Exponent of the spike -> link -> the study's kernel, network with its readout on the same
@@ -98,7 +97,7 @@ def _kernels(problem: Problem, runs: int, test: int) -> np.ndarray:
 
 def _kernel(problem: Problem, run: int, fresh: int) -> float:
     rng = np.random.default_rng([5000, run])
-    train, test = (labelled_inputs(problem, count, DIM, rng) for count in (SAMPLES, fresh))
+    train, test = (problem.draw(count, DIM, rng) for count in (SAMPLES, fresh))
     least = np.inf
     for name in KERNELS:
         shape = kernel(name)

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row, seconds, under_limit
-from giantstep.activations.activation import activation
-from giantstep.learners.structured import gradient_flow, langevin
-from giantstep.numerics.runge_kutta import integrate
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.learners import gradient_flow, langevin
+from giantstep.numerics.ode import integrate
 from giantstep.settings.gradient_flow import GradientFlow
 from giantstep.settings.langevin import Langevin
-from giantstep.targets import Target
-from giantstep.theory.structured.gradient_flow import predict
-from giantstep.theory.structured.population_flows import Spike, normalised_flow, overlap
+from giantstep.theory.gradient_flow.population_flows import Spike, normalised_flow, overlap
+from giantstep.theory.gradient_flow.prediction import predict
 
 #: Pairs of timings beside products, and seconds before each: threads of BLAS wait in a loop for
 #: more work, and would take a core from what comes next.

@@ -15,12 +15,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from benchmarks.row import Row, seconds
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Run
+from giantstep.answer import Prediction, Run
+from giantstep.asking.studies.store import Counts
+from giantstep.asking.studies.study import Study
+from giantstep.asking.table import Learner
+from giantstep.language.problem import Problem
 from giantstep.settings.options import Settings, option
-from giantstep.studies.store import Counts
-from giantstep.studies.study import Study
-from giantstep.twins.table import Twin
 
 MOST_OVERHEAD = 0.005
 LEAST_EFFICIENCY = 0.9
@@ -55,7 +55,7 @@ def predict(problem: Problem, settings: Trivial) -> Prediction:
     return Prediction("trivial", settings.to_json(), {"number": settings.number}, "theorem", ())
 
 
-TRIVIAL = Twin(
+TRIVIAL = Learner(
     name="trivial",
     summary="nothing",
     settings="studies:Trivial",

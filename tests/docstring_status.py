@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from giantstep.results import STATUSES, Status
+from giantstep.answer import STATUSES, Status
 
 _WORDS = "|".join(STATUSES)
 _BORDER = re.compile(rf"(?:;\s+|,\s+|\s+\()(?=(?:{_WORDS})\b)")

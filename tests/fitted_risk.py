@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.activations.activation import activation
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.population_risk import population_risk
-from giantstep.learners.ridge.readout import RidgePath
-from giantstep.problem import Problem
+from giantstep.numerics.ridge.path import RidgePath
 
 
 def fitted_risk(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
 G12 = "h1 + He2(h1)/sqrt(2)"

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
+import os
+import subprocess
+import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import giantstep as gs
 from giantstep import errors
-from giantstep.inputs.reading import LAWS
-from giantstep.twins.table import TWINS
+from giantstep.asking.table import LEARNERS
+from giantstep.language.inputs import Inputs
 
 
 def test_every_settings_class_law_and_error_has_a_name_here() -> None:
     here = [getattr(gs, name) for name in dir(gs)]
-    for row in TWINS:
+    for row in LEARNERS:
         assert row.load("settings") in here, row.name
-    for law in LAWS.values():
+    for law in (law for law in Inputs.__subclasses__() if law.__module__ == Inputs.__module__):
         assert law in here, law
     for name, value in vars(errors).items():
         if isinstance(value, type) and issubclass(value, Exception):
@@ -28,22 +31,19 @@ def test_every_settings_class_law_and_error_has_a_name_here() -> None:
 def test_dir_lists_names_and_no_modules() -> None:
     assert gs.__all__ == sorted(gs.__all__)
     assert set(gs.__all__) <= set(dir(gs))
-    rooms = {name for name in dir(gs) if isinstance(getattr(gs, name), types.ModuleType)}
-    # These are verbs too, and stay so once their rooms are imported.
-    assert rooms == {"lab", "report", "sweep"}
-    importlib.import_module("giantstep.report.page")
-    assert callable(gs.report)
-    assert len(gs.sweep(gs.Kernel(), ridge=[0.1, 1])) == 2
+    assert not [name for name in dir(gs) if isinstance(getattr(gs, name), types.ModuleType)]
+    # No room has the name of a verb, so that importing it hides nothing.
+    rooms = {path.stem for path in Path(gs.__file__).parent.iterdir()}
+    assert not rooms & set(gs.__all__)
 
 
 def test_settings_take_ranges_and_lists() -> None:
     for samples in ("1d:4d:4", ["1d", "2d", "3d", "4d"], "1d,2d,3d,4d"):
         laws = gs.predict(gs.Kernel(samples=samples), "h1")
-        assert laws.values == ("d", "2d", "3d", "4d")
+        assert laws.axes["samples"].labels == ("d", "2d", "3d", "4d")
     ridges = gs.predict(gs.Kernel(ridge=np.array([0.1, 1.0])), "h1")
-    assert ridges.values == (0.1, 1.0)
-    with pytest.raises(gs.SettingsError, match="samples and ridge are both ranges"):
-        gs.Kernel(samples="1d,2d", ridge=[0.1, 1])
+    assert ridges.axes["ridge"].values == (0.1, 1.0)
+    assert gs.predict(gs.Kernel(samples="1d,2d,3d", ridge=[0.1, 1]), "h1").shape == (3, 2)
     with pytest.raises(gs.SettingsError, match="1d:8d:8"):
         gs.Kernel(samples="1d:8d")
     with pytest.raises(gs.SettingsError, match="damping"):
@@ -78,3 +78,25 @@ def test_an_explanation_shows_itself() -> None:
     assert "h1 (leap 1), then h2 (leap 1)" in repr(found)
     assert len(repr(gs.explain("h1 + h1*h2 + h2*h3 + h4 + h4*h5 + h6")).splitlines()) <= 15
     assert "data:image/png" in found._repr_html_()
+
+
+@pytest.mark.slow
+def test_a_setting_that_does_not_exist_is_an_error_of_types(tmp_path: Path) -> None:
+    """The stub and py.typed tell a type checker what the settings are."""
+    lines = ["import giantstep as gs", "gs.OnlineSgd(step_size=0.1)", "gs.OnlineSgd(nonsense=3)"]
+    (tmp_path / "script.py").write_text("\n".join(lines), encoding="utf-8")
+    source = Path(gs.__file__).parent
+    assert (source / "py.typed").exists()
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", "script.py"],
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(source.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    errors = [line for line in done.stdout.splitlines() if "error:" in line]
+    assert len(errors) == 1, done.stdout
+    assert errors[0].startswith("script.py:3:")
+    assert '"nonsense"' in errors[0]

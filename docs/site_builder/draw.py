@@ -9,9 +9,9 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
-from giantstep.figures.gallery import NAMES, figure_named
-from giantstep.figures.rendering import render
-from giantstep.studies.environment import limit_threads_here
+from giantstep.asking.studies.environment import limit_threads_here
+from giantstep.gallery.figures import NAMES, figure_named
+from giantstep.gallery.rendering import render
 from site_builder.gallery import DRAWN, FOLDER
 from site_builder.pictures import check
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from giantstep.figures.gallery import NAMES, figure_named
+from giantstep.gallery.figures import NAMES, figure_named
 from site_builder.typesetting import typeset
 from site_builder.words import code
 

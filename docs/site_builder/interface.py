@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 
 import giantstep
@@ -12,26 +11,14 @@ _HEAD = """# Python interface
 
 Everything below is an attribute of `giantstep`, imported when it is first used.
 """
-#: Verbs that have the name of a room, and where they are at home.
-_ROOMS_TOO = {
-    "lab": "giantstep.lab.launch",
-    "report": "giantstep.report.verb",
-    "sweep": "giantstep.settings.sweeps",
-}
 _VERBS = (
-    *("explain", "simulate", "predict", "compare", "spectrum", "sweep", "figure", "report"),
+    *("explain", "simulate", "predict", "compare", "ask", "spectrum", "figure", "report"),
     "draw",
 )
-_RESULTS = ("Run", "Prediction", "Comparison", "Explanation", "TreeExplanation", "Sweep")
+_RESULTS = ("Answer", "Run", "Prediction", "Explanation", "TreeExplanation")
 _RESULTS += ("SpectrumComparison", "Rendering")
 _NOUNS = ("Target", "TreeTarget", "Problem", "Size", "Study")
 _ERRORS = ("GiantstepError", "TargetError", "SettingsError", "NoTheory", "StoreError")
-
-
-def _value(name: str) -> object:
-    if name in _ROOMS_TOO:
-        return getattr(importlib.import_module(_ROOMS_TOO[name]), name)
-    return getattr(giantstep, name)
 
 
 def _entry(name: str, value: object) -> str:
@@ -46,7 +33,7 @@ def _entry(name: str, value: object) -> str:
 
 
 def _section(title: str, names: tuple[str, ...], room: object = None) -> str:
-    values = {name: getattr(room, name) if room else _value(name) for name in names}
+    values = {name: getattr(room, name) if room else getattr(giantstep, name) for name in names}
     # One class may have two names at the front door.
     once = {id(value): name for name, value in values.items()}
     entries = (_entry(name, values[name]) for name in once.values())

@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+from giantstep.asking.metrics import Metric
+from giantstep.asking.table import LEARNERS, Learner
 from giantstep.settings.options import flag
-from giantstep.twins.metrics import Metric
-from giantstep.twins.table import TWINS, Twin
 from site_builder.words import code, table
 
 _HEAD = """# Learners
@@ -19,7 +19,7 @@ named here, in that order; a run has one more in front, the seed.
 """
 
 
-def _settings(row: Twin) -> Iterator[tuple[object, ...]]:
+def _settings(row: Learner) -> Iterator[tuple[object, ...]]:
     # The interface of a dataclass, which a function that makes settings does not promise.
     settings: Any = row.load("settings")
     for field in dataclasses.fields(settings):
@@ -35,7 +35,7 @@ def _given_by(metric: Metric) -> str:
     return "simulation" if metric.simulated else "theory" if metric.predicted else "comparison"
 
 
-def _metrics(row: Twin) -> Iterator[tuple[object, ...]]:
+def _metrics(row: Learner) -> Iterator[tuple[object, ...]]:
     for metric in row.metrics:
         yield (
             f"`{metric.name}`",
@@ -45,7 +45,7 @@ def _metrics(row: Twin) -> Iterator[tuple[object, ...]]:
         )
 
 
-def _section(row: Twin) -> str:
+def _section(row: Learner) -> str:
     settings: Any = row.load("settings")
     command = f"giantstep compare {row.name} {row.example}"
     return "\n\n".join(
@@ -64,4 +64,4 @@ def _section(row: Twin) -> str:
 
 def page() -> str:
     """The page."""
-    return "\n\n".join((_HEAD, *map(_section, TWINS))) + "\n"
+    return "\n\n".join((_HEAD, *map(_section, LEARNERS))) + "\n"

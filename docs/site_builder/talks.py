@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from giantstep.figures.gallery import NAMES
+from giantstep.gallery.figures import NAMES
 from giantstep.talks.claims import TALKS, VERDICTS, Claim, talk
 from giantstep.talks.verdicts import evidence, stored, verdict
 from site_builder.typesetting import typeset

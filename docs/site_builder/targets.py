@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from giantstep.targets.catalogue import catalogue, tree_catalogue
+from giantstep.language.targets.catalogue import catalogue, tree_catalogue
 from site_builder.words import table
 
 _HEAD = """# Named targets

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
+#: No message of ours is longer.
+MOST_SAID = 1200
 #: Longer messages of other programs are cut where ours quote them.
 MOST_QUOTED = 300
 
 
 class GiantstepError(ValueError):
     """Something in the input cannot be used; the message says what and how to mend it."""
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if len(text) <= MOST_SAID else text[: MOST_SAID - 3] + "..."
 
 
 class TargetError(GiantstepError):

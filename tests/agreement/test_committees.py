@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
-from giantstep.learners.message_passing.amp import simulate
-from giantstep.problem import Problem
-from giantstep.results import Run
+from giantstep.answer import Run
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
+from giantstep.learners.amp.simulation import simulate
 from giantstep.settings.amp import Amp
-from giantstep.theory.message_passing.amp import predict
+from giantstep.theory.amp.prediction import predict
 
 SIGNS = "(sign(h1) + sign(h2) + sign(h3) + sign(h4) + sign(h5))/sqrt(5)"
 SEEDS = 18
@@ -26,7 +26,7 @@ def agrees(large: Run, small: Run, theory: dict, name: str, power: float) -> Non
     mean, error = mean_and_error(large.metrics[name])
     other, _ = mean_and_error(small.metrics[name])
     expected = float(np.mean(theory[name]))
-    quantile = float(stats.t.ppf(1 - 5e-5, SEEDS - 1))
+    quantile = student_quantile(SEEDS)
     finite_size = abs(other - mean)
     assert abs(mean - expected) <= quantile * error + finite_size, name
     assert quantile * error + finite_size <= power * expected, f"{name}: no power"

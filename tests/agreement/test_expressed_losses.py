@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
-from giantstep.learners.ridge.random_features import simulate
-from giantstep.problem import Problem
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
+from giantstep.learners.random_features import simulate
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.theory.ridge.random_features import predict
+from giantstep.theory.random_features import predict
 
 SEEDS = {40: 24, 120: 60}
 #: The change of each metric that would be seen. Errors of single fits scatter by a fifth.
@@ -28,7 +28,7 @@ def test_simulated_fits_sit_on_the_theory(loss: str) -> None:
         simulate(problem, settings.replace(dim=dim), seeds=seeds).metrics
         for dim, seeds in SEEDS.items()
     )
-    quantile = student.ppf(1 - 5e-5, SEEDS[120] - 1)
+    quantile = student_quantile(SEEDS[120])
     for name, seen in SEEN.items():
         values = np.asarray(large[name]) / theory[name] - 1
         allowed = quantile * values.std(ddof=1) / np.sqrt(len(values))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
+from giantstep.answer import Run
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate
-from giantstep.problem import Problem
-from giantstep.results import Run
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict
 
@@ -61,7 +61,7 @@ def test_one_step_cosine(name: str, method: str) -> None:
     theory = predict(problem, settings).metrics["overlap"] ** 2
     learned = theory[1] > 0.01
     assert learned.any()
-    quantile = student.ppf(1 - 5e-5, size["seeds"] - 1)
+    quantile = student_quantile(size["seeds"])
     assert np.all(np.abs(mean - theory)[1] <= quantile * error[1])
     # An error of five per cent in the cosine would have been seen.
     assert np.all(quantile * error[1][learned] < 2 * 0.05 * theory[1][learned])
@@ -145,7 +145,7 @@ def test_unlearned_directions_fluctuate_as_predicted(name: str) -> None:
         gaps[dim] = mean[1:, 1] / theory**2 - 1
         own = 2 * law.errors["overlap"][1:, 1] / theory
         errors[dim] = np.hypot(error[1:, 1] / theory**2, own)
-    quantile = student.ppf(1 - 1e-4 / 2, seeds - 1)
+    quantile = student_quantile(seeds)
     # Relative corrections of order 1/d: what is left at three times the size is a third.
     finite_size = np.abs(gaps[200] - gaps[600]) / 2
     assert np.all(np.abs(gaps[600]) <= quantile * errors[600] + finite_size)
@@ -191,7 +191,7 @@ def test_four_steps_on_one_batch_in_law() -> None:
             gaps[dim, name] = metric.mean(axis=0) / theory - 1
             sem = metric.std(axis=0, ddof=1) / np.sqrt(len(metric))
             errors[dim, name] = np.hypot(sem, own) / theory
-    quantile = student.ppf(1 - 1e-4 / 2, 31)
+    quantile = student_quantile(32)
     for name in ("train_error", "test_error", "overlap"):
         # Relative corrections of order 1/d: what is left at four times the size is a quarter.
         finite_size = np.abs(gaps[300, name] - gaps[1200, name]) / 3
@@ -210,7 +210,7 @@ def test_every_neuron_with_a_readout_of_its_own() -> None:
     ]
     small, large = (simulate(problem, each, seeds=seeds).arrays for each in settings)
     law = predict(problem, settings[1]).arrays
-    quantile = student.ppf(1 - 5e-5, seeds - 1)
+    quantile = student_quantile(seeds)
     for name, expected in law.items():
         mean, error = large[name].mean(axis=0), large[name].std(axis=0, ddof=1) / np.sqrt(seeds)
         finite = np.abs(small[name].mean(axis=0) - mean)

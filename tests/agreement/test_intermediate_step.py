@@ -12,10 +12,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.answer.answer import student_quantile
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.intermediate_step import limiting_gains
 from giantstep.theory.one_step.prediction import predict
@@ -116,8 +116,6 @@ def test_limiting_gains(target: str) -> None:
         errors.append(differences.std(axis=0, ddof=1) / np.sqrt(draws))
     # What two sizes leave of a difference that decays as 1/d.
     rest = (4 * means[1] - means[0]) / 3
-    allowed = student.ppf(1 - 5e-5, min(SIZES.values()) - 1) * np.hypot(
-        4 / 3 * errors[1], errors[0] / 3
-    )
+    allowed = student_quantile(min(SIZES.values())) * np.hypot(4 / 3 * errors[1], errors[0] / 3)
     assert np.all(allowed < 0.05), allowed
     assert np.all(np.abs(rest) < allowed), (rest, allowed)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from fitted_risk import fitted_risk
-from scipy.stats import t as student
 
-from giantstep.activations.activation import activation
+from giantstep.answer.answer import student_quantile
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
 from giantstep.learners.giant_step.spectra import stepped_layer
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.prediction import predict as predict_step
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.stepped_network import one_step
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 #: What the finite-size versions leave out at d >= 100, and standard errors allowed.
 REST, ERRORS = 0.006, 3.5
@@ -100,7 +100,7 @@ def test_real_steps_sit_on_their_finite_size_theory() -> None:
             without.append(np.mean(risks / plain))
     # Fits to one layer share its fluctuations: a layer is one draw.
     error = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
-    quantile = student.ppf(1 - 5e-5, len(ratios) - 1)
+    quantile = student_quantile(len(ratios))
     assert 0.01 + quantile * error < 0.05
     assert abs(np.mean(ratios) - 1) < 0.01 + quantile * error
     assert np.mean(without) - 1 < -0.03 - quantile * error

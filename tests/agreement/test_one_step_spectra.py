@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
     simulate_weight_spectrum,
 )
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
@@ -33,7 +33,7 @@ def test_weight_spectrum(ratio: float, step: float, loss: str) -> None:
         ([run.overlaps[name][0] for run in runs], overlap[0])
         for name, overlap in theory.overlaps.items()
     ]
-    quantile = student.ppf(1 - 5e-5, draws - 1)
+    quantile = student_quantile(draws)
     for measured, expected in pairs:
         error = np.std(measured, ddof=1) / np.sqrt(draws)
         assert error < 0.03

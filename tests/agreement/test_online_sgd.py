@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
-from giantstep.learners.dynamics.simulation import simulate
-from giantstep.problem import Problem
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
+from giantstep.learners.online_sgd.simulation import simulate
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.theory.dynamics.prediction import predict
+from giantstep.theory.online_sgd.prediction import predict
 
 SEEDS = 100
 CASES = {
@@ -35,7 +35,7 @@ def test_simulations_follow_the_equations(name: str) -> None:
     text, noise, options = CASES[name]
     problem = Problem.of(text, noise=noise)
     law = predict(problem, OnlineSgd(**options))
-    quantile = student.ppf(1 - 1e-4 / 2, SEEDS - 1)
+    quantile = student_quantile(SEEDS)
     runs = {d: simulate(problem, OnlineSgd(dim=d, **options), seeds=SEEDS) for d in (250, 1000)}
     for metric in ("overlap", "norm", "test_error"):
         theory, own = law.metrics[metric], law.errors.get(metric, 0.0)

@@ -7,13 +7,13 @@ import pytest
 from fitted_risk import fitted_risk
 from spiked_rows import ROWS
 
-from giantstep.activations.activation import activation
-from giantstep.learners.ridge.spiked_random_features import simulate
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.learners.spiked_random_features import simulate
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.spiked_features.finite_size import Blocks
-from giantstep.theory.spiked_features.prediction import predict
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.finite_size import Blocks
+from giantstep.theory.spiked_random_features.prediction import predict
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 #: What the finite-size versions leave out at d >= 100, and standard errors allowed.
 REST, ERRORS = 0.006, 3.5

@@ -11,13 +11,13 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.learners.depth.hidden_layer import span
-from giantstep.learners.depth.moment_steps import moment_matrix, top_eigenvectors
-from giantstep.learners.depth.tree_samples import draw_tree_data
-from giantstep.problem import TreeProblem
-from giantstep.results import Run
+from giantstep.answer import Run
+from giantstep.asking.verbs import compare, predict, simulate
+from giantstep.language.problem import TreeProblem
+from giantstep.learners.three_layer.layers import span
+from giantstep.learners.three_layer.layerwise import moment_matrix, top_eigenvectors
+from giantstep.learners.three_layer.samples import draw_tree_data
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.twins.verbs import compare, predict, simulate
 
 TABLE = {4096: ((0.215, 0.003), (0.194, 0.002), (0.110, 0.004), (0.051, 0.002))}
 #: Two and three layers trained by AdamW on as many samples, and their paired difference.
@@ -130,6 +130,6 @@ def test_compare_lays_the_span_over_its_prediction() -> None:
         dim=36, samples=1296, scenario="first-layer", width=4, second_width=4, test_samples=100
     )
     found = compare(settings, "tree-he2", seeds=4)
-    assert found.shared == ["moment_span"]
-    (line,) = found.lines()
-    assert abs(line.mean - line.prediction) <= 4 * line.sem + 0.02
+    (line,) = found.compared()
+    assert line.metric == "moment_span"
+    assert abs(line.mean - line.theory) <= 4 * line.sem + 0.02

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import (
     SimulatedSpectrum,
     simulate_feature_spectrum,
     simulate_weight_spectrum,
 )
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
 from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
 
 PROBLEM, DIM, DRAWS = Problem.of("relu(h1)"), 180, 40
-QUANTILE = student.ppf(1 - 5e-5, DRAWS - 1)
+QUANTILE = student_quantile(DRAWS)
 
 
 def settings_with(readout: str) -> GiantStep:

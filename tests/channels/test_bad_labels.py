@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.channels import channel_for
 from giantstep.errors import TargetError
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,11 @@ import pytest
 
 from giantstep.channels import channel_for
 from giantstep.channels.committees.core import Committees, covered_committee
-from giantstep.channels.committees.fields import Fields
-from giantstep.channels.committees.likelihood import partitions
+from giantstep.channels.committees.fields import Fields, partitions
 from giantstep.channels.committees.sums import sums_of
 from giantstep.errors import TargetError
-from giantstep.problem import Problem
-from giantstep.targets import Target
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
 
 #: Covariances with v+ below, at and above v.
 VARIANCES = ((0.6, 0.1), (0.6, 0.6), (0.4, 0.7))

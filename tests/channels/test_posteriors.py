@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from giantstep.channels import Channel, Posterior, channel_for, label_means, posteriors
 from giantstep.channels.quadrature import Quadrature
+from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import in_float64
-from giantstep.problem import Problem
 
 CLOSED = {
     ("h1", 0.25): "affine",
@@ -265,3 +265,14 @@ def test_discrete_labels_have_probabilities(given_problem: Any) -> None:
         omega = np.full((len(values), channel.rank), 0.3)
         logs = evaluator(channel)(values, omega, cov).log_partition
         np.testing.assert_allclose(np.exp(logs).sum(), 1.0, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "noise", "fields"),
+    [("sin(2*h1) + z1/2", 0.25, 1), ("h1*h2 + z1 - z2/2", 1.25, 2), ("h1*h2*h3 + z1", 1.0, 3)],
+)
+def test_noise_that_a_target_only_adds_is_label_noise(text: str, noise: float, fields: int) -> None:
+    channel = channel_for(Problem.of(text, noise=0.5))
+    assert channel.noise == pytest.approx(0.5 + noise)
+    assert channel.added == pytest.approx(0.5)
+    assert (channel.structure.fields, channel.structure.is_exact) == (fields, True)

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import giantstep as gs
+from giantstep.asking.table import LEARNERS
 from giantstep.bibliography import PAPERS
 from giantstep.cli.main import app
-from giantstep.figures.gallery import NAMES, figure_named
-from giantstep.twins.table import TWINS
+from giantstep.gallery.figures import NAMES, figure_named
 
 
 def cite(*words: str) -> str:
@@ -28,7 +28,7 @@ def test_giantstep_itself() -> None:
     assert f"version = {{{gs.__version__}}}" in cite()
 
 
-@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
 def test_every_learner(row: object) -> None:
     assert cite(row.name).count("@article") == len(row.references)  # type: ignore[attr-defined]
 

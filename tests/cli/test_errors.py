@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from giantstep.cli.main import app
+from giantstep.cli.main import app, main
 
 BAD_TARGETS = {
     "foo(h1)": "foo",
@@ -104,7 +105,7 @@ def test_an_interrupted_run_stops_with_130(monkeypatch: pytest.MonkeyPatch) -> N
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("giantstep.twins.verbs.simulate", interrupted)
+    monkeypatch.setattr("giantstep.asking.verbs.simulate", interrupted)
     code, out, err = run("simulate", "giant-step", "--target", "h1", "--dim", "50")
     assert code == 130
     assert out == ""
@@ -129,3 +130,17 @@ def test_another_notation_is_read_and_said() -> None:
     assert "read as sign(h1)\n" in err
     assert json.loads(out)["problem"]["target"] == "sign(h1)"
     assert run("explain", "h1*h2")[2] == ""
+
+
+def test_a_target_alone_is_explained_and_a_learner_is_asked_for(capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["giantstep", "h1*h2"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.splitlines()[0] == "y = h1*h2"
+    monkeypatch.setattr(sys, "argv", ["giantstep", "predict", "sin(h1)"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "give the learner first: predict giant-step --target 'sin(h1)'" in said

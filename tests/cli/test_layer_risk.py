@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 from typer.testing import CliRunner
 
 from giantstep import GiantStep, layer_risk, simulate
+from giantstep.answer.answer import student_quantile
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 
@@ -47,7 +47,7 @@ def test_simulated_fits_sit_on_the_risk_of_their_layers() -> None:
     error = np.hypot(
         fits.std(ddof=1) / np.sqrt(60) / fits.mean(), found.sem("test_error") / fits.mean()
     )
-    allowed = student.ppf(1 - 5e-5, 11) * error
+    allowed = student_quantile(12) * error
     assert allowed < 0.25
     # Terms of order 1/d: 2 % at d = 100.
     assert abs(gap) < allowed + 0.02, (gap, error)

@@ -11,12 +11,12 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from giantstep.asking.table import LEARNERS, Learner
 from giantstep.cli.main import app
 from giantstep.cli.spectrum import COMMANDS
-from giantstep.figures.figure import Figure
-from giantstep.figures.rendering import Rendering
-from giantstep.report.page import Report
-from giantstep.twins.table import TWINS, Twin
+from giantstep.gallery.figure import Figure
+from giantstep.gallery.rendering import Rendering
+from giantstep.reports.page import Report
 
 ROOT = Path(__file__).parents[2]
 #: Studies need a file: tests/docs runs that page.
@@ -35,7 +35,7 @@ def in_pages() -> list[str]:
 
 def in_help() -> list[str]:
     """The examples of the learners and of the spectra."""
-    found = [f"giantstep predict {row.name} {row.example}" for row in TWINS]
+    found = [f"giantstep predict {row.name} {row.example}" for row in LEARNERS]
     return [*found, *(f"giantstep spectrum {name} {row[3]}" for name, row in COMMANDS.items())]
 
 
@@ -65,9 +65,9 @@ def no_figures_and_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     def write_report(problem: Any, path: Path, **how: Any) -> Report:
         return Report(problem, path, (), 0.0)
 
-    monkeypatch.setattr("giantstep.figures.result.theory_line", lambda *_, **__: None)
-    monkeypatch.setattr("giantstep.figures.rendering.render", render)
-    monkeypatch.setattr("giantstep.report.page.write_report", write_report)
+    monkeypatch.setattr("giantstep.gallery.result.theory_line", lambda *_, **__: None)
+    monkeypatch.setattr("giantstep.gallery.rendering.render", render)
+    monkeypatch.setattr("giantstep.reports.page.write_report", write_report)
 
 
 def run(command: str, folder: Path) -> str:
@@ -88,9 +88,9 @@ def test_help(command: str, tmp_path: Path) -> None:
     run(command, tmp_path)
 
 
-@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
-def test_an_example_of_simulate_is_understood(row: Twin) -> None:
-    """Read only: the tests of the twins run each example by `compare`, which simulates."""
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_an_example_of_simulate_is_understood(row: Learner) -> None:
+    """Read only: the tests of the table run each example by `compare`, which simulates."""
     verb = get_command(app).commands["simulate"]
     asked = verb.commands[row.name].make_context(row.name, shlex.split(row.example))
     assert asked.params["seeds"] >= 1

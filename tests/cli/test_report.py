@@ -10,10 +10,10 @@ import pytest
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
-from giantstep.problem import Problem
-from giantstep.report.page import Report
-from giantstep.report.parts import Section
-from giantstep.report.scale import FULL, QUICK
+from giantstep.language.problem import Problem
+from giantstep.reports.page import Report
+from giantstep.reports.parts import Section
+from giantstep.reports.scale import FULL, QUICK
 
 
 def run(*words: str) -> tuple[int, str, str]:
@@ -51,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         sections = (Section("a", "First", seconds=1.0), Section("b", "Second", skipped="no theory"))
         return Report(problem, path, sections, 2.0)
 
-    monkeypatch.setattr("giantstep.report.page.write_report", answer)
+    monkeypatch.setattr("giantstep.reports.page.write_report", answer)
     return seen
 
 

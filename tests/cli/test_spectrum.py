@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from giantstep.asking.spectra import SpectrumComparison
 from giantstep.cli.main import app
-from giantstep.figures.paper import WIDTHS
+from giantstep.gallery.paper import WIDTHS
+from giantstep.language.problem import Problem
+from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
-from giantstep.twins.spectra import SpectrumComparison
 
 STEP = (
     *("--target", "sin(h1)", "--activation", "tanh", "--readout", "sign", "--samples", "4d"),
@@ -85,7 +87,11 @@ def test_an_infinite_outlier_is_a_row_of_the_table() -> None:
     law = SpectrumPrediction(
         (0.5, 2.0), grid, 0 * grid + 1, 0.0, (np.inf,), {"blocks": (1.0,)}, {}, (), ("a paper",)
     )
-    lines = SpectrumComparison("features", {}, {}, law, ()).table().splitlines()
+    lines = (
+        SpectrumComparison("features", Problem("h1"), GiantStep(), 0, 0, law, ())
+        .table()
+        .splitlines()
+    )
     assert [line.split()[-1] for line in lines if "outlier 1" in line] == ["inf"]
 
 

@@ -40,7 +40,7 @@ def fences(path: Path) -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda p: p.name)
 def test_there_is_no_block_that_nobody_runs(path: Path) -> None:
-    """Python and TOML run here, commands in tests/cli, the command of the lab in tests/lab."""
+    """Python and TOML run here, commands in tests/cli, the lab in tests/laboratory."""
     for language, block in fences(path):
         assert language in ("", "console", "python", "toml"), language
         if language in ("", "console"):
@@ -109,7 +109,10 @@ def test_the_study_of_the_page_runs(
     lines = "\n".join(blocks(page, "console")).splitlines()
     commands = [line.removeprefix("$ giantstep ") for line in lines if line.startswith("$ ")]
     assert len(commands) == 5
-    [cluster] = blocks(page, "python")
+    asked, cluster = blocks(page, "python")
+    small = asked.replace("[100, 200]", "[20, 30]").replace("seeds=8", "seeds=2")
+    exec(compile(small, page.name, "exec"), {})
+    assert "simulation and prediction: giant-step" in capsys.readouterr().out
     exec(compile(cluster, page.name, "exec"), {})
     address = capsys.readouterr().out.strip()
     for command in commands:

@@ -11,10 +11,10 @@ import pandas
 import pytest
 
 import giantstep
-from giantstep.figures.gallery import NAMES
+from giantstep.asking.table import LEARNERS
+from giantstep.gallery.figures import NAMES
+from giantstep.language.targets.catalogue import catalogue
 from giantstep.talks.claims import TALKS, talk
-from giantstep.targets.catalogue import catalogue
-from giantstep.twins.table import TWINS
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -30,7 +30,7 @@ def builder(name: str) -> Any:
 
 def test_learners_have_all_settings_and_metrics() -> None:
     page = builder("learners").page()
-    for row in TWINS:
+    for row in LEARNERS:
         assert f"## {row.name}\n" in page
         assert all(f"`{metric.name}`" in page for metric in row.metrics)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.utils import get_tags
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
@@ -70,6 +71,10 @@ def with_entry(value: Any) -> np.ndarray:
 )
 def test_what_is_not_a_number_is_named(model: Any, X: Any, said: str) -> None:
     y = labels_for(model, rows(30, 3))
+    tags = get_tags(model).input_tags
+    if (said == "NaN" and tags.allow_nan) or (said == "[Ss]parse" and tags.sparse):
+        model.fit(X, y)
+        return
     with pytest.raises((ValueError, TypeError), match=said) as caught:
         model.fit(X, y)
     # Scikit-learn's own words, which begin with one line that says it all.
@@ -144,7 +149,7 @@ def test_a_constant_label_is_its_own_prediction(model: Any) -> None:
         assert_allclose(model.predict(X), 2.5, rtol=1e-12)
     elif isinstance(model, IndexDirections):
         assert (model.n_directions_, model.pvalue_) == (0, 1.0)
-        assert model.transform(X).shape == (30, 0)
+        assert not model.transform(X).any()
     else:
         assert np.isfinite(model.transform(X)).all()
 

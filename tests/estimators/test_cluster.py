@@ -32,7 +32,13 @@ def test_a_killed_worker_does_not_change_the_sums() -> None:
     ):
         rows = DaskRows.of(dask.array.from_array(X, (200, 5)), y)
         for number in range(4):
-            work = partial(raw_moments, shift=np.full(5, float(number)), label_shift=0.0)
+            work = partial(
+                raw_moments,
+                low=np.full(5, -2.0),
+                high=np.full(5, 2.0),
+                shift=np.full(5, float(number)),
+                label_shift=0.0,
+            )
             if number == 2:
                 killed = next(iter(client.run(os.getpid).values()))
                 os.kill(killed, signal.SIGKILL)

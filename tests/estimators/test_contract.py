@@ -83,9 +83,12 @@ def beside_the_point(ours: Any) -> set[str]:
             "check_sample_weights_shape",
             "check_sample_weights_not_overwritten",
             "check_sample_weight_equivalence_on_dense_data",
+            "check_sample_weight_equivalence_on_sparse_data",
         }
     if not tags.input_tags.sparse:  # that sparse rows are refused in one line is still checked
         names |= {"check_sample_weight_equivalence_on_sparse_data"}
+    if tags.input_tags.allow_nan:  # gaps are filled; that infinity is refused has a test of its own
+        names |= {"check_estimators_nan_inf"}
     if not tags.target_tags.multi_output:  # one column of labels
         names |= {"check_regressor_multioutput"}
     if "class_weight" not in ours.get_params():

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from giantstep.datasets import make_multi_index
 from giantstep.estimators.experts import FixedFeatures, Sizes, columns, fit_experts, names
+from giantstep.estimators.tails import TailScaler
 
 SIZES = Sizes(directions=2, neurons=30, width=60, updates=2, kernel=True)
 
@@ -17,7 +18,12 @@ def held_out(inputs: np.ndarray, labels: np.ndarray, block: np.ndarray, chosen: 
     rest = np.setdiff1d(np.arange(len(labels)), block)
     fixed = chosen._replace(labels=labels)
     experts = fit_experts(
-        inputs[rest], labels[rest], SIZES, np.random.default_rng(1), fixed.without(block)
+        inputs[rest],
+        labels[rest],
+        SIZES,
+        np.random.default_rng(1),
+        fixed.without(block),
+        TailScaler.of(inputs, 3.0),
     )
     return columns(experts.predict(inputs[block]), SIZES, len(block))
 

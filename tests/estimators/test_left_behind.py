@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from giantstep.estimators import GiantStepClassifier, GiantStepRegressor, IndexDirections
-from giantstep.estimators.threads import MANY_ROWS, few_threads
+from giantstep.estimators.contract import MANY_ROWS, few_threads
 
 SMALL: dict[str, Any] = {"max_directions": 1, "n_neurons": 20, "width": 40, "folds": 2}
 

@@ -70,9 +70,11 @@ def test_the_page_shows_stairs_curves_and_what_is_assumed(
     prepared = prepare(frame, "price")
     pipeline = make_pipeline(prepared.encoder, GiantStepRegressor(**SMALL))
     pipeline.fit(prepared.inputs, prepared.labels)
-    fitted = Fitted(pipeline, (Score("giantstep", 0.9, 0.01),), None, "regression", (), (), ())
+    scores = (Score("giantstep", 0.9, 0.01), Score("mean", 0.0, 0.01), Score("ridge", 0.8, 0.01))
+    fitted = Fitted(pipeline, scores, "regression", (), tuple("abcd"), tuple("abcd"))
     monkeypatch.setattr(fit_page, "link_theory", lambda *given, **settings: found)
     fit_page.write_fit_page(fitted, prepared, "data.csv", "price", tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for words in ("Rows from which directions should appear, at d = 12", "~ d = 12", "Gaussian"):
+    theory = ("Rows from which directions should appear, at d = 12", "~ d = 12", "Gaussian")
+    for words in (*theory, "What was done to the table", "ridge 0.80"):
         assert words in text

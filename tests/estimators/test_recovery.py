@@ -20,9 +20,8 @@ from giantstep.estimators import (
     SlicedAverageVariance,
     SlicedInverseRegression,
 )
-from giantstep.estimators.as_target import link_target
-from giantstep.estimators.fitting import apply_model, fit_table, save_model
 from giantstep.estimators.index_path import index_path
+from giantstep.estimators.link_theory import link_target
 from giantstep.estimators.tables import prepare, read_table
 
 
@@ -214,19 +213,6 @@ def test_a_table_is_read_and_what_was_done_is_said(table: Path) -> None:
     for words in ("1 rows without a label", "'name'", "'same'", "median", "categories"):
         assert words in said
     assert prepared.task == "regression"
-
-
-@pytest.mark.slow
-def test_a_table_is_fitted_kept_and_applied(table: Path, tmp_path: Path) -> None:
-    prepared = prepare(read_table(table), "price")
-    fitted = fit_table(prepared)
-    scores = {score.name: score.mean for score in fitted.scores}
-    assert scores["giantstep"] > 0.9
-    save_model(fitted, tmp_path / "model.joblib")
-    predicted = apply_model(tmp_path / "model.joblib", read_table(table))
-    assert predicted.shape == (90,)
-    with pytest.raises(GiantstepError, match="lacks the column"):
-        apply_model(tmp_path / "model.joblib", read_table(table).drop(columns="kind"))
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
-from giantstep.estimators.fixed_ridge import FixedRidge
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
-from giantstep.estimators.ridge import GRID, Fit, Scaled, best_ridge
 from giantstep.estimators.stack import shuffled_folds, simplex_weights
-from giantstep.estimators.tridiagonal import Tridiagonal, ridge
+from giantstep.numerics.ridge.path import GRID, Fit, best_ridge
+from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
 
 def problem(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:

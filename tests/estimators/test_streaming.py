@@ -13,9 +13,9 @@ from numpy.testing import assert_allclose
 from giantstep.datasets import make_multi_index
 from giantstep.estimators import GiantStepRegressor
 from giantstep.estimators.streaming import rows as streamed_rows
-from giantstep.estimators.streaming.normal_equations import NormalEquations
 from giantstep.estimators.streaming.passes import held_out
-from giantstep.estimators.tridiagonal import ridge
+from giantstep.numerics.ridge.path import NormalEquations
+from giantstep.numerics.ridge.scaled import ridge
 
 SMALL: dict[str, Any] = {"max_directions": 2, "n_neurons": 40, "width": 60, "streaming": True}
 

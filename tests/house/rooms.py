@@ -17,23 +17,21 @@ PAGE = Path(__file__).parents[2] / "docs" / "architecture.md"
 #: A room may import the rooms before it, never those after it. Rooms on one line are strangers.
 ORDER: tuple[tuple[str, ...], ...] = (
     ("errors",),
+    ("files",),
     ("bibliography",),
-    ("numerics", "sizes"),
-    ("targets",),
-    ("activations", "inputs", "losses"),
-    ("sweep",),
-    ("places",),
-    ("problem", "results"),
+    ("numerics",),
+    ("language",),
     ("datasets",),
     ("settings",),
+    ("answer",),
     ("measures", "channels"),
     ("learners", "theory"),
-    ("twins",),
-    ("studies",),
-    ("figures",),
+    ("asking",),
+    ("explanation",),
+    ("gallery",),
     ("talks",),
-    ("report",),
-    ("estimators", "lab"),
+    ("reports",),
+    ("estimators", "laboratory"),
     ("cli",),
     ("__main__",),
 )
@@ -42,7 +40,7 @@ _HEAD = """# Architecture
 
 A room is a folder or a file of `src/giantstep`. It may import the rooms above it in this list and
 no others; rooms of one line do not know one another. `theory` and `learners` are such strangers,
-and nothing that simulates reaches `theory`: they meet in `twins`, which is why it means something
+and nothing that simulates reaches `theory`: they meet in `asking`, which is why it means something
 when a simulation sits on its prediction.
 
 This page is written by `make architecture` from the table that the import test reads.
@@ -79,7 +77,7 @@ def page() -> str:
     for rooms in ORDER:
         for room in rooms:
             lines.append(f"| `{room}` | {summary(ROOT / room)} |")
-    for room in ("targets", "learners", "theory"):
+    for room in ("language", "learners", "theory"):
         lines += ["", f"## Inside `{room}`", "", "| folder | what it is for |", "|---|---|"]
         lines += [f"| `{t.name}` | {summary(t)} |" for t in topics(ROOT / room)]
     return "\n".join(lines) + "\n"

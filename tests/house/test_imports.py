@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from house.rooms import ORDER, PAGE, ROOT, page, sources, tree
 
-from giantstep.twins.table import TWINS, Twin
+from giantstep.asking.table import LEARNERS, Learner
 
 LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
 
@@ -77,9 +77,9 @@ def test_theory_and_learners_are_strangers() -> None:
             assert "theory" not in imported_rooms(path)
 
 
-@pytest.mark.parametrize("row", TWINS, ids=lambda row: row.name)
-def test_no_simulation_can_reach_theory(row: Twin) -> None:
-    reached = closure(row.module("simulate")) | closure("giantstep.twins.verbs")
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_no_simulation_can_reach_theory(row: Learner) -> None:
+    reached = closure(row.module("simulate")) | closure("giantstep.asking.verbs")
     assert row.module("simulate") in reached
     assert "giantstep.settings.options" in reached
     assert not [module for module in reached if module.startswith("giantstep.theory")]
@@ -87,41 +87,23 @@ def test_no_simulation_can_reach_theory(row: Twin) -> None:
     assert "giantstep.theory" in closure(row.module("predict"))
 
 
-#: Small enough to run at once: every learner, with a readout where it can have one.
-SMALL = {
-    "giant-step": {"dim": 20, "width": 4, "steps": 2, "samples": "2d", "ridge": 0.1},
-    "spiked-random-features": {"dim": 20, "width": "1d", "readout_samples": "2d", "ridge": 0.1},
-    "random-features": {"dim": 20, "samples": "2d", "width": "1d"},
-    "kernel": {"dim": 20, "samples": "1d"},
-    "amp": {"dim": 20, "samples": "2d"},
-    "spectral": {"dim": 20, "samples": "2d"},
-    "power-law": {"samples": 20, "width": 10},
-    "gradient-flow": {"dim": 20, "times": 1},
-    "pca": {"dim": 20},
-    "langevin": {"dim": 20, "steps": 3, "width": 4},
-    "online-sgd": {"dim": 20, "times": "1"},
-    "repetition": {"dim": 20, "samples": 50},
-    "mean-field": {"dim": 20, "times": "0.2", "width": 4},
-    "three-layer": {"dim": 9, "samples": 60, "width": 20, "second_width": 10},
-}
-#: Not every learner takes numbers for labels, or a function of few directions.
-TARGETS = {"langevin": "sign(h1)", "three-layer": "tree-he2"}
-
-
 def test_no_simulation_runs_theory() -> None:
-    code = f"""
+    code = """
 import sys
-from giantstep.twins.table import TWINS
-from giantstep.twins.verbs import simulate
-for row in TWINS:
-    settings = row.load("settings")(**{SMALL!r}[row.name])
-    target = {TARGETS!r}.get(row.name, "h1 + h1**2")
-    simulate(settings, target if row.has_target else None, seeds=2)
+from giantstep.asking.table import LEARNERS
+from giantstep.asking.verbs import simulate
+from smallest import asked_by
+for row in LEARNERS:
+    for text in row.smallest:
+        settings, problem = asked_by(row, text)
+        simulate(settings, seeds=2, **problem)
     print("RAN", row.name, *[name for name in sys.modules if name.startswith("giantstep.theory")])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", code]
+    here = Path(__file__).parents[1]
+    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("RAN")]
-    assert lines == [["RAN", row.name] for row in TWINS]
+    assert lines == [["RAN", row.name] for row in LEARNERS]
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -11,7 +11,7 @@ CUT_OFFS = {
     "numerics/quadrature.py": "the owner: 9 standard deviations",
     "numerics/grids.py": "10: Hermite polynomials of degree 8 multiply the density",
     "numerics/gegenbauer.py": "16: the law of a radius, not of a Gaussian",
-    "theory/spiked_features/conditional_features.py": "a window of tabulated panels",
+    "theory/spiked_random_features/conditional_features.py": "a window of tabulated panels",
 }
 NAMES = {"CUTOFF", "REACH", "_CUTOFF", "_REACH"}
 
@@ -29,20 +29,20 @@ def test_a_gaussian_ends_in_one_place() -> None:
 
 
 def test_preimages_and_symmetries_have_one_home() -> None:
-    defined = {"monotone_pieces": set(), "bisected": set(), "invariant_basis": set()}
+    defined = {"monotone_pieces": set(), "bracketed_roots": set(), "invariant_basis": set()}
     for file in sources():
         for node in tree(file).body:
             if isinstance(node, ast.FunctionDef) and node.name in defined:
                 defined[node.name].add(str(file.relative_to(ROOT)))
     assert defined == {
-        "monotone_pieces": {"numerics/monotone.py"},
-        "bisected": {"numerics/monotone.py"},
-        "invariant_basis": {"targets/symmetry.py"},
+        "monotone_pieces": {"numerics/pieces.py"},
+        "bracketed_roots": {"numerics/solve.py"},
+        "invariant_basis": {"language/targets/symmetry.py"},
     }
 
 
 #: Where a leap is compared with a number: trivial, easy and hard are decided there alone.
-CLASSES = "theory/learnability/stairs.py"
+CLASSES = "theory/learnability/staircase.py"
 
 
 def compared_leaps(module: ast.Module) -> list[int]:
@@ -68,9 +68,8 @@ def test_the_class_of_a_stair_is_read_from_its_leap_in_one_place() -> None:
 SEEDS = {
     "learners/seeds.py": "the owner: runs one by one",
     "learners/giant_step/simulation.py": "groups of runs in one compiled call",
-    "learners/dynamics/simulation.py": "groups of runs in one compiled call",
+    "learners/online_sgd/simulation.py": "groups of runs in one compiled call",
     "learners/giant_step/spectra.py": "one layer, whose seed its caller counts",
-    "learners/giant_step/equivalents.py": "one layer, whose seed its caller counts",
 }
 
 

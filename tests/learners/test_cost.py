@@ -6,14 +6,16 @@ import tracemalloc
 from typing import Any
 
 import pytest
+from smallest import asked_by
 from typer.testing import CliRunner
 
+from giantstep.asking.one_point import expected_seconds
+from giantstep.asking.questions import asked
+from giantstep.asking.table import LEARNERS, Learner, learner_named
+from giantstep.asking.verbs import simulate
 from giantstep.cli.main import app
 from giantstep.errors import SettingsError
 from giantstep.settings.giant_step import GiantStep
-from giantstep.twins.questions import asked
-from giantstep.twins.table import TWINS, twin
-from giantstep.twins.verbs import expected_seconds, simulate
 
 #: Settings beyond any machine, with the words that must be in the refusal.
 HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
@@ -40,20 +42,23 @@ HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
 
 
 def target_of(name: str) -> str | None:
-    row = twin(name)
+    row = learner_named(name)
     return "tree-he2" if row.has_tree else "h1" if row.has_target else None
 
 
-def test_every_learner_has_an_estimate() -> None:
-    assert {row.name for row in TWINS} == {name for name, *_ in HUGE}
-    assert all(row.cost for row in TWINS)
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_every_learner_has_an_estimate(row: Learner) -> None:
+    settings, problem = asked_by(row, row.smallest[0])
+    grid: Any = asked(settings, **problem)
+    question = grid.questions[0]
+    assert 0 < row.load("cost")(question.problem, question.settings).bytes < 1e9
 
 
 @pytest.mark.parametrize(("name", "options", "words"), HUGE, ids=lambda x: str(x)[:30])
 def test_what_does_not_fit_is_refused(
     name: str, options: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    settings = twin(name).load("settings")(**options)
+    settings = learner_named(name).load("settings")(**options)
     with pytest.raises(SettingsError, match="of memory and the machine has") as caught:
         simulate(settings, target_of(name), seeds=1)
     message = str(caught.value)
@@ -73,13 +78,14 @@ def test_what_does_not_fit_is_refused(
     ],
 )
 def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[str, Any]) -> None:
-    row = twin(name)
-    question: Any = asked(row.load("settings")(**options), target_of(name))
+    row = learner_named(name)
+    grid: Any = asked(row.load("settings")(**options), target_of(name))
+    question = grid.questions[0]
     estimate = row.load("cost")(question.problem, question.settings).bytes
-    simulate(question, seeds=1)
+    simulate(grid, seeds=1)
     tracemalloc.start()
     try:
-        simulate(question, seeds=1)
+        simulate(grid, seeds=1)
         used = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -87,9 +93,11 @@ def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[st
 
 
 def test_operations_grow_with_the_work() -> None:
-    settings = twin("giant-step").load("settings")(dim=1000, width=100, method="direct")
+    settings = learner_named("giant-step").load("settings")(dim=1000, width=100, method="direct")
     once, more = (
-        expected_seconds(asked(settings.replace(steps=steps), "h1"), seeds)
+        expected_seconds(
+            learner_named("giant-step"), asked(settings.replace(steps=steps), "h1").questions, seeds
+        )
         for steps, seeds in ((1, 1), (2, 3))
     )
     assert more == pytest.approx(6 * once)

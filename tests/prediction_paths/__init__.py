@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from prediction_paths import dynamics, giant_steps, message_passing, ridge, structure
-from prediction_paths.message_passing import ALTERED
+from prediction_paths import giant_step, other_learners
+from prediction_paths.other_learners import ALTERED
 from prediction_paths.walking import Path, Source, Walked, walk
 
 __all__ = ["ALTERED", "PATHS", "Path", "Source", "Walked", "walk"]
 
-PATHS: dict[str, list[Path]] = {
-    **giant_steps.PATHS,
-    **ridge.PATHS,
-    **message_passing.PATHS,
-    **dynamics.PATHS,
-    **structure.PATHS,
-}
+PATHS: dict[str, list[Path]] = giant_step.PATHS | other_learners.PATHS

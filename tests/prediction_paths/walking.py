@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from types import FrameType
 from typing import Any, NamedTuple
 
-from giantstep.results import Prediction
-from giantstep.twins.table import twin
-from giantstep.twins.verbs import predict
+from giantstep.answer import Prediction
+from giantstep.asking.table import Learner
+from giantstep.asking.verbs import predict
 
 
 class Source(NamedTuple):
@@ -21,6 +21,9 @@ class Source(NamedTuple):
 
     def load(self) -> Callable[..., Any]:
         """The function itself."""
+        if ":" in self.function:
+            module, _, name = self.function.partition(":")
+            return getattr(importlib.import_module(module), name)
         module, _, name = self.function.rpartition(".")
         return getattr(importlib.import_module(f"giantstep.theory.{module}"), name)
 
@@ -48,7 +51,7 @@ class Walked(NamedTuple):
     called: frozenset[tuple[str, str]]
 
 
-def walk(learner: str, path: Path) -> Walked:
+def walk(row: Learner, path: Path) -> Walked:
     """Predict, and note every function of the package that is called."""
     called: set[tuple[str, str]] = set()
 
@@ -56,7 +59,7 @@ def walk(learner: str, path: Path) -> Walked:
         if event == "call" and "giantstep" in (code := frame.f_code).co_filename:
             called.add((code.co_filename, code.co_name))
 
-    settings = twin(learner).load("settings")(**path.settings)
+    settings = row.load("settings")(**path.settings)
     before = sys.getprofile()
     sys.setprofile(note)
     try:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from giantstep.asking.verbs import simulate
 from giantstep.errors import GiantstepError
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.twins.verbs import simulate
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from giantstep.twins.verbs import simulate
         ({"readout": "one"}, "cannot be read"),
         ({"readout": "symmetric-sign", "width": 3}, "is odd"),
         ({"dim": 1}, "below the target's 2 directions"),
-        ({"dim": None}, "give --dim"),
+        ({"dim": None}, "needs --dim"),
         (
             {"lookahead": 0.5, "loss": "correlation", "batch": 2, "method": "in-law"},
             "known for one sample at a time",

@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.inputs import Inputs
+from giantstep.language.inputs import Inputs
+from giantstep.language.sizes import Size
 from giantstep.settings.amp import Amp
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.sweeps import axis_values, sweep_of, sweep_values, swept
-from giantstep.sizes import Size
-from giantstep.sweep import Sweep
+from giantstep.settings.sweeps import axis_values, grid_of, sweep_values
 
 
 def test_ranges_hold_both_ends() -> None:
@@ -29,18 +28,26 @@ def test_ranges_hold_both_ends() -> None:
         ("100:300:3", (100, 200, 300)),
     ],
 )
-def test_a_setting_with_several_values_makes_a_sweep(
+def test_a_setting_with_several_values_makes_a_grid(
     given: object, values: tuple[object, ...]
 ) -> None:
-    sweep = swept(GiantStep, {"samples": given, "width": "8"})
-    assert isinstance(sweep, Sweep)
-    assert (sweep.axis, sweep.values) == ("samples", values)
-    assert [point.samples for point in sweep] == [Size.parse(value) for value in values]
-    assert all(point.width == Size(8.0) for point in sweep)
+    settings = GiantStep(samples=given, width="8")
+    assert settings.ranges == ["samples"]
+    assert [point.samples for point in settings.points] == [Size.parse(value) for value in values]
+    assert all(point.width == Size(8.0) for point in settings.points)
 
 
-def test_without_several_values_there_is_no_sweep() -> None:
-    assert swept(GiantStep, {"readout": "-1:0.3,2:0.7"}) == GiantStep(readout="-1:0.3,2:0.7")
+def test_without_several_values_there_is_no_grid() -> None:
+    assert GiantStep(readout="-1:0.3,2:0.7").ranges == []
+
+
+def test_several_settings_with_several_values_make_their_product() -> None:
+    settings = GiantStep(samples="1d:3d:3", step_size=[1, 2])
+    assert settings.ranges == ["samples", "step_size"]
+    pairs = [(str(point.samples), str(point.step_size)) for point in settings.points]
+    assert pairs == [("d", "1"), ("d", "2"), ("2d", "1"), ("2d", "2"), ("3d", "1"), ("3d", "2")]
+    with pytest.raises(SettingsError, match="25000000 combinations"):
+        GiantStep(samples="1d:5d:5000", ridge="1:2:5000")
 
 
 def test_inputs_are_swept_by_their_strength() -> None:
@@ -54,20 +61,18 @@ def test_bad_ranges_are_refused(text: str) -> None:
         sweep_values(text, "samples")
 
 
-def test_one_sweep_at_a_time() -> None:
-    with pytest.raises(SettingsError, match="one setting at a time"):
-        swept(GiantStep, {"samples": "1d:3d:3", "ridge": "1:2:3"})
+def test_what_is_no_size_cannot_depend_on_d() -> None:
     with pytest.raises(SettingsError, match="cannot depend on d"):
-        swept(GiantStep, {"ridge": "1d:2d:3"})
+        GiantStep(ridge="1d:2d:3")
 
 
 def test_settings_that_differ_in_one_field_are_a_sweep() -> None:
-    sweep = sweep_of([GiantStep(step_size=s) for s in (1, 2)])
-    assert (sweep.axis, sweep.values) == ("step_size", (1, 2))
+    settings = grid_of([GiantStep(step_size=s) for s in (1, 2)])
+    assert settings == GiantStep(step_size=[1, 2])
     for points, reason in (
         ([GiantStep(), Amp()], "giant-step and amp"),
         ([GiantStep(), GiantStep(steps=2, width=4)], "steps and width"),
         ([GiantStep(), GiantStep()], "differ in nothing"),
     ):
         with pytest.raises(SettingsError, match=reason):
-            sweep_of(points)
+            grid_of(points)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import typer
 from cheap_learners import SUMS
 
+from giantstep.asking import table
 from giantstep.cli import study
-from giantstep.twins import table
 
 if __name__ == "__main__":
-    table.TWINS += (SUMS,)
+    table.LEARNERS += (SUMS,)
     app = typer.Typer()
     study.register(app)
     app(prog_name="giantstep")

@@ -15,8 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cheap_learners import SUMS
 from processes import end, start_command
 
-from giantstep.studies.results import Results
-from giantstep.studies.study import Study
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.study import Study
 
 
 @pytest.fixture(scope="session")
@@ -31,15 +31,14 @@ def sums() -> Callable[..., Study]:
 
 
 @pytest.fixture(scope="session")
-def content() -> Callable[[Results], list[Any]]:
+def content() -> Callable[[Kept], list[Any]]:
     """Everything in the rows of a study that must not depend on how it was run."""
 
-    def read(results: Results) -> list[Any]:
+    def read(results: Kept) -> list[Any]:
         rows = []
-        for role in ("metric", "array"):
-            for row in results.rows(role):
-                about = {name: row.about.get(name) for name in ("notes", "theory", "references")}
-                rows.append((*row[:5], row.error, about, row.values))
+        for row in results.rows():
+            about = {name: row.about.get(name) for name in ("notes", "statuses", "references")}
+            rows.append((*row[:5], row.error, about, row.values))
         return rows
 
     return read

@@ -8,11 +8,13 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.study import Study
 from giantstep.errors import GiantstepError
-from giantstep.studies.results import Results
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
@@ -47,7 +49,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 def done_so_far(store: Path, name: str) -> int:
     """Cells done, as a reader sees them while the study runs."""
     try:
-        return Results(store, name).counts().done
+        return Kept(store, name).counts().done
     except GiantstepError:
         return 0
 
@@ -58,3 +60,9 @@ def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.005)
+
+
+def kept(study: Study, *, store: Path, **how: Any) -> Kept:
+    """Run a study; what the store then has of it."""
+    study.run(store=store, **how)
+    return Kept(store, study.name)

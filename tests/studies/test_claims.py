@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import done_so_far, end, wait_until, workers_of
+from processes import done_so_far, end, kept, wait_until, workers_of
 
-from giantstep.studies import claims
-from giantstep.studies.cells import Block
-from giantstep.studies.claims import LEASE_SECONDS, Claims
-from giantstep.studies.outcomes import DONE, FAILED, METRIC, Outcome, Value
-from giantstep.studies.results import Results
-from giantstep.studies.store import Store
-from giantstep.studies.study import Study
+from giantstep.asking.studies import claims
+from giantstep.asking.studies.cells import Block
+from giantstep.asking.studies.claims import LEASE_SECONDS, Claims
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.outcomes import METRIC, Value
+from giantstep.asking.studies.store import Store
+from giantstep.asking.studies.study import Study
+from giantstep.asking.workers.backlog import DONE, FAILED, Outcome
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def claimed_by(store: Store, runner: str, until: object, block: Block) -> None:
 
 def ended(block: Block, status: str = DONE) -> tuple[Block, Outcome]:
     values = ((Value.of("total", METRIC, 1.0),),) if status == DONE else ()
-    return block, Outcome(block.keys, status, values=values)
+    return block, Outcome(status, values)
 
 
 def test_a_block_has_one_runner(store: Store, blocks: list[Block]) -> None:
@@ -94,16 +95,16 @@ def test_a_runner_that_is_gone_holds_nothing(store: Store, blocks: list[Block]) 
 
 
 def test_two_runs_at_once_compute_every_cell_once(
-    sums: Callable[..., Study], content: Callable[[Results], list[Any]], tmp_path: Path
+    sums: Callable[..., Study], content: Callable[[Kept], list[Any]], tmp_path: Path
 ) -> None:
     def study(log: str) -> Study:
         settings = {"pause": 0.005, "trouble": f"count:{tmp_path / log}"}
         return sums(axes={"centre": "1:2:30"}, settings=settings, verbs="simulate", seeds=2)
 
-    kept: list[Results] = []
+    found: list[Kept] = []
 
     def run() -> None:
-        kept.append(study("two").run(store=tmp_path / "two.sqlite", engine="inline"))
+        found.append(kept(study("two"), store=tmp_path / "two.sqlite", engine="inline"))
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
@@ -111,7 +112,7 @@ def test_two_runs_at_once_compute_every_cell_once(
     for thread in threads:
         thread.join()
     assert len((tmp_path / "two").read_text().splitlines()) == 30
-    assert kept[0].counts() == kept[1].counts() == (60, 60, 0, 0)
+    assert found[0].counts() == found[1].counts() == (60, 60, 0, 0)
 
 
 @pytest.mark.slow
@@ -136,7 +137,7 @@ def test_of_two_runners_one_is_killed(tmp_path: Path, start: Callable[..., Any])
     end(runners[0])
     said = runners[1].communicate(timeout=120)[1]
     assert runners[1].returncode == 0, said
-    assert Results(store, "shared").counts() == (120, 120, 0, 0)
+    assert Kept(store, "shared").counts() == (120, 120, 0, 0)
     # What the dead runner was computing, and what it had not written yet, is computed again.
     assert 120 <= sum(_computed(tmp_path / "log").values()) <= 130
 

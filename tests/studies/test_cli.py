@@ -14,10 +14,10 @@ import typer
 from cheap_learners import SUMS
 from typer.testing import CliRunner
 
+from giantstep.asking import table
+from giantstep.asking.studies import progress
+from giantstep.asking.studies.store import Counts
 from giantstep.cli import study
-from giantstep.studies import progress
-from giantstep.studies.store import Counts
-from giantstep.twins import table
 
 TOML = """
 learner = "sums"
@@ -31,7 +31,7 @@ trouble = ["none", "error"]
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setattr(table, "TWINS", (*table.TWINS, SUMS))
+    monkeypatch.setattr(table, "LEARNERS", (*table.LEARNERS, SUMS))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(TOML)
     app = typer.Typer()
@@ -60,8 +60,8 @@ def test_run_show_export_and_plot(call: Any, tmp_path: Path) -> None:
     shown = call("show", "small").stdout
     assert "total" in shown
     assert "theory" in shown
-    assert "failed, 9 cells: RuntimeError: asked to fail" in shown
-    assert len(json.loads(call("show", "small", "--json").stdout)["cells"]) == 24
+    assert "9 cells: RuntimeError: asked to fail" in shown
+    assert len(json.loads(call("show", "small", "--json").stdout)["failures"]) == 9
 
     for form in ("csv", "parquet", "json"):
         call("export", "small", "--to", form)
@@ -120,7 +120,7 @@ def test_a_store_is_checked_and_brought_up_to_date(call: Any, tmp_path: Path) ->
     call("run", "small.toml", "--engine", "inline", code=1)
     assert "small: 15 of 24 cells done, 9 failed" in call("check").stdout
     connection = sqlite3.connect(tmp_path / "giantstep-studies.sqlite")
-    connection.execute("UPDATE numbers SET npy = x'00' WHERE rowid < 3")
+    connection.execute("UPDATE cells SET metrics = x'00' WHERE status = 'done' AND rowid < 2")
     connection.commit()
     assert "1 damaged in the store, which the next run mends" in call("check", code=1).stdout
     assert json.loads(call("show", "--json").stdout)["studies"][0]["damaged"] == 1

@@ -8,20 +8,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import kept
 
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.study import Study
+from giantstep.asking.verbs import predict, simulate
 from giantstep.settings.giant_step import GiantStep
-from giantstep.studies.results import Results
-from giantstep.studies.study import Study
-from giantstep.twins.verbs import predict, simulate
 
 SETTINGS = GiantStep(dim=40, width=10)
 TARGET = "h1 + He2(h1)"
 
 
 @pytest.mark.slow
-def test_giant_steps_on_both_engines(
-    content: Callable[[Results], list[Any]], tmp_path: Path
-) -> None:
+def test_giant_steps_on_both_engines(content: Callable[[Kept], list[Any]], tmp_path: Path) -> None:
     study = Study(
         name="steps",
         learner="giant-step",
@@ -31,12 +30,12 @@ def test_giant_steps_on_both_engines(
         seeds=4,
         together=2,
     )
-    local = study.run(store=tmp_path / "local.sqlite", workers=1)
-    dask = study.run(store=tmp_path / "dask.sqlite", workers=2, engine="dask")
+    local = kept(study, store=tmp_path / "local.sqlite", workers=1)
+    dask = kept(study, store=tmp_path / "dask.sqlite", workers=2, engine="dask")
     assert local.counts() == (10, 10, 0, 0), [row.error for row in local.rows()]
     assert content(dask) == content(local)
 
-    data = local.dataset().sel(step_size=2)
+    data = local.answer().to_xarray().sel(step_size=2)
     point = SETTINGS.replace(step_size=2)
     run, theory = simulate(point, TARGET, seeds=4), predict(point, TARGET)
     np.testing.assert_allclose(data.overlap, run.metrics["overlap"], rtol=1e-4)

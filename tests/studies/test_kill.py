@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from processes import ENVIRONMENT, done_so_far, end, wait_until, workers_of
+from processes import ENVIRONMENT, done_so_far, end, kept, wait_until, workers_of
 
-from giantstep.studies.results import Results
-from giantstep.studies.study import Study
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.study import Study
 
 Start = Callable[..., subprocess.Popen[str]]
 
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Results:
+def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
     study = sums(
         name="short",
         axes={"centre": "1:2:25"},
@@ -53,20 +53,16 @@ def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathF
         verbs="simulate",
         seeds=8,
     )
-    return study.run(store=tmp_path_factory.mktemp("whole") / "s.sqlite", workers=2)
+    return kept(study, store=tmp_path_factory.mktemp("whole") / "s.sqlite", workers=2)
 
 
-def assert_whole(
-    store: Path, uninterrupted: Results, content: Callable[[Results], list[Any]]
-) -> None:
+def assert_whole(store: Path, uninterrupted: Kept, content: Callable[[Kept], list[Any]]) -> None:
     connection = sqlite3.connect(store)
     count = "SELECT count(*), count(DISTINCT key), min(status), max(status) FROM cells"
     assert connection.execute(count).fetchone() == (CELLS, CELLS, "done", "done")
-    numbers = "SELECT count(*), count(DISTINCT key || role || name) FROM numbers"
-    assert connection.execute(numbers).fetchone() == (3 * CELLS, 3 * CELLS)
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
-    assert content(Results(store, "short")) == content(uninterrupted)
+    assert content(Kept(store, "short")) == content(uninterrupted)
 
 
 def runs_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> bool:
@@ -85,8 +81,8 @@ def kill(process: psutil.Process) -> None:
 def test_killed_at_ten_random_moments(
     folder: Path,
     start: Start,
-    uninterrupted: Results,
-    content: Callable[[Results], list[Any]],
+    uninterrupted: Kept,
+    content: Callable[[Kept], list[Any]],
 ) -> None:
     rng = np.random.default_rng(2305)
     store = folder / "s.sqlite"
@@ -154,8 +150,8 @@ def test_a_dask_worker_is_killed_and_the_study_completes(
     folder: Path,
     start: Start,
     scheduler: tuple[str, subprocess.Popen[bytes]],
-    uninterrupted: Results,
-    content: Callable[[Results], list[Any]],
+    uninterrupted: Kept,
+    content: Callable[[Kept], list[Any]],
 ) -> None:
     address, program = scheduler
     store = folder / "s.sqlite"

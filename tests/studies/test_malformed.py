@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 from cheap_learners import SUMS
 from malformed import VALID, malformed
+from processes import kept
 
+from giantstep.asking import table
+from giantstep.asking.studies.own_learners import Untrusted
+from giantstep.asking.studies.study import Study
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.figures.study import draw_study
-from giantstep.studies.own_learners import Untrusted
-from giantstep.studies.study import Study
-from giantstep.twins import table
+from giantstep.gallery.result import draw_result
 
 FILES = 300
 GRID = 'problem = {target = "h1"}\nseeds = 1\nverbs = ["simulate"]\n'
@@ -30,7 +31,7 @@ def assert_one_line(error: GiantstepError) -> None:
 def test_random_files_are_read_or_refused_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table, "TWINS", (*table.TWINS, SUMS))
+    monkeypatch.setattr(table, "LEARNERS", (*table.LEARNERS, SUMS))
     rng = random.Random(11)
     path = tmp_path / "study.toml"
     outcomes = []
@@ -143,7 +144,7 @@ def test_a_stranger_s_learner_is_not_imported(
     with pytest.raises(GiantstepError, match="it was imported"):
         Study.from_json({"name": "a", "learner": learner}, trust=True)
 
-    results = sums(seeds=1, verbs="simulate").run(store=tmp_path / "s.sqlite", engine="inline")
+    results = kept(sums(seeds=1, verbs="simulate"), store=tmp_path / "s.sqlite", engine="inline")
     with pytest.raises(Untrusted):
         results.study()
     assert results.study(trust=True).learner == SUMS
@@ -152,6 +153,7 @@ def test_a_stranger_s_learner_is_not_imported(
 def test_dollars_in_a_name_are_no_mathematics(tmp_path: Path, sums: Callable[..., Study]) -> None:
     axes = {"trouble": ["$x^{$", "$_$"], "centre": [1, 2]}
     study = sums(name="cost $x^{$ and [bold]", axes=axes, seeds=1, verbs="simulate")
-    results = study.run(store=tmp_path / "s.sqlite", engine="inline")
-    assert draw_study(results, tmp_path / "a.png", x="trouble").stat().st_size > 1000
-    assert draw_study(results, tmp_path / "b.png", x="centre").stat().st_size > 1000
+    results = kept(study, store=tmp_path / "s.sqlite", engine="inline")
+    answer = results.answer()
+    assert draw_result(answer, tmp_path / "a.png", x="trouble").stat().st_size > 1000
+    assert draw_result(answer, tmp_path / "b.png", x="centre").stat().st_size > 1000

@@ -13,32 +13,32 @@ from typing import Any
 
 import numpy as np
 import pytest
-from processes import done_so_far, wait_until
+from processes import done_so_far, kept, wait_until
 
+from giantstep.answer import Run
+from giantstep.asking.studies.database import StoreError
+from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.run import StudyWarning, run
+from giantstep.asking.studies.store import Store
+from giantstep.asking.studies.study import Study
+from giantstep.asking.workers import pool
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.results import Run
-from giantstep.studies import local
-from giantstep.studies.database import StoreError
-from giantstep.studies.results import Results
-from giantstep.studies.run import StudyWarning, run
-from giantstep.studies.store import Store
-from giantstep.studies.study import Study
 
 AXES = {"centre": [-1.0, 0.5, 1.0, 1.5], "samples": ["d", "2d"]}
 
 
 @pytest.fixture(scope="module")
-def reference(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Results:
+def reference(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
     path = tmp_path_factory.mktemp("reference") / "s.sqlite"
-    return sums(axes=AXES, seeds=5).run(store=path, workers=1)
+    return kept(sums(axes=AXES, seeds=5), store=path, workers=1)
 
 
-def finished_at(results: Results) -> dict[str, str]:
+def finished_at(results: Kept) -> dict[str, str]:
     with Store(results.store, read_only=True) as store:
         return dict(store._connection.execute("SELECT key, finished FROM cells"))
 
 
-def test_every_cell_is_there(reference: Results) -> None:
+def test_every_cell_is_there(reference: Kept) -> None:
     counts = reference.counts()
     assert counts == (8 * 6, 8 * 6 - 2, 2, 0)
     without = [row for row in reference.rows() if row.status == "no-theory"]
@@ -50,24 +50,24 @@ def test_every_cell_is_there(reference: Results) -> None:
 )
 def test_rows_do_not_depend_on_the_engine(
     sums: Callable[..., Study],
-    reference: Results,
-    content: Callable[[Results], list[Any]],
+    reference: Kept,
+    content: Callable[[Kept], list[Any]],
     tmp_path: Path,
     how: dict[str, Any],
 ) -> None:
-    results = sums(axes=AXES, seeds=5).run(store=tmp_path / "s.sqlite", **how)
+    results = kept(sums(axes=AXES, seeds=5), store=tmp_path / "s.sqlite", **how)
     assert content(results) == content(reference)
 
 
 def test_resuming_computes_only_what_is_missing(
-    sums: Callable[..., Study], reference: Results
+    sums: Callable[..., Study], reference: Kept
 ) -> None:
     before = finished_at(reference)
     more = sums(axes={**AXES, "centre": [*AXES["centre"], 2.0]}, seeds=5)
-    after = finished_at(more.run(store=reference.store, workers=1))
+    after = finished_at(kept(more, store=reference.store, workers=1))
     assert before.items() <= after.items()
     assert len(after) == len(before) + 2 * 6
-    sums(axes=AXES, seeds=5).run(store=reference.store, workers=1)
+    kept(sums(axes=AXES, seeds=5), store=reference.store, workers=1)
     assert finished_at(reference) == after
     assert reference.counts().cells == 48
 
@@ -77,19 +77,19 @@ def test_failed_cells_are_rows_and_are_retried_on_request(
 ) -> None:
     mark, store = tmp_path / "mark", tmp_path / "s.sqlite"
     study = sums(axes={"trouble": ["none", f"unless:{mark}"]}, verbs="simulate")
-    failed = study.run(store=store, workers=1)
+    failed = kept(study, store=store, workers=1)
     assert failed.counts() == (6, 3, 0, 3)
     errors = [row.error for row in failed.rows() if row.status == "failed"]
     assert all("RuntimeError: asked to fail until the file is there" in e for e in errors)
     mark.touch()
-    assert study.run(store=store, workers=1).counts().failed == 3
-    assert study.run(store=store, workers=1, retry=True).counts() == (6, 6, 0, 0)
+    assert kept(study, store=store, workers=1).counts().failed == 3
+    assert kept(study, store=store, workers=1, retry=True).counts() == (6, 6, 0, 0)
 
 
 def test_a_killed_worker_is_replaced(sums: Callable[..., Study], tmp_path: Path) -> None:
     troubles = [f"kill-once:{tmp_path / 'mark'}", "kill", "none"]
     study = sums(axes={"trouble": troubles}, verbs="simulate", seeds=1)
-    rows = list(study.run(store=tmp_path / "s.sqlite", workers=1).rows())
+    rows = list(kept(study, store=tmp_path / "s.sqlite", workers=1).rows())
     assert [row.status for row in rows] == ["done", "failed", "done"]
     assert "was killed (out of memory?), 3 times in a row" in rows[1].error
 
@@ -103,10 +103,10 @@ def test_a_cell_that_hangs_is_ended(
     study = sums(axes={"pause": [0, 600, 0.001]}, verbs="simulate", seeds=2)
     how = {"engine": engine, "workers": 1, "cell_seconds": 1.5}
     begin = time.monotonic()
-    rows = list(study.run(store=tmp_path / "s.sqlite", **how).rows())
+    rows = list(kept(study, store=tmp_path / "s.sqlite", **how).rows())
     assert time.monotonic() - begin < 120
     assert [row.status for row in rows] == ["done"] * 2 + ["failed"] * 2 + ["done"] * 2
-    error = "ended after more than --cell-seconds 1.5 a cell, 2 cells together"
+    error = "stopped after 3 seconds: take smaller sizes, or give it more --cell-seconds"
     assert all(error in row.error for row in rows[2:4])
 
 
@@ -114,15 +114,15 @@ def test_cells_know_their_libraries_and_a_mixture_is_told(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "s.sqlite"
-    first = sums(axes={"centre": [1]}, verbs="simulate").run(store=store, engine="inline")
+    first = kept(sums(axes={"centre": [1]}, verbs="simulate"), store=store, engine="inline")
     found = next(iter(first.rows())).about["versions"]
     assert set(found) == {"python", "giantstep", "numpy", "scipy", "jax", "jaxlib"}
     assert found["numpy"] == np.__version__
     other = {**found, "numpy": "1.0"}
-    monkeypatch.setattr("giantstep.studies.work.library_versions", lambda: other)
+    monkeypatch.setattr("giantstep.asking.studies.work.library_versions", lambda: other)
     told = rf"numpy {np.__version__} \(3 cells\), 1\.0 \(3 cells\)$"
     with pytest.warns(StudyWarning, match=told):
-        both = sums(axes={"centre": [1, 2]}, verbs="simulate").run(store=store, engine="inline")
+        both = kept(sums(axes={"centre": [1, 2]}, verbs="simulate"), store=store, engine="inline")
     assert len(both.survey().versions) == 2
 
 
@@ -131,14 +131,14 @@ def test_a_learner_without_metrics_has_failed(
 ) -> None:
     nothing = lambda *_, **__: Run("sums", {}, {}, {})  # noqa: E731
     monkeypatch.setattr("cheap_learners.sums.simulate", nothing)
-    results = sums(verbs="simulate").run(store=tmp_path / "s.sqlite", engine="inline")
+    results = kept(sums(verbs="simulate"), store=tmp_path / "s.sqlite", engine="inline")
     assert results.counts().failed == 3
     assert "gave no metric" in next(iter(results.rows())).error
 
 
 def test_a_full_disk_stops_the_run_and_keeps_every_row(
     sums: Callable[..., Study],
-    content: Callable[[Results], list[Any]],
+    content: Callable[[Kept], list[Any]],
     tmp_path: Path,
 ) -> None:
     study = sums(axes={"centre": "1:2:40"}, settings={"samples": 500})
@@ -148,7 +148,7 @@ def test_a_full_disk_stops_the_run_and_keeps_every_row(
         store._connection.execute(f"PRAGMA max_page_count = {pages + 30}")
         with pytest.raises(StoreError, match="full: free some space and run the same command"):
             run(study, store=store, workers=1)
-        results = Results(store.path, study.name)
+        results = Kept(store.path, study.name)
         kept = [row for row in content(results) if row[4] == "done"]
         assert 0 < results.counts().done < results.counts().cells
         store._connection.execute("PRAGMA max_page_count = 1000000")
@@ -163,7 +163,7 @@ def test_a_store_nobody_may_write_to_is_said_before_anything_runs(
 ) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot make the folder"):
-        sums().run(store=tmp_path / "file" / "s.sqlite")
+        kept(sums(), store=tmp_path / "file" / "s.sqlite")
 
 
 @pytest.mark.parametrize(
@@ -185,20 +185,20 @@ def test_what_is_wrong_is_said(
     sums: Callable[..., Study], tmp_path: Path, how: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(SettingsError, match=message):
-        sums().run(store=tmp_path / "s.sqlite", **how)
+        kept(sums(), store=tmp_path / "s.sqlite", **how)
     assert not (tmp_path / "s.sqlite").exists()
 
 
 def test_a_scheduler_that_does_not_answer_is_named(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.studies.dask_cluster._CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr("giantstep.asking.studies.dask_cluster._CONNECT_SECONDS", 0.5)
     with pytest.raises(GiantstepError, match=r"scheduler = 'tcp://127.0.0.1:1' does not answer"):
-        sums().run(store=tmp_path / "s", engine="dask", scheduler="tcp://127.0.0.1:1")
+        kept(sums(), store=tmp_path / "s", engine="dask", scheduler="tcp://127.0.0.1:1")
     with socket.create_server(("127.0.0.1", 0)) as mute:
         address = f"127.0.0.1:{mute.getsockname()[1]}"
         with pytest.raises(GiantstepError, match="does not answer") as caught:
-            sums().run(store=tmp_path / "s", engine="dask", scheduler=address)
+            kept(sums(), store=tmp_path / "s", engine="dask", scheduler=address)
     assert str(caught.value).isprintable()
 
 
@@ -211,17 +211,17 @@ def test_a_cluster_that_cannot_start_is_said(
     with monkeypatch.context() as patch:
         patch.setattr("distributed.LocalCluster", broken)
         with pytest.raises(GiantstepError, match=r"cannot be started here \(Cluster.*free\): use"):
-            sums().run(store=tmp_path / "s", engine="dask")
-    monkeypatch.setattr("giantstep.studies.dask_cluster.sys.executable", "/bin/false")
+            kept(sums(), store=tmp_path / "s", engine="dask")
+    monkeypatch.setattr("giantstep.asking.studies.dask_cluster.sys.executable", "/bin/false")
     with pytest.raises(GiantstepError, match=r"its worker ended with exit code 1: it said nothing"):
-        sums().run(store=tmp_path / "s", engine="dask")
+        kept(sums(), store=tmp_path / "s", engine="dask")
 
 
 def test_a_worker_with_other_code_refuses(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.studies.study.code_version", lambda twin, verb: "another")
-    results = sums(verbs="simulate").run(store=tmp_path / "s.sqlite", workers=1)
+    monkeypatch.setattr("giantstep.asking.studies.cells.code_version", lambda row, verb: "another")
+    results = kept(sums(verbs="simulate"), store=tmp_path / "s.sqlite", workers=1)
     assert results.counts().failed == 3
     assert "install the same giantstep" in next(iter(results.rows())).error
 
@@ -229,9 +229,9 @@ def test_a_worker_with_other_code_refuses(
 def test_a_worker_that_cannot_start_is_an_error(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.studies.worker.__name__", "giantstep.studies.nowhere")
+    monkeypatch.setattr("giantstep.asking.studies.engines.COMPUTE", "giantstep.nowhere:compute")
     with pytest.raises(GiantstepError, match=r"no worker process can be started: .*nowhere"):
-        sums().run(store=tmp_path / "s.sqlite", workers=1)
+        kept(sums(), store=tmp_path / "s.sqlite", workers=1)
 
 
 def test_a_worker_killed_while_it_starts_is_started_again(
@@ -239,23 +239,23 @@ def test_a_worker_killed_while_it_starts_is_started_again(
 ) -> None:
     fates = iter([True] * 5)
 
-    class Unlucky(local.Worker):
-        def __init__(self, threads: int) -> None:
+    class Unlucky(pool.Worker):
+        def __init__(self, does: str, threads: int) -> None:
             if next(fates, False):
-                raise local.WorkerDied("killed", killed=True)
-            super().__init__(threads)
+                raise pool.WorkerDied("killed", killed=True)
+            super().__init__(does, threads)
 
-    monkeypatch.setattr(local, "Worker", Unlucky)
-    assert sums().run(store=tmp_path / "s.sqlite", workers=1).counts().done == 4
+    monkeypatch.setattr(pool, "Worker", Unlucky)
+    assert kept(sums(), store=tmp_path / "s.sqlite", workers=1).counts().done == 4
 
 
 def test_workers_have_one_thread_and_the_caller_keeps_its_environment(
     sums: Callable[..., Study], tmp_path: Path
 ) -> None:
-    from giantstep.studies.environment import worker_environment
+    from giantstep.asking.workers.environment import worker_environment
 
     before = dict(os.environ)
-    sums(verbs="predict").run(store=tmp_path / "s.sqlite", workers=1)
+    kept(sums(verbs="predict"), store=tmp_path / "s.sqlite", workers=1)
     assert dict(os.environ) == before
     one = worker_environment(1, {"XLA_FLAGS": "--a=b"})
     assert one["OMP_NUM_THREADS"] == one["OPENBLAS_NUM_THREADS"] == one["NPROC"] == "1"
@@ -264,13 +264,13 @@ def test_workers_have_one_thread_and_the_caller_keeps_its_environment(
 
 
 def test_a_study_runs_in_a_thread(sums: Callable[..., Study], tmp_path: Path) -> None:
-    kept: list[Results] = []
+    found: list[Kept] = []
     thread = threading.Thread(
-        target=lambda: kept.append(sums(verbs="predict").run(store=tmp_path / "s", workers=1))
+        target=lambda: found.append(kept(sums(verbs="predict"), store=tmp_path / "s", workers=1))
     )
     thread.start()
     thread.join()
-    assert kept[0].counts().done == 1
+    assert found[0].counts().done == 1
 
 
 @pytest.mark.slow
@@ -294,7 +294,7 @@ def test_ctrl_c_finishes_what_is_running_and_says_how_to_go_on(
     assert "stopped: long:" in said
     where = "" if engine == "local" else " --engine dask"
     assert f"go on with: giantstep study run long.toml{where} --store s.sqlite" in said
-    counts = Results(store, "long").counts()
+    counts = Kept(store, "long").counts()
     assert 4 < counts.done < 400
     assert counts.done % 2 == 0
     assert counts.failed == 0

@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from giantstep.studies.cells import Block
-from giantstep.studies.database import StoreError
-from giantstep.studies.outcomes import ARRAY, DONE, FAILED, METRIC, Outcome, Value
-from giantstep.studies.store import Store
-from giantstep.studies.study import Study
+from giantstep.asking.studies.cells import Block
+from giantstep.asking.studies.database import StoreError
+from giantstep.asking.studies.outcomes import ARRAY, METRIC, Value
+from giantstep.asking.studies.store import Store
+from giantstep.asking.studies.study import Study
+from giantstep.asking.workers.backlog import DONE, FAILED, Outcome
 
 NOBODY = 65534
 
@@ -28,7 +29,7 @@ def blocks(sums: Callable[..., Study]) -> list[Block]:
 
 def ended(block: Block, *values: object) -> Outcome:
     cells = tuple((Value.of("total", METRIC, value),) for value in values)
-    return Outcome(block.keys, DONE, None, 0.5, cells)
+    return Outcome(DONE, cells, seconds=0.5)
 
 
 def totals(store: Store, name: str = "sums") -> list[float]:
@@ -68,7 +69,7 @@ def test_values_are_kept_losslessly(tmp_path: Path, blocks: list[Block], value: 
     block, cells = blocks[0], [(Value.of("v", ARRAY, value),)] * 2
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
-        store.write([(block, Outcome(block.keys, DONE, values=tuple(cells)))])
+        store.write([(block, Outcome(DONE, tuple(cells)))])
         kept = next(iter(store.rows("sums", role=ARRAY))).values[0].array()
     expected = np.asarray(value)
     assert kept.dtype == expected.dtype
@@ -85,23 +86,23 @@ def test_missing_numbers_become_nan_and_objects_are_refused() -> None:
 def test_a_finished_cell_is_never_written_again(tmp_path: Path, blocks: list[Block]) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
-        store.write([(blocks[0], Outcome(blocks[0].keys, FAILED, "bad luck"))])
+        store.write([(blocks[0], Outcome(FAILED, error="bad luck"))])
         assert store.counts("sums") == (4, 0, 0, 2)
         assert store.finished("sums") == set(blocks[0].keys)
         assert store.finished("sums", failed_too=False) == set()
         store.write([(blocks[0], ended(blocks[0], 1.0, 2.0))])
         store.write([(blocks[0], ended(blocks[0], 3.0, 4.0))])
-        store.write([(blocks[0], Outcome(blocks[0].keys, FAILED, "late"))])
+        store.write([(blocks[0], Outcome(FAILED, error="late"))])
         assert store.counts("sums") == (4, 2, 0, 0)
         assert totals(store) == [1.0, 2.0]
 
 
 def test_a_group_is_written_whole_or_not_at_all(tmp_path: Path, blocks: list[Block]) -> None:
-    broken = Outcome(blocks[1].keys, DONE, values=((Value("a", METRIC, b""),),) * 2)
+    too_few = Outcome(DONE, ((Value.of("a", METRIC, 1.0),),))
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
-        with pytest.raises(EOFError):
-            store.write([(blocks[0], ended(blocks[0], 1.0, 2.0)), (blocks[1], broken)])
+        with pytest.raises(IndexError):
+            store.write([(blocks[0], ended(blocks[0], 1.0, 2.0)), (blocks[1], too_few)])
         assert store.counts("sums").done == 0
         store.write([(blocks[0], ended(blocks[0], 1.0, 2.0))])
         assert store.counts("sums").done == 2
@@ -127,7 +128,7 @@ def test_reading_works_while_a_transaction_is_open(tmp_path: Path, blocks: list[
         store.plan("sums", {}, blocks)
         store.write([(blocks[0], ended(blocks[0], 1.0, 2.0))])
         store._connection.execute("BEGIN IMMEDIATE")
-        store._connection.execute("DELETE FROM numbers")
+        store._connection.execute("DELETE FROM cells")
         with Store(path, read_only=True) as reader:
             assert totals(reader) == [1.0, 2.0]
         store._connection.execute("ROLLBACK")

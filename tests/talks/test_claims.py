@@ -7,12 +7,12 @@ import shlex
 import pytest
 from typer.testing import CliRunner
 
+from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
 from giantstep.cli.talks import answer
-from giantstep.figures.gallery import NAMES
+from giantstep.gallery.figures import NAMES
 from giantstep.talks.claims import TALKS, Check, Claim, talk
 from giantstep.talks.verdicts import stored, verdict
-from giantstep.twins.table import TWINS
 
 CLAIMS = [claim for name in TALKS for claim in talk(name)[1]]
 #: Commands that decide a claim; figures are drawn by the tests of the gallery.
@@ -32,7 +32,7 @@ def test_commands_and_figures_exist(claim: Claim) -> None:
     if claim.command:
         program, verb, *words = shlex.split(claim.command)
         assert program == "giantstep"
-        learners = {row.name for row in TWINS}
+        learners = {row.name for row in LEARNERS}
         assert verb == "explain" or words[0] in {*learners, "weights", "features"}
 
 

@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 import giantstep.theory
-from giantstep.twins.table import TWINS
+from giantstep.asking.table import LEARNERS
 
 REQUIRED = ("Assumes:", "Status:", "References:", ">>>")
 STATUSES = ("theorem", "replica", "heuristic", "conjecture")
 #: Nodes, sums, cases and remarks, not formulas: a plain line each will do.
 PLUMBING = (
-    "giantstep.theory.message_passing.averages.",
-    "giantstep.theory.convex.label_geometry.",
-    "giantstep.theory.convex.margin_losses.",
+    "giantstep.theory.amp.averages.",
+    "giantstep.theory.convex.labels.",
+    "giantstep.theory.convex.fits.",
     "giantstep.theory.one_step.target_notes.",
     "giantstep.theory.ridge.degree_energies.",
     "giantstep.theory.ridge.spectral_case.",
@@ -66,5 +66,5 @@ def test_a_prediction_lists_its_metrics(name: str) -> None:
 
 
 def test_every_learner_has_such_a_prediction() -> None:
-    loaded = {f"giantstep.{row.predict.replace(':', '.')}" for row in TWINS}
+    loaded = {f"giantstep.{row.predict.replace(':', '.')}" for row in LEARNERS}
     assert loaded <= set(PREDICTIONS)

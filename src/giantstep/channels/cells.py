@@ -44,7 +44,7 @@ class Cells:
         return cell_centres(self.kinks)[[self.classes.index(c) for c in range(self.count)]]
 
     def posteriors(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
-        """log P(class), its gradient and its Hessian in the mean, one row a class."""
+        """log P(class), its gradient and its Hessian in the mean, one row per class."""
         if not self.kinks:
             one = jnp.zeros(1, mean.dtype)
             return Posterior(one, jnp.zeros((1, 0), mean.dtype), jnp.zeros((1, 0, 0), mean.dtype))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,18 +13,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.affine import Affine
 from giantstep.channels.cells import Cells, cell_centres
+from giantstep.channels.closed_forms import Affine, Discrete
 from giantstep.channels.committees.core import Committees, covered_committee, votes_on_lattice
-from giantstep.channels.discrete import Discrete
 from giantstep.channels.posterior import Posterior
 from giantstep.channels.preimages import Preimages
-from giantstep.channels.quadrature import Quadrature
-from giantstep.channels.structure import Structure, is_affine_along, structure_of
+from giantstep.channels.quadrature import Quadrature, resolved
+from giantstep.channels.structure import (
+    Structure,
+    is_affine_along,
+    structure_of,
+    without_added_noise,
+)
 from giantstep.errors import TargetError
-from giantstep.problem import Problem
-from giantstep.targets.committee import COVERED
-from giantstep.targets.printing import shortened
+from giantstep.language.problem import Problem
+from giantstep.language.targets.printing import shortened
+from giantstep.language.targets.symmetry import COVERED
 
 #: Cores with a posterior in JAX, and those of many directions, in numpy.
 JaxCore = Affine | Discrete | Preimages | Quadrature
@@ -74,7 +79,8 @@ class Likelihood:
 class Channel:
     """A problem's channel: its likelihood, its label noise, and what was done to get it.
 
-    ``noise`` exceeds the problem's own where the channel is ``altered`` (see :func:`channel_for`);
+    ``noise`` is that of the likelihood; of it the target itself has ``inner``, written as z. The
+    rest exceeds the problem's own where the channel is ``altered`` (see :func:`channel_for`).
     ``error`` estimates the relative error of g_out, 0 for closed forms.
     """
 
@@ -84,11 +90,17 @@ class Channel:
     notes: tuple[str, ...] = ()
     error: float = 0.0
     altered: bool = False
+    inner: float = 0.0
+
+    @property
+    def added(self) -> float:
+        """Noise that labels get on top of what the target has."""
+        return self.noise - self.inner
 
     @property
     def settings(self) -> dict[str, float]:
         """What results must record of the channel: its noise, where it is not the problem's."""
-        return {"channel_noise": self.noise} if self.altered else {}
+        return {"channel_noise": self.added} if self.altered else {}
 
     @property
     def rank(self) -> int:
@@ -148,9 +160,26 @@ def channel_for(problem: Problem) -> Channel:
     Closed forms where they exist: labels linear in a field; labels of finitely many values cut by
     aligned jumps; noiseless labels that move with one field, by preimages. Otherwise quadrature
     for at most three fields, and a Fourier sum for committees of more. Both need label noise: a
-    noiseless target gets noise of 1 % of its variance, and the notes say so.
+    noiseless target gets noise of 1 % of its variance, and the notes say so. Noise is the same
+    whether the problem has it or the target adds it, as in sin(h1) + z1/2.
     """
-    return _channel(structure_of(problem.target), problem.noise)
+    structure, inner = without_added_noise(structure_of(problem.target))
+    if structure.fields > MOST_FIELDS or votes_on_lattice(problem.target):
+        return _of_committee(structure, problem.noise)
+    found = _channel(structure, problem.noise + inner)
+    return dataclasses.replace(found, inner=inner) if inner else found
+
+
+@functools.lru_cache(maxsize=128)
+def _of_committee(structure: Structure, noise: float) -> Channel:
+    covered = covered_committee(structure.target, noise)
+    if covered is None:
+        raise TargetError(
+            f"target = {shortened(structure.target.tree)!r} depends on {structure.fields} "
+            f"directions: message passing covers at most {MOST_FIELDS}, or {COVERED}"
+        )
+    core, altered = Committees(covered.committee), covered.altered
+    return _assembled(structure, core, covered.noise, notes=covered.notes, altered=altered)
 
 
 @functools.lru_cache(maxsize=128)
@@ -158,20 +187,6 @@ def _channel(structure: Structure, noise: float) -> Channel:
     if structure.continuous == structure.fields == 1 and is_affine_along(structure, 0):
         ends = structure.numpy(np.array([[0.0], [1.0]]))
         return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
-    if structure.fields > MOST_FIELDS or votes_on_lattice(structure.target):
-        covered = covered_committee(structure.target, noise)
-        if covered is None:
-            raise TargetError(
-                f"target = {shortened(structure.target.tree)!r} depends on {structure.fields} "
-                f"directions: message passing covers at most {MOST_FIELDS}, or {COVERED}"
-            )
-        return _assembled(
-            structure,
-            Committees(covered.committee),
-            covered.noise,
-            notes=covered.notes,
-            altered=covered.altered,
-        )
     if structure.continuous == 0:
         values, classes = np.unique(
             np.round(structure.numpy(cell_centres(structure.kinks)), 12), return_inverse=True
@@ -210,12 +225,11 @@ def _groups(structure: Structure) -> Cells:
 
 
 def _by_quadrature(structure: Structure, noise: float) -> Channel:
-    from giantstep.channels.resolution import resolved
-
     affine = [i for i in range(structure.continuous) if is_affine_along(structure, i)]
     use_affine = structure.continuous > 1 and not structure.discrete and bool(affine)
     if use_affine:
-        structure = _with_last(structure, affine[-1])
+        last = affine[-1]
+        structure = structure.chosen([*np.delete(np.arange(structure.fields), last).tolist(), last])
     notes: Sequence[str] = ()
     if noise == 0 and not (use_affine and _steep(structure)):
         u = np.random.default_rng(2).normal(size=(100_000, structure.fields))
@@ -230,17 +244,6 @@ def _by_quadrature(structure: Structure, noise: float) -> Channel:
     core, error = resolved(structure, groups, use_affine, integrated, noise)
     altered = bool(notes)
     return _assembled(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
-
-
-def _with_last(structure: Structure, axis: int) -> Structure:
-    order = [*(i for i in range(structure.fields) if i != axis), axis]
-    return Structure(
-        structure.target,
-        tuple(structure.axes[i] for i in order),
-        tuple(structure.kinks[i] for i in order),
-        structure.discrete,
-        structure.aligned,
-    )
 
 
 def _steep(structure: Structure) -> bool:

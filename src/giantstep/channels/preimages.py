@@ -16,7 +16,7 @@ from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.structure import Structure
 from giantstep.errors import TargetError
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.monotone import LEVEL, Function, Pieces, monotone_pieces
+from giantstep.numerics.pieces import LEVEL, Function, Pieces, monotone_pieces
 from giantstep.numerics.quadrature import CUTOFF
 
 #: Nodes for the mean of a label.

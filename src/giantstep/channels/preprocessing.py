@@ -1,27 +1,90 @@
-"""What single labels tell about the directions: the weights of spectral methods."""
+"""What single labels tell about the directions: posteriors, and the weights of spectral methods."""
 
 from __future__ import annotations
 
 import functools
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from giantstep.channels.channel import Channel, Likelihood, posteriors
 from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
-from giantstep.numerics.float64 import in_float64
+from giantstep.numerics.float64 import float64
 from giantstep.settings.spectral import Spectral
 
+#: Labels that are evaluated at a time: a power of two between these, so that few sizes compile.
+_FEWEST, _MOST = 512, 4096
 #: Labels that a basis must separate to be believed.
 _DRAWN = 128
 #: Outliers whose ratio is above this are taken for equal.
 _EQUAL = 0.8
 #: A direction with less than this share of the outliers' length is not shown by them.
 EMPTY = 0.05
+
+
+class Posteriors(NamedTuple):
+    """g_out = grad log Z and its derivative in omega, for every label."""
+
+    gradient: Float[np.ndarray, "n r"]
+    hessian: Float[np.ndarray, "n r r"]
+
+
+class Labels:
+    """Labels as their channel sees them: what each tells about its own field."""
+
+    def __init__(self, channel: Channel, y: Float[np.ndarray, " n"]) -> None:
+        self._channel, self._count = channel, len(y)
+        self._committee: Committees | None = None
+        core = channel.likelihood.core
+        if isinstance(core, Committees):
+            self._committee, self._labels = core, channel.labels(y)
+            return
+        size = 2 ** int(np.ceil(np.log2(len(y))))
+        self._block = min(max(size, _FEWEST), _MOST)
+        self._parts = [
+            _padded(channel.labels(y[first : first + self._block]), self._block)
+            for first in range(0, len(y), self._block)
+        ]
+
+    def posteriors(
+        self, omega: Float[np.ndarray, "n r"], cov: Float[np.ndarray, "r r"]
+    ) -> Posteriors:
+        """What every label says when its field is N(omega, cov)."""
+        if self._committee is not None:
+            return Posteriors(*self._committee.posteriors(self._labels, omega, cov))
+        blocks = np.split(_padded(omega, len(self._parts) * self._block), len(self._parts))
+        with float64():
+            found = [
+                _posteriors(self._channel.likelihood, part, rows, cov)
+                for part, rows in zip(self._parts, blocks, strict=True)
+            ]
+        joined = (np.concatenate(parts)[: self._count] for parts in zip(*found, strict=True))
+        return Posteriors(*joined)
+
+    def moments(self) -> tuple[Float[np.ndarray, "n r"], Float[np.ndarray, "n r r"]]:
+        """E[h | y] and G(y) = E[h h^T | y] - I for every label, when nothing else is known."""
+        rank = self._channel.rank
+        mean, hessian = self.posteriors(np.zeros((self._count, rank)), np.eye(rank))
+        return mean, hessian + mean[:, :, None] * mean[:, None, :]
+
+
+def _padded(tree: Any, size: int) -> Any:
+    """Every array with its last row repeated until there are ``size`` rows."""
+    return jax.tree.map(
+        lambda rows: np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)]), tree
+    )
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def _posteriors(
+    likelihood: Likelihood, labels: Any, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
+) -> tuple[Float[Array, "n r"], Float[Array, "n r r"]]:
+    found = posteriors(likelihood, labels, omega, cov)
+    return found.gradient, found.hessian
 
 
 def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
@@ -46,7 +109,7 @@ def separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:
     those that were drawn, whichever they are, so that no average over labels is needed.
     """
     y = _drawn_labels(channel)
-    curvatures = label_curvatures(channel, y)
+    _, curvatures = Labels(channel, y).moments()
     rank = channel.rank
     mixed = np.einsum("n,nij->ij", np.tanh(y + 0.3) + np.cos(2 * y), curvatures)
     for basis in (np.eye(rank), np.linalg.eigh(mixed)[1].T[::-1]):
@@ -61,24 +124,7 @@ def _drawn_labels(channel: Channel) -> Float[np.ndarray, " n"]:
     """A few labels of the channel's own law."""
     target, random = channel.structure.target, np.random.default_rng(7)
     h, z = (random.normal(size=(_DRAWN, count)) for count in (target.rank, target.noises))
-    return target.numpy(h, z) + np.sqrt(channel.noise) * random.normal(size=_DRAWN)
-
-
-@in_float64
-def label_curvatures(channel: Channel, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n r r"]:
-    """G(y) = E[h h^T | y] - I for every label, when nothing else is known."""
-    rank, core = channel.rank, channel.likelihood.core
-    nothing = np.zeros((len(y), rank))
-    if isinstance(core, Committees):
-        mean, hessian = core.posteriors(channel.labels(y), nothing, np.eye(rank))
-        return hessian + mean[:, :, None] * mean[:, None, :]
-    return np.asarray(_curvatures(channel.likelihood, channel.labels(y), nothing, np.eye(rank)))
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _curvatures(likelihood: Likelihood, labels: Any, omega: Any, cov: Any) -> Any:
-    found = posteriors(likelihood, labels, omega, cov)
-    return found.hessian + found.gradient[:, :, None] * found.gradient[:, None, :]
+    return target.numpy(h, z) + np.sqrt(channel.added) * random.normal(size=_DRAWN)
 
 
 def optimal_weights(curvature: Float[np.ndarray, " n"], clip: float) -> Float[np.ndarray, " n"]:
@@ -108,7 +154,7 @@ def outlier_groups(sizes: Float[np.ndarray, " k"], beyond: float = 1.0) -> list[
 
 def given_weights(preprocessing: str, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
     """T(y) of a user's expression in y."""
-    from giantstep.activations.activation import activation
+    from giantstep.language.activations.activation import activation
 
     try:
         weights = activation(re.sub(r"\by\b", "z", preprocessing)).numpy(y)

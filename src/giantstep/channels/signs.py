@@ -74,18 +74,6 @@ def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     return jnp.sign(k) * jnp.where(size > h, other, direct)
 
 
-def owens_t(h: Float[Array, ""], a: Float[Array, ""]) -> Float[Array, ""]:
-    """Owen's T function to 1e-12.
-
-    >>> from giantstep.numerics.float64 import float64
-    >>> with float64():
-    ...     round(float(owens_t(jnp.asarray(0.5), jnp.asarray(2.0))), 12)
-    0.141580603654
-    """
-    size = jnp.abs(h)
-    return jnp.exp(-size * size / 2) * _scaled_owen(size, a * size)
-
-
 def _log_agreement_two(mean: Float[Array, 2], cov: Float[Array, "2 2"]) -> Float[Array, 2]:
     """log P(z1 z2 < 0), log P(z1 z2 > 0): both to full relative accuracy."""
     spread = jnp.sqrt(jnp.diagonal(cov))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -14,13 +15,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.errors import TargetError
+from giantstep.language.targets import Target
+from giantstep.language.targets.evaluate import NUMPY, evaluate
+from giantstep.language.targets.language import FUNCTIONS
+from giantstep.language.targets.tree import Call, Node, Number, Product, Sum, variables, walk
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.monotone import bisected
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.targets import Target
-from giantstep.targets.evaluate import NUMPY, evaluate
-from giantstep.targets.language import FUNCTIONS
-from giantstep.targets.tree import Call, Node, Number, Product, Sum, variables, walk
+from giantstep.numerics.solve import bracketed_roots
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -76,9 +77,25 @@ class Structure:
         return inner @ inner.T
 
     @property
+    def is_exact(self) -> bool:
+        """Whether no noise enters the fields that the label moves with."""
+        return not self.matrix[: self.continuous, self.target.rank :].any()
+
+    @property
+    def told(self) -> list[int]:
+        """The fields that directions enter; the others are noise, and never known."""
+        return np.flatnonzero(self.projection.any(axis=1)).tolist()
+
+    @property
     def prior(self) -> Float[np.ndarray, "m m"]:
         """Covariance of the fields when nothing is known."""
         return self.matrix @ self.matrix.T
+
+    def chosen(self, order: Sequence[int], discrete: int | None = None) -> Structure:
+        """The structure with some of its fields, in another order; the rest are held at 0."""
+        axes, kinks = (tuple(rows[i] for i in order) for rows in (self.axes, self.kinks))
+        flat = self.discrete if discrete is None else discrete
+        return dataclasses.replace(self, axes=axes, kinks=kinks, discrete=flat)
 
     def numpy(self, u: Float[np.ndarray, "... m"]) -> Float[np.ndarray, " ..."]:
         """The target at given fields."""
@@ -110,18 +127,15 @@ def structure_of(target: Target) -> Structure:
     normals = np.array([normal for normal, _ in chosen]).reshape(-1, span.shape[1])
     if np.linalg.matrix_rank(normals) < len(normals):
         chosen, normals, aligned = [], np.zeros((0, span.shape[1])), False
-    completed = _completed(normals, span)
+    # Directions of the span in which only noises move come first: label noise is among them.
+    left, sizes, _ = np.linalg.svd(span[:, : target.rank], full_matrices=True)
+    noises = left[:, np.sum(sizes > _EXACT) :].T @ span
+    noises[:, : target.rank] = 0.0
+    completed = _completed(normals, np.concatenate([noises, span]), len(span))
     kinks = [at for _, at in chosen] + [()] * (len(completed) - len(chosen))
     found = Structure(target, _tupled(completed.tolist()), _tupled(kinks), 0, aligned)
     flat = np.array([aligned and _constant_between_kinks(found, i) for i in range(found.fields)])
-    order = np.argsort(flat, kind="stable")
-    return Structure(
-        target,
-        tuple(found.axes[i] for i in order),
-        tuple(found.kinks[i] for i in order),
-        int(flat.sum()),
-        aligned,
-    )
+    return found.chosen(np.argsort(flat, kind="stable").tolist(), int(flat.sum()))
 
 
 def _tupled(rows: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
@@ -186,7 +200,7 @@ def _sign_changes(value: Function, axis: int, names: list[str]) -> set[float]:
     low, high = (grid[i] for i in (slice(-1), slice(1, None)))
     change = signs[1:] * signs[:-1] < 0
     exact = set(grid[signs == 0])
-    return exact | {float(x) for x in bisected(along, low[change], high[change])}
+    return exact | set(bracketed_roots(along, low[change], high[change]).value.tolist())
 
 
 def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray, "m dims"]:
@@ -221,12 +235,13 @@ def _kink_axes(
     return [(normal, sorted(at)) for normal, at in axes]
 
 
-def _completed(normals: np.ndarray, span: np.ndarray) -> Float[np.ndarray, "m dims"]:
+def _completed(normals: np.ndarray, span: np.ndarray, rank: int) -> Float[np.ndarray, "m dims"]:
     """The normals, then coordinate axes inside the span, then whatever else it takes to fill it."""
     rows = list(normals)
-    inside = [e for e in np.eye(span.shape[1]) if np.linalg.norm(span @ e) > 1 - _EXACT]
+    basis = span[-rank:]
+    inside = [e for e in np.eye(span.shape[1]) if np.linalg.norm(basis @ e) > 1 - _EXACT]
     for candidate in [*inside, *span]:
-        if len(rows) < len(span) and np.linalg.matrix_rank([*rows, candidate], 1e-6) > len(rows):
+        if len(rows) < rank and np.linalg.matrix_rank([*rows, candidate], 1e-6) > len(rows):
             rows.append(candidate)
     return np.array(rows)
 
@@ -240,6 +255,22 @@ def _constant_between_kinks(structure: Structure, axis: int) -> bool:
     same = np.searchsorted(kinks, u[:, axis]) == np.searchsorted(kinks, moved[:, axis])
     here, there = structure.numpy(u[same]), structure.numpy(moved[same])
     return bool(np.all(np.abs(here - there) <= _EXACT * (1 + np.abs(here))))
+
+
+def without_added_noise(structure: Structure) -> tuple[Structure, float]:
+    """The structure without the fields that only add Gaussian noise, and the variance of it all."""
+    inner = 0.0
+    for axis in reversed(range(structure.continuous)):
+        others = np.delete(np.arange(structure.fields), axis)
+        alone = len(others) and np.all(np.abs(structure.prior[axis, others]) < _EXACT)
+        if axis in structure.told or not (alone and is_affine_along(structure, axis)):
+            continue
+        u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+        rises = structure.numpy(u + np.eye(structure.fields)[axis]) - structure.numpy(u)
+        if np.ptp(rises) <= _EXACT * np.abs(rises).max():
+            inner += float(np.mean(rises)) ** 2 * structure.prior[axis, axis]
+            structure = structure.chosen(others.tolist())
+    return structure, inner
 
 
 def is_affine_along(structure: Structure, axis: int) -> bool:

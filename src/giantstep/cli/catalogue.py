@@ -20,7 +20,7 @@ def list_targets(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the named targets: each stands wherever an expression, or a tree, is taken."""
-    from giantstep.targets.catalogue import catalogue, tree_catalogue
+    from giantstep.language.targets.catalogue import catalogue, tree_catalogue
 
     entries = (*catalogue(), *tree_catalogue())
     if json:

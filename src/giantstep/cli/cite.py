@@ -44,11 +44,11 @@ def cite(
 
 def papers_behind(what: str) -> Sequence[str]:
     """The papers that a word or a file stands for, as results cite them."""
+    from giantstep.asking.table import LEARNERS
     from giantstep.bibliography import PAPERS
-    from giantstep.figures.gallery import NAMES, figure_named
-    from giantstep.twins.table import TWINS
+    from giantstep.gallery.figures import NAMES, figure_named
 
-    learners = {row.name: row for row in TWINS}
+    learners = {row.name: row for row in LEARNERS}
     if what in learners:
         return learners[what].references
     if what in NAMES:

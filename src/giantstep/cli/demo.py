@@ -27,10 +27,10 @@ def demo(
 ) -> None:
     """Explain three targets of growing difficulty, draw their staircases, and report on one."""
     use_compilation_cache()
-    from giantstep.figures.staircase import draw_staircase
-    from giantstep.problem import Problem
-    from giantstep.report.page import write_report
-    from giantstep.twins.explanation import explain
+    from giantstep.explanation.explain import explain
+    from giantstep.gallery.staircase import draw_staircase
+    from giantstep.language.problem import Problem
+    from giantstep.reports.page import write_report
 
     written = []
     for number, text in enumerate(SHOWCASE, 1):

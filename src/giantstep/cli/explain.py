@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,11 +10,14 @@ import typer
 
 from giantstep.cli.output import note, print_json, reported, say_reading
 from giantstep.cli.usage import example
-from giantstep.inputs.reading import SYNTAX
+from giantstep.language.inputs import SYNTAX
 
 if TYPE_CHECKING:
-    from giantstep.twins.explanation import Explanation
-    from giantstep.twins.tree_explanation import TreeExplanation
+    from giantstep.explanation.explain import Explanation
+    from giantstep.explanation.tree import TreeExplanation
+
+#: Columns between which lines are broken at the width of the terminal.
+NARROWEST, WIDTH = 40, 96
 
 
 def register(app: typer.Typer) -> None:
@@ -48,21 +52,22 @@ def explain_command(
         int | None, typer.Option(help="Dimension at which the sizes of a tree are counted.")
     ] = None,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Add methods, errors and what readouts fit.")
+        bool,
+        typer.Option("--verbose", help="Add methods, errors, fits, repetition and bounds."),
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say what a network can learn of a target: first, next, never; and from how many samples."""
     from giantstep.errors import SettingsError
-    from giantstep.problem import Problem
-    from giantstep.targets import TreeTarget, any_target
-    from giantstep.twins.explanation import explain
+    from giantstep.explanation.explain import explain
+    from giantstep.language.problem import Problem
+    from giantstep.language.targets import TreeTarget, any_target
 
     read = any_target(target)
     if isinstance(read, TreeTarget) and picture is not None:
         raise SettingsError("picture: a tree has no staircase to draw, leave --picture out")
     if picture is not None:
-        from giantstep.report.page import check_place
+        from giantstep.reports.page import check_place
 
         check_place(picture, "picture")
     if isinstance(read, TreeTarget):
@@ -72,7 +77,7 @@ def explain_command(
     explanation = explain(Problem(read, noise, inputs), floors=floors, seed=seed, dim=dim)
     _say(explanation, json, verbose)
     if picture is not None:
-        from giantstep.figures.staircase import draw_staircase
+        from giantstep.gallery.staircase import draw_staircase
 
         draw_staircase(explanation, picture)
         note(f"wrote {picture}")
@@ -82,4 +87,12 @@ def _say(explanation: Explanation | TreeExplanation, json: bool, verbose: bool) 
     if json:
         print_json(explanation.to_json())
     else:
-        typer.echo(explanation.report(verbose))
+        from giantstep.explanation.explain import Explanation
+
+        if isinstance(explanation, Explanation):
+            columns = shutil.get_terminal_size((WIDTH, 24)).columns
+            typer.echo(explanation.report(verbose, max(min(columns, WIDTH), NARROWEST)))
+            if not verbose:
+                typer.echo("\n--verbose adds methods, errors, learning by repetition, and bounds.")
+        else:
+            typer.echo(explanation.report(verbose))

@@ -13,7 +13,7 @@ from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
 
 if TYPE_CHECKING:
-    from giantstep.figures.rendering import Rendering
+    from giantstep.gallery.rendering import Rendering
 
 UNSUPPORTED = 1
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
@@ -55,8 +55,8 @@ def figure(
     computed is kept in figures.sqlite in the same folder, so an interrupted figure goes on where it
     stopped. Each figure checks its caption against its data, and says what it finds.
     """
-    from giantstep.figures.gallery import NAMES
-    from giantstep.figures.papers import figures_of
+    from giantstep.gallery.figures import NAMES
+    from giantstep.gallery.papers import figures_of
 
     if listing:
         _list(figures_of(paper) if paper else NAMES, json)
@@ -85,7 +85,7 @@ def reproduce(
 
     Without FIGURE, lists the figures of the gallery after that paper.
     """
-    from giantstep.figures.papers import described, figures_of, reproduction
+    from giantstep.gallery.papers import described, figures_of, reproduction
 
     if name is None:
         names = figures_of(paper)
@@ -110,9 +110,9 @@ def _draw(
     about: Mapping[str, object] | None = None,
 ) -> None:
     use_compilation_cache()
-    from giantstep.figures.gallery import figure_named
-    from giantstep.figures.rendering import render
-    from giantstep.figures.style import PICTURES
+    from giantstep.gallery.figures import figure_named
+    from giantstep.gallery.rendering import render
+    from giantstep.gallery.style import PICTURES
 
     if len(names) > 1 and out.suffix.lower() in PICTURES:
         raise GiantstepError(
@@ -134,7 +134,7 @@ def _draw(
 
 
 def _list(names: Sequence[str], json: bool) -> None:
-    from giantstep.figures.gallery import figure_named
+    from giantstep.gallery.figures import figure_named
 
     figures = [figure_named(name) for name in names]
     if json:

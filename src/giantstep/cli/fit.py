@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
         fit_command
     )
     app.command(
-        "apply", epilog=example("giantstep apply model.joblib new.csv --out predictions.csv")
+        "apply", epilog=example("giantstep apply model.skops new.csv --out predictions.csv")
     )(apply_command)
 
 
@@ -33,15 +33,15 @@ def fit_command(
     seed: Annotated[int, typer.Option(min=0, help="Seed of folds and random features.")] = 0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Fit a table: how well, along which directions, and what theory says of the fitted link.
+    """Fit a table: how well, along which directions, and what more rows would buy.
 
-    Scores are cross-validated, beside those of ridge and kernel ridge. Nothing is fitted to the
-    rows that score it.
+    Scores are those on rows held out, beside ridge, kernel ridge and boosted trees. Nothing is
+    fitted to the rows that score it.
     """
     from giantstep.errors import SettingsError
     from giantstep.estimators.fitting import fit_table, save_model
     from giantstep.estimators.tables import prepare, read_table
-    from giantstep.report.page import check_place
+    from giantstep.reports.page import check_place
 
     if task not in ("auto", "regression", "classification"):
         raise SettingsError(f"task = {task!r}: use auto, regression or classification")
@@ -78,24 +78,25 @@ def apply_command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Predict new rows with a fitted model.
+    """Predict new rows with a fitted model, with 90 % intervals or the probability of the class.
 
-    A model file can run code when it is opened: open only your own.
+    Nothing in a model file is run as code.
     """
     from giantstep.estimators.fitting import apply_model
-    from giantstep.estimators.tables import read_table
-    from giantstep.report.page import check_place
+    from giantstep.estimators.tables import plain, read_table, write_csv
+    from giantstep.reports.page import check_place
 
     if out is not None:
         check_place(out)
     frame = read_table(data)
     predictions = apply_model(model, frame)
     if out is not None:
-        frame.assign(prediction=predictions).to_csv(out, index=False)
+        columns = {str(name): column.to_numpy() for name, column in predictions.items()}
+        write_csv(frame.assign(**columns), out)
     if json:
-        print_json({"predictions": predictions.tolist()})
+        print_json({name: column.tolist() for name, column in predictions.items()})
     elif out is not None:
         typer.echo(f"wrote {out}")
     else:
-        for value in predictions:
-            typer.echo(f"{value:.6g}" if isinstance(value, float) else str(value))
+        for value in predictions["prediction"]:
+            typer.echo(f"{value:.6g}" if isinstance(value, float) else plain(value))

@@ -29,8 +29,8 @@ def lab_command(
     target: Annotated[str, typer.Option(help="Target that the page begins with.")] = "",
 ) -> None:
     """Play with it in the browser: type a target, move a slider, see dots land on the line."""
-    from giantstep.lab.launch import Lab, open_browser, with_state
-    from giantstep.lab.security import is_loopback
+    from giantstep.laboratory.launch import Lab, open_browser, with_state
+    from giantstep.laboratory.security import is_loopback
 
     opened = Lab(host, port)
     url = with_state(opened.url, target=target)

@@ -8,10 +8,10 @@ from typing import Any
 
 import typer
 
+from giantstep.asking.table import learner_named
 from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
 from giantstep.cli.output import print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example
-from giantstep.twins.table import twin
 
 NAME = "layer-risk"
 EXAMPLE = (
@@ -37,7 +37,7 @@ def _unasked() -> None:
 
 
 def _command() -> Callable[..., None]:
-    settings_class: Any = twin("giant-step").load("settings")
+    settings_class: Any = learner_named("giant-step").load("settings")
     fields = [
         f for f in dataclasses.fields(settings_class) if f.metadata and f.name not in _IRRELEVANT
     ]
@@ -58,11 +58,11 @@ def _command() -> Callable[..., None]:
 
 
 def _answer(settings: Any, given: dict[str, Any]) -> None:
-    from giantstep.problem import Problem
+    from giantstep.language.problem import Problem
 
     problem = Problem(given["target"], given["noise"], given["inputs"])
     use_compilation_cache()
-    from giantstep.twins.layer_risk import layer_risk
+    from giantstep.asking.layer_risk import layer_risk
 
     with progress_bar(NAME) as progress:
         found = layer_risk(

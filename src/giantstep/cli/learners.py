@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from giantstep.asking.table import LEARNERS, Learner
 from giantstep.cli.options import (
     NOISE,
     parameter,
@@ -19,7 +20,6 @@ from giantstep.cli.options import (
 )
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example, house_group
-from giantstep.twins.table import TWINS, Twin
 
 #: A simulation that is expected to take longer is announced.
 LONG_SECONDS = 30.0
@@ -35,7 +35,7 @@ def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
     """Add the three verbs, those in ``verbs`` with their learners, and the list of learners."""
     for verb, summary in VERBS.items():
         group = house_group(summary)
-        for row in TWINS if verb in verbs else ():
+        for row in LEARNERS if verb in verbs else ():
             epilog = example(f"giantstep {verb} {row.name} {row.example}")
             whole = f"{summary}\n\n{row.name}: {row.summary}."
             group.command(row.name, help=whole, short_help=row.summary, epilog=epilog)(
@@ -51,16 +51,16 @@ def list_learners(
 ) -> None:
     """List the learners with their theory, metrics and papers."""
     if json:
-        print_json({"learners": [dataclasses.asdict(row) for row in TWINS]})
+        print_json({"learners": [dataclasses.asdict(row) for row in LEARNERS]})
         return
-    for row in TWINS:
+    for row in LEARNERS:
         typer.echo(f"{row.name}\n  {row.summary}")
         metrics = ", ".join(metric.name for metric in row.metrics)
         typer.echo(f"  theory:  {row.theory}\n  metrics: {metrics}")
         typer.echo(f"  papers:  {'; '.join(row.references)}\n")
 
 
-def _command(verb: str, row: Twin) -> Callable[..., None]:
+def _command(verb: str, row: Learner) -> Callable[..., None]:
     """A function whose signature is the learner's settings, for typer to read."""
     settings_class: Any = row.load("settings")
     fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
@@ -96,52 +96,48 @@ def _is_ignored(field: dataclasses.Field[Any], verb: str) -> bool:
     return only is not None and only != ("predict" if verb == "predict" else "simulate")
 
 
-def _answer(verb: str, row: Twin, chosen: dict[str, Any], given: dict[str, Any]) -> None:
-    from giantstep.problem import FIELDS
-    from giantstep.twins.questions import read_question
+def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, Any]) -> None:
+    from giantstep.asking.questions import read_question
+    from giantstep.language.problem import FIELDS
 
     problem = {name: given[name] for name in FIELDS if name in given}
-    question = read_question(row, chosen, problem)
+    grid = read_question(row, chosen, problem)
     use_compilation_cache()
+    from giantstep.asking import verbs
+    from giantstep.asking.one_point import expected_seconds
     from giantstep.learners.cost import duration
-    from giantstep.sweep import Sweep
-    from giantstep.twins import verbs
 
     optimise: list[str] = []
     if verb == "predict":
         names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
         optimise = [name for name in names if name]
-        result: Any = verbs.predict(question, optimise=optimise)
+        answer = verbs.predict(grid, optimise=optimise)
     else:
-        expected = verbs.expected_seconds(question, given["seeds"])
+        expected = expected_seconds(row, grid.questions, given["seeds"])
         if expected > LONG_SECONDS:
             note(f"this will take about {duration(expected)} on this machine")
         with progress_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
-            result = run(question, seeds=given["seeds"], seed=given["seed"], progress=progress)
-    if given["out"] is not None and optimise and not isinstance(result, Sweep):
-        from giantstep.figures.optimum import draw_optimum
+            answer = run(grid, seeds=given["seeds"], seed=given["seed"], progress=progress)
+    optimum = optimise and not answer.axes
+    metric, out = given["metric"] or None, given["out"]
+    if out is not None:
+        how = {"with_caption": given["caption"], "size": given["size"]}
+        if optimum:
+            from giantstep.gallery.optimum import draw_optimum
 
-        draw_optimum(
-            result, optimise, given["out"], with_caption=given["caption"], size=given["size"]
-        )
-    elif given["out"] is not None:
-        from giantstep.figures.result import draw_result
+            draw_optimum(answer, optimise, out, **how)
+        else:
+            from giantstep.gallery.result import draw_result
 
-        draw_result(
-            result,
-            given["out"],
-            metric=given["metric"] or None,
-            with_caption=given["caption"],
-            size=given["size"],
-        )
+            draw_result(answer, out, metric=metric, **how)
     if given["json"]:
-        print_json(result.to_json())
+        print_json(answer.to_json())
         return
-    typer.echo(result.table(given["metric"] or None, everything=given["all"]))
-    if optimise and not isinstance(result, Sweep):
-        from giantstep.twins.optimum import optimum_words
+    typer.echo(answer.table(metric, everything=given["all"]))
+    if optimum:
+        from giantstep.asking.optimum import optimum_words
 
-        typer.echo(optimum_words(result, optimise))
-    if given["out"] is not None:
-        note(f"wrote {given['out']}")
+        typer.echo(optimum_words(answer.prediction, optimise))
+    if out is not None:
+        note(f"wrote {out}")

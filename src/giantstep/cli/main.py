@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from collections.abc import Collection
 from typing import Annotated
@@ -27,7 +28,7 @@ from giantstep.cli import (
     talks,
 )
 from giantstep.cli.output import run_program
-from giantstep.cli.usage import HouseGroup
+from giantstep.cli.usage import HouseGroup, is_target
 
 #: What a shell sets when it asks for completions.
 COMPLETION = "_GIANTSTEP_COMPLETE"
@@ -94,13 +95,23 @@ def _options(
 
 def main() -> None:
     """Entry point of the command line."""
-    words = sys.argv[1:]
+    words = sys.argv[1:] = _meant(sys.argv[1:])
     if COMPLETION in os.environ:
         # The shell asks for words of any command: it gets the whole program.
         run_program(lambda: application()(prog_name="giantstep"))
     app = application(verbs=words)
     _only_list(app, words)
     run_program(lambda: app(prog_name="giantstep"))
+
+
+def _meant(words: list[str]) -> list[str]:
+    """The words; a target alone, or with options of its own, is explained.
+
+    >>> _meant(["h1*h2", "--floors"]), _meant(["predict", "h1"])
+    (['explain', 'h1*h2', '--floors'], ['predict', 'h1'])
+    """
+    looks_like_one = words and re.search(r"[hx]_?[0-9[{]|^tree", words[0])
+    return ["explain", *words] if looks_like_one and is_target(words[0]) else words
 
 
 def _only_list(app: typer.Typer, words: Collection[str]) -> None:

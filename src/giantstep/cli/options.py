@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli.output import say_reading
-from giantstep.inputs.reading import SYNTAX
+from giantstep.language.inputs import SYNTAX
+from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
-from giantstep.sizes import Size
 
 _METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
 

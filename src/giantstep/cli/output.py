@@ -15,8 +15,8 @@ from typing import Any
 
 import typer
 
+from giantstep.asking.workers.environment import use_compilation_cache as use_compilation_cache
 from giantstep.errors import GiantstepError
-from giantstep.studies.environment import use_compilation_cache as use_compilation_cache
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
@@ -58,6 +58,14 @@ def run_program(program: Callable[[], None]) -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         program()
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        # A library that is still computing in threads of its own may crash while Python tidies up.
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(INTERRUPTED)
     except OSError as error:
         if error.filename is not None:
             note(f"giantstep: cannot use {str(error.filename)!r}: {error.strerror}")
@@ -87,7 +95,7 @@ def note(text: str) -> None:
 
 def say_reading(value: str) -> str:
     """Say how a target in another notation was read; one that cannot be read is refused later."""
-    from giantstep.targets.reading import reading_of
+    from giantstep.language.targets.reading import reading_of
 
     with suppress(GiantstepError):
         # A shell that completes a line asks before there is a target.

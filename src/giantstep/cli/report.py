@@ -16,7 +16,7 @@ from giantstep.cli.output import (
     use_compilation_cache,
 )
 from giantstep.cli.usage import example
-from giantstep.inputs.reading import SYNTAX
+from giantstep.language.inputs import SYNTAX
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def report_command(
     The page needs no network and no script; under each picture stands the command that makes it.
     """
     from giantstep.errors import GiantstepError
-    from giantstep.problem import Problem
+    from giantstep.language.problem import Problem
 
     if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
         raise GiantstepError(
@@ -58,8 +58,8 @@ def report_command(
         )
     problem = Problem(target, noise, inputs)
     use_compilation_cache()
-    from giantstep.report.page import write_report
-    from giantstep.report.scale import FULL, QUICK
+    from giantstep.reports.page import write_report
+    from giantstep.reports.scale import FULL, QUICK
 
     with progress_bar("report") as progress:
         report = write_report(

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from giantstep.asking.table import learner_named
 from giantstep.cli.options import (
     parameter,
     parameter_of,
@@ -18,23 +19,25 @@ from giantstep.cli.options import (
 )
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example, house_group
-from giantstep.twins.table import twin
 
 _STEP = "--target 'sin(h1)' --activation tanh --readout sign --samples 4d --width 1d --dim 500"
 #: Name of the sub-command: which spectrum, of which learner, what it says, an example.
 COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "weights": (
-        *("weights", "giant-step"),
+        "weights",
+        "giant-step",
         "Singular values of the first layer W after one giant step: bulk, outlier, overlaps.",
         f"{_STEP} --step-size 0.3",
     ),
     "features": (
-        *("features", "giant-step"),
+        "features",
+        "giant-step",
         "Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T), on fresh samples after one giant step.",
         f"{_STEP} --step-size 2 --readout-samples 2d",
     ),
     "spiked-features": (
-        *("features", "spiked-random-features"),
+        "features",
+        "spiked-random-features",
         "Eigenvalues of Phi^T Phi / d for features whose spike and bulk are given.",
         "--target 'sin(h1)' --activation tanh --spike '-1.5:0.5,3:0.5' --readout-samples 2d "
         "--width 1d --dim 400",
@@ -58,7 +61,7 @@ def register(app: typer.Typer, asked: bool = True) -> None:
 
 def _command(name: str) -> Callable[..., None]:
     kind, learner, *_ = COMMANDS[name]
-    settings_class: Any = twin(learner).load("settings")
+    settings_class: Any = learner_named(learner).load("settings")
     one_step = learner == "giant-step"
     fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
     fields = [f for f in fields if f.name not in _IRRELEVANT]
@@ -87,12 +90,12 @@ def _command(name: str) -> Callable[..., None]:
 
 
 def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
-    from giantstep.problem import Problem
+    from giantstep.language.problem import Problem
 
     problem = Problem(given["target"], given["noise"], given["inputs"])
     use_compilation_cache()
-    from giantstep.figures.spectrum import draw_spectrum
-    from giantstep.twins.spectra import compare_spectra
+    from giantstep.asking.spectra import compare_spectra
+    from giantstep.gallery.spectrum import draw_spectrum
 
     with progress_bar(f"spectrum {kind}") as progress:
         found = compare_spectra(

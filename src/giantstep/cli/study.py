@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import warnings
 from contextlib import suppress
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from giantstep.asking.studies import DEFAULT_STORE
 from giantstep.cli.output import INTERRUPTED, note, print_json, reported, use_compilation_cache
 from giantstep.cli.usage import example, house_group
 from giantstep.errors import GiantstepError
-from giantstep.studies import DEFAULT_STORE
+from giantstep.files import written_beside
 
 if TYPE_CHECKING:
-    from giantstep.studies.records import Survey
-    from giantstep.studies.results import Results
-    from giantstep.studies.store import Store
-    from giantstep.studies.study import Study
+    from giantstep.asking.studies.kept import Kept
+    from giantstep.asking.studies.records import Survey
+    from giantstep.asking.studies.store import Store
+    from giantstep.asking.studies.study import Study
 
 FAILED_CELLS = DAMAGED_CELLS = 1
 FORMATS = ("csv", "parquet", "json")
@@ -83,14 +86,14 @@ def run(
     """
     chosen = _read(study, store, trust)
     use_compilation_cache()
-    from giantstep.studies.progress import study_bar
-    from giantstep.studies.run import StudyWarning
+    from giantstep.asking.studies.progress import study_bar
+    from giantstep.asking.studies.run import StudyWarning
 
     try:
         with study_bar(chosen.name) as watch, warnings.catch_warnings():
             # What it warns of is said below, with all that is in the store.
             warnings.simplefilter("ignore", StudyWarning)
-            results = chosen.run(
+            chosen.run(
                 store=store,
                 engine=engine,
                 workers=workers,
@@ -102,10 +105,10 @@ def run(
             )
     except KeyboardInterrupt:
         with suppress(GiantstepError):
-            note(f"stopped: {chosen.name}: {_state(_results(chosen.name, store).survey())}")
+            note(f"stopped: {chosen.name}: {_state(_kept(chosen.name, store).survey())}")
         note(f"go on with: {_command(study, store, engine, scheduler, trust, cell_seconds)}")
         raise typer.Exit(INTERRUPTED) from None
-    survey = results.survey()
+    survey = _kept(chosen.name, store).survey()
     counts = survey.counts
     if json:
         print_json({"study": chosen.name, "store": str(store), "counts": counts._asdict()})
@@ -131,19 +134,19 @@ def show(
     if study is None:
         _list(store, json)
         return
-    results = _results(study, store)
-    study = results.name
+    kept = _kept(study, store)
+    survey, answer = kept.survey(), kept.answer()
     if json:
-        print_json(results.to_json())
+        found = {"study": kept.definition(), "counts": survey.counts._asdict(), **answer.to_json()}
+        print_json(found)
         return
-    from giantstep.cli.study_tables import errors, means
+    from giantstep.asking.studies.kept import failed
 
-    survey = results.survey()
-    typer.echo(f"{study}: {_state(survey)}")
-    _note_mixture(study, survey)
-    typer.echo(means(results, metric))
-    for line in errors(results):
-        typer.echo(line)
+    typer.echo(f"{kept.name}: {_state(survey)}")
+    _note_mixture(kept.name, survey)
+    typer.echo(answer.table(metric))
+    for why, count in failed(answer).items():
+        typer.echo(f"{count} cells: {why}")
 
 
 @reported
@@ -154,17 +157,29 @@ def export(
     store: StorePath = STORE,
     json: Json = False,
 ) -> None:
-    """Write a study's cells to a file, one line a cell; `json` keeps arrays whole."""
+    """Write a study to a file: one line per number and seed, or with `json` all as one object."""
     if to not in FORMATS:
         raise GiantstepError(f"--to = {to!r} is unknown: use {', '.join(FORMATS)}")
-    from giantstep.studies.export import write
-
-    results = _results(study, store)
-    study = results.name
-    path = write(results, to, out or Path(f"{study}.{to}"))
-    cells = results.counts().cells
+    if to == "parquet" and importlib.util.find_spec("pyarrow") is None:
+        raise GiantstepError(
+            "parquet needs pyarrow: install it with pip install 'giantstep[studies]'"
+        )
+    kept = _kept(study, store)
+    answer, path = kept.answer(), out or Path(f"{kept.name}.{to}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_beside(path) as beside:
+            if to == "json":
+                beside.write_text(dumps(answer.to_json()), encoding="utf-8")
+            elif to == "parquet":
+                answer.to_frame(seeds=True).to_parquet(beside, index=False)
+            else:
+                answer.to_frame(seeds=True).to_csv(beside, index=False)
+    except OSError as error:
+        raise GiantstepError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    cells = kept.survey().counts.cells
     if json:
-        print_json({"study": study, "file": str(path), "cells": cells})
+        print_json({"study": kept.name, "file": str(path), "cells": cells})
     else:
         note(f"wrote {cells} cells to {path}")
 
@@ -179,13 +194,12 @@ def plot(
     json: Json = False,
 ) -> None:
     """Draw a metric along an axis: simulation as dots with error bars, theory as lines."""
-    from giantstep.figures.study import draw_study
+    from giantstep.gallery.result import draw_result
 
-    results = _results(study, store)
-    study = results.name
-    path = draw_study(results, out or Path(f"{study}.png"), x=x, metric=metric)
+    kept = _kept(study, store)
+    path = draw_result(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
     if json:
-        print_json({"study": study, "file": str(path)})
+        print_json({"study": kept.name, "file": str(path)})
     else:
         note(f"wrote {path}")
 
@@ -193,7 +207,7 @@ def plot(
 @reported
 def check(store: StorePath = STORE, json: Json = False) -> None:
     """Check every row of a store; a store of an older giantstep is brought up to date."""
-    from giantstep.studies.store import Store
+    from giantstep.asking.studies.store import Store
 
     if not store.is_file():
         raise GiantstepError(f"there is no store {str(store)!r}: give --store")
@@ -206,7 +220,7 @@ def check(store: StorePath = STORE, json: Json = False) -> None:
 
 def _read(given: str, store: Path, trust: bool) -> Study:
     """The study in that file, or of that name in the store."""
-    from giantstep.studies.study import Study
+    from giantstep.asking.studies.study import Study
 
     if given.endswith(".toml") or Path(given).is_file():
         return Study.read(given, trust=trust)
@@ -215,17 +229,17 @@ def _read(given: str, store: Path, trust: bool) -> Study:
             f"study = {given!r} is no file, and there is no store {str(store)!r}: "
             f"give a TOML file, or --store"
         )
-    return _results(given, store).study(trust=trust)
+    return _kept(given, store).study(trust=trust)
 
 
-def _results(given: str, store: Path) -> Results:
-    """The results of a study: by its name, its TOML file, or the store that has it alone."""
-    from giantstep.studies.results import Results
-    from giantstep.studies.store import Store
-    from giantstep.studies.study import Study
+def _kept(given: str, store: Path) -> Kept:
+    """A study in a store: by its name, its TOML file, or the store that has it alone."""
+    from giantstep.asking.studies.kept import Kept
+    from giantstep.asking.studies.store import Store
+    from giantstep.asking.studies.study import Study
 
     if given.endswith(".toml"):
-        return Results(store, Study.name_in(given))
+        return Kept(store, Study.name_in(given))
     if given.endswith((".sqlite", ".db")) and Path(given).is_file():
         with Store(Path(given), read_only=True) as opened:
             names = list(opened.studies())
@@ -235,8 +249,8 @@ def _results(given: str, store: Path) -> Results:
                 f"the store {given!r} has {len(names)} studies: name one of {known}, and give the "
                 f"store as --store {given}"
             )
-        return Results(Path(given), names[0])
-    return Results(store, given)
+        return Kept(Path(given), names[0])
+    return Kept(store, given)
 
 
 def _state(survey: Survey) -> str:
@@ -255,7 +269,7 @@ def _state(survey: Survey) -> str:
 
 
 def _note_mixture(name: str, survey: Survey) -> None:
-    from giantstep.studies.versions import mixture
+    from giantstep.asking.studies.versions import mixture
 
     mixed = mixture(survey.versions)
     if mixed is not None:
@@ -283,7 +297,7 @@ def _command(
 
 
 def _list(store: Path, json: bool) -> None:
-    from giantstep.studies.store import Store
+    from giantstep.asking.studies.store import Store
 
     with Store(store, read_only=True) as opened:
         surveys, faults = _surveys(opened)
@@ -292,7 +306,7 @@ def _list(store: Path, json: bool) -> None:
 
 def _surveys(opened: Store) -> tuple[dict[str, Survey], dict[str, str]]:
     """What the store has of each study; and for those that cannot be read, why."""
-    from giantstep.studies.database import StoreError
+    from giantstep.asking.studies.database import StoreError
 
     surveys: dict[str, Survey] = {}
     faults = dict.fromkeys(

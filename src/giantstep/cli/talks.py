@@ -122,7 +122,8 @@ def _row(talk: str, claim: Claim, found: dict[str, Any]) -> dict[str, Any]:
     return {
         "talk": talk,
         **{name: getattr(claim, name) for name in names},
-        **{"verdict": verdict(claim, found.get(claim.key)), "measured": measured},
+        "verdict": verdict(claim, found.get(claim.key)),
+        "measured": measured,
     }
 
 

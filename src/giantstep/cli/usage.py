@@ -63,10 +63,25 @@ class HouseGroup(TyperGroup):
             place = ctx.command_path.partition(" ")[2]
             what = "learner" if place in ("simulate", "predict", "compare") else "command"
             where = f"{place}: " if place else ""
+            if what == "learner" and is_target(name):
+                better = f"{place} giant-step --target {name!r}"
+                raise GiantstepError(f"{place} {name!r}: give the learner first: {better}")
             raise GiantstepError(
                 f"{where}{name!r} is no {what}: {_guess(name, known)}use {', '.join(known)}"
             )
         return super().resolve_command(ctx, args)
+
+
+def is_target(text: str) -> bool:
+    """Whether a word that is no command is a target."""
+    from giantstep.errors import TargetError
+    from giantstep.language.targets import any_target
+
+    try:
+        any_target(text)
+    except TargetError:
+        return False
+    return True
 
 
 def house_group(summary: str) -> typer.Typer:

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.problem import Problem
-from giantstep.targets import Target
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
 
 
 class MultiIndexData(NamedTuple):

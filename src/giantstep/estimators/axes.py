@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.moments import label_weights
-from giantstep.estimators.ridge import Fit
-from giantstep.estimators.tridiagonal import ridge
+from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.scaled import ridge
 
 #: Quantile bins of a column in the screening.
 BINS = 6

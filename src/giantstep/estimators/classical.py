@@ -20,8 +20,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.paper_link import PaperLink
-from giantstep.estimators.settings import check_whole
+from giantstep.estimators.contract import PaperLink, check_whole
 
 
 class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):

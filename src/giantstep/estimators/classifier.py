@@ -7,14 +7,14 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.paper_link import PaperLink
-from giantstep.estimators.regressor import GiantStepRegressor
+from giantstep.estimators.contract import PaperLink, dense
+from giantstep.estimators.regressor import MOST_IN_MEMORY, GiantStepRegressor
 
 #: Inverse ridges tried for the logistic readout.
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
@@ -46,14 +46,29 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and of all random features; the fit is deterministic in it.
 
+    verbose : int, default=0
+        Whether to show on standard error how far a fit is.
+
+    Missing numbers, far ones, constant columns and sparse rows are treated as by the regressor.
+
     Attributes
     ----------
     classes_ : ndarray
         The labels.
     regressors_ : list of GiantStepRegressor
-        The experts of each class, or of the second one where there are two.
+        The experts of each class, or of the second one where there are two; their ``plot_links``
+        and ``directions_`` show what a class depends on.
     readout_ : LogisticRegression
         What turns their predictions into probabilities.
+    oof_score_, oof_score_sem_ : float
+        Accuracy on rows that neither the experts nor the readout were fitted to, and its standard
+        error.
+    oof_log_loss_ : float
+        The mean of -log p(label) on the same rows.
+    weights_ : dict
+        The share of each expert in the readout: mean size of its terms, summing to 1.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean over classes of the regressors' importances.
     """
 
     _paper = paper("2305.18270")
@@ -69,6 +84,7 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
         clip: float = 3.0,
         kernel: bool | Literal["auto"] = "auto",
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.max_directions = max_directions
         self.n_neurons = n_neurons
@@ -78,10 +94,18 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
         self.clip = clip
         self.kernel = kernel
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> GiantStepClassifier:
         """Fit the experts of every class and the readout to rows ``X`` with labels ``y``."""
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = validate_data(
+            self,
+            dense(X, MOST_IN_MEMORY),
+            y,
+            dtype=np.float64,
+            ensure_min_samples=2,
+            ensure_all_finite="allow-nan",
+        )
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -96,8 +120,40 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
             for code in seen
         ]
         held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
-        self.readout_ = _readout(held_out, codes, self.folds)
+        self.readout_, probabilities = _readout(held_out, codes, self.folds)
+        chosen = probabilities[np.arange(len(codes)), codes]
+        self._held_out_probability = chosen
+        right = (probabilities.argmax(axis=1) == codes).astype(float)
+        self.oof_score_ = float(right.mean())
+        self.oof_score_sem_ = float(right.std() / np.sqrt(len(right)))
+        self.oof_log_loss_ = -float(np.mean(np.log(chosen + 1e-12)))
+        terms = np.abs(self.readout_.coef_).mean(axis=0) * held_out.std(axis=0)
+        shares = terms.reshape(len(self.regressors_), -1).sum(axis=0)
+        names = list(self.regressors_[0].weights_)
+        total = float(shares.sum()) or 1.0
+        self.weights_ = dict(zip(names, map(float, shares / total), strict=True))
+        self.notes_ = self.regressors_[0].notes_
         return self
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean over classes of the regressors' importances."""
+        check_is_fitted(self)
+        return np.mean([model.feature_importances_ for model in self.regressors_], axis=0)
+
+    def predict_set(self, X: Any, coverage: float = 0.9) -> np.ndarray:
+        """Which classes belong to a set that holds the true one with this probability.
+
+        An array of booleans of shape (n, classes): the classes that are not less probable than
+        all but a share ``1 - coverage`` of the held-out labels were (split conformal sets).
+        """
+        if not 0 < coverage < 1:
+            raise SettingsError(f"coverage = {coverage!r}: give a number between 0 and 1")
+        probabilities = self.predict_proba(X)
+        count = len(self._held_out_probability)
+        rank = int(np.floor((count + 1) * (1 - coverage)))
+        least = np.sort(self._held_out_probability)[rank - 1] if rank else 0.0
+        return probabilities >= least
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds, of the second class or of each."""
@@ -114,26 +170,44 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return self.classes_[self.readout_.predict(scores)]
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
+
     def _scores(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = validate_data(
+            self,
+            dense(X, MOST_IN_MEMORY),
+            dtype=np.float64,
+            reset=False,
+            ensure_all_finite="allow-nan",
+        )
         return np.concatenate([model.expert_predictions(X) for model in self.regressors_], axis=1)
 
 
-def _readout(scores: np.ndarray, codes: np.ndarray, folds: int) -> LogisticRegression:
-    """The logistic regression whose ridge has the least held-out log loss."""
+def _readout(
+    scores: np.ndarray, codes: np.ndarray, folds: int
+) -> tuple[LogisticRegression, np.ndarray]:
+    """The logistic regression whose ridge has the least held-out log loss, and what it held out."""
     smallest = int(np.bincount(codes).min())
     if smallest < 2:
-        return LogisticRegression(C=STRENGTHS[1], max_iter=1000).fit(scores, codes)
+        readout = LogisticRegression(C=STRENGTHS[1], max_iter=1000).fit(scores, codes)
+        return readout, readout.predict_proba(scores)
 
-    def loss(strength: float) -> float:
-        probabilities = cross_val_predict(
+    def held_out(strength: float) -> np.ndarray:
+        return cross_val_predict(
             LogisticRegression(C=strength, max_iter=1000),
             scores,
             codes,
-            cv=min(folds, smallest),
+            cv=StratifiedKFold(min(folds, smallest), shuffle=True, random_state=0),
             method="predict_proba",
         )
-        return -float(np.mean(np.log(probabilities[np.arange(len(codes)), codes] + 1e-12)))
 
-    return LogisticRegression(C=min(STRENGTHS, key=loss), max_iter=1000).fit(scores, codes)
+    def loss(strength: float) -> float:
+        return -float(np.mean(np.log(tried[strength][np.arange(len(codes)), codes] + 1e-12)))
+
+    tried = {strength: held_out(strength) for strength in STRENGTHS}
+    best = min(STRENGTHS, key=loss)
+    return LogisticRegression(C=best, max_iter=1000).fit(scores, codes), tried[best]

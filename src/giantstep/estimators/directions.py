@@ -11,14 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from giantstep.bibliography import paper
-from giantstep.estimators.gauss_newton import IndexModel
+from giantstep.estimators.contract import PaperLink, check_whole, few_threads
+from giantstep.estimators.index_model import IndexModel
 from giantstep.estimators.index_path import index_path, most_directions
 from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
-from giantstep.estimators.paper_link import PaperLink
-from giantstep.estimators.settings import check_whole
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
-from giantstep.estimators.threads import few_threads
 
 #: The transformer knows no other expert, so it looks at weaker moments than the regressor does.
 THRESHOLD = 0.85
@@ -109,15 +107,24 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         path = self._path(inputs, labels, most, generator, chances)
         chosen = self._count(inputs, labels, most, generator, chances) if auto else most
         model = path[min(chosen, len(path)) - 1] if path and chosen else None
-        directions = model.directions if model is not None else np.zeros((X.shape[1], 0))
+        directions = np.zeros((X.shape[1], 0))
+        if model is not None:
+            model = model.rising(inputs, labels)
+            directions = model.directions
         self.directions_ = directions * scaler.slope[:, None]
         self.link_ = model.link if model is not None else None
-        self.n_directions_ = self._n_features_out = self.directions_.shape[1]
+        self.n_directions_ = self.directions_.shape[1]
+        self._n_features_out = max(self.n_directions_, 1)
 
     def transform(self, X: Any) -> np.ndarray:
-        """The rows' coordinates along the directions."""
+        """The rows' coordinates along the directions; a column of zeros where there is none.
+
+        What comes after it in a pipeline can then predict the mean.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        if not self.n_directions_:
+            return np.zeros((len(X), 1))
         return (X - self.mean_) @ self.directions_
 
     def __sklearn_tags__(self) -> Any:
@@ -160,14 +167,16 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
             errors[block] = labels[block, None] - mean
             path = self._path(inputs[rest], labels[rest], most, generator, chances)
             for rank, model in enumerate(path):
-                errors[block, rank + 1 :] = (labels[block] - model.predict(inputs[block]))[:, None]
+                # Within the data: how a link goes on beyond them says nothing of their number.
+                seen = np.clip(model.indices(inputs[block]), model.link.low, model.link.high)
+                errors[block, rank + 1 :] = (labels[block] - model.link.predict(seen))[:, None]
         accepted, scores = 0, []
         losses = np.mean(errors**2, axis=0)
         # A direction is d numbers, which cost d/n of the error when they are fitted. Imprecise
         # directions are mended by further ones at about that price: these are not counted.
         price = inputs.shape[1] / max(len(labels) - len(blocks[0]), 1)
         for rank in range(1, most + 1):
-            scores.append(_evidence(errors[:, accepted], errors[:, rank]))
+            scores.append(evidence(errors[:, accepted], errors[:, rank]))
             paid = (rank - accepted) * price if accepted else 0.0
             if scores[-1] > self.z_min and losses[rank] < (1 - paid) * losses[accepted]:
                 accepted = rank
@@ -176,7 +185,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return accepted
 
 
-def _evidence(errors: Float[np.ndarray, " n"], further: Float[np.ndarray, " n"]) -> float:
+def evidence(errors: Float[np.ndarray, " n"], further: Float[np.ndarray, " n"]) -> float:
     """By how many standard errors the held-out errors of one model are explained by another's.
 
     The errors e are regressed on the change u of the prediction; the t statistic of the slope has

@@ -1,8 +1,9 @@
 """The experts of the stack: fitted together on some rows, then asked for any rows.
 
 ``ridge`` is linear; ``network-t`` a random network after t updates of its metric; ``index-r`` a
-function of r learned directions; ``axes`` a function of a few columns; ``kernel-t`` a Laplace
-kernel in the metric of ``network-t``, for the first and the last t.
+function of r learned directions; ``axes`` a function of a few columns; ``trees`` extremely
+randomised trees; ``kernel-t`` a Laplace kernel in the metric of ``network-t``, for the first and
+the last t.
 """
 
 from __future__ import annotations
@@ -14,9 +15,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.estimators.axes import fit_axes
-from giantstep.estimators.fixed_ridge import FixedRidge
-from giantstep.estimators.gauss_newton import IndexModel
-from giantstep.estimators.index_path import index_path
+from giantstep.estimators.index_model import IndexModel
+from giantstep.estimators.index_path import index_path, with_tails
 from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
 from giantstep.estimators.random_network import (
     RandomNetwork,
@@ -24,11 +24,14 @@ from giantstep.estimators.random_network import (
     layer_features,
     metric_of,
 )
-from giantstep.estimators.ridge import Fit, Scaled
-from giantstep.estimators.tridiagonal import Tridiagonal, ridge
+from giantstep.estimators.tails import TailScaler
+from giantstep.estimators.trees import fit_trees
+from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
-#: Predictions stay within the range of the labels, widened by this share on both sides.
-MARGIN = 0.1
+#: Predictions stay within the range of the labels, widened by this share on both sides; a link goes
+#: on along its tangent, and may go farther.
+MARGIN, LINK_MARGIN = 0.1, 1.0
 
 
 class Expert(Protocol):
@@ -63,15 +66,14 @@ class Experts(NamedTuple):
 
         All but the linear one stay near the range of the labels.
         """
-        return {
-            name: model.predict(inputs) if name == "ridge" else self._within(model.predict(inputs))
-            for name, model in self.models.items()
-            if asked is None or name in asked
-        }
-
-    def _within(self, values: np.ndarray) -> np.ndarray:
-        margin = MARGIN * (self.high - self.low)
-        return np.clip(values, self.low - margin, self.high + margin)
+        found = {}
+        for name, model in self.models.items():
+            if asked is None or name in asked:
+                values = model.predict(inputs)
+                share = LINK_MARGIN if isinstance(model, IndexModel) else MARGIN
+                margin = np.inf if name == "ridge" else share * (self.high - self.low)
+                found[name] = np.clip(values, self.low - margin, self.high + margin)
+        return found
 
     @property
     def path(self) -> list[IndexModel]:
@@ -140,10 +142,12 @@ def fit_experts(
     sizes: Sizes,
     generator: np.random.Generator,
     fixed: FixedExperts,
+    scaler: TailScaler,
     chances: dict[int, tuple[float, ...]] | None = None,
 ) -> Experts:
     """All experts on these rows; ``fixed`` are those whose features ignore the labels.
 
+    ``scaler`` is what the inputs were scaled by, for links that read columns with their tails.
     ``chances`` are moments of permuted rows from a fit to nearly the same rows: permuted, they know
     nothing about which label belongs to which row. All else is learned and chosen on these rows.
     """
@@ -166,10 +170,12 @@ def fit_experts(
         extra=steepest,
         chances=chances,
     )
+    path = with_tails(path, inputs, labels, scaler, units=sizes.neurons, generator=generator)
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
     axes = fit_axes(inputs, labels, generator)
     if axes is not None:
         models["axes"] = axes
+    models["trees"] = fit_trees(inputs, labels, generator)
     if fixed.kernel is not None:
         models["kernel-0"] = fixed.kernel
         if sizes.updates:
@@ -184,6 +190,7 @@ def names(sizes: Sizes) -> Iterator[str]:
     yield from (f"network-{update}" for update in range(sizes.updates + 1))
     yield from (f"index-{rank}" for rank in range(1, sizes.directions + 1))
     yield "axes"
+    yield "trees"
     if sizes.kernel:
         yield from (f"kernel-{update}" for update in sorted({0, sizes.updates}))
 

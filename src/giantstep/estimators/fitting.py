@@ -2,160 +2,275 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, RidgeCV
-from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from giantstep.errors import GiantstepError
+from giantstep.estimators.axes import AxisModel
 from giantstep.estimators.classifier import GiantStepClassifier
-from giantstep.estimators.directions import IndexDirections
+from giantstep.estimators.experts import Experts, Sizes
+from giantstep.estimators.index_model import IndexModel, Link
+from giantstep.estimators.laplace import Choice, LaplaceKernel
+from giantstep.estimators.random_network import RandomNetwork
 from giantstep.estimators.regressor import GiantStepRegressor
-from giantstep.estimators.tables import Prepared
+from giantstep.estimators.stack import CrossFitted, Stack, score_with_error
+from giantstep.estimators.tables import Prepared, ReadColumns, plain
+from giantstep.estimators.tails import Filler, LabelScale, TailScaler
+from giantstep.estimators.trees import Trees
+from giantstep.numerics.ridge.path import Fit
 
 #: Folds over which scores are compared.
 FOLDS = 5
+#: Columns that matter make up this share of the importances.
+MATTER = 0.9
+#: Standard errors from which directions are spoken of.
+CLEAR = 3.0
+#: Another method is recommended if it is better by this much, and by a standard error.
+WORTH_MOVING = 0.01
+#: Rows up to which the fits to parts of the rows, which the forecast needs, are made.
+MOST_FORECAST_ROWS = 2000
 #: Kernels with a row for every sample stop being cheap beyond this many rows.
 MOST_KERNEL_ROWS = 5000
 
 
+#: What a kept model may hold beside scikit-learn's own classes.
+TRUSTED = [
+    "numpy.dtype",
+    *(
+        f"{kind.__module__}.{kind.__qualname__}"
+        for kind in (
+            AxisModel,
+            Choice,
+            CrossFitted,
+            Experts,
+            Filler,
+            Fit,
+            GiantStepClassifier,
+            GiantStepRegressor,
+            IndexModel,
+            LabelScale,
+            LaplaceKernel,
+            Link,
+            RandomNetwork,
+            Sizes,
+            ReadColumns,
+            Stack,
+            TailScaler,
+            Trees,
+        )
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Score:
-    """Mean over folds of R^2 (regression) or accuracy (classification), and its standard error."""
+    """R^2 (regression) or accuracy (classification) on held-out rows, and its standard error."""
 
     name: str
     mean: float
     sem: float
 
+    def __str__(self) -> str:
+        return "below -1" if self.mean < -1 else f"{self.mean:.2f} +- {self.sem:.2f}"
+
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fitted pipeline, scores by cross-validation, and the directions with their test."""
+    """A fitted pipeline, its scores and those of peers on held-out rows, and a forecast.
+
+    ``advice`` names the peer that is clearly better; ``curve`` is what more rows would buy.
+    """
 
     pipeline: Pipeline
     scores: tuple[Score, ...]
-    directions: IndexDirections | None
     task: str
     notes: tuple[str, ...]
     columns: tuple[str, ...]
     inputs: tuple[str, ...]
+    advice: str | None = None
+    curve: pd.DataFrame | None = None
+
+    @property
+    def model(self) -> Any:
+        """The estimator at the end of the pipeline."""
+        return self.pipeline[-1]
+
+    @property
+    def kind(self) -> str:
+        """What the scores are."""
+        return "accuracy" if self.task == "classification" else "R2"
+
+    def verdict(self) -> str:
+        """The answer in one sentence or two."""
+        ours, *peers = self.scores
+        order = np.argsort(-self.model.feature_importances_)
+        shares = np.cumsum(self.model.feature_importances_[order])
+        count = int(np.searchsorted(shares, MATTER)) + 1
+        if self.advice is not None:
+            better = next(score for score in peers if score.name == self.advice)
+            return f"Use {self.advice} here: {self.kind} {better}, against {ours} of giantstep."
+        if ours.mean < 2 * ours.sem and self.task == "regression":
+            return f"Nothing was found that predicts new rows: R2 {ours}."
+        named = ", ".join(self.columns[i] for i in order[: min(count, 4)])
+        more = f" and {count - 4} more" if count > 4 else ""
+        matter = f"{count} columns matter" if count > 1 else "One column matters"
+        rivals = ", ".join(f"{score.name} {str(score).partition(' +-')[0]}" for score in peers[1:])
+        text = f"{matter} ({named}{more}){self._combined()}; {self.kind} {ours} ({rivals})"
+        if self.curve is not None:
+            twice = self.curve.iloc[0]
+            half = (twice["r2_high"] - twice["r2_low"]) / 2
+            text += f"; twice the rows would give about {twice['r2']:.2f} +- {half:.2f}"
+        return text + "."
+
+    def _combined(self) -> str:
+        """In how many combinations, where held-out rows support them and they predict."""
+        if self.task == "classification" or self.model.evidence_ < CLEAR:
+            return ""
+        if self.index_weight() < 0.5:
+            return ""
+        count = self.model.directions_.shape[1]
+        return ", in one combination" if count == 1 else f", in {count} combinations"
+
+    def index_weight(self) -> float:
+        """The share of the prediction that functions of directions have."""
+        weights = self.model.weights_.items()
+        return sum(weight for name, weight in weights if name.startswith("index-"))
+
+    def direction_lines(self) -> list[str]:
+        """What is known of the directions: one story, from rows held out."""
+        model = self.model
+        if self.task == "classification" or not model.directions_.shape[1]:
+            return []
+        if model.evidence_ < CLEAR:
+            return ["no combination of columns stands out from chance on rows held out"]
+        number = model.directions_.shape[1]
+        lines = [
+            f"{number} direction{'s' * (number > 1)}: held-out rows support the link by "
+            f"{model.evidence_:.1f} standard errors, and directions make up "
+            f"{100 * self.index_weight():.0f} % of the prediction"
+        ]
+        words = zip(model.direction_words(), model.stability_, strict=True)
+        lines += [
+            f"  {place}: {text}  (found again without a fold: cosine {cosine:.2f})"
+            for place, (text, cosine) in enumerate(words, 1)
+        ]
+        return lines
 
     def report(self, file: str, label: str, rows: int) -> str:
         """A few lines for the terminal."""
-        kind = "accuracy" if self.task == "classification" else "R2"
         lines = [f"{file}: {label} from {len(self.columns)} columns, {rows} rows", ""]
-        lines.append(f"cross-validated {kind}, with standard error over {FOLDS} folds")
-        lines += [f"  {s.name:<20} {s.mean:7.3f} +- {s.sem:.3f}" for s in self.scores]
-        found = self.directions
-        if found is not None:
-            lines += ["", self._directions_line(found)]
-            lines += [f"  {line}" for line in self._direction_lines(found)]
-        return "\n".join(lines)
-
-    def _directions_line(self, found: IndexDirections) -> str:
-        count = found.n_directions_
-        number = "no direction" if count == 0 else f"{count} direction" + "s" * (count > 1)
-        return f"{number} found (p = {found.pvalue_:.2g} for the label depending on nothing)"
-
-    def _direction_lines(self, found: IndexDirections) -> list[str]:
-        """Each direction by its largest columns, for columns of unit variance."""
-        lines = []
-        scaled = found.directions_ * found.deviation_[:, None]
-        for number, direction in enumerate(scaled.T, 1):
-            top = np.argsort(-np.abs(direction))[:5]
-            terms = ", ".join(f"{direction[i]:+.2f} {self.columns[i]}" for i in top)
-            score = found.z_scores_[number - 1] if hasattr(found, "z_scores_") else np.nan
-            lines.append(f"{number}: {terms}  (better than before by {score:.1f} standard errors)")
-        return lines
+        lines += [self.verdict(), "", f"{self.kind} on rows held out, with its standard error"]
+        lines += [f"  {score.name:<20} {score}" for score in self.scores]
+        directions = self.direction_lines()
+        return "\n".join([*lines, *[""] * bool(directions), *directions])
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``fit --json`` prints."""
-        found = self.directions
-        return {
+        model = self.model
+        found: dict[str, Any] = {
             "task": self.task,
+            "verdict": self.verdict(),
             "columns": list(self.columns),
             "scores": {score.name: {"mean": score.mean, "sem": score.sem} for score in self.scores},
-            "directions": None
-            if found is None
-            else {
-                "count": found.n_directions_,
-                "pvalue": found.pvalue_,
-                "z_scores": getattr(found, "z_scores_", np.zeros(0)).tolist(),
-                "vectors": found.directions_.T.tolist(),
-            },
+            "advice": self.advice,
+            "weights": model.weights_,
+            "importances": model.feature_importances_.tolist(),
             "notes": list(self.notes),
         }
+        if self.task == "regression":
+            found["directions"] = {
+                "count": model.directions_.shape[1],
+                "evidence": model.evidence_,
+                "stability": model.stability_.tolist(),
+                "vectors": model.directions_.T.tolist(),
+            }
+        if self.curve is not None:
+            found["more_rows"] = self.curve.to_dict("records")
+        return found
 
 
 def fit_table(
     prepared: Prepared, *, seed: int = 0, progress: Callable[[float], None] | None = None
 ) -> Fitted:
-    """Fit the table, and score the same fit by cross-validation beside simple peers."""
+    """Fit the table, and score it and simple peers on rows held out."""
     tell = progress or (lambda fraction: None)
     classes = prepared.task == "classification"
-    rows = len(prepared.labels)
-    notes = list(prepared.notes)
-    folds: Any
-    if classes:
-        smallest = int(np.unique(prepared.labels, return_counts=True)[1].min())
-        if len(np.unique(prepared.labels)) < 2:
-            raise GiantstepError("the label has one class only: a classifier needs at least two")
-        folds = StratifiedKFold(max(2, min(FOLDS, smallest)), shuffle=True, random_state=seed)
-    else:
-        folds = KFold(min(FOLDS, rows), shuffle=True, random_state=seed)
-    models = _peers(classes, rows)
+    labels, rows = prepared.labels, len(prepared.labels)
     ours: Any = (GiantStepClassifier if classes else GiantStepRegressor)(random_state=seed)
-    models = {"giantstep": ours, **models}
-    scores = []
-    for position, (name, model) in enumerate(models.items()):
-        pipeline = make_pipeline(clone(prepared.encoder), model)
-        values = cross_val_score(
-            pipeline,
-            prepared.inputs,
-            prepared.labels,
-            cv=folds,
-            scoring="accuracy" if classes else "r2",
-        )
-        error = float(values.std(ddof=1) / np.sqrt(len(values)))
-        scores.append(Score(name, float(values.mean()), error))
-        tell(0.8 * (position + 1) / len(models))
-    pipeline = make_pipeline(clone(prepared.encoder), clone(ours))
-    pipeline.fit(prepared.inputs, prepared.labels)
-    tell(0.9)
-    encoded = pipeline[:-1].transform(prepared.inputs)
-    directions = None
-    if not classes:
-        directions = IndexDirections(random_state=seed).fit(encoded, prepared.labels)
+    pipeline = make_pipeline(clone(prepared.encoder), ours).fit(prepared.inputs, labels)
+    tell(0.3)
+    scores, losses = [Score("giantstep", ours.oof_score_, ours.oof_score_sem_)], {}
+    folds: Any = KFold(min(FOLDS, rows), shuffle=True, random_state=seed)
+    if classes:
+        smallest = int(np.unique(labels, return_counts=True)[1].min())
+        folds = StratifiedKFold(max(2, min(FOLDS, smallest)), shuffle=True, random_state=seed)
+    peers = _peers(classes, rows)
+    for position, (name, model) in enumerate(peers.items(), 1):
+        with warnings.catch_warnings():
+            # A class may have fewer rows than there are folds.
+            warnings.simplefilter("ignore", UserWarning)
+            said = cross_val_predict(
+                make_pipeline(clone(prepared.encoder), model), prepared.inputs, labels, cv=folds
+            )
+        if classes:
+            right = (said == labels).astype(float)
+            scores.append(Score(name, float(right.mean()), float(right.std() / rows**0.5)))
+        else:
+            scores.append(Score(name, *score_with_error(labels - said, labels)))
+            losses[name] = (labels - said) ** 2
+        tell(0.3 + 0.3 * position / len(peers))
+    curve = None
+    if not classes and rows <= MOST_FORECAST_ROWS:
+        curve = ours.learning_curve()
     tell(1.0)
+    notes = (*prepared.notes, *ours.notes_)
     names = tuple(map(str, pipeline[:-1].get_feature_names_out()))
     inputs = tuple(prepared.inputs.columns)
-    return Fitted(pipeline, tuple(scores), directions, prepared.task, tuple(notes), names, inputs)
+    best = max(scores, key=lambda score: score.mean)
+    # Rows that two methods share say more about their difference than two standard errors.
+    spread = best.sem
+    if best.name in losses:
+        gaps = (ours.held_out_errors_**2 - losses[best.name]) / max(float(labels.var()), 1e-300)
+        spread = float(gaps.std()) / rows**0.5
+    clear = best.mean - scores[0].mean > max(WORTH_MOVING, spread)
+    advice = best.name if clear else None
+    return Fitted(pipeline, tuple(scores), prepared.task, notes, names, inputs, advice, curve)
 
 
 def save_model(fitted: Fitted, path: Path) -> None:
     """The pipeline with the names of the columns it needs, for ``giantstep apply``."""
-    import joblib
-
-    joblib.dump({"giantstep": 1, "pipeline": fitted.pipeline, "inputs": fitted.inputs}, path)
+    _skops().dump({"pipeline": fitted.pipeline, "inputs": fitted.inputs}, path)
 
 
-def apply_model(path: Path, frame: pd.DataFrame) -> np.ndarray:
-    """Predictions of a kept model for the rows of a table that has its columns."""
-    import joblib
+def apply_model(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Predictions of a kept model for the rows of a table that has its columns.
 
+    With the bounds of 90 % intervals, or with the probability of the class. No file runs code
+    here: what it holds is looked at first, and only classes of scikit-learn and of the list
+    ``TRUSTED`` are made.
+    """
+    skops = _skops()
     try:
-        kept = joblib.load(path)
+        strange = set(skops.get_untrusted_types(file=path)) - set(TRUSTED)
+        kept: dict[str, Any] = (
+            {"pipeline": (), "inputs": ()} if strange else skops.load(path, trusted=TRUSTED)
+        )
         pipeline, columns = kept["pipeline"], kept["inputs"]
     except FileNotFoundError:
         raise GiantstepError(f"model = {str(path)!r} does not exist") from None
@@ -163,15 +278,30 @@ def apply_model(path: Path, frame: pd.DataFrame) -> np.ndarray:
         raise GiantstepError(
             f"model = {str(path)!r} was not written by giantstep fit ({type(error).__name__})"
         ) from None
+    if strange:
+        raise GiantstepError(
+            f"model = {str(path)!r} was not written by giantstep fit: it asks for "
+            f"{plain(min(strange))}, which no model of ours needs; nothing of it was run"
+        )
     missing = [name for name in columns if name not in frame.columns]
     if missing:
         raise GiantstepError(f"the table lacks the column {missing[0]!r} that the model needs")
-    numbers = pipeline[0].transformers_[0][2]
-    rows = frame[list(columns)].copy()
-    for name in numbers:
-        values = pd.to_numeric(rows[name], errors="coerce").astype(float)
-        rows[name] = values.replace([np.inf, -np.inf], np.nan)
-    return pipeline.predict(rows)
+    rows = pipeline[:-1].transform(frame[list(columns)])
+    model = pipeline[-1]
+    if isinstance(model, GiantStepClassifier):
+        probability = model.predict_proba(rows).max(axis=1)
+        return pd.DataFrame({"prediction": model.predict(rows), "probability": probability})
+    values, interval = model.predict(rows, return_interval=0.9)
+    low, high = interval.T
+    return pd.DataFrame({"prediction": values, "prediction_low": low, "prediction_high": high})
+
+
+def _skops() -> ModuleType:
+    try:
+        import skops.io
+    except ImportError:
+        raise GiantstepError("models are kept by the package skops: pip install skops") from None
+    return skops.io
 
 
 def _peers(classes: bool, rows: int) -> dict[str, Any]:
@@ -179,12 +309,12 @@ def _peers(classes: bool, rows: int) -> dict[str, Any]:
     if classes:
         peers: dict[str, Any] = {
             "most frequent class": DummyClassifier(),
-            "logistic": make_pipeline(
-                StandardScaler(),
-                LogisticRegression(
-                    Cs=7, max_iter=2000, l1_ratios=(0.0,), use_legacy_attributes=False
-                ),
+            "logistic": GridSearchCV(
+                make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)),
+                {"logisticregression__C": np.logspace(-3, 3, 7)},
+                cv=3,
             ),
+            "boosted trees": HistGradientBoostingClassifier(random_state=0),
         }
         if rows <= MOST_KERNEL_ROWS:
             grid = {"svc__C": [1, 10, 100]}
@@ -194,6 +324,7 @@ def _peers(classes: bool, rows: int) -> dict[str, Any]:
     peers = {
         "mean": DummyRegressor(),
         "ridge": make_pipeline(StandardScaler(), RidgeCV(np.logspace(-4, 4, 25))),
+        "boosted trees": HistGradientBoostingRegressor(random_state=0),
     }
     if rows <= MOST_KERNEL_ROWS:
         choices: dict[str, Any] = {

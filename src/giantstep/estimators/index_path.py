@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.gauss_newton import IndexModel, fit_index_model
+from giantstep.estimators.index_model import IndexModel, fit_index_model
 from giantstep.estimators.moments import Whitening, candidates, label_weights
+from giantstep.estimators.tails import TailScaler
 
 #: A moment is looked at if it exceeds this share of what permuted rows give.
 THRESHOLD = 0.9
@@ -23,6 +24,8 @@ SAME = 0.95
 CLEAR_GAIN, SHORT_POLISH = 0.1, 3
 #: Giant steps after which pairs of starts are compared; one is too few to tell them apart.
 PAIR_STEPS = 3
+#: Columns have tails if more than this share of the numbers is compressed; of normal ones .0027 is.
+HEAVY = 0.006
 #: A second direction that leaves less than this share of the score needs no search by pairs.
 FOUND = 0.5
 
@@ -68,6 +71,8 @@ def index_path(
         best = min(tried, key=lambda model: model.score).directions
         return fit_index_model(best, inputs, labels, units=units, steps=POLISH, generator=generator)
 
+    if not inputs.any():
+        return []
     whitening = Whitening.of(inputs)
     white = inputs @ whitening.inverse_root
     path: list[IndexModel] = []
@@ -117,6 +122,34 @@ def index_path(
             )
             path[rank - 1] = min(shorter, trial, key=lambda model: model.score)
     return path
+
+
+def with_tails(
+    path: list[IndexModel],
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    scaler: TailScaler,
+    *,
+    units: int,
+    generator: np.random.Generator,
+) -> list[IndexModel]:
+    """The path, with links of uncompressed columns where these have tails and fit better.
+
+    An index is a sum of columns; compressed columns add up to something else. Directions are found
+    in compressed columns all the same, where single rows do not decide.
+    """
+    raw = scaler.uncompressed(inputs)
+    if np.mean(np.abs(raw) > scaler.clip) <= HEAVY:
+        return path
+    steepness = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
+    found = []
+    for model in path:
+        start = model.directions * steepness[:, None]
+        trial = fit_index_model(
+            start, raw, labels, units=units, steps=POLISH, generator=generator
+        )._replace(scaler=scaler)
+        found.append(min(model, trial, key=lambda model: model.score))
+    return found
 
 
 def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndarray:

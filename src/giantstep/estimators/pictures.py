@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,33 +10,36 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Points on a drawn link, and columns shown by name in a picture of directions.
-CURVE_POINTS, MOST_COLUMNS = 200, 20
+#: Columns shown by name in a picture of directions.
+MOST_COLUMNS = 20
+#: Columns of a direction are named until they make up this share of its square, four at most.
+MOST_NAMED = 0.9
 
 
 def links_picture(
-    indices: np.ndarray, labels: np.ndarray, link: Callable[[np.ndarray], np.ndarray]
+    indices: np.ndarray,
+    labels: np.ndarray,
+    curves: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
+    names: list[str],
 ) -> Figure:
-    """Labels over each learned index, with the fitted link along it.
+    """Labels over each learned index, with the fitted link and its standard error along it.
 
     The other indices are held at their means (0) on the curve, so that dots scatter around it
-    where directions act together. ``link`` gives the label at rows of indices.
+    where directions act together.
     """
     from matplotlib.figure import Figure
 
     count = max(indices.shape[1], 1)
-    figure = Figure(figsize=(3.4 * count, 3.0), layout="constrained")
+    figure = Figure(figsize=(3.4 * count, 3.2), layout="constrained")
     if not indices.shape[1]:
         return _nothing(figure)
     axes = figure.subplots(1, count, squeeze=False)[0]
-    for position, axis in enumerate(axes):
-        axis.plot(indices[:, position], labels, ".", color="0.6", markersize=3, label="data")
-        grid = np.zeros((CURVE_POINTS, indices.shape[1]))
-        grid[:, position] = np.linspace(
-            indices[:, position].min(), indices[:, position].max(), CURVE_POINTS
-        )
-        axis.plot(grid[:, position], link(grid), color="C0", label="fitted link")
-        axis.set_xlabel(f"index {position + 1}")
+    for index, axis, (at, value, error), name in zip(indices.T, axes, curves, names, strict=True):
+        axis.plot(index, labels, ".", color="0.6", markersize=3, label="data")
+        axis.fill_between(at, value - error, value + error, color="C0", alpha=0.25, linewidth=0)
+        axis.plot(at, value, color="C0", label="fitted link")
+        # Names may hold dollar signs, which are no mathematics.
+        axis.set_xlabel(textwrap.fill(name, 40), fontsize="small", parse_math=False)
     axes[0].set_ylabel("label")
     axes[0].legend(frameon=False)
     return figure
@@ -57,11 +60,25 @@ def directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
         axis.barh(range(len(order)), directions[order, position], color=f"C{position}")
         axis.set_title(f"direction {position + 1}", fontsize="medium")
         axis.axvline(0, color="0.3", linewidth=0.8)
-    axes[0].set_yticks(range(len(order)), [names[column] for column in order])
+    axes[0].set_yticks(range(len(order)), [names[column] for column in order], parse_math=False)
     axes[0].invert_yaxis()
     # Two lines: one would be wider than the picture of a single direction.
     figure.supxlabel("weight of a column,\nin standard deviations of the index", fontsize="medium")
     return figure
+
+
+def in_words(direction: np.ndarray, names: list[str]) -> str:
+    """A direction by its largest columns, and how many smaller ones there are.
+
+    >>> in_words(np.array([0.0, -0.6, 0.8, 0.01]), ["a", "b", "c", "d"])
+    '+0.80 c, -0.60 b and 1 smaller'
+    """
+    order = np.argsort(-np.abs(direction))
+    shares = np.cumsum(direction[order] ** 2) / max(float(direction @ direction), 1e-300)
+    count = min(int(np.searchsorted(shares, MOST_NAMED)) + 1, 4)
+    terms = [f"{direction[i]:+.2f} {names[i]}" for i in order[:count]]
+    rest = int(np.sum(direction[order[count:]] != 0))
+    return ", ".join(terms) + (f" and {rest} smaller" if rest else "")
 
 
 def _nothing(figure: Figure) -> Figure:

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
-from giantstep.estimators.ridge import Fit
+from giantstep.numerics.ridge.path import Fit
 
 #: Weight of the linear part against the rectified units.
 LINEAR_WEIGHT = 0.1

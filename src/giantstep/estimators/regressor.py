@@ -7,27 +7,38 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from pandas import DataFrame
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from giantstep.bibliography import paper
-from giantstep.estimators.experts import (
-    FixedFeatures,
-    Sizes,
-    columns,
-    fit_experts,
-    names,
+from giantstep.errors import GiantstepError, SettingsError
+from giantstep.estimators.contract import (
+    PaperLink,
+    check_positive,
+    check_switch,
+    check_whole,
+    dense,
+    few_threads,
+    progress_line,
+    same_columns,
 )
+from giantstep.estimators.directions import evidence
+from giantstep.estimators.experts import Sizes, columns, names
+from giantstep.estimators.forecast import learner_forecast
+from giantstep.estimators.index_model import IndexModel, Link, link_curves, stability
 from giantstep.estimators.index_path import most_directions
-from giantstep.estimators.paper_link import PaperLink
-from giantstep.estimators.pictures import directions_picture, links_picture
-from giantstep.estimators.settings import check_positive, check_switch, check_whole
-from giantstep.estimators.stack import cross_fitted_score, shuffled_folds, simplex_weights
+from giantstep.estimators.pictures import directions_picture, in_words, links_picture
+from giantstep.estimators.stack import (
+    CrossFitted,
+    Stack,
+    fit_stack,
+    score_with_error,
+    squared_slopes,
+)
 from giantstep.estimators.streaming.fit import fit_streamed
 from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
-from giantstep.estimators.tails import TailScaler
-from giantstep.estimators.threads import few_threads
+from giantstep.estimators.tails import Filler, LabelScale, TailScaler, what_was_done
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +47,8 @@ if TYPE_CHECKING:
 MOST_WIDTH = 1500
 #: Most rows for which the exact kernel is among the experts by default.
 MOST_KERNEL_ROWS = 2000
+#: Held-out errors of a label with compressed tails must be less than this share of the others.
+CLEARLY_LESS = 0.9
 #: Numbers in a table beyond which it is streamed by default, and neurons of its random network.
 MOST_IN_MEMORY, STREAMED_WIDTH = 20_000_000, 500
 
@@ -71,21 +84,42 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         folds.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds and of all random features; the fit is deterministic in it.
+    verbose : int, default=0
+        Whether to show on standard error how far a fit is.
+
+    Missing numbers are filled by medians and marked, numbers far outside of their column's range
+    are cut off, and a column that is constant is ignored whatever comes later. Several columns of
+    labels are fitted one after the other. Sparse rows are made dense up to 2e7 numbers.
 
     Attributes
     ----------
+    notes_ : tuple of str
+        What was done to the rows, in words.
+    estimators_ : list of GiantStepRegressor
+        One for each column of labels, where there are several; other attributes are then missing.
     held_out_ : ndarray of shape (n_samples, n_experts)
         Each expert's predictions for rows that it was not fitted to, in the units of
         ``expert_predictions``; None after a streamed fit.
+    held_out_errors_ : ndarray of shape (n_samples,)
+        Errors of the stack on the same rows, in units of the label; missing after a streamed fit.
     weights_ : dict
         Weight of each expert in the prediction; what is missing to 1 goes to the mean.
     oof_score_ : float
         R^2 on rows that neither the experts nor their weights were fitted to: the weights for a
         fold come from the other folds.
+    oof_score_sem_ : float
+        Its standard error; NaN after a streamed fit.
     directions_ : ndarray of shape (n_features, r)
         Directions of the shortest index model that predicts rows left out as well as the best of
         them, to within a standard error (after a streamed fit: of the one with the largest
-        weight), in units of the input columns.
+        weight), in units of the input columns. The label rises along each, or its largest entry is
+        positive where it does neither rise nor fall.
+    stability_ : ndarray of shape (r,)
+        How much of each direction the directions found without a fold contain: the mean over folds
+        of a cosine, between 0 and 1; NaN after a streamed fit.
+    evidence_ : float
+        By how many standard errors the index model that is shown explains held-out labels; NaN
+        after a streamed fit, 0 where there is no direction.
     link_ : object
         Its link; ``plot_links`` draws it.
     eigenvalues_ : ndarray of shape (n_features,)
@@ -121,6 +155,7 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         kernel: bool | Literal["auto"] = "auto",
         streaming: bool | Literal["auto"] = "auto",
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.max_directions = max_directions
         self.n_neurons = n_neurons
@@ -131,20 +166,36 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         self.kernel = kernel
         self.streaming = streaming
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> GiantStepRegressor:
         """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
-        check_whole(self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2)
+        check_whole(self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2, verbose=0)
         check_switch("kernel", self.kernel)
         check_switch("streaming", self.streaming)
         check_positive("clip", self.clip)
         if self._streams(X):
             self._fit_streamed(X, y)
             return self
-        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
+        X, y = validate_data(
+            self,
+            dense(X, MOST_IN_MEMORY),
+            y,
+            dtype=np.float64,
+            y_numeric=True,
+            multi_output=True,
+            ensure_min_samples=2,
+            ensure_all_finite="allow-nan",
+        )
+        if np.isinf(X).any() or not np.isfinite(y).all():
+            name = "y" if np.isfinite(X[~np.isnan(X)]).all() else "X"
+            raise ValueError(f"Input {name} contains NaN or infinity: leave these rows out")
         y = np.asarray(y, dtype=np.float64)
+        if y.ndim == 2 and y.shape[1] > 1:
+            self.estimators_ = [clone(self).fit(X, column) for column in y.T]
+            return self
         with few_threads(len(y)):
-            self._fit_rows(X, y)
+            self._fit_rows(X, y.reshape(-1))
         return self
 
     def _streams(self, X: Any) -> bool:
@@ -172,82 +223,132 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         sizes = self._sizes(*rows.shape)
         sizes = sizes._replace(width=min(sizes.width, STREAMED_WIDTH), updates=0, kernel=False)
         found = fit_streamed(rows, sizes, self.clip, generator)
-        self._scaler, self._centre, self._scale = found.scales
-        self._experts, self._weights, self._sizes_used = found.experts, found.weights, sizes
+        self._scaler, *scale = found.scales
+        self._scale = LabelScale(*scale)
+        self._filler: Filler | None = None
+        self._stack = Stack(found.experts, found.weights, sizes)
+        self._fitted: CrossFitted | None = None
         self.held_out_: np.ndarray | None = None
-        self.oof_score_ = found.score
+        self.oof_score_, self.oof_score_sem_ = found.score, float("nan")
+        self.notes_: tuple[str, ...] = ("a fifth of the rows was held out to weigh the experts",)
         self._describe(*found.sample)
 
     def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
-        rows = len(y)
-        self._centre, self._scale = float(y.mean()), float(y.std()) or 1.0
-        labels = (y - self._centre) / self._scale
-        sizes = self._sizes(rows, X.shape[1])
-        self._scaler = TailScaler.of(X, self.clip)
-        inputs = self._scaler.transform(X)
-        fixed = FixedFeatures.of(inputs, labels, sizes, generator)
-        blocks = shuffled_folds(rows, self.folds, generator)
-        seeds = generator.spawn(len(blocks) + 1)
-        held_out = np.zeros((rows, len(list(names(sizes)))))
-        self._experts = fit_experts(inputs, labels, sizes, seeds[0], fixed.whole)
-        for block, seed in zip(blocks, seeds[1:], strict=True):
-            rest = np.setdiff1d(np.arange(rows), block)
-            experts = fit_experts(
-                inputs[rest],
-                labels[rest],
-                sizes,
-                seed,
-                fixed.without(block),
-                self._experts.chances,
-            )
-            held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
-        self._weights, self._sizes_used = simplex_weights(held_out, labels), sizes
-        self.held_out_ = held_out
-        self.oof_score_ = cross_fitted_score(held_out, labels, blocks)
-        self._describe(inputs, labels)
+        filler = self._filler = Filler.of(X)
+        filled = filler.transform(X)
+        self._scaler = TailScaler.of(filled, self.clip)
+        inputs = self._scaler.transform(filled)
+        sizes = self._sizes(*inputs.shape)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """The weighted prediction of the experts; of a Dask collection, a Dask array."""
+        def trial(scale: LabelScale) -> CrossFitted:
+            tell = progress_line("fit", self.verbose)
+            return fit_stack(inputs, y, scale, self._scaler, sizes, self.folds, generator, tell)
+
+        self._fitted = trial(LabelScale.of(y))
+        heavy = LabelScale.compressing(y, self.clip)
+        if heavy is not None:
+            other = trial(heavy)
+            # A few squares would decide: sizes tell more of labels with tails.
+            if np.abs(other.errors).sum() < CLEARLY_LESS * np.abs(self._fitted.errors).sum():
+                self._fitted = other
+        self._stack, self._scale = self._fitted.whole, self._fitted.scale
+        self.held_out_, self.held_out_errors_ = self._fitted.held_out, self._fitted.errors
+        self.oof_score_, self.oof_score_sem_ = score_with_error(self._fitted.errors, y)
+        self.notes_ = what_was_done(X, filled, self._scaler, self._scale)
+        self._rows = inputs, y
+        self._describe(inputs, self._scale.apply(y))
+
+    def predict(self, X: Any, return_interval: float | None = None) -> Any:
+        """The weighted prediction of the experts; of a Dask collection, a Dask array.
+
+        With ``return_interval``, a number between 0 and 1, also the interval that holds a new
+        label with that probability, as an array of shape (n, 2). It is the cross-conformal one:
+        quantiles of each fold's prediction plus the errors of the rows that were left out of it.
+        """
         check_is_fitted(self)
-        if self._streams(X):
+        if hasattr(self, "estimators_"):
+            if return_interval is not None:
+                raise SettingsError("return_interval: ask each of estimators_ for its intervals")
+            return np.column_stack([model.predict(X) for model in self.estimators_])
+        if self._streams(X) and return_interval is None:
+            same_columns(self, X)
             return mapped(self._predict_rows, X.to_numpy() if isinstance(X, DataFrame) else X)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._predict_rows(X)
+        inputs = self._scaled(X)
+        values = self._scale.invert(self._stack.predict(inputs))
+        if return_interval is None:
+            return values
+        if not 0 < return_interval < 1:
+            raise SettingsError(
+                f"return_interval = {return_interval!r}: give a number between 0 and 1"
+            )
+        if self._fitted is None:
+            raise GiantstepError("a streamed fit keeps no errors of rows: it has no intervals")
+        return values, self._fitted.interval(inputs, return_interval)
+
+    def learning_curve(self, *samples: int) -> DataFrame:
+        """What more rows would buy: the error and the R^2 at these numbers of rows.
+
+        By default twice and four times the rows of the fit. The ratio to the present error is
+        forecast from fits to a quarter, a half and three quarters of the rows; columns ``*_low``
+        and ``*_high`` are 90 % intervals, of the ratio alone and with the uncertainty of the
+        present error. ``attrs["notes"]`` says where the forecast is not to be trusted.
+        """
+        check_is_fitted(self)
+        fitted: CrossFitted | None = getattr(self, "_fitted", None)
+        if fitted is None:
+            raise GiantstepError("learning_curve needs one label and a fit in memory")
+        again = clone(self).set_params(verbose=0)
+        return learner_forecast(again, *self._rows, fitted.errors, samples)
 
     def _predict_rows(self, X: np.ndarray) -> np.ndarray:
-        return self._centre + self._scale * self._stacked(self._scaler.transform(X.astype(float)))
+        return self._scale.invert(self._stack.predict(self._prepared(X.astype(float))))
+
+    def _prepared(self, X: np.ndarray) -> np.ndarray:
+        if self._filler is not None:
+            X = self._filler.transform(X)
+        if not np.isfinite(X).all():
+            raise ValueError("Input X contains NaN or infinity")
+        return self._scaler.transform(X)
+
+    def _scaled(self, X: Any) -> np.ndarray:
+        """Validated rows on the scale of the experts."""
+        X = validate_data(
+            self,
+            dense(X, MOST_IN_MEMORY),
+            dtype=np.float64,
+            reset=False,
+            ensure_all_finite="allow-nan",
+        )
+        return self._prepared(X)
 
     def expert_predictions(self, X: Any) -> np.ndarray:
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        inputs = self._scaler.transform(X)
-        return columns(self._experts.predict(inputs), self._sizes_used, len(inputs))
-
-    def _stacked(self, inputs: np.ndarray) -> np.ndarray:
-        """The weighted sum, asking only the experts that have a weight."""
-        last = f"index-{len(self._experts.path)}"
-        asked = {name for name, weight in self.weights_.items() if weight > 0} | {last}
-        table = columns(self._experts.predict(inputs, asked), self._sizes_used, len(inputs))
-        return table @ self._weights
+        inputs = self._scaled(X)
+        return columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
 
     def plot_links(self) -> Figure:
-        """Training labels over each learned index, with the fitted link: a matplotlib Figure."""
+        """Training labels over each learned index, with the fitted link: a matplotlib Figure.
+
+        The band is the standard error of the link, from the links of the fits without a fold.
+        """
         check_is_fitted(self)
-        return links_picture(
-            self._indices,
-            self._labels,
-            lambda indices: self._centre + self._scale * self.link_.predict(indices),
-        )
+        return links_picture(self._indices, self._labels, self._curves, self.direction_words())
+
+    def direction_words(self) -> list[str]:
+        """Each direction by its largest columns, for columns of unit variance."""
+        check_is_fitted(self)
+        return [in_words(direction, self._names()) for direction in self._loadings.T]
+
+    def _names(self) -> list[str]:
+        named = getattr(self, "feature_names_in_", None)
+        return [f"x{i}" for i in range(self.n_features_in_)] if named is None else list(named)
 
     def plot_directions(self) -> Figure:
         """The learned directions over the columns, largest first: a matplotlib Figure."""
         check_is_fitted(self)
-        named = getattr(self, "feature_names_in_", None)
-        count = self.directions_.shape[0]
-        names = [f"x{column}" for column in range(count)] if named is None else list(named)
-        return directions_picture(self.directions_ / self._scaler.slope[:, None], names)
+        return directions_picture(self._loadings, self._names())
 
     def _sizes(self, rows: int, width: int) -> Sizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
@@ -261,28 +362,54 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         )
 
     def _describe(self, inputs: np.ndarray, labels: np.ndarray) -> None:
-        sizes, experts = self._sizes_used, self._experts
-        weights = dict(zip(names(sizes), map(float, self._weights), strict=True))
-        self.weights_ = weights
-        path: list[Any] = experts.path
-        slope = self._scaler.slope[:, None]
-        if path:
-            model = path[min(self._clearest(labels), len(path)) - 1]
-            self.directions_, self.link_ = model.directions * slope, model.link
-            self._indices = model.indices(inputs)
-        else:
-            self.directions_, self.link_ = np.zeros((inputs.shape[1], 0)), None
-            self._indices = np.zeros((len(inputs), 0))
-        self._labels = self._centre + self._scale * labels
+        experts, weights = self._stack.experts, self._stack.weights
+        self.weights_ = dict(zip(names(self._stack.sizes), map(float, weights), strict=True))
+        count = self.n_features_in_
+        self._labels = self._scale.invert(labels)
+        self.stability_, self.evidence_ = np.zeros(0), 0.0
+        self.directions_ = self._loadings = np.zeros((count, 0))
+        self.link_: Link | None = None
+        self._indices = np.zeros((len(inputs), 0))
+        self._curves: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        if experts.path:
+            self._describe_links(inputs, labels)
         average = experts.networks[-1].average_gradient(inputs)
         self.eigenvalues_ = np.linalg.eigvalsh(average)[::-1].copy()
         axes: Any = experts.models.get("axes")
-        self.active_features_ = np.array(axes.columns if axes else (), dtype=int)
+        kept = self._columns[list(axes.columns)] if axes else ()
+        self.active_features_ = np.unique(np.array(kept, dtype=int))
         self._some_rows = inputs[:: max(1, len(inputs) // 100)].copy()
+
+    def _describe_links(self, inputs: np.ndarray, labels: np.ndarray) -> None:
+        """The index model that is shown, with its signs, bands and steadiness."""
+        path = self._stack.experts.path
+        rank = min(self._clearest(labels), len(path))
+        model = path[rank - 1].rising(inputs, labels)
+        self._stack.experts.models[f"index-{rank}"] = model
+        slope = self._scaler.slope if model.scaler is None else 1 / self._scaler.deviation
+        count = self.n_features_in_
+        self.directions_, self.link_ = (model.directions * slope[:, None])[:count], model.link
+        self._loadings = model.directions[:count]
+        self._indices = model.indices(inputs)
+        others = [] if self._fitted is None else [one.experts.path for one in self._fitted.folds]
+        beside: list[IndexModel] = [path[min(rank, len(path)) - 1] for path in others if path]
+        self.stability_, self.evidence_ = stability(model, beside, inputs), float("nan")
+        if self.held_out_ is not None:
+            said = self.held_out_[:, list(self.weights_).index(f"index-{rank}")]
+            self.evidence_ = evidence(labels, labels - said)
+        self._curves = [
+            (at, self._scale.invert(value), self._scale.scale * error)
+            for at, value, error in link_curves(model, beside, inputs)
+        ]
+
+    @property
+    def _columns(self) -> np.ndarray:
+        """The given column that each column of the experts' inputs is about."""
+        return np.arange(self.n_features_in_) if self._filler is None else self._filler.columns
 
     def _clearest(self, labels: np.ndarray) -> int:
         """How many directions the index model has that is shown."""
-        ranks = range(1, self._sizes_used.directions + 1)
+        ranks = range(1, self._stack.sizes.directions + 1)
         if self.held_out_ is None:
             return max(ranks, key=lambda rank: self.weights_[f"index-{rank}"])
         first = list(self.weights_).index("index-1")
@@ -295,14 +422,13 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
     def feature_importances_(self) -> np.ndarray:
         """Mean squared slope of the stack along each column, by symmetric differences."""
         check_is_fitted(self)
-        some = self._some_rows
-        reach = 0.1
-        squares = np.empty(some.shape[1])
-        for column in range(some.shape[1]):
-            moved = [some.copy(), some.copy()]
-            moved[0][:, column] += reach
-            moved[1][:, column] -= reach
-            high, low = (self._stacked(rows) for rows in moved)
-            squares[column] = np.mean((high - low) ** 2)
-        total = float(squares.sum())
-        return squares / total if total > 0 else np.full(len(squares), 1 / len(squares))
+        squares = squared_slopes(self._stack.predict, self._some_rows)
+        shares = np.bincount(self._columns, weights=squares)
+        total = float(shares.sum())
+        return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -2,11 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.optimize import nnls
+
+from giantstep.estimators.experts import (
+    Experts,
+    FixedFeatures,
+    Sizes,
+    columns,
+    fit_experts,
+    names,
+)
+from giantstep.estimators.tails import LabelScale, TailScaler
+
+#: Numbers that are sorted at a time for intervals.
+INTERVAL_NUMBERS = 2_000_000
+
+
+class Stack(NamedTuple):
+    """Experts with their weights; what is missing to 1 goes to the mean."""
+
+    experts: Experts
+    weights: Float[np.ndarray, " experts"]
+    sizes: Sizes
+
+    def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """The weighted sum, asking only the experts that have a weight."""
+        weighted = zip(names(self.sizes), self.weights, strict=True)
+        asked = {name for name, weight in weighted if weight > 0}
+        asked.add(f"index-{len(self.experts.path)}")
+        table = columns(self.experts.predict(inputs, asked), self.sizes, len(inputs))
+        return table @ self.weights
+
+
+class CrossFitted(NamedTuple):
+    """A stack of all rows, one without each fold, and what these say of the rows left out.
+
+    ``held_out`` are the experts' predictions on the scale of ``scale``; ``errors`` those of the
+    stacks, in units of the label. The weights for a fold come from the other folds: weights fitted
+    to the very predictions that they are scored on promise too much.
+    """
+
+    whole: Stack
+    folds: list[Stack]
+    fold_of: Int[np.ndarray, " n"]
+    held_out: Float[np.ndarray, "n experts"]
+    errors: Float[np.ndarray, " n"]
+    scale: LabelScale
+
+    def interval(
+        self, inputs: Float[np.ndarray, "m d"], coverage: float
+    ) -> Float[np.ndarray, "m 2"]:
+        """Bounds that hold a new label with this probability: cross-conformal ones."""
+        # The n + 1 gaps between errors are equally likely for a new one.
+        count = len(self.errors)
+        rank = int(np.floor((count + 1) * (1 - coverage) / 2))
+        if rank < 1:
+            return np.tile([-np.inf, np.inf], (len(inputs), 1))
+        means = np.stack([self.scale.invert(stack.predict(inputs)) for stack in self.folds])
+        found = np.empty((len(inputs), 2))
+        size = max(1, INTERVAL_NUMBERS // count)
+        for start in range(0, len(inputs), size):
+            part = slice(start, start + size)
+            values = np.sort(means[self.fold_of, part] + self.errors[:, None], axis=0)
+            found[part] = values[[rank - 1, count - rank]].T
+        return found
+
+
+def fit_stack(
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    scale: LabelScale,
+    scaler: TailScaler,
+    sizes: Sizes,
+    folds: int,
+    generator: np.random.Generator,
+    tell: Callable[[float], None],
+) -> CrossFitted:
+    """Fit the whole procedure to all rows, and to the rows without each fold in turn."""
+    values = scale.apply(labels)
+    rows = np.arange(len(labels))
+    fixed = FixedFeatures.of(inputs, values, sizes, generator)
+    blocks = shuffled_folds(len(labels), folds, generator)
+    seeds = generator.spawn(len(blocks) + 1)
+    held_out = np.zeros((len(labels), len(list(names(sizes)))))
+    whole = fit_experts(inputs, values, sizes, seeds[0], fixed.whole, scaler)
+    parts = []
+    for number, (block, seed) in enumerate(zip(blocks, seeds[1:], strict=True), 1):
+        rest = np.setdiff1d(rows, block)
+        without = fixed.without(block)
+        experts = fit_experts(
+            inputs[rest], values[rest], sizes, seed, without, scaler, whole.chances
+        )
+        held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
+        parts.append(experts)
+        tell((number + 1) / (len(blocks) + 1))
+    stacks, fold_of, predictions = [], np.zeros(len(labels), dtype=int), np.zeros(len(labels))
+    for number, (block, experts) in enumerate(zip(blocks, parts, strict=True)):
+        rest = np.setdiff1d(rows, block)
+        stacks.append(Stack(experts, simplex_weights(held_out[rest], values[rest]), sizes))
+        fold_of[block] = number
+        predictions[block] = held_out[block] @ stacks[-1].weights
+    return CrossFitted(
+        Stack(whole, simplex_weights(held_out, values), sizes),
+        stacks,
+        fold_of,
+        held_out,
+        labels - scale.invert(predictions),
+        scale,
+    )
 
 
 def simplex_weights(
@@ -32,26 +140,36 @@ def simplex_weights(
     return bound / bound.sum()
 
 
-def cross_fitted_score(
-    predictions: Float[np.ndarray, "n experts"],
-    labels: Float[np.ndarray, " n"],
-    blocks: Iterable[Int[np.ndarray, " rows"]],
-) -> float:
-    """R^2 of held-out predictions, each fold weighted by what the other folds say.
+def score_with_error(
+    errors: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]
+) -> tuple[float, float]:
+    r"""R^2 of held-out predictions, and its standard error by the delta method.
 
-    Weights fitted to the very predictions that they are scored on promise too much.
+    The ratio of means :math:`\overline{e^2}/\overline{t^2}` moves by
+    :math:`(e_i^2 - (1 - R^2)\,t_i^2)/(n\,\overline{t^2})` with each row.
 
     >>> x = np.arange(6.0) - 2.5
-    >>> cross_fitted_score(x[:, None], x, [np.arange(3), np.arange(3, 6)])
-    1.0
+    >>> score_with_error(np.zeros(6), x)
+    (1.0, 0.0)
     """
-    errors = np.zeros_like(labels)
-    for block in blocks:
-        rest = np.setdiff1d(np.arange(len(labels)), block)
-        errors[block] = labels[block] - predictions[block] @ simplex_weights(
-            predictions[rest], labels[rest]
-        )
-    return 1 - float(errors @ errors) / (float(labels @ labels) or 1.0)
+    squares, around = errors**2, (labels - labels.mean()) ** 2
+    power = float(around.mean()) or 1.0
+    lost = float(squares.mean()) / power
+    spread = float(np.std((squares - lost * around) / power))
+    return 1 - lost, spread / len(labels) ** 0.5
+
+
+def squared_slopes(
+    predict: Callable[[np.ndarray], np.ndarray], rows: Float[np.ndarray, "n d"]
+) -> Float[np.ndarray, " d"]:
+    """Mean squared change of a prediction along each column, by symmetric differences."""
+    squares = np.empty(rows.shape[1])
+    for column in range(rows.shape[1]):
+        high, low = rows.copy(), rows.copy()
+        high[:, column] += 0.1
+        low[:, column] -= 0.1
+        squares[column] = np.mean((predict(high) - predict(low)) ** 2)
+    return squares
 
 
 def shuffled_folds(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import difflib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from giantstep.errors import GiantstepError
@@ -23,11 +27,22 @@ LEAST_ROWS, LEAST_IN_A_CLASS = 10, 6
 MOST_LEVELS = 20
 #: A text column with more levels than this share of the rows names the rows; it is left out.
 NAME_SHARE = 0.5
-#: A whole-number label with at most this many values is taken for a class.
+#: A whole-number label with at most this many values is taken for a class, if its values do not
+#: count from 0.
 MOST_CLASSES = 10
+#: Texts are taken for numbers, or for dates, if at least this share of them can be read so.
+READABLE = 0.8
+#: Texts that say that there is nothing.
+NOTHING = {"", "-", "?", ".", "na", "n/a", "nan", "nil", "none", "null", "missing", "unknown"}
+NUMBER = re.compile(
+    r"[$€£]?\s*([+-]?(?:\d[\d,' ]*)?\.?\d+(?:e[+-]?\d+)?)\s*([^\d\s]*)", re.IGNORECASE
+)
+DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+#: Names of columns that number rows.
+IDENTIFIER = re.compile(r"(?:.*[_ ])?(?:id|index|rownames|row|no|nr)|unnamed: 0", re.IGNORECASE)
 READERS = {
     ".csv": "read_csv",
-    ".tsv": "read_table",
+    ".tsv": "read_csv",
     ".parquet": "read_parquet",
     ".arrow": "read_feather",
     ".feather": "read_feather",
@@ -40,13 +55,75 @@ class Prepared:
 
     inputs: pd.DataFrame
     labels: np.ndarray
-    encoder: ColumnTransformer
+    encoder: Pipeline
     task: Task
     notes: tuple[str, ...]
 
 
+class ReadColumns(TransformerMixin, BaseEstimator):
+    """The columns of a table as they were meant: numbers, dates as days, or categories.
+
+    ``kinds`` is a dictionary from the name of a column to ``number``, ``date`` or ``category``.
+    """
+
+    def __init__(self, kinds: dict[str, str]) -> None:
+        self.kinds = kinds
+
+    def fit(self, X: pd.DataFrame, y: object = None) -> ReadColumns:
+        """Nothing is learned."""
+        self.fitted_ = True
+        return self
+
+    def transform(self, X: pd.DataFrame) -> pd.DataFrame:
+        """The same columns; what cannot be read is missing."""
+        read = {"number": as_numbers, "date": as_days, "category": as_categories}
+        return pd.DataFrame({name: read[kind](X[name]) for name, kind in self.kinds.items()})
+
+    def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
+        """The names of the columns."""
+        return np.array(list(self.kinds), dtype=object)
+
+
+def as_numbers(column: pd.Series) -> pd.Series:
+    """Numbers, also of texts such as ``27,108.24`` or ``12 kg``; anything else is missing.
+
+    >>> as_numbers(pd.Series(["27,108.24", "12 kg", "unknown", "1e3"])).tolist()
+    [27108.24, 12.0, nan, 1000.0]
+    """
+    if pd.api.types.is_numeric_dtype(column):
+        values = column.astype(float)
+    else:
+        values = column.map(lambda text: _number(text)[0]).astype(float)
+    return values.replace([np.inf, -np.inf], np.nan)
+
+
+def _number(text: object) -> tuple[float, str]:
+    """A text as a number and its unit; NaN where it is none."""
+    if isinstance(text, int | float | np.number):
+        return float(text), ""
+    found = NUMBER.fullmatch(str(text).strip())
+    if found is None:
+        return np.nan, ""
+    return float(re.sub(r"[,' ]", "", found[1])), found[2]
+
+
+def as_days(column: pd.Series) -> pd.Series:
+    """Dates as days since 1970."""
+    dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
+    return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+
+
+def as_categories(column: pd.Series) -> pd.Series:
+    """Texts, and None where there is nothing."""
+    return column.astype(object).map(lambda value: str(value) if pd.notna(value) else None)
+
+
 def read_table(path: Path) -> pd.DataFrame:
-    """A table from CSV, Parquet or Arrow, also compressed CSV (``.csv.gz``)."""
+    """A table from CSV, Parquet or Arrow, also compressed CSV (``.csv.gz``).
+
+    Commas, semicolons (with decimal commas), tabs and bars are told apart by the first line.
+    ``attrs["notes"]`` says what was found.
+    """
     path = Path(path)
     suffixes = [suffix for suffix in path.suffixes if suffix not in (".gz", ".bz2", ".xz", ".zip")]
     kind = suffixes[-1].lower() if suffixes else ""
@@ -55,28 +132,77 @@ def read_table(path: Path) -> pd.DataFrame:
         raise GiantstepError(f"file = {path.name!r}: its name must end in one of {known}")
     if not path.is_file():
         raise GiantstepError(f"file = {str(path)!r} does not exist")
+    notes: list[str] = []
     try:
-        frame: pd.DataFrame = getattr(pd, READERS[kind])(path)
+        if READERS[kind] == "read_csv":
+            frame = _read_text(path, notes)
+        else:
+            frame = getattr(pd, READERS[kind])(path)
     except (ValueError, OSError, ImportError) as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise GiantstepError(f"file = {path.name!r} cannot be read: {reason}") from None
     if not len(frame):
         raise GiantstepError(f"file = {path.name!r} has no rows")
+    frame.columns = [plain(name) for name in frame.columns]
+    frame.attrs["notes"] = tuple(notes)
     return frame
+
+
+def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
+    options: dict[str, Any] = {"encoding": "utf-8-sig"}
+    try:
+        # The last bytes may be the first ones that are not UTF-8.
+        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **options)
+    except UnicodeDecodeError:
+        options = {"encoding": "cp1252", "encoding_errors": "replace"}
+        notes.append("the file is not in UTF-8: read as Windows-1252")
+        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, nrows=0, **options)
+    separator = max(",;\t|", key=str(head.columns[0]).count)
+    if separator != ",":
+        notes.append(f"columns are separated by {separator!r}")
+    return pd.read_csv(path, sep=separator, decimal="," if separator == ";" else ".", **options)
+
+
+def plain(name: object) -> str:
+    r"""A name or value with signs that could steer a terminal written out.
+
+    >>> plain("\x1b[2Jprice")
+    '\\x1b[2Jprice'
+    """
+    return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(name))
+
+
+def write_csv(frame: pd.DataFrame, path: Path) -> None:
+    """A table as CSV in which no name and no text is a formula to a spreadsheet."""
+    safe = frame.rename(columns=_no_formula)
+    for position in range(safe.shape[1]):
+        values = safe.iloc[:, position]
+        if not pd.api.types.is_numeric_dtype(values):
+            safe.isetitem(position, values.map(_no_formula))
+    safe.to_csv(path, index=False)
+
+
+def _no_formula(value: Any) -> Any:
+    """Text that begins as a formula does, behind an apostrophe."""
+    begins = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if begins else value
 
 
 def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepared:
     """Split off the label, and plan how every other column becomes numbers.
 
-    Rows without a label are left out. Numbers keep their column, with missing ones filled by the
-    median and marked in a column of their own; categories become one column for each of their
-    levels; columns that are constant, or that name the rows, are left out.
+    Rows without a label are left out. Numbers keep their column, also where they are written as
+    text, with missing ones filled by the median and marked in a column of their own; dates become
+    days; categories become one column for each of their levels, or one where there are two;
+    columns that are constant, or that name or number the rows, are left out.
     """
+    label = plain(label)
     if label not in frame.columns:
-        names = ", ".join(map(str, frame.columns[:12]))
-        more = ", ..." if len(frame.columns) > 12 else ""
-        raise GiantstepError(f"label = {label!r} is not a column: use one of {names}{more}")
-    notes = []
+        near = difflib.get_close_matches(label, map(str, frame.columns), n=1, cutoff=0.5)
+        names = ", ".join(map(str, frame.columns[:12])) + ", ..." * (len(frame.columns) > 12)
+        remedy = f"did you mean {near[0]!r}?" if near else f"use one of {names}"
+        raise GiantstepError(f"label = {label!r} is not a column: {remedy}")
+    notes = list(frame.attrs.get("notes", ()))
     missing = int(frame[label].isna().sum())
     if missing:
         frame = frame[frame[label].notna()]
@@ -87,7 +213,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
             f"label = {label!r}: {len(frame)} rows with a label are too few to be scored by "
             f"folds: at least {LEAST_ROWS} are needed"
         )
-    chosen = task or _guess(labels)
+    chosen = task or _guess(labels, notes)
     if labels.nunique() == 1:
         kind = "class" if chosen == "classification" else "value"
         raise GiantstepError(f"label = {label!r} has one {kind} only: there is nothing to predict")
@@ -97,50 +223,75 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
             f"label = {label!r}: no class has more than {most} rows: give at least "
             f"{LEAST_IN_A_CLASS} of one class, or use --task regression for numbers"
         )
-    numbers, categories, dropped = _sorted_columns(inputs)
-    notes += [f"left out column {name!r}: {reason}" for name, reason in dropped.items()]
-    if not numbers and not categories:
+    doubled = int(frame.duplicated().sum())
+    if doubled:
+        notes.append(
+            f"{doubled} rows are copies of others: where a copy is left out, scores are too good"
+        )
+    kinds: dict[str, str] = {}
+    for name in inputs.columns:
+        kind, said = _kind(inputs[name], str(name))
+        if kind:
+            kinds[name] = kind
+        if said:
+            notes.append(f"{'' if kind else 'left out '}column {name!r}: {said}")
+    if not kinds:
         raise GiantstepError("no column is left to learn from: all are constant or name the rows")
+    categories = [name for name, kind in kinds.items() if kind == "category"]
+    numbers = [name for name in kinds if name not in categories]
     if categories:
         notes.append(
             f"turned {len(categories)} columns of categories into one column for each of at most "
-            f"{MOST_LEVELS} levels"
+            f"{MOST_LEVELS} levels, or one for two"
         )
-    inputs = inputs[numbers + categories].copy()
-    inputs[numbers] = inputs[numbers].astype(float).replace([np.inf, -np.inf], np.nan)
-    holes = int(inputs[numbers].isna().to_numpy().sum())
+    holes = int(ReadColumns(kinds).transform(inputs)[numbers].isna().to_numpy().sum())
     if holes:
         notes.append(
             f"filled {holes} missing or infinite numbers by their column's median, and marked them"
         )
-    encoder = ColumnTransformer(
-        [
-            ("numbers", SimpleImputer(strategy="median", add_indicator=True), numbers),
-            (
-                "categories",
-                make_pipeline(
-                    SimpleImputer(strategy="constant", fill_value="missing"),
-                    OneHotEncoder(
-                        max_categories=MOST_LEVELS,
-                        handle_unknown="infrequent_if_exist",
-                        sparse_output=False,
-                    ),
-                ),
-                categories,
-            ),
-        ],
-        verbose_feature_names_out=False,
+    levels = OneHotEncoder(
+        max_categories=MOST_LEVELS,
+        handle_unknown="infrequent_if_exist",
+        drop="if_binary",
+        sparse_output=False,
     )
-    return Prepared(inputs, _values(labels, label, chosen), encoder, chosen, tuple(notes))
+    encoder = make_pipeline(
+        ReadColumns(kinds),
+        ColumnTransformer(
+            [
+                ("numbers", SimpleImputer(strategy="median", add_indicator=True), numbers),
+                (
+                    "categories",
+                    make_pipeline(
+                        SimpleImputer(
+                            strategy="constant", fill_value="missing", missing_values=None
+                        ),
+                        levels,
+                    ),
+                    categories,
+                ),
+            ],
+            verbose_feature_names_out=False,
+        ).set_output(transform="pandas"),
+    )
+    values = _values(labels, label, chosen)
+    return Prepared(inputs[list(kinds)], values, encoder, chosen, tuple(notes))
 
 
-def _guess(labels: pd.Series) -> Task:
-    """Text, booleans and few whole numbers are classes; anything else is a number."""
+def _guess(labels: pd.Series, notes: list[str]) -> Task:
+    """Text, booleans and few whole numbers are classes; counts and anything else are numbers."""
     if not pd.api.types.is_numeric_dtype(labels) or pd.api.types.is_bool_dtype(labels):
         return "classification"
-    values = labels.unique().astype(float)
+    values = np.sort(labels.unique().astype(float))
     whole = bool(np.isfinite(values).all() and np.all(np.equal(np.mod(values, 1), 0)))
-    return "classification" if whole and len(values) <= MOST_CLASSES else "regression"
+    if not whole or len(values) > MOST_CLASSES:
+        return "regression"
+    # 0, 1, 2, ... count something, if there are more than three of them.
+    counts = len(values) > 3 and values[0] == 0
+    task: Task = "regression" if counts else "classification"
+    taken = "counts, and fitted as numbers" if counts else "classes"
+    notes.append(f"the label has {len(values)} whole values: taken for {taken}; --task decides")
+    return task
 
 
 def _values(labels: pd.Series, name: str, task: Task) -> np.ndarray:
@@ -157,22 +308,42 @@ def _values(labels: pd.Series, name: str, task: Task) -> np.ndarray:
     return values
 
 
-def _sorted_columns(inputs: pd.DataFrame) -> tuple[list[Any], list[Any], dict[Any, str]]:
-    """Columns of numbers, columns of categories, and those left out with the reason."""
-    numbers, categories, dropped = [], [], {}
-    for name in inputs.columns:
-        column = inputs[name]
-        levels = column.nunique(dropna=True)
-        if levels <= 1 and not column.isna().any():
-            dropped[name] = "constant"
-        elif levels == 0:
-            dropped[name] = "empty"
-        elif pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
-            numbers.append(name)
-        elif pd.api.types.is_datetime64_any_dtype(column):
-            dropped[name] = "dates are not used: turn them into numbers first"
-        elif levels > max(MOST_LEVELS, NAME_SHARE * len(column)):
-            dropped[name] = f"{levels} different texts, which look like names of the rows"
-        else:
-            categories.append(name)
-    return numbers, categories, dropped
+def _kind(column: pd.Series, name: str) -> tuple[str, str]:
+    """Number, date or category, or nothing; and what there is to say."""
+    levels = column.nunique(dropna=True)
+    if levels == 0:
+        return "", "empty"
+    if levels == 1 and not column.isna().any():
+        return "", "constant"
+    if pd.api.types.is_bool_dtype(column):
+        return "number", ""
+    if pd.api.types.is_numeric_dtype(column):
+        return ("", "it numbers the rows") if _numbers_rows(column, name) else ("number", "")
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return "date", "dates became days"
+    known = column.dropna().astype(str).str.strip()
+    there = known[~known.str.lower().isin(NOTHING)]
+    if not len(there):
+        return "", "empty"
+    read = [_number(text) for text in there]
+    units = {unit for value, unit in read if unit}
+    numbers = sum(np.isfinite(value) for value, _ in read)
+    if numbers >= READABLE * len(there) and len(units) <= 1:
+        lost = len(known) - numbers
+        rest = f", and {lost} texts are missing" if lost else ""
+        return "number", f"texts were read as numbers{rest}"
+    if there.str.contains(DATE).mean() >= READABLE and as_days(there).notna().mean() >= READABLE:
+        return "date", "dates became days"
+    if levels > max(MOST_LEVELS, NAME_SHARE * len(column)):
+        return "", f"{levels} different texts, which look like names of the rows"
+    return "category", ""
+
+
+def _numbers_rows(column: pd.Series, name: str) -> bool:
+    """Whether whole numbers, all different, count the rows or have the name of an identifier."""
+    values = column.to_numpy(dtype=float)
+    whole = np.isfinite(values).all() and np.all(np.mod(values, 1) == 0)
+    if not whole or len(np.unique(values)) < len(values):
+        return False
+    counting = values[0] in (0, 1) and np.all(np.diff(values) == 1)
+    return bool(counting or IDENTIFIER.fullmatch(name))

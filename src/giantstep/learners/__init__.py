@@ -1,1 +1,1 @@
-"""How it learns: one file an algorithm, at finite size and at random."""
+"""How it learns: one file per algorithm, at finite size and at random."""

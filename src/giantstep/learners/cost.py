@@ -106,3 +106,10 @@ def ridge_fit(samples: float, width: float) -> float:
     """Operations of a path of ridge fits: the Gram matrix on its smaller side, diagonalised."""
     small, large = sorted((samples, width))
     return small**2 * large + EIGEN * small**3
+
+
+def needed_dim(dim: int | None) -> int:
+    """The dimension, which a simulation must be given."""
+    if dim is None:
+        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    return dim

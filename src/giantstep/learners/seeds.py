@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.answer import Run
 from giantstep.numerics.seeds import generator
-from giantstep.results import Run
 from giantstep.settings.options import Settings
 
 Metrics = Mapping[str, Any]

@@ -6,9 +6,15 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    NumberField,
+    OptionalNumberField,
+    OptionalWholeField,
+    SizeField,
+    WholeField,
+)
 
 #: Damping for one direction: a few wrong preimages must not make V collapse before the error does.
 _ONE_DIRECTION = 0.1
@@ -27,24 +33,26 @@ class Amp(Settings):
 
     learner: ClassVar[str] = "amp"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
     samples: SizeField = option("4d", "samples n", kind=Size)
     start: str = option(
         "random",
         "first estimate: nothing, a small random one, the spectral one, or one near the truth",
         choices=("zero", "random", "spectral", "informed"),
     )
-    start_size: float = option(1e-3, "size of the entries of a random start", kind=float, above=0)
-    start_overlap: float = option(0.9, "overlap of an informed start", kind=float, above=0)
-    damping: float | None = option(
+    start_size: NumberField = option(
+        1e-3, "size of the entries of a random start", kind=float, above=0
+    )
+    start_overlap: NumberField = option(0.9, "overlap of an informed start", kind=float, above=0)
+    damping: OptionalNumberField = option(
         None,
         "share of the last state that is kept; by default 0.1 for one direction, 0.3 for several, "
         "and more once estimates swing",
         kind=float,
         low=0,
     )
-    iterations: int = option(400, "most iterations", kind=int, low=1)
-    tolerance: float = option(1e-6, "stop once entries change by less", kind=float, above=0)
+    iterations: WholeField = option(400, "most iterations", kind=int, low=1)
+    tolerance: NumberField = option(1e-6, "stop once entries change by less", kind=float, above=0)
     form: str = option(
         "auto",
         "estimate of the precision: its Hessian form, the guarded average, or the second where "

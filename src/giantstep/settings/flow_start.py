@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import SettingsError
-from giantstep.inputs import Gaussian, Spiked
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import Activation
+from giantstep.language.inputs import Gaussian, Spiked, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import hermite_series
 from giantstep.settings.gradient_flow import GradientFlow
-from giantstep.targets import Target
-from giantstep.targets.hermite_series import hermite_series
 
 
 def unseen_degree(sigma: Activation, target: Target) -> int | None:
@@ -23,15 +23,12 @@ def unseen_degree(sigma: Activation, target: Target) -> int | None:
 def spike_of(problem: Problem, dim: int | None) -> tuple[float, float]:
     """Strength theta and cosine c of the spike; isotropic inputs have a spike of strength 0."""
     law = problem.inputs
-    if isinstance(law, Gaussian):
+    check_covered(law, (Gaussian, Spiked), "gradient flows are known", SettingsError)
+    if law.spike is None:
         return 0.0, 1.0
-    if not isinstance(law, Spiked):
-        raise SettingsError(
-            f"inputs = {law}: gradient flows are known for gaussian and spiked inputs"
-        )
-    if dim is None and (law.strength.power or law.alignment.power):
+    if dim is None and law.spike.depends_on_dim:
         raise SettingsError(f"dim is missing: inputs = {law} depend on d, give --dim")
-    return law.numbers(1.0 if dim is None else dim)
+    return law.spike.numbers(1.0 if dim is None else dim)
 
 
 def given_overlaps(settings: GradientFlow, theta: float, cosine: float) -> tuple[float, float]:

@@ -6,20 +6,29 @@ import dataclasses
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
+from giantstep.language.sizes import Size, StepInSamples
 from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
 from giantstep.settings.options import Settings, option
 from giantstep.settings.types import (
     ActivationField,
     OptionalSizeField,
+    OptionalWholeField,
+    RidgeField,
     SizeField,
+    WholeField,
 )
-from giantstep.sizes import Size, StepInSamples
 
 #: What a recipe sets, wherever a setting is left at its default.
 RECIPES: dict[str, dict[str, Any]] = {
     "spiked-network": {
-        **{"width": "400", "biases": "normal", "readout": "sign", "loss": "correlation"},
-        **{"centre": True, "forget": True, "redraw_biases": True, "ridge": "gcv"},
+        "width": "400",
+        "biases": "normal",
+        "readout": "sign",
+        "loss": "correlation",
+        "centre": True,
+        "forget": True,
+        "redraw_biases": True,
+        "ridge": "gcv",
     },
 }
 
@@ -35,9 +44,9 @@ class GiantStep(Settings):
 
     learner: ClassVar[str] = "giant-step"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
     samples: SizeField = option("4d", "samples n of each gradient step", kind=Size)
-    steps: int = option(1, "number of gradient steps T", kind=int, low=0)
+    steps: WholeField = option(1, "number of gradient steps T", kind=int, low=0)
     step_size: SizeField = option(
         "1",
         "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
@@ -49,7 +58,7 @@ class GiantStep(Settings):
     )
     width: SizeField = option("20", "number of neurons p", kind=Size)
     activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
+        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
     )
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
@@ -70,7 +79,7 @@ class GiantStep(Settings):
         kind=bool,
     )
     redraw_biases: bool = option(False, "draw new biases for the readout", kind=bool)
-    ridge: Any = option(
+    ridge: RidgeField = option(
         None,
         "ridge of the readout fit, or gcv to choose it; none: no fit",
         kind=float,

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    ActivationField,
+    NumberField,
+    OptionalNumberField,
+    OptionalWholeField,
+    RidgeField,
+    SizeField,
+    WholeField,
+)
 
 #: Where a flow is read when no time is given: 400 steps of 0.2.
 DEFAULT_TIME = 80.0
@@ -24,38 +33,42 @@ class GradientFlow(Settings):
 
     learner: ClassVar[str] = "gradient-flow"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=3)
-    samples: Any = option("8d", "samples n of the simulated flow", kind=Size)
-    activation: Any = option("relu", "activation: relu, 'relu(z-1)', tanh, He3, ...")
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=3)
+    samples: SizeField = option("8d", "samples n of the simulated flow", kind=Size)
+    activation: ActivationField = option(
+        "relu", "activation: relu, 'relu(z-1)', tanh, He3, ...", moved=True
+    )
     geometry: str = option(
         "preconditioned",
         "geometry of the flow",
         choices=("spherical", "normalised", "preconditioned"),
     )
-    start_spike_overlap: float | None = option(
+    start_spike_overlap: OptionalNumberField = option(
         None, "start: cosine m with the spike; none: random", kind=float, low=-1, high=1
     )
-    start_target_overlap: float | None = option(
+    start_target_overlap: OptionalNumberField = option(
         None, "start: cosine b with the target; none: random", kind=float, low=-1, high=1
     )
-    start_overlap: float | None = option(
+    start_overlap: OptionalNumberField = option(
         None, "start: overlap omega of the pre-activation and h1", kind=float, low=-1, high=1
     )
-    times: float | None = option(
+    times: OptionalNumberField = option(
         None, f"time at which the flow is read (default {DEFAULT_TIME:g})", kind=float, low=0
     )
-    until: float | None = option(
+    until: OptionalNumberField = option(
         None, "overlap omega whose hitting time is asked for", kind=float, low=-1, high=1
     )
-    step: float = option(0.2, "time step of the simulated flow", kind=float, above=0)
-    starts: int = option(
+    step: NumberField = option(0.2, "time step of the simulated flow", kind=float, above=0)
+    starts: WholeField = option(
         8, "random starts of the simulated flow, each with both signs", kind=int, low=1
     )
-    width: Any = option("100", "neurons of the readout, with random biases", kind=Size)
-    ridge: Any = option(
+    width: SizeField = option("100", "neurons of the readout, with random biases", kind=Size)
+    ridge: RidgeField = option(
         "gcv", "ridge of the readout, or gcv to choose it", kind=float, low=0, words=("gcv",)
     )
-    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+    test_samples: WholeField = option(
+        4000, "fresh samples that measure the test error", kind=int, low=1
+    )
     dtype: str = option(
         "float32", "precision of the simulated flow", choices=("float32", "float64")
     )

@@ -7,18 +7,18 @@ from decimal import Decimal
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import NumberField, SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import NumberField, OptionalWholeField, SizeField, WholeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class KernelRidge(Settings):
+class Kernel(Settings):
     """Kernel ridge regression with F(<x, x'>/d): the fit is ``k(x, X) (K + ridge)^-1 y``."""
 
     learner: ClassVar[str] = "kernel"
 
-    dim: int | None = option(
+    dim: OptionalWholeField = option(
         None,
         "dimension d; without it, the limit of large d is predicted",
         kind=float,
@@ -30,7 +30,7 @@ class KernelRidge(Settings):
     kernel: str = option(
         "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
     )
-    test_samples: int = option(
+    test_samples: WholeField = option(
         4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
     )
 

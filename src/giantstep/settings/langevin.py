@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
+from giantstep.settings.types import NumberField, OptionalWholeField, SizeField, WholeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -21,20 +22,22 @@ class Langevin(Settings):
 
     learner: ClassVar[str] = "langevin"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: Any = option("4d", "samples n", kind=Size)
-    width: Any = option("500", "number of particles N", kind=Size)
-    steps: int = option(2000, "number of steps", kind=int, low=1)
-    step_size: float = option(1.0, "step size eta", kind=float, above=0, high=1e3)
-    temperature: float = option(
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
+    samples: SizeField = option("4d", "samples n", kind=Size)
+    width: SizeField = option("500", "number of particles N", kind=Size)
+    steps: WholeField = option(2000, "number of steps", kind=int, low=1)
+    step_size: NumberField = option(1.0, "step size eta", kind=float, above=0, high=1e3)
+    temperature: NumberField = option(
         0.1, "temperature lambda at the start", kind=float, above=0, high=1e3
     )
-    last_temperature: float = option(
+    last_temperature: NumberField = option(
         0.001, "temperature at the end; it falls geometrically", kind=float, above=0, high=1e3
     )
-    decay: float = option(0.1, "weight decay lambda_1", kind=float, above=0, high=1e3)
-    radius: float = option(15.0, "scale R of the outputs", kind=float, above=0, high=1e6)
-    test_samples: int = option(4000, "fresh samples that measure the accuracy", kind=int, low=1)
+    decay: NumberField = option(0.1, "weight decay lambda_1", kind=float, above=0, high=1e3)
+    radius: NumberField = option(15.0, "scale R of the outputs", kind=float, above=0, high=1e6)
+    test_samples: WholeField = option(
+        4000, "fresh samples that measure the accuracy", kind=int, low=1
+    )
 
     def check(self) -> None:
         """A decay that a step survives; see :class:`Settings`."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
+from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -21,12 +22,14 @@ class MeanField(Settings):
 
     learner: ClassVar[str] = "mean-field"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
     times: str = option("1,2,5", "times to look at: a list, or a range 0:10:11")
-    step: float = option(0.1, "time that one step takes", kind=float, above=0, high=1e6)
-    width: Any = option("100", "number of neurons p, or of particles", kind=Size)
-    activation: Any = option("tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
-    samples: Any = option(
+    step: NumberField = option(0.1, "time that one step takes", kind=float, above=0, high=1e6)
+    width: SizeField = option("100", "number of neurons p, or of particles", kind=Size)
+    activation: ActivationField = option(
+        "tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
+    )
+    samples: SizeField = option(
         "50d", "fresh samples of each step of a simulation", kind=Size, only="simulate"
     )
 

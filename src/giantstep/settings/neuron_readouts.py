@@ -21,11 +21,17 @@ def listed_readouts(text: str) -> tuple[float, ...] | None:
     return values
 
 
+#: No machine holds the rows of more.
+MOST_NEURONS = 10**7
+
+
 def neuron_readouts(text: str, width: int) -> tuple[float, ...] | None:
     """a_j of each neuron: ones, twins with 1 and -1, or the list; None where they are random.
 
     One number stands for every neuron.
     """
+    if width > MOST_NEURONS:
+        raise SettingsError(f"width = {width}: at most {MOST_NEURONS} neurons fit; lower --width")
     if text == "ones":
         return (1.0,) * width
     if text == "symmetric-sign":

@@ -6,13 +6,21 @@ import dataclasses
 import itertools
 import math
 import re
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError, shown
+from giantstep.language.sizes import Size
 from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
 from giantstep.settings.options import Settings, option
 from giantstep.settings.sweeps import sweep_values
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    ActivationField,
+    NumberField,
+    OptionalNumberField,
+    OptionalWholeField,
+    SizeField,
+    WholeField,
+)
 
 #: A start overlap: a sign, then a number or an expression in d.
 _SIGNED = re.compile(r"^(?P<sign>[+-]?)(?P<size>.+)$")
@@ -30,32 +38,34 @@ class OnlineSgd(Settings):
 
     learner: ClassVar[str] = "online-sgd"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
     times: str = option("1,2,4,8", "times to look at, in samples/d: a list, or a range 0:10:11")
-    step_size: Any = option(
+    step_size: SizeField = option(
         "1", "step size for each sample, in units of 1/d, an expression in d", kind=Size, high=1e12
     )
-    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
+    activation: ActivationField = option(
+        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
+    )
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
     geometry: str = option(
         "sphere", "whether rows go back to the sphere", choices=("sphere", "free")
     )
-    width: Any = option("1", "number of neurons p", kind=Size)
+    width: SizeField = option("1", "number of neurons p", kind=Size)
     readout: str = option(
         "ones", "readouts a_j of f = (1/p) sum_j a_j sigma: ones, symmetric-sign, or 1,-1,1,-1"
     )
-    lookahead: float = option(
+    lookahead: NumberField = option(
         0.0, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
     )
-    batch: int = option(1, "samples of each step", kind=int, low=1, high=1e9)
+    batch: WholeField = option(1, "samples of each step", kind=int, low=1, high=1e9)
     start_overlap: str = option(
         "random",
         "cosines at the start, one for each direction (0.1,-d^-0.5), neurons apart by ;",
     )
-    until: float | None = option(
+    until: OptionalNumberField = option(
         None, "record when the overlap reaches this size", kind=float, above=0, high=1
     )
-    test_samples: Any = option(
+    test_samples: SizeField = option(
         "8192", "points that measure the test error", kind=Size, only="simulate"
     )
     method: str = option(

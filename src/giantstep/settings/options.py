@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
-from giantstep.sizes import Size, StepInSamples
+from giantstep.language.activations.activation import recognised
+from giantstep.language.sizes import Size, StepInSamples
 
 #: Numbers beyond these are slips of the keyboard, and overflow in the squares that follow.
 LARGEST, MOST = 1e30, 1e18
+#: A grid of more points is a slip of the keyboard.
+MOST_POINTS = 2_000_000
 
 
 def option(
@@ -27,21 +31,29 @@ def option(
     high: float | None = None,
     only: str | None = None,
     in_samples: bool = False,
+    moved: bool = False,
 ) -> Any:
     """A field with its help text and its range.
 
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
     allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
     ``words`` what may stand for a size or a number, ``only`` the verb (``simulate`` or ``predict``)
-    that alone heeds it, ``in_samples`` whether a size may be a step ``C*n^A``. A default of None
-    makes it optional.
+    that alone heeds it, ``in_samples`` whether a size may be a step ``C*n^A``, ``moved`` whether
+    an activation must have a slope that gradients follow. A default of None makes it optional.
     """
     if high is None:
         high = MOST if kind is int else LARGEST
     metadata = {
-        **{"help": help, "kind": kind, "choices": choices},
-        **{"words": words, "low": low, "above": above, "high": high, "only": only},
+        "help": help,
+        "kind": kind,
+        "choices": choices,
+        "words": words,
+        "low": low,
+        "above": above,
+        "high": high,
+        "only": only,
         "in_samples": in_samples,
+        "moved": moved,
     }
     return dataclasses.field(default=default, metadata=metadata)
 
@@ -69,17 +81,18 @@ class Settings:
 
     @property
     def ranges(self) -> list[str]:
-        """The fields that hold several values: a verb answers such settings with a sweep."""
+        """The fields that hold several values: a verb answers such settings with a grid."""
         return [f.name for f in dataclasses.fields(self) if type(getattr(self, f.name)) is Values]
 
     @functools.cached_property
     def points(self) -> tuple[Any, ...]:
-        """The settings at each value of the one field that has several."""
-        if len(self.ranges) > 1:
-            both = " and ".join(self.ranges)
-            raise SettingsError(f"{both} are both ranges: sweep one setting at a time")
-        name = self.ranges[0]
-        return tuple(self.replace(**{name: value}) for value in getattr(self, name))
+        """The settings at each combination of values, the last field's changing fastest."""
+        names = self.ranges
+        count = math.prod(len(getattr(self, name)) for name in names)
+        if count > MOST_POINTS:
+            raise SettingsError(f"{' and '.join(names)}: {count} combinations, over {MOST_POINTS}")
+        combined = itertools.product(*(getattr(self, name) for name in names))
+        return tuple(self.replace(**dict(zip(names, values, strict=True))) for values in combined)
 
     def check(self) -> None:
         """Rules that tie several fields together; raise :class:`SettingsError`."""
@@ -135,13 +148,28 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         if value in rule["words"]:
             return value
         return _number(name, value, rule)
-    if callable(value) and not isinstance(value, str):
-        return value
+    if rule["moved"]:
+        _check_no_jump(name, value)
+    if callable(value):
+        return recognised(value)
     if rule["choices"] is not None and value not in rule["choices"]:
         raise SettingsError(
             f"{name} = {shown(value)} is unknown: use {' or '.join(rule['choices'])}"
         )
     return str(value)
+
+
+def _check_no_jump(name: str, value: Any) -> None:
+    """Refuse an activation that jumps: gradients see its slope, which misses the jump."""
+    from giantstep.language.activations.activation import activation
+
+    given = activation(value)
+    if not given.is_continuous:
+        raise SettingsError(
+            f"{name} = {shown(given.name)} jumps: a gradient step follows the slope, which is 0 "
+            "across a jump; take a continuous one, such as tanh or relu, or fit the readout of "
+            "random-features"
+        )
 
 
 def _number(name: str, value: Any, rule: Any) -> int | float:

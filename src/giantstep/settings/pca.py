@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
+from giantstep.settings.types import OptionalWholeField, RidgeField, SizeField, WholeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,12 +20,14 @@ class Pca(Settings):
 
     learner: ClassVar[str] = "pca"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=2)
-    samples: Any = option("4d", "samples n", kind=Size)
-    degree: int = option(
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=2)
+    samples: SizeField = option("4d", "samples n", kind=Size)
+    degree: WholeField = option(
         8, "degree of the polynomial along the component", kind=int, low=1, high=30
     )
-    ridge: Any = option(
+    ridge: RidgeField = option(
         "gcv", "ridge of the polynomial fit, or gcv to choose it", kind=float, low=0, words=("gcv",)
     )
-    test_samples: int = option(4000, "fresh samples that measure the test error", kind=int, low=1)
+    test_samples: WholeField = option(
+        4000, "fresh samples that measure the test error", kind=int, low=1
+    )

@@ -6,9 +6,15 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import NumberField, OptionalSizeField, SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    NumberField,
+    OptionalNumberField,
+    OptionalSizeField,
+    OptionalWholeField,
+    SizeField,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -27,22 +33,26 @@ class PowerLaw(Settings):
         None, "random projections p, a number; none: all features", kind=Size
     )
     ridge: NumberField = option(0.01, "ridge of the fit", kind=float, low=0)
-    capacity: float = option(1.5, "decay a of the eigenvalues k^-a", kind=float, above=1, high=100)
-    source: float = option(
+    capacity: NumberField = option(
+        1.5, "decay a of the eigenvalues k^-a", kind=float, above=1, high=100
+    )
+    source: NumberField = option(
         0.5,
         "smoothness r of the target, squared coefficients k^-(2ar+1)",
         kind=float,
         above=0,
         high=100,
     )
-    modes: int | None = option(None, "number of features; none: all", kind=int, low=1)
+    modes: OptionalWholeField = option(None, "number of features; none: all", kind=int, low=1)
     exponents: bool = option(
         False, "predict the rates instead of the risk", kind=bool, only="predict"
     )
-    ridge_exponent: float | None = option(
+    ridge_exponent: OptionalNumberField = option(
         None, "ell: the ridge is n^(1-ell)", kind=float, above=0, high=20
     )
-    width_exponent: float | None = option(None, "q: the width is n^q", kind=float, above=0, high=20)
+    width_exponent: OptionalNumberField = option(
+        None, "q: the width is n^q", kind=float, above=0, high=20
+    )
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

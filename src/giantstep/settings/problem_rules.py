@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from giantstep.errors import SettingsError
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 
 
 def has_binary_labels(problem: Problem) -> bool:

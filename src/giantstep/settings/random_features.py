@@ -6,9 +6,16 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import ActivationField, NumberField, SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    ActivationField,
+    NumberField,
+    OptionalWholeField,
+    SizeField,
+    WholeField,
+    WordField,
+)
 
 #: Losses with a name and a closed form; others are expressions in y and f.
 CLOSED_FORMS = ("square", "logistic", "hinge")
@@ -25,7 +32,7 @@ class RandomFeatures(Settings):
 
     learner: ClassVar[str] = "random-features"
 
-    dim: int | None = option(
+    dim: OptionalWholeField = option(
         None, "dimension d; without it, the limit of large d is predicted", kind=int, low=3
     )
     samples: SizeField = option("2d", "samples n", kind=Size)
@@ -34,14 +41,14 @@ class RandomFeatures(Settings):
     activation: ActivationField = option(
         "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
     )
-    loss: str = option(
+    loss: WordField = option(
         "square",
         "loss of the fit: square, logistic or hinge (for labels -1 and 1), or a convex function of "
         "the output f written in y and f: huber(y-f), abs(y-f), log(1+exp(-y*f)), ...",
     )
     start: str = option("sphere", "law of the weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
-    test_samples: int = option(
+    test_samples: WholeField = option(
         4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
     )
 
@@ -49,7 +56,7 @@ class RandomFeatures(Settings):
         """Rules that tie several fields together; see :class:`Settings`."""
         if self.loss not in CLOSED_FORMS:
             # Expressions are read by code that a list of options should not wait for.
-            from giantstep.losses import loss_of
+            from giantstep.language.losses import loss_of
 
             loss_of(self.loss)
         if self.loss != "square" and self.ridge == 0:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
+from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -18,12 +19,14 @@ class Repetition(Settings):
 
     learner: ClassVar[str] = "repetition"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
-    activation: Any = option("relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...")
-    lookahead: float = option(
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
+    activation: ActivationField = option(
+        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
+    )
+    lookahead: NumberField = option(
         0.3, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
     )
-    readout: float = option(1.0, "readout a of the neuron", kind=float, high=1e6)
-    samples: Any = option(
+    readout: NumberField = option(1.0, "readout a of the neuron", kind=float, high=1e6)
+    samples: SizeField = option(
         "100000", "samples over which a simulation takes means", kind=Size, only="simulate"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import NumberField, OptionalWholeField, SizeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -19,10 +19,12 @@ class Spectral(Settings):
 
     learner: ClassVar[str] = "spectral"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
     samples: SizeField = option("4d", "samples n", kind=Size)
     preprocessing: str = option("optimal", "T(y): optimal, or an expression in y such as tanh(y)")
-    clip: float = option(50.0, "the optimal T is cut off below minus this", kind=float, above=0)
+    clip: NumberField = option(
+        50.0, "the optimal T is cut off below minus this", kind=float, above=0
+    )
     method: str = option(
         "auto",
         "blocks: one matrix per direction; linearised: message passing around zero, for directions "

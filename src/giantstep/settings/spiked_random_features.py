@@ -7,9 +7,9 @@ import math
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import ActivationField, NumberField, SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -22,13 +22,13 @@ class SpikedRandomFeatures(Settings):
 
     learner: ClassVar[str] = "spiked-random-features"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=4)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=4)
     activation: ActivationField = option(
         "tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
     )
     spike: str = option("1", "spike s of the neurons: a number, or value:fraction,...")
     bulk: str = option("1", "bulk variance c: a number, or one per block, as 1.02,1.1,1.3")
-    alignment: float = option(1.0, "cosine of the spike with the target", kind=float, low=0)
+    alignment: NumberField = option(1.0, "cosine of the spike with the target", kind=float, low=0)
     readout_samples: SizeField = option("2d", "samples n of the ridge regression", kind=Size)
     width: SizeField = option("1d", "number of neurons p", kind=Size)
     ridge: NumberField = option(0.1, "ridge of the readout", kind=float, above=0)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from giantstep.errors import SettingsError, shown
-from giantstep.inputs import Inputs, read_inputs
-from giantstep.results import plain
-from giantstep.settings.options import Settings
-from giantstep.sizes import Size
-from giantstep.sweep import Sweep
+from giantstep.language.inputs import Inputs
+from giantstep.language.sizes import Size
+from giantstep.settings.options import Settings, Values
 
 _RANGE = re.compile(r"^(?P<first>[^:]+):(?P<last>[^:]+):(?P<count>\d+)(?P<log>log)?$")
 #: More points than a figure can show are a slip of the keyboard.
@@ -67,7 +65,7 @@ def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
             f"1e-4:10:50log or 0.1d:4d:40"
         )
     else:
-        values = (str(value) if isinstance(value, Size) else plain(value) for value in given)
+        values = [value.item() if isinstance(value, np.generic) else value for value in given]
     found = tuple(values)
     if not found:
         raise SettingsError(f"axis {name} is empty: give at least one value")
@@ -109,74 +107,18 @@ def sweep_values(text: str, name: str) -> list[Size]:
     return [Size(number, power) for number in numbers]
 
 
-def swept(settings_class: type[Settings], given: Mapping[str, Any]) -> Settings | Sweep[Settings]:
-    """The settings, or where one of them has several values a sweep over it."""
-    return spread_out(settings_class(**given))
-
-
-def spread_out(settings: Settings) -> Settings | Sweep[Settings]:
-    """The settings, or where one of their fields has several values a sweep over it."""
-    return sweep_along(settings.ranges[0], settings.points) if settings.ranges else settings
-
-
-def sweep(settings: Settings, **axis: Any) -> Sweep[Settings]:
-    """Settings that differ in one field, for any verb.
-
-    >>> from giantstep.settings.giant_step import GiantStep
-    >>> sweep(GiantStep(dim=200), samples="1d:8d:8").values[:3]
-    ('d', '2d', '3d')
-    """
-    if len(axis) != 1:
-        raise SettingsError(
-            f"sweep has {len(axis)} axes: give one setting and its values, such as "
-            "samples='1d:8d:8' or ridge=[0.1, 1]"
-        )
-    name, values = next(iter(axis.items()))
-    fields = kinds_of(type(settings))
-    if name not in fields:
-        raise SettingsError(
-            f"{settings.learner} has no setting {shown(name)}: use {', '.join(fields)}"
-        )
-    given = axis_values(name, values, fields[name])
-    return sweep_along(name, [settings.replace(**{name: value}) for value in given])
-
-
-def sweep_of(points: Sequence[Settings]) -> Sweep[Settings]:
-    """Settings of one learner that differ in one field, as a sweep over it."""
+def grid_of(points: Sequence[Settings]) -> Settings:
+    """Settings of one learner that differ in one field, as settings with several values of it."""
     learners = dict.fromkeys(point.learner for point in points)
     if len(learners) > 1:
         raise SettingsError(f"a sweep has one learner; these points have {' and '.join(learners)}")
-    first, *others = (point.to_json() for point in points)
-    differing = [name for name in first if any(other[name] != first[name] for other in others)]
+    first, *others = points
+    names = [field.name for field in dataclasses.fields(first)]
+    differing = [n for n in names if any(getattr(p, n) != getattr(first, n) for p in others)]
     if len(differing) != 1:
         how = " and ".join(differing) or "nothing"
         raise SettingsError(f"a sweep varies one setting, and these points differ in {how}")
-    return sweep_along(differing[0], points)
-
-
-def sweep_along(name: str, points: Sequence[Settings]) -> Sweep[Settings]:
-    """A sweep over the named field of the points."""
-    values = tuple(coordinate(point.to_json()[name]) for point in points)
-    return Sweep(name, values, tuple(points))
-
-
-def coordinate(value: Any) -> Any:
-    """A value as an axis shows it: a number where the text is one, else the text.
-
-    >>> coordinate("4096"), coordinate("4d"), coordinate({"law": "spiked", "strength": "d^0.5"})
-    (4096, '4d', 'spiked:d^0.5')
-    """
-    if isinstance(value, Mapping):
-        return str(read_inputs(value))
-    if not isinstance(value, str):
-        return value
-    try:
-        number = float(value)
-    except ValueError:
-        return value
-    if not math.isfinite(number):
-        return value
-    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+    return first.replace(**{differing[0]: Values(getattr(p, differing[0]) for p in points)})
 
 
 def _written(name: str, text: str, kind: Any) -> Iterable[Any]:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings, option
-from giantstep.settings.types import SizeField
-from giantstep.sizes import Size
+from giantstep.settings.types import (
+    ActivationField,
+    OptionalSizeField,
+    OptionalWholeField,
+    SizeField,
+    WholeField,
+)
 
 #: Layer by layer: each of them shares the first layer of those before it.
 LAYERWISE = ("first-layer", "second-layer", "joint")
@@ -36,14 +42,14 @@ class ThreeLayer(Settings):
 
     learner: ClassVar[str] = "three-layer"
 
-    dim: int | None = option(None, "dimension d of the inputs", kind=int, low=2)
+    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=2)
     samples: SizeField = option("d^2", "samples n, used again by every layer", kind=Size)
     scenario: str = option("joint", "how far and how the network is trained", choices=SCENARIOS)
     layers: str = option(
         "both", "layers of the network that adam trains", choices=("2", "3", "both"),
         only="simulate",
     )  # fmt: skip
-    leaves: Any = option(
+    leaves: OptionalSizeField = option(
         None,
         "directions of the first layer: a size, or auto to count them; none: those of the target",
         kind=Size,
@@ -53,20 +59,22 @@ class ThreeLayer(Settings):
     oracle: bool = option(
         False, "draw the first layer inside the span of the true leaves", kind=bool, only="simulate"
     )
-    width: Any = option(
+    width: OptionalSizeField = option(
         None, "neurons of the first layer (default 500; adam 256, authors 1000)", kind=Size,
         only="simulate",
     )  # fmt: skip
-    second_width: Any = option(
+    second_width: OptionalSizeField = option(
         None, "neurons of the second layer (default 1000; adam 32, authors 100)", kind=Size,
         only="simulate",
     )  # fmt: skip
-    steps: int | None = option(
+    steps: OptionalWholeField = option(
         None, "steps of the first layer (default 4; authors 15 ln d), or epochs of adam",
         kind=int, low=1, high=1e5, only="simulate",
     )  # fmt: skip
-    activation: Any = option("relu", "activation: relu, tanh, erf, ...", only="simulate")
-    test_samples: int = option(
+    activation: ActivationField = option(
+        "relu", "activation: relu, tanh, erf, ...", only="simulate", moved=True
+    )
+    test_samples: WholeField = option(
         4000, "fresh samples that measure the test error", kind=int, low=2, only="simulate"
     )
 

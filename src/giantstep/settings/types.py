@@ -6,9 +6,9 @@ A size may be given as a text, a number, a range or a list; a verb sees it as a 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from giantstep.sizes import Size
+from giantstep.language.sizes import Size
 
 #: ``4d``, ``d^1.5``, ``4096``, a range ``1d:8d:8``, or a list of them.
 GivenSize = Size | str | float | Sequence[Size | str | float]
@@ -16,36 +16,27 @@ GivenSize = Size | str | float | Sequence[Size | str | float]
 GivenNumber = float | str | Sequence[float]
 
 if TYPE_CHECKING:
+    Held = TypeVar("Held", covariant=True)
+    Given = TypeVar("Given", contravariant=True)
 
-    class SizeField:
-        """A size."""
+    class Field(Generic[Held, Given]):
+        """A field that is given in many ways and held in one."""
 
-        def __get__(self, instance: object, owner: Any) -> Size: ...
-        def __set__(self, instance: object, value: GivenSize) -> None: ...
+        def __get__(self, instance: object, owner: Any) -> Held: ...
+        def __set__(self, instance: object, value: Given) -> None: ...
 
-    class OptionalSizeField:
-        """A size, a word that stands for one, or None."""
-
-        def __get__(self, instance: object, owner: Any) -> Any: ...
-        def __set__(self, instance: object, value: GivenSize | None) -> None: ...
-
-    class NumberField:
-        """A number."""
-
-        def __get__(self, instance: object, owner: Any) -> float: ...
-        def __set__(self, instance: object, value: GivenNumber) -> None: ...
-
-    class OptionalNumberField:
-        """A number or None."""
-
-        def __get__(self, instance: object, owner: Any) -> float | None: ...
-        def __set__(self, instance: object, value: GivenNumber | None) -> None: ...
-
-    class ActivationField:
-        """The name of an activation, an expression in z, or a function."""
-
-        def __get__(self, instance: object, owner: Any) -> Any: ...
-        def __set__(self, instance: object, value: str | Callable[[Any], Any]) -> None: ...
-
+    SizeField = Field[Size, GivenSize]
+    #: A size, a word that stands for one, or None.
+    OptionalSizeField = Field[Any, GivenSize | None]
+    NumberField = Field[float, GivenNumber]
+    OptionalNumberField = Field[float | None, GivenNumber | None]
+    #: A ridge, the word ``gcv`` or None.
+    RidgeField = Field[Any, GivenNumber | None]
+    WholeField = Field[int, GivenNumber]
+    OptionalWholeField = Field[int | None, GivenNumber | None]
+    WordField = Field[str, str | Sequence[str]]
+    #: The name of an activation, an expression in z, or a function.
+    ActivationField = Field[Any, str | Callable[[Any], Any]]
 else:
-    SizeField = OptionalSizeField = NumberField = OptionalNumberField = ActivationField = Any
+    SizeField = OptionalSizeField = NumberField = OptionalNumberField = Any
+    RidgeField = WholeField = OptionalWholeField = WordField = ActivationField = Any

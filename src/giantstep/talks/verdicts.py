@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from giantstep.files import write_text
 from giantstep.talks.claims import Check, Claim
 
 _FILE = "verdicts.json"
@@ -61,5 +62,5 @@ def keep(results: Mapping[str, Any], folder: Path) -> Path:
     path = folder / _FILE
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     text = json.dumps({**before, **results}, indent=1, sort_keys=True, ensure_ascii=False)
-    path.write_text(text + "\n", encoding="utf-8")
+    write_text(path, text + "\n")
     return path

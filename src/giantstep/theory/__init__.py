@@ -1,1 +1,1 @@
-"""What must happen, in the limit of high dimension: one file a result, deterministic, float64."""
+"""What must happen, in the limit of high dimension: one file per result, deterministic, float64."""

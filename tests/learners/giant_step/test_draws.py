@@ -5,9 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy.stats import kstest
 
-from giantstep.learners.giant_step.bartlett import bartlett
-from giantstep.learners.giant_step.chunks import Chunks, one_ahead
-from giantstep.learners.giant_step.draws import BLOCK, Draws, Role
+from giantstep.learners.giant_step.draws import BLOCK, Chunks, Draws, Role, bartlett, one_ahead
 
 
 def test_numbers_depend_on_seed_and_path_alone() -> None:

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from scipy.stats import ks_2samp, norm
 
-from giantstep.inputs import Gaussian, Inputs, Spiked
+from giantstep.answer import Run
+from giantstep.language.inputs import Gaussian, Inputs, Spiked
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step import in_law
-from giantstep.learners.giant_step.bartlett import bartlett
+from giantstep.learners.giant_step.draws import bartlett
 from giantstep.learners.giant_step.simulation import simulate
-from giantstep.problem import Problem
-from giantstep.results import Run
 from giantstep.settings.giant_step import GiantStep
 
 STAIRS = "h1 + h1*h2"

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import Activation, activation
 from giantstep.errors import SettingsError
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.population_risk import (
     feature_kernel,
     feature_label_moments,
     population_risk,
 )
-from giantstep.problem import Problem
 
 DIM, WIDTH = 30, 20
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
 #: Staircases at d = 1024: relu, p = 20, n = 8d, step 2, symmetric start; means of 20 runs of

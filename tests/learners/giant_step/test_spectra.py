@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
     simulate_weight_spectrum,
     stepped_layer,
 )
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from giantstep.asking.verbs import predict
 from giantstep.errors import NoTheory, SettingsError
+from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate
-from giantstep.learners.ridge.kernel import simulate as simulate_kernel
-from giantstep.problem import Problem
+from giantstep.learners.kernel import simulate as simulate_kernel
 from giantstep.settings.giant_step import RECIPES, GiantStep
-from giantstep.settings.kernel import KernelRidge
-from giantstep.twins.verbs import predict
+from giantstep.settings.kernel import Kernel
 
 CUBIC = Problem("(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", inputs="spiked:d^0.5")
 SMALL = {"dim": 48, "samples": "2d", "readout_samples": "2d", "test_samples": 2000}
@@ -58,7 +58,7 @@ def test_one_step_beats_the_kernel_under_a_moderate_spike() -> None:
     )
     mean, sem = (part("test_error")[1] for part in (network.mean, network.sem))
     kernels = [
-        simulate_kernel(problem, KernelRidge(dim=100, samples="4d", ridge=ridge), seeds=4)
+        simulate_kernel(problem, Kernel(dim=100, samples="4d", ridge=ridge), seeds=4)
         for ridge in (0.01, 0.1, 1.0)
     ]
     best = min(kernels, key=lambda run: float(run.mean("test_error")))
@@ -80,7 +80,7 @@ def test_one_step_beats_the_kernel_at_degree_four() -> None:
     sizes = {"dim": 256, "samples": "4d", "test_samples": 4000}
     settings = GiantStep(recipe="spiked-network", readout_samples="same", **sizes)
     network = simulate(problem, settings, seeds=6)
-    kernel = simulate_kernel(problem, KernelRidge(ridge=0.056, **sizes), seeds=4)
+    kernel = simulate_kernel(problem, Kernel(ridge=0.056, **sizes), seeds=4)
     gap = float(kernel.mean("test_error") - network.mean("test_error")[1])
     assert gap > 3 * np.hypot(network.sem("test_error")[1], kernel.sem("test_error"))
     for found, seeds, theirs, ours, sem, known in (

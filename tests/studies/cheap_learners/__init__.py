@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from giantstep.twins.table import Twin
+from giantstep.asking.table import Learner
 
-SUMS = Twin(
+SUMS = Learner(
     name="sums",
     summary="sums of random numbers",
     settings="sums:Sums",

@@ -12,12 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from giantstep.answer import Prediction, Run
 from giantstep.errors import NoTheory
+from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
 from giantstep.numerics.seeds import generator
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Run
 from giantstep.settings.options import Settings, option
-from giantstep.sizes import Size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,11 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
+from giantstep.language.activations.activation import activation
 from giantstep.numerics.float64 import float64
-from giantstep.theory.convex import convex_loss, label_geometry, margin_losses
+from giantstep.theory.convex import convex_loss, fits
 from giantstep.theory.convex.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
-from giantstep.theory.convex.label_geometry import Labels
+from giantstep.theory.convex.labels import Labels, label_lines
 from giantstep.theory.ridge.proportional import proportional_risk
 
 
@@ -27,7 +27,7 @@ def labels(name: str) -> Labels:
         "bent": (lambda h: h[..., 0] + 0.5 * h[..., 1] + h[..., 0] * h[..., 1], 2, ((), ())),
     }
     function, directions, kinks = functions[name]
-    return label_geometry.label_lines(function, directions, 0, kinks)
+    return label_lines(function, directions, 0, kinks)
 
 
 @functools.cache
@@ -100,7 +100,7 @@ def test_two_directions() -> None:
 
 
 def test_a_second_direction_without_influence_changes_nothing() -> None:
-    two = label_geometry.label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
+    two = label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), two, "logistic")
@@ -109,7 +109,7 @@ def test_a_second_direction_without_influence_changes_nothing() -> None:
 
 
 def test_rotated_labels_have_rotated_overlaps() -> None:
-    turned = label_geometry.label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
+    turned = label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), turned, "logistic")
@@ -160,7 +160,7 @@ def test_proximal_fit(loss: str, v: float) -> None:
     losses = {"logistic": lambda t: np.logaddexp(0, -t), "hinge": lambda t: max(1 - t, 0.0)}
     margins = np.array([-30.0, -2.0, 0.3, 0.97, 5.0])
     with float64():
-        found = jax.device_get(margin_losses.proximal_step(loss, margins, np.asarray(v)))
+        found = jax.device_get(fits.proximal_step(loss, margins, np.asarray(v)))
     for u, force, value in zip(margins, found.force, found.loss, strict=True):
         cost = lambda t, u=u: losses[loss](t) + (t - u) ** 2 / (2 * v)  # noqa: E731
         best = minimize_scalar(cost, bounds=(u - 1, u + v + 1), options={"xatol": 1e-10})
@@ -173,8 +173,8 @@ def test_quadrature_has_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     case = ("tanh", (3.0, 2.0, 1e-3), "sign", "logistic")
     coarse = solve(*case)
     unit, mass = np.polynomial.legendre.leggauss(128)
-    monkeypatch.setattr(margin_losses, "_UNIT", unit / 2)
-    monkeypatch.setattr(margin_losses, "_MASS", mass / 2)
+    monkeypatch.setattr(fits, "_SEGMENT_UNIT", unit / 2)
+    monkeypatch.setattr(fits, "_SEGMENT_MASS", mass / 2)
     monkeypatch.setattr(convex_loss, "SPECTRUM_ORDER", 120)
     with float64():
         again = jax.jit(lambda *numbers: convex_risk.__wrapped__(*numbers, "logistic"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.theory.ridge.random_features import predict
+from giantstep.theory.random_features import predict
 
 SIZES = {"samples": "3d", "width": "2d", "ridge": 0.1}
 

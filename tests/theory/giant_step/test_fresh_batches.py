@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
-from giantstep.activations.activation import activation
+from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import fresh_batches
 from giantstep.theory.giant_step.fresh_batches import OverlapPath, giant_step_overlaps
@@ -84,7 +84,9 @@ def test_what_the_target_does_not_contain_needs_no_response(
 def test_the_first_step_is_the_law_of_one_step() -> None:
     """.0851 for h2 at d = 256, of which .0762 would be the noise of the batch alone."""
     problem = Problem.of("h1 + He2(h2)")
-    for options in ({"dim": 256}, {}, {"readout": "normal", "loss": "correlation"}):
+    # Random readouts of a narrow network are drawn: its overlap is a mean over networks instead.
+    wide = {"readout": "normal", "loss": "correlation", "width": 64}
+    for options in ({"dim": 256}, {}, wide):
         one, three = (
             predict(problem, GiantStep(steps=steps, **options)).metrics["overlap"]
             for steps in (1, 3)
@@ -118,7 +120,7 @@ def test_random_readouts_and_noise_in_the_limit() -> None:
         **{"step_size": 1.5, "samples": 3e18, "dim": 1e18},
         readout=[(1.0, 0.5), (-0.5, 0.5)],
     )
-    bound = student.ppf(1 - 1e-4 / 2, fresh_batches.REPLICAS - 1) * path.errors[1]
+    bound = student_quantile(fresh_batches.REPLICAS) * path.errors[1]
     assert np.all(np.abs(path.cosines[1] - law) <= bound)
     assert np.all(bound < 0.02 * law)
 
@@ -134,7 +136,7 @@ def test_copies_are_a_shorthand(loss: str) -> None:
             giant_step_overlaps(problem, activation(sigma), kinds, **options)
             for kinds in (Kinds.twins(3), each)
         )
-        bound = student.ppf(1 - 1e-4 / 2, 7) * np.hypot(short.errors, long.errors) + 1e-12
+        bound = student_quantile(8) * np.hypot(short.errors, long.errors) + 1e-12
         assert np.all(np.abs(short.cosines - long.cosines) <= bound)
         assert np.all(bound < 0.05 * short.cosines + 1e-11)
 
@@ -149,7 +151,7 @@ def test_neurons_without_an_output_do_not_see_one_another() -> None:
         )
         for pairs in (1, 50)
     )
-    bound = student.ppf(1 - 1e-4 / 2, 7) * np.hypot(few.errors, many.errors) + 1e-12
+    bound = student_quantile(8) * np.hypot(few.errors, many.errors) + 1e-12
     assert np.all(np.abs(few.cosines - many.cosines) <= bound)
     assert np.all(bound[:, 0] < 0.01)
 
@@ -163,7 +165,7 @@ def test_directions_that_cannot_be_learned_are_zero_in_the_limit() -> None:
     assert np.all(overlap[[1, 2, 2], [0, 0, 1]] > 0.1)
     assert law.statuses == {"overlap": "theorem", "subspaces": "conjecture"}
     assert [len(rows) for rows in law.subspaces] == [0, 1, 2]
-    assert law.to_json()["subspaces"][1] == [[1.0, 0.0, 0.0]]
+    assert law.subspaces[1].tolist() == [[1.0, 0.0, 0.0]]
 
 
 def test_statuses() -> None:
@@ -181,7 +183,7 @@ def test_statuses() -> None:
         subspaces = "theorem" if options["steps"] == 1 else "conjecture"
         assert law.statuses["subspaces"] == subspaces
         assert ("overlap" in law.errors) == (options["steps"] == 2)
-        assert any("mean" in note for note in law.notes) == (
+        assert any("a shift of the overlaps' mean" in note for note in law.notes) == (
             options["steps"] == 2 and "dim" in options
         )
 
@@ -201,7 +203,5 @@ def test_kinds_of_a_network() -> None:
 
 
 def test_what_is_not_covered() -> None:
-    with pytest.raises(NoTheory, match="jumps"):
-        predict(Problem.of("h1"), GiantStep(steps=2, dim=100, activation="sign(z) + z"))
     with pytest.raises(NoTheory, match="8192"):
         predict(Problem.of("h1"), GiantStep(steps=2, width=10_000))

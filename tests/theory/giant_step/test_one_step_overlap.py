@@ -5,9 +5,9 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.prediction import predict, predicted_subspaces

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 
 #: Published two-step cosines at n = 3d; they were sampled, to about 6e-4.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import t as student
 
-from giantstep.activations.activation import activation
+from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import reused_population
 from giantstep.theory.giant_step.batch_population import RidgeFit
@@ -18,7 +18,7 @@ from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.giant_step.reused_population import ReusedPath, reused_batch_path
 
 #: Student's quantile at a false-alarm rate of 1e-4 for the populations of one result.
-QUANTILE = student.ppf(1 - 1e-4 / 2, reused_population.POPULATIONS - 1)
+QUANTILE = student_quantile(reused_population.POPULATIONS)
 ALONE = Kinds.one_of_each([1.0])
 PAIRS = Kinds(np.array([1.0, -1.0, 0.5, -0.5]), np.zeros(4), np.arange(4) // 2, np.ones(4, int))
 

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from giantstep.channels import channel_for
-from giantstep.problem import Problem
-from giantstep.targets import Target
-from giantstep.targets.catalogue import catalogue
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.catalogue import catalogue
+from giantstep.theory.amp.averages.population import Population, population_of
+from giantstep.theory.amp.phases import linear_threshold
 from giantstep.theory.learnability.grand_staircase import grand_staircase
-from giantstep.theory.learnability.sandwich import sandwich_spectrum
-from giantstep.theory.learnability.staircase import Staircase, leap_staircase
-from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY
+from giantstep.theory.learnability.later_thresholds import sandwich_spectrum
+from giantstep.theory.learnability.staircase import SAMPLED_ACCURACY, Staircase, leap_staircase
 from giantstep.theory.learnability.thresholds import easy_thresholds, weak_recovery_threshold
-from giantstep.theory.message_passing.averages.population import Population, population_of
-from giantstep.theory.message_passing.phases import linear_threshold
 
 NAMES = [entry.name for entry in catalogue()]
 #: Targets without a closed form: their labels get noise, and posteriors come from a quadrature
@@ -67,7 +66,7 @@ def channel_threshold(population: Population) -> float:
 @pytest.mark.parametrize("name", COMPARED)
 def test_posteriors_and_cells_of_labels_give_one_threshold(name: str) -> None:
     problem = Problem.of(name)
-    found = channel_threshold(population_of(channel_for(problem)))
+    found = channel_threshold(population_of(problem))
     first = grand_staircase(problem.target).first_leap
     expected = {1: 0.0, 2: found}.get(first or 0, np.inf)
     if first != 2:
@@ -87,7 +86,7 @@ def test_posteriors_by_quadrature_have_the_threshold_of_the_noise_they_got(name:
     problem = Problem.of(name)
     channel = channel_for(problem)
     assert channel.altered
-    population = population_of(channel)
+    population = population_of(problem)
     assert population.coarse is not None
     found, rough = (channel_threshold(p) for p in (population, population.coarse))
     assert abs(found - rough) < BY_QUADRATURE[name] * found

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from known_thresholds import known
 
+from giantstep.language.targets import Target
 from giantstep.numerics.estimate import Estimate
-from giantstep.targets import Target
 from giantstep.theory.learnability.thresholds import weak_recovery_threshold
 
 #: Rounding in the references.

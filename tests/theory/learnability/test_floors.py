@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from giantstep.targets import Target
+from giantstep.language.targets import Target
 from giantstep.theory.learnability.floors import second_layer_floors
 
 FINAL = "h1 + He2(h2) + He2(h1)*h2 + He4(h1)*He2(h2)*h3 + He2(h2)*He2(h3)"

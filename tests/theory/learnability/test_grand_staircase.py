@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory
-from giantstep.targets import Target
+from giantstep.language.targets import Target
 from giantstep.theory.learnability.grand_staircase import (
     generative_exponent,
     grand_staircase,

@@ -10,8 +10,8 @@ from scipy.integrate import quad
 from scipy.special import k0, k1, ndtr
 
 from giantstep.errors import NoTheory
-from giantstep.targets import Target
-from giantstep.targets.integration import block_of
+from giantstep.language.targets import Target
+from giantstep.language.targets.integration import block_of
 from giantstep.theory.learnability.later_thresholds import (
     _ConditionalLaw,
     _next_overlap,

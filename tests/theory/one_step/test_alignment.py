@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
-from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,

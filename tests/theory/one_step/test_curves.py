@@ -5,20 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_overlaps
 from giantstep.theory.one_step.curves import (
     SEARCH,
-    _curve,
     best_sizes,
     risk_curve,
     risk_gradient,
 )
 from giantstep.theory.one_step.prediction import predict
-from giantstep.theory.one_step.stepped_network import Sizes, one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
 TANH = GiantStep(
@@ -32,52 +29,6 @@ TANH = GiantStep(
 )
 
 
-def central_differences(problem: Problem, settings: GiantStep) -> Sizes:
-    step, sizes = one_step(problem, settings)
-    sigma = activation(settings.activation)
-
-    def test_error(changed: Sizes) -> float:
-        return float(step.risk(step.prepared(sigma, problem, changed), changed).test)
-
-    slopes = []
-    for name, value in zip(Sizes._fields, sizes, strict=True):
-        h = 1e-3 * value
-        at = [test_error(sizes._replace(**{name: value + k * h})) for k in (-2, -1, 1, 2)]
-        slopes.append((at[0] - 8 * at[1] + 8 * at[2] - at[3]) / (12 * h))
-    return Sizes(*slopes)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("target", "changes"),
-    [
-        ("sin(h1)", {}),
-        ("relu(h1) + 0.3*h2", {"readout": "-1:0.4,1.5:0.6", "samples": "40d", "dim": 150}),
-    ],
-)
-def test_gradient_against_central_differences(target: str, changes: dict[str, object]) -> None:
-    problem, settings = Problem.of(target, noise=0.05), TANH.replace(**changes)
-    risk, slopes = risk_gradient(problem, settings)
-    assert risk == pytest.approx(predict(problem, settings).metrics["test_error"], rel=1e-10)
-    assert slopes == pytest.approx(central_differences(problem, settings), rel=1e-5)
-
-
-@pytest.mark.slow
-def test_a_curve_is_compiled_once() -> None:
-    values = np.linspace(0.2, 3.0, 100)
-    compiled = _curve._cache_size()
-    curve = risk_curve(SINE, TANH, "readout_samples_ratio", values)
-    again = risk_curve(
-        SINE, TANH.replace(ridge=0.2, step_size=2.9), "readout_samples_ratio", values
-    )
-    assert _curve._cache_size() == compiled + 1
-    assert np.all(again.test_error != curve.test_error)
-    for index in (0, 40, 99):
-        point = predict(SINE, TANH.replace(readout_samples=f"{float(values[index])!r}d")).metrics
-        assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-9)
-        assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-9)
-
-
 RELU = TANH.replace(activation="relu", samples="4d", step_size=1.5)
 
 
@@ -89,16 +40,6 @@ def test_a_curve_of_any_activation() -> None:
         point = predict(SINE, RELU.replace(readout_samples=f"{float(values[index])!r}d")).metrics
         assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-7)
         assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-7)
-
-
-def test_a_curve_changes_its_theory_with_its_rows() -> None:
-    """Small batches leave rows uneven, and each point is what it is alone."""
-    settings = TANH.replace(samples="4d")
-    curve = risk_curve(SINE, settings, "step_size", [0.5, 4.0])
-    alone = [predict(SINE, settings.replace(step_size=size)) for size in (0.5, 4.0)]
-    assert ["not isotropic" in found.notes[0] for found in alone] == [False, True]
-    expected = [found.metrics["test_error"] for found in alone]
-    assert curve.test_error.tolist() == pytest.approx(expected, rel=1e-7)
 
 
 def test_gradient_of_any_activation() -> None:

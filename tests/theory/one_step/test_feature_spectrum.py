@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
+from giantstep.language.activations.activation import activation
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.theory.one_step.feature_outliers import feature_outliers
 from giantstep.theory.one_step.feature_spectrum import feature_bulk_edges, feature_spectrum
 from giantstep.theory.one_step.feature_stieltjes import feature_stieltjes, spectral_state
 from giantstep.theory.one_step.spiked_gram import SpikedGram
-from giantstep.theory.spiked_features.finite_size import Blocks
+from giantstep.theory.spiked_random_features.finite_size import Blocks
 
 
 def gram(spikes: list[float], samples: float = 2.0, width: float = 1.0) -> SpikedGram:

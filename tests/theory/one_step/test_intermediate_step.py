@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_giant_step
 from giantstep.theory.one_step.intermediate_step import (

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from isotropic_step import isotropic_risk
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_step
-from giantstep.theory.one_step.isotropic_prediction import predict_isotropic
 from giantstep.theory.one_step.readout_law import (
     gaussian_cells,
     gaussian_mean_of_ratio,
@@ -19,7 +19,6 @@ from giantstep.theory.one_step.readout_law import (
     readout_blocks,
     readout_nodes,
 )
-from giantstep.theory.one_step.stepped_network import one_step
 
 NORMAL = GiantStep(
     activation="tanh", readout="normal", samples="4d", step_size=3, width="1d",
@@ -96,7 +95,6 @@ def test_a_finite_support_is_itself() -> None:
     for blocks in (readout_blocks(settings), moment_blocks(settings)):
         np.testing.assert_allclose(blocks, [[-1.0, 2.0], [0.3, 0.7]])
     assert readout_nodes(settings) == [(-1.0, 0.3), (2.0, 0.7)]
-    assert predict_isotropic(Problem.of("sin(h1)"), settings).errors == {}
 
 
 @pytest.mark.slow
@@ -104,14 +102,11 @@ def test_a_finite_support_is_itself() -> None:
     ("sigma", "target", "step", "converged"),
     [("sin", "h1 + h1*h2", 3.0, 1.8790), ("tanh", "sin(h1)", 3.0, 0.07884)],
 )
-def test_the_risk_converges_in_the_cells_within_its_error(
+def test_the_risk_converges_in_the_cells(
     sigma: str, target: str, step: float, converged: float
 ) -> None:
     """Nine Gauss-Hermite blocks give 2.511 and 0.0816."""
     problem, settings = Problem.of(target), NORMAL.replace(activation=sigma, step_size=step)
-    found = predict_isotropic(problem, settings)
-    error = found.errors["test_error"]
-    assert found.metrics["test_error"] == pytest.approx(converged, rel=1e-3)
-    many, sizes = one_step(problem, settings, cells=24)
-    risk = many.risk(many.prepared(activation(sigma), problem, sizes), sizes)
-    assert abs(risk.test - found.metrics["test_error"]) < error < 2e-3 * converged
+    few, found, many = (isotropic_risk(problem, settings, None, k) for k in (8, 16, 24))
+    assert found == pytest.approx(converged, rel=1e-3)
+    assert abs(many - found) < abs(few - found) < 2e-3 * converged

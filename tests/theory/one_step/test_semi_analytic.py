@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
-from giantstep.theory.spiked_features.finite_size import Blocks
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.finite_size import Blocks
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 
 def spiked_layer(dim: int, spike: float, alignment: float, seed: int) -> tuple[np.ndarray, ...]:

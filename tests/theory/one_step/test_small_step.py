@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.activations.activation import activation
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
-from giantstep.problem import Problem
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
 from giantstep.theory.ridge.proportional import proportional_risk
 

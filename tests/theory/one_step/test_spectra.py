@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.prediction import predict
 from giantstep.theory.one_step.stepped_network import one_step
-from giantstep.theory.spiked_features.component_groups import grouped_by_component
-from giantstep.theory.spiked_features.finite_size import Blocks
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
+from giantstep.theory.spiked_random_features.finite_size import Blocks
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 SINE = Problem.of("sin(h1)")
 TANH = GiantStep(
@@ -23,7 +23,7 @@ TANH = GiantStep(
 
 
 def cosines_of_neurons(settings: GiantStep, draws: int) -> np.ndarray:
-    """p times the mean cosine of two neurons across b, by their readouts; one matrix a draw."""
+    """p times the mean cosine of two neurons across b, by their readouts; one matrix per draw."""
     sigma, dim = activation(settings.activation), settings.dim
     samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
     values, fractions = (np.array(part) for part in settings.readout_support())

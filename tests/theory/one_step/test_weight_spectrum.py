@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.activations.activation import activation
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.theory.one_step.alignment import StepSignal, alignment, gradient_norm
 from giantstep.theory.one_step.weight_spectrum import (
     RowLaw,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from scipy.stats import t as student
 
-from giantstep.learners.ridge.random_features import simulate
-from giantstep.problem import Problem
+from giantstep.answer.answer import student_quantile
+from giantstep.language.problem import Problem
+from giantstep.learners.random_features import simulate
 from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory.random_features import predict
 from giantstep.theory.ridge.biased_features import biased_features
-from giantstep.theory.ridge.random_features import predict
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
 
@@ -53,7 +53,7 @@ def test_simulations_sit_on_it() -> None:
     without = predict(problem, settings.replace(dim=120)).metrics
     for name in ("test_error", "train_error"):
         mean, error = means[name, 120]
-        noise = student.ppf(1 - 5e-5, 99) * error
+        noise = student_quantile(100) * error
         assert noise < 0.05 < theory[name] / without[name] - 1
         # What is left falls as 1/d: what doubling d changes.
         assert abs(mean - 1) < noise + abs(mean - means[name, 60][0])

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from giantstep.problem import Problem
-from giantstep.settings.kernel import KernelRidge
+from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
+from giantstep.settings.kernel import Kernel
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.sizes import Size
-from giantstep.theory.ridge import kernel, random_features
+from giantstep.theory import kernel, random_features
 from giantstep.theory.ridge.limit_note import limit_note, runnable_dim
 
 
@@ -21,7 +21,7 @@ def far(found: Any) -> list[str]:
 
 def test_a_mean_under_a_large_ridge() -> None:
     """The limit learns the mean for nothing; n kernel values of 1 must first outweigh the ridge."""
-    problem, settings = Problem.of("h1 + 3"), KernelRidge(samples="1d", ridge=1e3)
+    problem, settings = Problem.of("h1 + 3"), Kernel(samples="1d", ridge=1e3)
     limit, finite = (kernel.predict(problem, s) for s in (settings, settings.replace(dim=1000)))
     (note,) = far(limit)
     assert f"{finite.metrics['test_error']:.3g} at d = 1000" in note
@@ -52,7 +52,7 @@ def test_few_neurons_at_an_ordinary_ridge() -> None:
 
 def test_limits_that_are_near_are_left_alone() -> None:
     problem = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
-    assert not far(kernel.predict(problem, KernelRidge(samples="1d")))
+    assert not far(kernel.predict(problem, Kernel(samples="1d")))
     assert not far(random_features.predict(problem, RandomFeatures()))
 
 

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from giantstep.errors import NoTheory
-from giantstep.problem import NoTarget
+from giantstep.language.problem import NoTarget
 from giantstep.settings.power_law import PowerLaw
+from giantstep.theory.power_law import predict
 from giantstep.theory.ridge.optimal_ridge import optimal_ridge
-from giantstep.theory.ridge.power_law import predict
 
 
 @pytest.mark.parametrize("slope", [math.nan, 1.0], ids=["unknown", "of one sign"])

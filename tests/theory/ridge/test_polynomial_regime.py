@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
-from giantstep.settings.kernel import KernelRidge
+from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import energies, moments
+from giantstep.settings.kernel import Kernel
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.sizes import Size
-from giantstep.targets import Target
-from giantstep.targets.hermite import energies, moments
-from giantstep.theory.ridge import kernel, random_features
+from giantstep.theory import kernel, random_features
 from giantstep.theory.ridge.degree_energies import DegreeEnergies
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 
@@ -35,8 +35,7 @@ PLATEAUS = {
 def test_kernel_plateaus(text: str) -> None:
     """n = d^(l + 1/2) with a kernel that has every power."""
     found = [
-        kernel.predict(Problem.of(text), KernelRidge(samples=f"d^{degree + 0.5}"))
-        for degree in range(4)
+        kernel.predict(Problem.of(text), Kernel(samples=f"d^{degree + 0.5}")) for degree in range(4)
     ]
     errors = [prediction.metrics["test_error"] for prediction in found]
     assert errors == pytest.approx(PLATEAUS[text], abs=1e-6)
@@ -60,9 +59,9 @@ def test_relu_never_learns_degree_three() -> None:
 def test_whole_exponent_is_the_limit_of_finite_dimensions() -> None:
     """n = 2 d^2: the degree-2 part is learned in part."""
     problem = Problem.of("h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6)", noise=0.1)
-    limit = kernel.predict(problem, KernelRidge(samples="2d^2", ridge=0.1)).metrics
+    limit = kernel.predict(problem, Kernel(samples="2d^2", ridge=0.1)).metrics
     finite = [
-        kernel.predict(problem, KernelRidge(samples="2d^2", ridge=0.1, dim=dim)).metrics
+        kernel.predict(problem, Kernel(samples="2d^2", ridge=0.1, dim=dim)).metrics
         for dim in (1000, 100_000)
     ]
     for name, value in limit.items():
@@ -106,6 +105,6 @@ def test_energies_add_up() -> None:
 
 def test_sizes_that_do_not_grow_are_refused() -> None:
     with pytest.raises(NoTheory, match="grow with d"):
-        kernel.predict(Problem.of("h1"), KernelRidge(samples=100))
+        kernel.predict(Problem.of("h1"), Kernel(samples=100))
     with pytest.raises(NoTheory, match="degree 8"):
-        kernel.predict(Problem.of("h1"), KernelRidge(samples="d^9.5"))
+        kernel.predict(Problem.of("h1"), Kernel(samples="d^9.5"))

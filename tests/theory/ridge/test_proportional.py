@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from giantstep.activations.activation import activation
-from giantstep.activations.kernels import kernel
+from giantstep.language.activations.activation import activation
+from giantstep.language.activations.kernels import kernel
 from giantstep.numerics.float64 import float64
 from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk
 from giantstep.theory.ridge.proportional import proportional_risk

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import eigsh
 
-from giantstep.activations.activation import activation
-from giantstep.activations.kernels import kernel
+from giantstep.language.activations.activation import activation
+from giantstep.language.activations.kernels import kernel
+from giantstep.language.targets import Target
 from giantstep.numerics.float64 import float64
-from giantstep.targets import Target
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum, ridge_risk
 from giantstep.theory.ridge.spectra import kernel_spectrum, random_feature_spectrum
 

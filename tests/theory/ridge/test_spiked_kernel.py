@@ -8,10 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from giantstep.activations.kernels import SERIES_LENGTH, kernel
+from giantstep.language.activations.kernels import SERIES_LENGTH, kernel
+from giantstep.language.targets import Target
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite
-from giantstep.targets import Target
 from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
 from giantstep.theory.ridge.spectra import kernel_spectrum
 from giantstep.theory.ridge.spiked_kernel import SpikedRisk, spiked_kernel_risk

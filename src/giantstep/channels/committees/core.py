@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.committees.fields import Fields
-from giantstep.channels.committees.likelihood import partitions
-from giantstep.channels.committees.link import expectation, lattice, panels
-from giantstep.channels.committees.sums import sums_of
+from giantstep.channels.committees.fields import Fields, partitions
+from giantstep.channels.committees.sums import expectation, lattice, panels, sums_of
 from giantstep.errors import TargetError
-from giantstep.targets import Target
-from giantstep.targets.committee import Committee, committee_of
+from giantstep.language.targets import Target
+from giantstep.language.targets.symmetry import Committee, committee_of
 
 #: Label noise, as a share of the variance of the sum, of a noiseless one without a lattice.
 _SMALL_NOISE = 0.01
@@ -101,6 +99,11 @@ class Covered:
     noise: float
     notes: tuple[str, ...] = ()
     altered: bool = False
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """What results must record: the noise, where it is not the problem's."""
+        return {"channel_noise": self.noise} if self.altered else {}
 
 
 def votes_on_lattice(target: Target) -> bool:

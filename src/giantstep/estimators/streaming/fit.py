@@ -14,20 +14,18 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.experts import Expert, Experts, Sizes
-from giantstep.estimators.gauss_newton import IndexModel
+from giantstep.estimators.index_model import IndexModel, Link, draw_units
 from giantstep.estimators.index_path import GAIN
-from giantstep.estimators.link import Link, draw_units
 from giantstep.estimators.moments import Whitening
 from giantstep.estimators.random_network import LINEAR_WEIGHT, RandomNetwork, draw_layer
 from giantstep.estimators.stack import simplex_weights
 from giantstep.estimators.streaming import passes
-from giantstep.estimators.streaming.covariance import shrinkage
-from giantstep.estimators.streaming.krylov import ridge_on_krylov_space
-from giantstep.estimators.streaming.normal_equations import NormalEquations
 from giantstep.estimators.streaming.passes import Scales
 from giantstep.estimators.streaming.rows import Rows
 from giantstep.estimators.streaming.search import candidates
-from giantstep.estimators.tails import TailScaler, safe_deviation
+from giantstep.estimators.tails import TailScaler, fences, safe_deviation
+from giantstep.numerics.ridge.large import ridge_on_krylov_space
+from giantstep.numerics.ridge.path import NormalEquations
 
 #: Rows kept in memory: for quantiles of residuals, pictures and importances.
 SAMPLE = 2000
@@ -50,11 +48,7 @@ class Streamed(NamedTuple):
 
 def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Generator) -> Streamed:
     """Fit the stack by passes over the rows."""
-    scales, low, high = _scales(rows, clip)
-    share = min(1.0, SAMPLE / rows.shape[0])
-    sample: tuple[np.ndarray, np.ndarray] = rows.total(
-        partial(passes.some_rows, scales=scales, share=share)
-    ).joined  # type: ignore[assignment]
+    scales, sample, low, high = _scales(rows, clip)
     layer = draw_layer(sample[0], np.eye(rows.shape[1]), sizes.width, generator)
     *sums, fourth = rows.total(partial(passes.network_sums, scales=scales, layer=layer)).sums
     half = len(sums) // 2
@@ -107,6 +101,27 @@ class Spectrum(NamedTuple):
         whole = (one + other) / (number + float(rest.number))
         roots = Whitening.from_covariance(learned, share)
         return cls(whole, learned, roots, float(rest.squares) / max(float(rest.number), 1.0))
+
+
+def shrinkage(covariance: Float[np.ndarray, "d d"], fourth: float, rows: float) -> float:
+    """Ledoit and Wolf's share of the identity, for inputs of zero mean.
+
+    ``fourth`` is the mean of the fourth power of a row's length.
+
+    >>> from sklearn.covariance import ledoit_wolf_shrinkage
+    >>> X = np.random.default_rng(0).standard_normal((40, 7)) * np.arange(1, 8)
+    >>> fourth = float(np.mean(np.sum(X**2, axis=1) ** 2))
+    >>> found = shrinkage(X.T @ X / 40, fourth, 40)
+    >>> bool(np.isclose(found, ledoit_wolf_shrinkage(X, assume_centered=True)))
+    True
+    """
+    columns = len(covariance)
+    if columns == 1:
+        return 0.0
+    size = float(np.sum(covariance**2))
+    spread = size - float(np.trace(covariance)) ** 2 / columns
+    chance = min((fourth - size) / rows, spread)
+    return chance / spread if chance > 0 else 0.0
 
 
 class _Trial(NamedTuple):
@@ -229,31 +244,41 @@ class _Fitter(NamedTuple):
         return model.directions + (left @ move.reshape(mean.shape) @ right).T
 
 
-def _scales(rows: Rows, clip: float) -> tuple[Scales, float, float]:
-    """Scales of inputs and labels, and the range of the scaled labels."""
+def _scales(rows: Rows, clip: float) -> tuple[Scales, tuple[np.ndarray, np.ndarray], float, float]:
+    """Scales of inputs and labels, a sample of scaled rows, and the range of the scaled labels."""
     columns = rows.shape[1]
+    low, high = np.full(columns, -np.inf), np.full(columns, np.inf)
     # Sums of squares lose digits unless they are taken near the mean: a first pass gives it.
     shift, label_shift = np.zeros(columns), 0.0
-    for _ in range(2):
-        found = rows.total(partial(passes.raw_moments, shift=shift, label_shift=label_shift))
+    for number in range(2):
+        work = partial(passes.raw_moments, low=low, high=high, shift=shift, label_shift=label_shift)
+        found = rows.total(work)
         count, total, squares, label, label_squares, wrong = found.sums
-        for name, number in zip("Xy", wrong, strict=True):
-            if number:
-                raise ValueError(f"{name} contains NaN or infinity ({int(number)} entries)")
+        for name, entries in zip("Xy", wrong, strict=True):
+            if entries:
+                raise ValueError(f"{name} contains NaN or infinity ({int(entries)} entries)")
         mean, label_mean = total / count, float(label / count)
         deviation = np.sqrt(np.maximum(squares / count - mean**2, 0.0))
         spread = float(np.sqrt(max(label_squares / count - label_mean**2, 0.0))) or 1.0
         mean, label_mean = mean + shift, label_mean + label_shift
         shift, label_shift = mean, label_mean
+        if number == 0:
+            share = min(1.0, SAMPLE / rows.shape[0])
+            some = rows.total(partial(passes.some_rows, share=share)).joined
+            low, high = fences(some[0])
+            shift = np.clip(shift, low, high)
     deviation = safe_deviation(mean, deviation)
-    work = partial(passes.compressed_moments, mean=mean, deviation=deviation, clip=clip)
-    total, squares = rows.total(work).sums
+    plain = TailScaler(low, high, mean, deviation, clip, np.zeros(columns), np.ones(columns))
+    total, squares = rows.total(partial(passes.compressed_moments, scaler=plain)).sums
     after = total / count
     deviation_after = np.sqrt(np.maximum(squares / count - after**2, 0.0))
-    scaler = TailScaler(mean, deviation, clip, after, safe_deviation(after, deviation_after))
+    scaler = plain._replace(
+        mean_after=after, deviation_after=safe_deviation(after, deviation_after)
+    )
     most, least = float(found.most[0]), -float(found.most[1])
     scales = Scales(scaler, label_mean, spread)
-    return scales, (least - label_mean) / spread, (most - label_mean) / spread
+    sample = scales.apply(some[0], some[1])
+    return scales, sample, (least - label_mean) / spread, (most - label_mean) / spread
 
 
 def _weigh(products: Float[np.ndarray, "k k"]) -> tuple[Float[np.ndarray, " experts"], float]:

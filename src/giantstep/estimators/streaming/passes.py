@@ -11,12 +11,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from giantstep.estimators.experts import Experts, Sizes, columns
-from giantstep.estimators.gauss_newton import IndexModel
-from giantstep.estimators.link import link_features
+from giantstep.estimators.index_model import IndexModel, link_features
 from giantstep.estimators.random_network import layer_features
-from giantstep.estimators.streaming.normal_equations import NormalEquations
 from giantstep.estimators.streaming.rows import Totals
-from giantstep.estimators.tails import TailScaler, compress
+from giantstep.estimators.tails import TailScaler
+from giantstep.numerics.ridge.path import NormalEquations
 
 #: One row in this many is held out.
 HELD_OUT = 5
@@ -47,36 +46,37 @@ def held_out(first: int, count: int) -> Bool[np.ndarray, " n"]:
 
 
 def raw_moments(
-    X: np.ndarray, y: np.ndarray, first: int, *, shift: np.ndarray, label_shift: float
+    X: np.ndarray,
+    y: np.ndarray,
+    first: int,
+    *,
+    low: np.ndarray,
+    high: np.ndarray,
+    shift: np.ndarray,
+    label_shift: float,
 ) -> Totals:
-    """Sums of inputs and labels and of their squares, about a shift; and whether all are finite."""
-    inputs, labels = X.astype(float) - shift, y - label_shift
-    wrong = np.array([np.sum(~np.isfinite(inputs)), np.sum(~np.isfinite(labels))], dtype=float)
+    """Sums of inputs within fences and of labels, and of their squares, about a shift.
+
+    And whether all are finite.
+    """
+    inputs, labels = np.clip(X.astype(float), low, high) - shift, y - label_shift
+    wrong = np.array([np.sum(~np.isfinite(X)), np.sum(~np.isfinite(labels))], dtype=float)
     count = np.array(float(len(y)))
     sums = (count, inputs.sum(axis=0), np.einsum("ij,ij->j", inputs, inputs))
     return Totals((*sums, labels.sum(), labels @ labels, wrong), (y.max(), -y.min()))
 
 
-def compressed_moments(
-    X: np.ndarray,
-    y: np.ndarray,
-    first: int,
-    *,
-    mean: np.ndarray,
-    deviation: np.ndarray,
-    clip: float,
-) -> Totals:
-    """Sums of compressed inputs and of their squares."""
-    inputs = compress((X.astype(float) - mean) / deviation, clip)
+def compressed_moments(X: np.ndarray, y: np.ndarray, first: int, *, scaler: TailScaler) -> Totals:
+    """Sums of compressed inputs and of their squares; the scaler has no means after yet."""
+    inputs = scaler.transform(X.astype(float))
     return Totals((inputs.sum(axis=0), np.einsum("ij,ij->j", inputs, inputs)))
 
 
-def some_rows(X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, share: float) -> Totals:
-    """About this share of the scaled rows, the same ones whatever the chunks are."""
+def some_rows(X: np.ndarray, y: np.ndarray, first: int, *, share: float) -> Totals:
+    """About this share of the rows, the same ones whatever the chunks are."""
     numbers = np.arange(first, first + len(y), dtype=float)
     kept = (numbers * 0.7548776662466927) % 1.0 < share
-    inputs, labels = scales.apply(X[kept], y[kept])
-    return Totals(joined=(np.asarray(inputs, dtype=float), labels))
+    return Totals(joined=(np.asarray(X[kept], dtype=float), y[kept]))
 
 
 def network_sums(

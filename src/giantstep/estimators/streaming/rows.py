@@ -117,13 +117,13 @@ class DaskRows(NamedTuple):
 
     def total(self, work: Work) -> Totals:
         """Pass over the blocks where they are, and add up neighbours."""
-        import dask
+        from dask.delayed import delayed
 
-        shared = dask.delayed(work, pure=False)
-        parts = [dask.delayed(_block_total)(x, y, first, shared) for x, y, first in self.blocks]
+        shared = delayed(work, pure=False)
+        parts = [delayed(_block_total)(x, y, first, shared) for x, y, first in self.blocks]
         while len(parts) > 1:
             pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [dask.delayed(combined)(*p) if len(p) == 2 else p[0] for p in pairs]
+            parts = [delayed(combined)(*p) if len(p) == 2 else p[0] for p in pairs]
         return parts[0].compute()
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.gauss_newton import IndexModel
+from giantstep.estimators.index_model import IndexModel
 from giantstep.estimators.moments import SLICES, STAIRS, Whitening
 from giantstep.estimators.streaming.passes import Scales, held_out
 from giantstep.estimators.streaming.rows import Rows, Totals

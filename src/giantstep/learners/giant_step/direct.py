@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.giant_step import start
 from giantstep.learners.giant_step.draws import Draws, Role
-from giantstep.learners.giant_step.features import LabelledFeatures, feature_chunks
 from giantstep.learners.giant_step.network import (
     Model,
     Neurons,
@@ -20,10 +18,11 @@ from giantstep.learners.giant_step.network import (
     Trend,
     detrended,
     noise_moments,
+    over_runs,
 )
 from giantstep.learners.giant_step.plan import Plan
-from giantstep.learners.giant_step.runs import over_runs
-from giantstep.learners.giant_step.samples import Batches, Sample
+from giantstep.learners.giant_step.readout import LabelledFeatures, feature_chunks
+from giantstep.learners.giant_step.samples import Batches, Sample, start_neurons, start_rows
 
 #: Pulls of each chunk that measure the noise of the gradient; all of them would cost some percent.
 NOISE_NUMBERS = 1 << 18
@@ -39,8 +38,8 @@ class Direct:
         self._kept: list[Sample] = []
         self._trend_of: tuple[Role, int] | None = None
         self._trend: Trend | None = None
-        self._neurons = Neurons(*(x.astype(self._dtype) for x in start.neurons(plan, draws)))
-        self.weights = jnp.asarray(start.rows(plan, draws, self._dtype))
+        self._neurons = Neurons(*(x.astype(self._dtype) for x in start_neurons(plan, draws)))
+        self.weights = jnp.asarray(start_rows(plan, draws, self._dtype))
         self._alive = np.ones(self.weights.shape[:2], bool)
         self._fitted = self._neurons
         if plan.settings.redraw_biases:
@@ -69,9 +68,17 @@ class Direct:
         for sample in self._batch(Role.BATCH, batch, plan.samples, progress):
             before = moments
             pulled, moments = _pull(
-                *(plan.model, pulled, moments, self.weights, self._neurons, trend),
-                *(sample.inputs, sample.latent, sample.random),
-                *(sample.filled, self._scalar(plan.noise)),
+                plan.model,
+                pulled,
+                moments,
+                self.weights,
+                self._neurons,
+                trend,
+                sample.inputs,
+                sample.latent,
+                sample.random,
+                sample.filled,
+                self._scalar(plan.noise),
             )
             # Otherwise chunks would pile up before the matrix products that read them.
             before.block_until_ready()
@@ -134,8 +141,12 @@ class Direct:
         if (settings.detrend or settings.centre) and self._trend_of != (role, number):
             parts = [
                 _label_sums(
-                    *(self.plan.model, sample.inputs, sample.latent, sample.random),
-                    *(sample.filled, self._scalar(self.plan.noise)),
+                    self.plan.model,
+                    sample.inputs,
+                    sample.latent,
+                    sample.random,
+                    sample.filled,
+                    self._scalar(self.plan.noise),
                 )
                 for sample in self._batch(role, number, samples)
             ]

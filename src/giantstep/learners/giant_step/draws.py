@@ -7,12 +7,14 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.normal_quantile import BLOCK, normals_of_bits
+from giantstep.numerics.noise import BLOCK, normals_of_bits
 
 ALIGNMENT = 64
 
@@ -107,3 +109,64 @@ def _fill(block: np.ndarray, seed: int, path: Sequence[int]) -> None:
     words = stream.integers(2**64 - 1, size=BLOCK // 2, dtype=np.uint64, endpoint=True)
     # The bytes in one order on every machine.
     block[:] = normals_of_bits(words.astype("<u8", copy=False).view("<u4"))[: block.size]
+
+
+def bartlett(
+    draws: Draws, rows: int, freedom: int, *path: int
+) -> Float[np.ndarray, "runs rows columns"]:
+    r"""Lower trapezoidal T with :math:`G = T O`: G Gaussian, O with orthonormal rows.
+
+    G is ``rows`` x ``freedom`` with iid N(0,1) entries. T has min(rows, freedom) columns,
+    :math:`T_{ii} = \chi_{freedom - i}`, :math:`T_{ij} \sim N(0,1)` below the diagonal. Its cost
+    does not depend on ``freedom``; chi is drawn in float64, exact at any number of degrees.
+    """
+    columns = min(rows, freedom)
+    diagonal = np.arange(columns)
+    factors = []
+    for rng in draws.streams(*path):
+        factor = np.tril(rng.standard_normal((rows, columns)), -1)
+        factor[diagonal, diagonal] = np.sqrt(rng.chisquare(float(freedom) - diagonal))
+        factors.append(factor)
+    return np.stack(factors)
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """``count`` chunks of ``rows`` rows; the last one may be filled only in part."""
+
+    samples: int
+    rows: int
+    count: int
+
+    @classmethod
+    def of(cls, samples: int, most_rows: int) -> Chunks:
+        """The fewest equal chunks of at most ``most_rows`` rows.
+
+        >>> Chunks.of(1000, 300)
+        Chunks(samples=1000, rows=250, count=4)
+        """
+        count = -(-samples // max(most_rows, 1))
+        return cls(samples, -(-samples // count), count)
+
+    def filled(self, index: int) -> int:
+        """How many rows of that chunk are samples."""
+        return min(self.rows, self.samples - index * self.rows)
+
+
+def one_ahead(
+    begin: Callable[[int], Callable[[], Item]],
+    count: int,
+    progress: Callable[[float], None] | None = None,
+) -> Iterator[Item]:
+    """Items 0..count-1, the next one being made in the background while one is in use."""
+    pending = begin(0)
+    for index in range(count):
+        item = pending()
+        if index + 1 < count:
+            pending = begin(index + 1)
+        yield item
+        if progress is not None:
+            progress((index + 1) / count)

@@ -23,15 +23,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.giant_step import start
-from giantstep.learners.giant_step.bartlett import bartlett
-from giantstep.learners.giant_step.draws import Draws, Role
-from giantstep.learners.giant_step.features import LabelledFeatures, feature_chunks
-from giantstep.learners.giant_step.kept import KeptBatch
-from giantstep.learners.giant_step.network import Model, Neurons, Randomness, Trend, noise_moments
+from giantstep.learners.giant_step.draws import Draws, Role, bartlett
+from giantstep.learners.giant_step.network import (
+    Model,
+    Neurons,
+    Randomness,
+    Trend,
+    noise_moments,
+    over_runs,
+)
 from giantstep.learners.giant_step.plan import Plan
-from giantstep.learners.giant_step.runs import over_runs
-from giantstep.learners.giant_step.samples import Batches
+from giantstep.learners.giant_step.readout import LabelledFeatures, feature_chunks
+from giantstep.learners.giant_step.samples import Batches, start_coordinates, start_neurons
+from giantstep.numerics.linear_algebra import square_root
 
 
 class Pulled(NamedTuple):
@@ -49,8 +53,8 @@ class InLaw:
         self.plan = plan
         self._draws = draws
         self._batches = Batches(plan, draws, plan.settings.dtype)
-        self._neurons = start.neurons(plan, draws)
-        self._rows = start.coordinates(plan, draws)
+        self._neurons = start_neurons(plan, draws)
+        self._rows = start_coordinates(plan, draws)
         self._kept: KeptBatch | None = None
 
     def projections(self) -> tuple[np.ndarray, np.ndarray]:
@@ -101,14 +105,20 @@ class InLaw:
         rows, neurons = self._in_chunk_precision(self._rows)
         for sample in self._batches.stream(Role.BATCH, number, plan.samples, columns, progress):
             parts = _pull(
-                *(plan.model, rows, neurons, sample.inputs, sample.latent, sample.random),
-                *(sample.filled, np.asarray(plan.noise, rows.dtype)),
+                plan.model,
+                rows,
+                neurons,
+                sample.inputs,
+                sample.latent,
+                sample.random,
+                sample.filled,
+                np.asarray(plan.noise, rows.dtype),
             )
             for total, part in zip((inside, gram, moments), parts, strict=True):
                 total += np.asarray(part)
         freedom = plan.dim - columns
         factor = bartlett(self._draws, plan.width, freedom, Role.BARTLETT, Role.BATCH, number)
-        return Pulled(inside, _square_root(gram) @ factor, moments)
+        return Pulled(inside, square_root(gram) @ factor, moments)
 
     def _explored(self, number: int) -> Pulled:
         """The pull of a batch that is kept: its frame grows by the directions it needs."""
@@ -165,12 +175,6 @@ def _compressed(rows: Float[np.ndarray, "runs p s"], special: int) -> np.ndarray
     return np.concatenate([rows[..., :special], np.swapaxes(others, -1, -2)], axis=-1)
 
 
-def _square_root(gram: Float[np.ndarray, "runs p p"]) -> np.ndarray:
-    """F with F F^T = gram; a singular matrix, as twin neurons have, needs no special case."""
-    values, vectors = np.linalg.eigh(gram)
-    return vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
-
-
 def _pull_kernel(
     model: Model,
     rows: Float[Array, "p s"],
@@ -189,3 +193,84 @@ def _pull_kernel(
 
 
 _pull = over_runs(_pull_kernel, shared=(5, 6))
+
+
+class KeptBatch:
+    """Samples (runs, n, s) in a frame that grows as pulls explore it; all in float64."""
+
+    def __init__(
+        self, plan: Plan, draws: Draws, role: Role, number: int, samples: int, columns: int
+    ) -> None:
+        self.number = number
+        sample = Batches(plan, draws, "float64").whole(role, number, samples, columns)
+        labels = _labels(plan.model, sample.latent, sample.random, np.asarray(plan.noise))
+        self.inputs: Float[np.ndarray, "runs n s"] = sample.inputs
+        self._directions = np.zeros((*sample.inputs.shape[:2], 0))
+        self._dim, self._draws, self._path = plan.dim, draws, (role, number)
+        self._explorations = 0
+        self.labels = np.asarray(labels)
+        self.trend: Trend | None = None
+        if plan.settings.detrend:
+            self._remove_trend()
+
+    def explore(self, pulls: Float[np.ndarray, "runs n k"]) -> None:
+        """Extend the frame until it holds sum_i P_ij x_i for every column P of ``pulls``."""
+        fresh = _orthonormal_complement(self._directions, pulls)
+        self._directions = np.concatenate([self._directions, fresh], axis=-1)
+        freedom = self._dim - self.inputs.shape[-1]
+        self._explorations += 1
+        if freedom == 0 or fresh.shape[-1] == 0:
+            return
+        path = (*self._path, self._explorations)
+        factor = bartlett(self._draws, fresh.shape[-1], freedom, Role.BARTLETT, *path)
+        noise = self._draws.normal((pulls.shape[1], factor.shape[-1]), Role.EXPLORED, *path)
+        noise -= self._directions @ (self._directions.mT @ noise)
+        self.inputs = np.concatenate([self.inputs, fresh @ factor + noise], axis=-1)
+
+    def pulls(self, model: Model, rows: np.ndarray, neurons: Neurons) -> np.ndarray:
+        """P (runs, n, p)."""
+        return np.asarray(_pulls(model, self._fields(rows), self.labels, neurons))
+
+    def features(self, model: Model, rows: np.ndarray, neurons: Neurons) -> np.ndarray:
+        """phi (runs, n, p)."""
+        return np.asarray(_features(model, self._fields(rows), neurons))
+
+    def noise_moments(self, pulls: np.ndarray, rank: int) -> np.ndarray:
+        """Sums over samples of P_ij^2 x_ik^2 and of P_ij^2, (runs, p, r + 1)."""
+        known = self.inputs[..., :rank] ** 2
+        return (pulls**2).mT @ np.concatenate([known, np.ones_like(known[..., :1])], axis=-1)
+
+    def _fields(self, rows: np.ndarray) -> np.ndarray:
+        return self.inputs[..., : rows.shape[-1]] @ rows.mT
+
+    def _remove_trend(self) -> None:
+        """y <- y - c - x.b with c the mean of y and b = (1/n) sum (y - c) x."""
+        constant = self.labels.mean(axis=-1)
+        centred = self.labels - constant[:, None]
+        self.explore(centred[..., None])
+        linear = (centred[:, None, :] @ self.inputs)[:, 0] / self.labels.shape[-1]
+        self.trend = Trend(constant, linear)
+        self.labels = centred - (self.inputs @ linear[..., None])[..., 0]
+
+
+def _pulls_kernel(
+    model: Model, fields: Float[Array, "n p"], labels: Float[Array, " n"], neurons: Neurons
+) -> Float[Array, "n p"]:
+    return model.pulls(labels, fields, neurons, True)
+
+
+_labels = over_runs(Model.labels, shared=(2,))
+_pulls = over_runs(_pulls_kernel)
+_features = over_runs(Model.features)
+
+
+def _orthonormal_complement(
+    known: Float[np.ndarray, "runs n m"], vectors: Float[np.ndarray, "runs n k"]
+) -> Float[np.ndarray, "runs n q"]:
+    """q = min(k, n - m) orthonormal columns, orthogonal to the known ones, that with them span.
+
+    Householder's QR is orthonormal however dependent the vectors are: twin neurons, say, add one
+    direction that matters and one that does no harm.
+    """
+    seen = known.shape[-1]
+    return np.linalg.qr(np.concatenate([known, vectors], axis=-1))[0][..., seen:]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.activations.activation import Activation
-from giantstep.targets import Target
+from giantstep.language.activations.activation import Activation
+from giantstep.language.targets import Target
 
 
 class Neurons(NamedTuple):
@@ -90,3 +93,29 @@ def detrended(
 ) -> Float[Array, " n"]:
     """y - c - x.b; the labels themselves where there is no trend to remove."""
     return labels if trend is None else labels - trend.constant - inputs @ trend.linear
+
+
+def over_runs(
+    kernel: Callable[..., Any], shared: tuple[int, ...] = (), donated: tuple[int, ...] = ()
+) -> Callable[..., Any]:
+    """The kernel ``(model, *arrays)`` over a leading axis of runs, compiled once for its shapes.
+
+    Positions count from the first array: those in ``shared`` have no axis of runs, those in
+    ``donated`` are overwritten. One run is no batch of one: XLA multiplies a batch of matrices by
+    slower code.
+    """
+
+    @functools.wraps(kernel)
+    def batched(model: Model, *arrays: Any) -> Any:
+        runs = next(len(jax.tree.leaves(x)[0]) for i, x in enumerate(arrays) if i not in shared)
+        single = functools.partial(kernel, model)
+        if runs == 1:
+            squeezed = [
+                x if i in shared else jax.tree.map(lambda leaf: leaf[0], x)
+                for i, x in enumerate(arrays)
+            ]
+            return jax.tree.map(lambda leaf: leaf[None], single(*squeezed))
+        axes = [None if i in shared else 0 for i in range(len(arrays))]
+        return jax.vmap(single, in_axes=axes)(*arrays)
+
+    return jax.jit(batched, static_argnums=0, donate_argnums=[1 + i for i in donated])

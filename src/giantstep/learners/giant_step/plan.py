@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError, TargetError
-from giantstep.inputs import Inputs
-from giantstep.inputs.placing import special_directions
+from giantstep.language.activations.activation import activation
+from giantstep.language.inputs import Inputs
+from giantstep.language.problem import Problem
+from giantstep.learners.cost import needed_dim
 from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.neuron_readouts import neuron_readouts
 
@@ -70,9 +70,7 @@ class Plan:
 
 def plan(problem: Problem, settings: GiantStep) -> Plan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
-    dim = settings.dim
-    if dim is None:
-        raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
+    dim = needed_dim(settings.dim)
     rank = problem.target.rank
     if rank > dim:
         raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
@@ -85,7 +83,7 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
         settings=settings,
         dim=dim,
         rank=rank,
-        special=special_directions(problem.inputs, rank, dim),
+        special=problem.inputs.special_directions(rank, dim),
         width=width,
         samples=samples,
         step_size=settings.step_size.at(dim),

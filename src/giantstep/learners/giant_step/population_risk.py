@@ -8,13 +8,13 @@ import math
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import SettingsError
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import moments
 from giantstep.numerics.hermite import multi_indices
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
-from giantstep.problem import Problem
-from giantstep.targets import Target
-from giantstep.targets.hermite import moments
 
 #: Terms of a Hermite series are added until what is left is this fraction of the whole.
 TRUNCATION = 1e-9

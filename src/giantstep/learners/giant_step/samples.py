@@ -1,4 +1,4 @@
-"""Samples drawn chunk by chunk; their first coordinates are those on the target's directions."""
+"""What a run draws: the network before its first step, and its samples, batch by batch."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.inputs.placing import place
-from giantstep.learners.giant_step.chunks import Chunks, one_ahead
-from giantstep.learners.giant_step.draws import Draws, Role
-from giantstep.learners.giant_step.network import Randomness
+from giantstep.learners.giant_step.draws import Chunks, Draws, Role, bartlett, one_ahead
+from giantstep.learners.giant_step.network import Neurons, Randomness
 from giantstep.learners.giant_step.plan import Plan
+from giantstep.settings.neuron_readouts import neuron_readouts
 
 #: Numbers in a chunk of inputs or of fields: 8 MB in float32, about a core's share of the cache.
 CHUNK_NUMBERS = 1 << 21
@@ -68,7 +67,7 @@ class Batches:
 
         def finished() -> Sample:
             plan, inputs = self._plan, pending()
-            latent = place(plan.inputs, inputs, plan.rank, plan.dim)
+            latent = plan.inputs.place(inputs, plan.rank, plan.dim)
             return Sample(inputs, latent, random, filled)
 
         return finished
@@ -86,3 +85,61 @@ class Batches:
 def most_rows(columns: int, width: int) -> int:
     """Rows of a chunk whose inputs and fields stay within the cache."""
     return max(CHUNK_NUMBERS // max(columns, width), FEWEST_ROWS)
+
+
+def start_neurons(plan: Plan, draws: Draws) -> Neurons:
+    """Readouts a_j and biases b_j of each run, (runs, p).
+
+    Biases are N(0, 1), or uniform on [-1, 1]. Twin rows of a symmetric start share their bias.
+    """
+    pairs = [_neurons_of_run(plan, rng) for rng in draws.streams(Role.NEURONS)]
+    return Neurons(*(np.stack(column) for column in zip(*pairs, strict=True)))
+
+
+def _neurons_of_run(plan: Plan, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    settings = plan.settings
+    distinct = plan.width // 2 if plan.symmetric else plan.width
+    law: dict[str, Callable[[], np.ndarray]] = {
+        "none": lambda: np.zeros(distinct),
+        "normal": lambda: rng.standard_normal(distinct),
+        "uniform": lambda: rng.uniform(-1, 1, distinct),
+    }
+    biases = law[settings.biases]()
+    readouts = neuron_readouts(settings.readout, plan.width)
+    if readouts is not None:
+        return np.array(readouts), np.tile(biases, 2 if plan.symmetric else 1)
+    support = settings.readout_support()
+    if support is None:
+        return rng.standard_normal(distinct), biases
+    values, weights = np.asarray(support[0]), np.asarray(support[1])
+    return rng.choice(values, distinct, p=weights / weights.sum()), biases
+
+
+def start_rows(plan: Plan, draws: Draws, dtype: str) -> Float[np.ndarray, "runs p d"]:
+    """First rows in d dimensions: on the unit sphere, or N(0, I/d)."""
+    distinct = plan.width // 2 if plan.symmetric else plan.width
+    drawn = draws.normal((distinct, plan.dim), Role.ROWS, dtype=dtype)
+    return _as_started(drawn, plan)
+
+
+def start_coordinates(plan: Plan, draws: Draws) -> Float[np.ndarray, "runs p s"]:
+    """First rows in law: their coordinates on the special directions, then the rest.
+
+    The rest is the triangular factor of p - possibly fewer - Gaussian rows in the d - s other
+    dimensions, filled up with zeros to min(p, d - s) columns.
+    """
+    distinct = plan.width // 2 if plan.symmetric else plan.width
+    known = draws.normal((distinct, plan.special), Role.ROWS)
+    others = bartlett(draws, distinct, plan.dim - plan.special, Role.BARTLETT, 0)
+    columns = min(plan.width, plan.dim - plan.special)
+    padded = np.zeros((len(draws.seeds), distinct, columns))
+    padded[..., : others.shape[-1]] = others
+    return _as_started(np.concatenate([known, padded], axis=-1), plan)
+
+
+def _as_started(drawn: np.ndarray, plan: Plan) -> np.ndarray:
+    if plan.settings.start == "sphere":
+        drawn = drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
+    else:
+        drawn = drawn / np.asarray(plan.dim**0.5, dtype=drawn.dtype)
+    return np.concatenate([drawn, drawn], axis=-2) if plan.symmetric else drawn

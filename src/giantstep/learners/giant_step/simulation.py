@@ -1,23 +1,26 @@
-"""The learner `giant-step`: a two-layer network takes a few giant steps, then fits its readout."""
+"""The learner `giant-step`: which of its two simulations runs, what it measures, what it costs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from giantstep import measures
+from giantstep.answer import Run
 from giantstep.errors import SettingsError
-from giantstep.learners.giant_step import methods
+from giantstep.language.problem import Problem
+from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
+from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
+from giantstep.learners.giant_step.in_law import InLaw
 from giantstep.learners.giant_step.plan import Plan, plan
-from giantstep.learners.giant_step.readout_errors import readout_errors
+from giantstep.learners.giant_step.readout import HELD_NUMBERS, LabelledFeatures, readout_errors
+from giantstep.learners.giant_step.samples import most_rows
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
-from giantstep.problem import Problem
-from giantstep.results import Run
 from giantstep.settings.giant_step import RECIPES, GiantStep
 
 Progress = Callable[[float], None]
@@ -52,8 +55,8 @@ def simulate(
     """
     began = time.perf_counter()
     resolved = plan(problem, settings)
-    method, note = methods.choose(resolved)
-    group = methods.group_size(method, resolved)
+    method, note = choose(resolved)
+    group = group_size(method, resolved)
     numbers = [run_seed(problem, resolved, seed + i) for i in range(seeds)]
     parts = []
     quietly = np.errstate(over="ignore", invalid="ignore")
@@ -92,7 +95,7 @@ def _train(
     method: str, resolved: Plan, draws: Draws, progress: Progress | None
 ) -> dict[str, np.ndarray]:
     """Every metric of a group of runs, (runs, T + 1, ...)."""
-    runs, steps = methods.begin(method, resolved, draws), resolved.settings.steps
+    runs, steps = begin(method, resolved, draws), resolved.settings.steps
     start = np.full((len(draws.seeds), resolved.rank), resolved.dim**-0.5)
     history = [_measured(runs, resolved, 0) | {"baseline": start}]
     for number in range(1, steps + 1):
@@ -108,7 +111,7 @@ def _train(
     return {name: np.stack([state[name] for state in history], axis=1) for name in history[0]}
 
 
-def _measured(runs: methods.Runs, resolved: Plan, number: int) -> dict[str, Any]:
+def _measured(runs: Runs, resolved: Plan, number: int) -> dict[str, Any]:
     projections, norms = runs.projections()
     if not np.all(np.isfinite(norms)):
         raise FloatingPointError
@@ -140,3 +143,125 @@ def _part(progress: Progress | None, start: float, share: float) -> Progress | N
     if progress is None:
         return None
     return lambda fraction: progress(start + share * fraction)
+
+
+#: Numbers drawn for a step below which the call costs more than the work: there runs go together.
+GROUP_NUMBERS = 1 << 21
+LARGEST_GROUP = 16
+
+
+class Runs(Protocol):
+    """A group of runs of the same plan, one step at a time."""
+
+    def projections(self) -> tuple[np.ndarray, np.ndarray]:
+        """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
+
+    def step(self, number: int, progress: Callable[[float], None] | None = None) -> np.ndarray:
+        """Take a gradient step; returns the moments of its noise."""
+
+    def dropped(self) -> np.ndarray:
+        """How many neurons of each run had no gradient and are gone."""
+
+    def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
+        """Samples to fit the readout to after a step, and fresh noiseless ones to test it on."""
+
+
+def choose(plan: Plan) -> tuple[str, str]:
+    """The method, ``direct`` or ``in-law``, and a sentence that says why."""
+    asked, obstacle = plan.settings.method, _obstacle(plan)
+    if asked == "direct":
+        return "direct", "method: direct, real vectors in d dimensions, as asked"
+    if obstacle is None:
+        how = "as asked" if asked == "in-law" else "chosen by auto"
+        return "in-law", f"method: in-law, exact at a cost that ignores d, {how}"
+    if asked == "in-law" and (not plan.inputs.is_gaussian or _own_ways(plan)):
+        raise SettingsError(f"method = 'in-law': {obstacle}; use --method direct")
+    if asked == "in-law":
+        return "in-law", f"method: in-law, as asked; direct would be cheaper, because {obstacle}"
+    return "direct", f"method: direct, chosen by auto because {obstacle}"
+
+
+def _obstacle(plan: Plan) -> str | None:
+    """Why the simulation in law cannot be used, or is not worth it."""
+    if not plan.inputs.is_gaussian:
+        return f"inputs = {plan.inputs} are not Gaussian outside the directions that were seen"
+    if _own_ways(plan):
+        return f"{_own_ways(plan)} are simulated with real vectors"
+    frame = largest_frame(plan)
+    if frame >= plan.dim:
+        return f"it follows {frame} directions, no fewer than d = {plan.dim}"
+    return None
+
+
+def _own_ways(plan: Plan) -> str:
+    """Settings that are there for real vectors alone."""
+    names = ("centre", "forget", "redraw_biases")
+    return " and ".join(name for name in names if getattr(plan.settings, name))
+
+
+def largest_frame(plan: Plan) -> int:
+    """Directions in law: the special ones, p for the rows, and those that kept batches explore."""
+    reused = plan.settings.batches == "reused"
+    explored = plan.width * (plan.settings.steps if reused else 0)
+    return plan.special + plan.width + explored
+
+
+def begin(method: str, plan: Plan, draws: Draws) -> Runs:
+    """The runs before their first step."""
+    return InLaw(plan, draws) if method == "in-law" else Direct(plan, draws)
+
+
+def group_size(method: str, plan: Plan) -> int:
+    """How many runs share a call; it depends on the sizes, never on how many runs there are."""
+    columns = plan.dim if method == "direct" else min(largest_frame(plan), plan.dim)
+    samples = max(plan.samples, plan.fit_samples or 0, plan.test_samples if plan.fit_samples else 0)
+    numbers = (samples + plan.width) * (columns + plan.width)
+    return max(1, min(GROUP_NUMBERS // numbers, LARGEST_GROUP))
+
+
+def cost(problem: Problem, settings: GiantStep) -> Cost:
+    """Chunks of samples, the neurons, a batch where it is kept, and the readout's fit."""
+    resolved = plan(problem, settings)
+    method, _ = choose(resolved)
+    columns = resolved.dim
+    if method == "in-law":
+        columns = min(largest_frame(resolved) + resolved.width * resolved.keeps_batch, columns)
+    fixed, kept, remedy = _bytes(method, resolved, columns)
+    sizes = f"width = {resolved.width} at dim = {resolved.dim}"
+    if kept > fixed:
+        sizes, remedy = (
+            f"keeping samples = {resolved.samples} at dim = {resolved.dim}",
+            "lower --samples",
+        )
+    return Cost(fixed + kept, _operations(resolved, columns), sizes, remedy)
+
+
+def _bytes(method: str, resolved: Plan, columns: int) -> tuple[float, float, str]:
+    """What is held whatever the samples are, what is held of a kept batch, and a remedy."""
+    size = 8 if resolved.settings.dtype == "float64" else 4
+    width, samples, fit = resolved.width, resolved.samples, resolved.fit_samples or 0
+    held = fit * width if fit < width or fit * width <= HELD_NUMBERS else 0
+    rows = min(most_rows(columns, width), max(samples, fit))
+    fixed = 8 * (3.0 * held + 4 * width**2 * bool(fit)) + size * 4 * rows * (columns + width)
+    if method == "direct":
+        reused = resolved.settings.batches == "reused"
+        kept = float(size * samples * columns) if reused else 0.0
+        remedy = "lower --width or --dim, or use --method in-law"
+        return fixed + size * 4.0 * width * columns, kept, remedy
+    kept = 8.0 * samples * (3 * columns + 2 * width) if resolved.keeps_batch else 0.0
+    return fixed + 8 * 6.0 * width * (columns + width), kept, "lower --width"
+
+
+def _operations(resolved: Plan, columns: int) -> float:
+    """Two products with each batch, one with the samples of each fit, and their drawing."""
+    settings, width = resolved.settings, resolved.width
+    steps, fit = settings.steps, resolved.fit_samples or 0
+    drawn = 1 if settings.batches == "reused" else steps
+    batches = resolved.samples * (
+        steps * width * (2.0 * columns + EXPONENTIAL) + drawn * columns * DRAW
+    )
+    if not fit:
+        return batches
+    seen = fit + resolved.test_samples
+    readout = seen * (columns * (width + DRAW) + width * EXPONENTIAL) + ridge_fit(fit, width)
+    return batches + (steps + 1) * readout

@@ -1,24 +1,28 @@
-"""Simulated spectra after one giant step: of the first layer, and of its features."""
+"""One layer after a giant step: spectra of its weights and features, and equivalent features."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Literal, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import activation
 from giantstep.errors import SettingsError
-from giantstep.learners.giant_step import start
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
+from giantstep.learners.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
 from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.samples import start_neurons
 from giantstep.learners.giant_step.simulation import run_seed
-from giantstep.learners.ridge.labelled_inputs import labelled_inputs
-from giantstep.learners.ridge.spiked_random_features import spike_direction, spiked_rows
+from giantstep.learners.spiked_random_features import spike_direction, spiked_rows
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.numerics.ridge.path import RidgePath
 from giantstep.numerics.seeds import generator
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
@@ -65,10 +69,24 @@ def stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> Stepp
         before = np.asarray(runs.weights[0])
         runs.step(1)
         after = np.asarray(runs.weights[0])
-        readout = start.neurons(resolved, draws).readout[0]
+        readout = start_neurons(resolved, draws).readout[0]
     learned = readout @ (after - before)
     length = np.linalg.norm(learned)
     return SteppedLayer(after, readout, learned / length if length > 0 else learned)
+
+
+def spectrum_cost(settings: GiantStep | SpikedRandomFeatures) -> Cost:
+    """The rows and the samples, which are held whole, and a decomposition of either."""
+    dim = needed_dim(settings.dim)
+    width = settings.width.count(dim, "width")
+    given = (getattr(settings, "samples", None), settings.readout_samples)
+    counts = [each.count(dim, "samples") for each in given if isinstance(each, Size)]
+    samples = max(counts, default=0)
+    small, large = sorted((width, dim))
+    held = 8.0 * (4 * width * dim + 2 * samples * (dim + width) + 3 * width**2)
+    work = 2.0 * samples * dim * (width + DRAW) + EIGEN * (small**2 * large + width**3)
+    sizes = f"width = {width}, samples = {samples} at dim = {dim}"
+    return Cost(held, work, sizes, "lower --dim, --width or --samples, or give --seeds 0")
 
 
 def simulate_weight_spectrum(
@@ -93,11 +111,10 @@ def simulate_feature_spectrum(
     problem: Problem, settings: GiantStep | SpikedRandomFeatures, seed: int = 0
 ) -> SimulatedSpectrum:
     """Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T) on fresh samples, p of them."""
-    if settings.dim is None:
-        raise SettingsError("dim is missing: a simulation needs the dimension d, give --dim")
+    dim = needed_dim(settings.dim)
     rng = generator("feature spectrum", problem.to_json(), settings.to_json(), seed)
     if isinstance(settings, SpikedRandomFeatures):
-        direction = spike_direction(problem, settings.alignment, settings.dim)
+        direction = spike_direction(problem, settings.alignment, dim)
         weights = spiked_rows(settings, direction, rng)
         counts = np.diff(np.round(np.cumsum(settings.blocks()[2]) * len(weights)), prepend=0)
         groups = np.repeat(np.arange(len(counts)), counts.astype(int))
@@ -106,11 +123,95 @@ def simulate_feature_spectrum(
             raise SettingsError("readout_samples is missing: features need fresh samples, give 2d")
         layer = stepped_layer(problem, settings, seed)
         weights, groups = layer.weights, np.unique(layer.readout, return_inverse=True)[1]
-    samples = settings.readout_samples.count(settings.dim, "readout_samples")
-    drawn = labelled_inputs(problem, samples, settings.dim, rng)
+    samples = settings.readout_samples.count(dim, "readout_samples")
+    drawn = problem.draw(samples, dim, rng)
     features = activation(settings.activation).numpy(drawn.inputs @ weights.T)
-    values, vectors = np.linalg.eigh(features.T @ features / settings.dim)
+    values, vectors = np.linalg.eigh(features.T @ features / dim)
     values, leading = values[::-1], vectors[:, ::-1][:, :LEADING]
     members = np.equal.outer(np.unique(groups), groups).astype(float)
     cosines = (members / np.sqrt(members.sum(axis=1, keepdims=True))) @ leading
     return SimulatedSpectrum(np.maximum(values, 0.0), {"blocks": np.sum(cosines**2, axis=0)})
+
+
+Kind = Literal["network", "gaussian", "conditional"]
+#: Nodes for means over one Gaussian, and degrees of the series for the covariance of two neurons.
+NODES, DEGREES = 24, 16
+
+
+def equivalent_test_error(
+    problem: Problem, settings: GiantStep, kind: Kind, seed: int = 0
+) -> float:
+    """Excess risk, on a test set, of the readout fitted to features of that kind after one step.
+
+    Kinds with the same seed share the first layer and all inputs. Smooth activations only: the
+    covariance of the Gaussian features is a series in the cosine of two rows.
+    """
+    sigma, layer = activation(settings.activation), stepped_layer(problem, settings, seed)
+    rng = generator("equivalent features", problem.to_json(), settings.to_json(), seed)
+    dim, scale = layer.weights.shape[1], math.sqrt(len(layer.weights))
+    samples = settings.readout_samples.count(dim, "readout_samples")
+    train = problem.draw(samples, dim, rng)
+    test = problem.draw(settings.test_samples.count(dim, "test_samples"), dim, rng)
+    phi, fresh = (_features(kind, sigma, layer, part.inputs, rng) / scale for part in (train, test))
+    readout = RidgePath.fit(phi, train.labels).coefficients(settings.ridge)[0]
+    return float(np.mean((test.clean - fresh @ readout) ** 2))
+
+
+def _features(
+    kind: Kind,
+    sigma: Activation,
+    layer: SteppedLayer,
+    inputs: Float[np.ndarray, "n d"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "n p"]:
+    if kind == "network":
+        return sigma.numpy(inputs @ layer.weights.T)
+    noise = rng.standard_normal((len(inputs), len(layer.weights)))
+    if kind == "conditional":
+        return _conditional(sigma, layer, inputs, noise)
+    return _gaussian(sigma, layer.weights, inputs, noise)
+
+
+def _gaussian(
+    sigma: Activation, weights: np.ndarray, inputs: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """mu_0 + mu_1 <w, x> + noise, with the mean and the covariance of the features themselves."""
+    lengths = np.linalg.norm(weights, axis=1)
+    rows = weights / lengths[:, None]
+    nodes, masses = gauss_hermite(NODES)
+    values = sigma.numpy(lengths[:, None] * nodes) * masses
+    # mu_k / sqrt(k!) of each neuron, by the recursion of normalised Hermite polynomials.
+    before, here = np.zeros_like(nodes), np.ones_like(nodes)
+    coefficients = []
+    for degree in range(DEGREES + 1):
+        coefficients.append(values @ here)
+        after = (nodes * here - math.sqrt(degree) * before) / math.sqrt(degree + 1)
+        before, here = here, after
+    cosines = np.clip(rows @ rows.T, -1.0, 1.0)
+    covariance = sum(
+        np.outer(coefficients[k], coefficients[k]) * cosines**k for k in range(2, DEGREES + 1)
+    )
+    power = (sigma.numpy(lengths[:, None] * nodes) ** 2) @ masses
+    # What the series leaves out is each neuron's own.
+    own = power - sum(c**2 for c in coefficients)
+    root = np.linalg.cholesky(covariance + np.diag(np.maximum(own, 0.0) + 1e-10 * power))
+    linear = (inputs @ rows.T) * coefficients[1]
+    return coefficients[0] + linear + noise @ root.T
+
+
+def _conditional(
+    sigma: Activation, layer: SteppedLayer, inputs: np.ndarray, noise: np.ndarray
+) -> np.ndarray:
+    """mu_0(kappa) + mu_1(kappa) <w, x> across the learned direction + mu_*(kappa) noise."""
+    kappa, spikes = inputs @ layer.learned, layer.weights @ layer.learned
+    bulk = layer.weights - np.outer(spikes, layer.learned)
+    lengths = np.linalg.norm(bulk, axis=1)
+    shift = np.outer(kappa, spikes)
+    mean, slope, power = (np.zeros_like(shift) for _ in range(3))
+    for node, mass in zip(*gauss_hermite(NODES), strict=True):
+        value = sigma.numpy(shift + lengths * node)
+        mean += mass * value
+        slope += mass * node * value
+        power += mass * value**2
+    rest = np.sqrt(np.maximum(power - mean**2 - slope**2, 0.0))
+    return mean + slope * (inputs @ (bulk / lengths[:, None]).T) + rest * noise

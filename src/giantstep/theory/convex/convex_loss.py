@@ -10,14 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, ScalarLike
 
-from giantstep.losses import loss_of
-from giantstep.numerics.implicit import lazy_fixed_point
+from giantstep.language.losses import loss_of
 from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.solve import implicit_fixed_point
 from giantstep.settings.random_features import CLOSED_FORMS
-from giantstep.theory.convex.expressed_losses import fits_between
-from giantstep.theory.convex.label_geometry import FieldLaw, Labels, field_law
-from giantstep.theory.convex.margin_losses import margin_rule, proximal_step
-from giantstep.theory.convex.real_labels import RealLabels, real_field_law
+from giantstep.theory.convex.fits import fits_between, margin_rule, proximal_step
+from giantstep.theory.convex.labels import FieldLaw, Labels, RealLabels, field_law, real_field_law
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
@@ -130,7 +128,7 @@ def convex_risk(
         (theorem for convex losses on Gaussian covariates).
 
     >>> from giantstep.numerics.float64 import float64
-    >>> from giantstep.theory.convex.label_geometry import label_lines
+    >>> from giantstep.theory.convex.labels import label_lines
     >>> with float64():
     ...     labels = label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
     ...     risk = convex_risk(3.0, 2.0, 0.1, Features(0.366879, 0.027415, 0.0), labels, "logistic")
@@ -142,7 +140,7 @@ def convex_risk(
     directions = len(teacher.linear if isinstance(teacher, SquareTeacher) else teacher.learnable)
     one, zero = jnp.asarray(1.0), jnp.asarray(0.0)
     start = Overlaps(one, 0.5 * one, jnp.full(directions, 0.3 / directions**0.5), zero)
-    found = lazy_fixed_point(
+    found = implicit_fixed_point(
         lambda state, t: _update(loss, state[0], t),
         theta,
         (start, Errors(zero, zero, zero)),
@@ -265,7 +263,7 @@ def _expressed(text: str, x: Overlaps, labels: Labels | RealLabels) -> _Channel:
         law = real_field_law(labels, fields, x.q, x.m)
         classified = jnp.nan
         known = (labels.weights * labels.clean) @ labels.latent
-        mean, power = labels.weights @ labels.clean, labels.weights @ labels.clean**2
+        mean, power = labels.weights @ labels.clean, labels.clean_power
     excess = power - 2 * (known @ x.m + mean * x.b) + x.q + x.b**2
     mass, force = fit.weights * law.density, fit.weights * fit.force
     binary = isinstance(labels, Labels) and loss.of_margin

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.low_discrepancy import normal_points
-from giantstep.numerics.matrices import mean_product, square_root, whitened
+from giantstep.numerics.linear_algebra import mean_product, square_root, whitened
+from giantstep.numerics.quadrature import normal_points
 from giantstep.theory.giant_step.explored_mode import ExploredMode
 from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.matrices import mean_product, whitened
+from giantstep.numerics.linear_algebra import mean_product, whitened
 
 #: Directions of which the moves have a smaller share than this, squared, were explored before.
 NOTHING_NEW = 1e-12

@@ -9,18 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
-from giantstep.errors import NoTheory
-from giantstep.numerics.low_discrepancy import antithetic_points
-from giantstep.numerics.replicas import (
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import used_subspace
+from giantstep.numerics.estimate import (
     TINY,
     all_and_all_but_one,
     jackknife,
     mean_outer_product,
     root_and_error,
 )
-from giantstep.problem import Problem
-from giantstep.targets.used_subspace import used_subspace
+from giantstep.numerics.quadrature import antithetic_points
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.fresh_fluctuations import Fluctuation
 from giantstep.theory.giant_step.neuron_kinds import Kinds
@@ -62,6 +61,7 @@ def giant_step_overlaps(
     dim: float = np.inf,
     subspaces: Sequence[Float[np.ndarray, "_ r"]] | None = None,
     seed: int = 0,
+    fewer: int = 1,
 ) -> OverlapPath:
     r"""Overlaps of p neurons with the target's directions, before the first step and after each.
 
@@ -86,6 +86,7 @@ def giant_step_overlaps(
     Symbols: eta ``step_size``, alpha ``samples_ratio``, a and b in ``kinds``. The start has M = 0,
     so that a target of leap above 1 stays unlearned. ``subspaces`` are known to contain what is
     learned after each step: outside them a sampled M that is compatible with zero is zero.
+    There are ``fewer`` times fewer sets than 8, of the cube of ``fewer`` times fewer points.
 
     Assumes: isotropic Gaussian inputs, fresh batches, n proportional to d, fixed width, an
     activation whose derivative is continuous but for jumps and grows like a power. Given M and Q,
@@ -96,23 +97,26 @@ def giant_step_overlaps(
     Status: theorem in the limit, heuristic at a finite ``dim``.
     References: Dandi et al. 2023, arXiv:2305.18270 (staircase); Bolthausen conditioning.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> path = giant_step_overlaps(
     ...     Problem.of("h1"), activation("relu"), Kinds.twins(1), steps=1, step_size=2.0,
     ...     samples_ratio=4.0)
     >>> round(float(path.cosines[1, 0]), 3)
     0.632
     """
-    if np.isfinite(dim) and not activation.is_continuous:
-        raise NoTheory(
-            f"activation = {activation.name!r} jumps: several steps at a finite dimension are "
-            "predicted for continuous activations; drop --dim for the limit"
-        )
     basis = used_subspace(problem.target)
     fields = FreshFields(problem, activation, kinds, basis, step_size, loss)
     paths = [
-        _path(fields, np.random.default_rng([seed, replica]), steps, samples_ratio, dim, normalise)
-        for replica in range(REPLICAS)
+        _path(
+            fields,
+            np.random.default_rng([seed, replica]),
+            steps,
+            samples_ratio,
+            dim,
+            normalise,
+            fewer**3,
+        )
+        for replica in range(REPLICAS // fewer)
     ]
     return _combined(paths, kinds.shares, basis, dim, subspaces)
 
@@ -132,11 +136,12 @@ def _path(
     samples_ratio: float,
     dim: float,
     normalise: bool,
+    fewer: int,
 ) -> _Path:
     """The recursion on one set of points."""
     kinds = fields.kinds
     enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
-    count = 1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))
+    count = (1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))) // fewer
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
     means, covariances, norms = [], [], []

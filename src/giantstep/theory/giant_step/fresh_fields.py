@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
-from giantstep.numerics.matrices import mean_product, square_root
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.numerics.linear_algebra import mean_product, square_root
 from giantstep.theory.giant_step.modes import BetweenCopies, MeanOverCopies, Mode
 from giantstep.theory.giant_step.neuron_kinds import Kinds
 

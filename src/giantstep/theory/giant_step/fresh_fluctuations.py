@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.matrices import mean_product
+from giantstep.numerics.linear_algebra import mean_product
 from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields, Sample
 
 #: Fields evaluated for the point masses of sigma'' at kinks.

@@ -16,7 +16,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.matrices import mean_product
+from giantstep.numerics.linear_algebra import mean_product
 from giantstep.theory.giant_step.neuron_kinds import Kinds
 
 

@@ -9,11 +9,14 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.errors import NoTheory
+from giantstep.numerics.quadrature import normal_points
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.neuron_readouts import neuron_readouts
 
 #: Values that stand for a continuous law of readouts or biases; narrower networks have one each.
 MOST_VALUES = 32
+#: Narrow networks, each with readouts and biases of its own, to average over.
+DRAWS = 64
 VALUES_FOR_LAWS = (
     "readouts and biases: values of equal probability stand for their laws, "
     "the less well the narrower the network"
@@ -53,14 +56,50 @@ class Kinds(NamedTuple):
         biases = np.random.default_rng(0).permutation(_biases(settings, rows))
         pairs, copies = np.unique(np.stack([readout, biases]), axis=1, return_counts=True)
         readout, biases = pairs
-        family = np.arange(len(copies))
-        if symmetric:
-            readout = np.tile([1.0, -1.0], len(copies))
-            biases, family, copies = (np.repeat(x, 2) for x in (biases, family, copies))
-        return cls(readout, biases, family, copies)
+        kinds = cls(readout, biases, np.arange(len(copies)), copies)
+        return kinds.with_twins() if symmetric else kinds
 
     @classmethod
-    def one_of_each(cls, readout: Sequence[float], biases: Sequence[float] | None = None) -> Kinds:
+    def draws(cls, settings: GiantStep) -> list[Kinds]:
+        """Networks to average over: values stand for the laws of wide ones, draws for narrow ones.
+
+        >>> [len(Kinds.draws(GiantStep(width=4, biases=law))) for law in ("none", "normal")]
+        [1, 64]
+        """
+        from scipy.special import ndtr
+
+        width = _width(settings)
+        symmetric = settings.readout == "symmetric-sign"
+        rows = max(width // 2, 1) if symmetric else width
+        if rows >= MOST_VALUES or not (settings.readout_is_random or settings.biases != "none"):
+            return [cls.of(settings)]
+        points = normal_points(DRAWS, 2 * rows, np.random.default_rng(0))
+        networks = []
+        for readout, biases in zip(points[:, :rows], points[:, rows:], strict=True):
+            support = settings.readout_support()
+            if symmetric or not settings.readout_is_random:
+                readout = np.ones(rows) if symmetric else _readouts(settings, rows)
+            elif support is not None:
+                values, weights = (np.asarray(part, dtype=float) for part in support)
+                shares = np.cumsum(weights / weights.sum())[:-1]
+                readout = values[np.searchsorted(shares, ndtr(readout))]
+            if settings.biases != "normal":
+                biases = 2 * ndtr(biases) - 1 if settings.biases == "uniform" else 0 * biases
+            one = cls.one_of_each(readout, biases)
+            networks.append(one.with_twins() if symmetric else one)
+        return networks
+
+    def with_twins(self) -> Kinds:
+        """A symmetric start: each neuron twice, with readouts 1 and -1."""
+        biases, family, copies = (np.repeat(x, 2) for x in (self.biases, self.family, self.copies))
+        return Kinds(np.tile([1.0, -1.0], len(self.copies)), biases, family, copies)
+
+    @classmethod
+    def one_of_each(
+        cls,
+        readout: Sequence[float] | Float[np.ndarray, " neurons"],
+        biases: Sequence[float] | Float[np.ndarray, " neurons"] | None = None,
+    ) -> Kinds:
         """Neurons on orthogonal rows, each of a kind of its own."""
         a = np.asarray(readout, dtype=float)
         b = np.zeros(len(a)) if biases is None else np.asarray(biases, dtype=float)

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.activations.activation import Activation
+from giantstep.answer import Status
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
-from giantstep.results import Status
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.batch_population import RidgeFit
 from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
@@ -45,7 +45,9 @@ class OneBatch(NamedTuple):
             )
         kinds = Kinds.of(settings)
         path = reused_batch_path(
-            *(problem, sigma, kinds if settings.ridge is not None else _fewest(settings, kinds)),
+            problem,
+            sigma,
+            kinds if settings.ridge is not None else _fewest(settings, kinds),
             steps=settings.steps,
             step_size=settings.step_size.at(1),
             samples_ratio=settings.samples.ratio("samples"),

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float
 
-from giantstep.activations.activation import Activation
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import block_expansion
+from giantstep.language.targets.hermite import hermite_tensors, moments
+from giantstep.language.targets.integration import Block, block_of, integrable
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
-from giantstep.problem import Problem
-from giantstep.targets import Target
-from giantstep.targets.expansion import block_expansion
-from giantstep.targets.hermite import hermite_tensors, moments
-from giantstep.targets.integration import Block, block_of, integrable
 from giantstep.theory.one_step.readout_law import gaussian_mean_of_ratio
 
 #: Length of the panels for the average over the start, by the number of directions: cosines are
@@ -22,6 +22,8 @@ from giantstep.theory.one_step.readout_law import gaussian_mean_of_ratio
 START_PANELS = {1: 0.5, 2: 3.0}
 #: Gauss-Hermite nodes per direction where panels would be too many.
 START_ORDERS = {3: 24, 4: 5}
+#: From this dimension on a projection of the start is a Gaussian to 1e-6.
+MANY = 1e6
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000
 #: Hermite tensors below this share of the target are those of one without them, in float64.
@@ -65,7 +67,7 @@ def one_step_overlap(
     Status: theorem in the limit; heuristic at a finite ``dim``.
     References: Dandi et al. 2023, arXiv:2305.18270; Stein's lemma.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> cosine = one_step_overlap(
     ...     Problem.of("h1"), activation("relu"), step_size=2.0, samples=4e18, dim=1e18)
     >>> round(float(cosine[0]), 4)
@@ -74,7 +76,7 @@ def one_step_overlap(
     tensors = hermite_tensors(problem.target, degree)
     rank = problem.target.rank
     start = _start_rule(rank, fine)
-    m = start.nodes / math.sqrt(dim)
+    m = _on_the_sphere(start.nodes, dim)
     power = moments(problem.target).second_moment + problem.noise
     power_along = power + _excess_along(problem.target)
     squared = np.zeros(rank)
@@ -122,7 +124,7 @@ def kept_in_the_limit(
     Status: theorem.
     References: Dandi et al. 2023, arXiv:2305.18270.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> kept_in_the_limit(
     ...     Target("h1*h2 + h2"), activation("relu"), step_power=0, samples_power=1).tolist()
     [False, True]
@@ -149,6 +151,23 @@ def _start_rule(rank: int, fine: bool) -> Rule:
         return tensor_rule([split_gaussian(panel_length=length)] * rank)
     order = START_ORDERS[min(rank, max(START_ORDERS))]
     return tensor_rule([gauss_hermite(order if fine else 1 + order // 2)] * rank)
+
+
+def _on_the_sphere(nodes: np.ndarray, dim: float) -> Float[np.ndarray, "starts r"]:
+    """Projections of uniform unit vectors: Gaussian nodes with the radius of the same rank.
+
+    |m|^2 has the law Beta(r/2, (d-r)/2); m = z/sqrt(d), which may be longer than 1, is its limit.
+    """
+    from scipy.special import betainccinv, gammaincc
+
+    rank = nodes.shape[1]
+    if dim >= MANY:
+        return nodes / math.sqrt(dim)
+    squares = np.sum(nodes**2, axis=1, keepdims=True)
+    if dim <= rank:
+        return nodes / np.sqrt(squares)
+    radius = np.sqrt(betainccinv(rank / 2, (dim - rank) / 2, gammaincc(rank / 2, squares / 2)))
+    return nodes * np.where(squares > 0, radius / np.sqrt(np.maximum(squares, 1e-300)), 0.0)
 
 
 def _mean_over_readout(

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation, activation
+from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, check_covered
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import gauss_hermite
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Status
 from giantstep.settings.giant_step import GiantStep
-from giantstep.targets import Target
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
 from giantstep.theory.giant_step.one_batch import OneBatch
@@ -87,6 +87,14 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
             "that grows with d is not known without a dimension; after C*n^A it is, with "
             "--width 1d --readout normal; or give --dim"
         )
+    several = settings.ridge is not None and settings.steps != 1
+    if several:
+        from giantstep.theory.giant_step.risk.prediction import (
+            check_several_steps,
+            predict_several_steps,
+        )
+
+        check_several_steps(problem, settings)
     subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
     notes = [*edges, *hidden, *found.notes]
@@ -98,21 +106,27 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
     errors = {"overlap": found.errors} if np.any(found.errors) else {}
     references: tuple[str, ...] = REFERENCES
+    risk_arrays: Mapping[str, np.ndarray] = {}
     if settings.ridge is not None:
-        from giantstep.theory.one_step.prediction import predict as predict_risk
+        from giantstep.theory.one_step.prediction import predict as predict_one_step
 
-        risk = predict_risk(problem, settings)
+        risk = (predict_several_steps if several else predict_one_step)(problem, settings)
         metrics |= {**risk.metrics, **optimum}
         statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
         notes = [*notes, *risk.notes]
         errors |= risk.errors
         references = (*references, *risk.references)
+        risk_arrays = risk.arrays
     return Prediction(
-        *(settings.learner, settings.to_json(), metrics, statuses, references),
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        statuses,
+        references,
         notes=tuple(notes),
         errors=errors,
         subspaces=subspaces,
-        arrays=found.arrays,
+        arrays={**found.arrays, **risk_arrays},
     )
 
 
@@ -254,7 +268,10 @@ def _on_one_batch(
         subspaces, hidden = predicted_subspaces(problem, settings)
         statuses["subspaces"], notes = "theorem", [*hidden, *notes]
     return Prediction(
-        *(settings.learner, settings.to_json(), metrics, statuses),
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        statuses,
         (*REFERENCES, "Celentano et al. 2021, arXiv:2112.07572"),
         notes=tuple(notes),
         errors=found.errors,
@@ -307,26 +324,47 @@ def _many_steps(
     problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
 ) -> Overlaps:
     """The recursion; its first step is replaced by the law of one step where that is known."""
+    if settings.width.power > 0 and settings.biases == "none" and not settings.normalise:
+        from giantstep.theory.giant_step.risk.prediction import wide_overlaps
+
+        cosines = wide_overlaps(problem, settings, sigma)
+        status: Status = "heuristic" if settings.dim else "theorem"
+        notes = ["overlap: the limit of large d at fixed n/d and p/d"]
+        errors = np.abs(cosines - wide_overlaps(problem, settings, sigma, coarse=True))
+        if settings.dim:
+            notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
+            errors = errors + cosines / settings.dim
+        return Overlaps(cosines, errors, status, notes)
     if settings.step_size.power != 0:
         raise NoTheory(
             f"step_size = {settings.step_size}: several steps are predicted at fixed step size; "
             "give a plain number, or one step from a symmetric start"
         )
-    kinds = Kinds.of(settings)
-    path = giant_step_overlaps(
-        problem,
-        sigma,
-        kinds,
-        steps=settings.steps,
-        step_size=settings.step_size.at(1),
-        samples_ratio=settings.samples.ratio("samples"),
-        loss=settings.loss,
-        normalise=settings.normalise,
-        dim=settings.dim or np.inf,
-        subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
-    )
-    cosines, errors = path.cosines, path.errors
-    if first is not None:
+    networks = Kinds.draws(settings)
+    drawn = len(networks) > 1
+    paths = [
+        giant_step_overlaps(
+            problem,
+            sigma,
+            kinds,
+            steps=settings.steps,
+            step_size=settings.step_size.at(1),
+            samples_ratio=settings.samples.ratio("samples"),
+            loss=settings.loss,
+            normalise=settings.normalise,
+            dim=settings.dim or np.inf,
+            subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
+            fewer=2 if drawn else 1,
+        )
+        for kinds in networks
+    ]
+    # A simulation, too, has the mean over networks of their root mean squares.
+    each = np.stack([path.cosines for path in paths])
+    cosines = each.mean(axis=0)
+    errors = np.sqrt(
+        np.mean([path.errors**2 for path in paths], axis=0) + each.var(axis=0)
+    ) / np.sqrt(len(paths))
+    if first is not None and not drawn:
         cosines[1], errors[1] = first.cosines[1], first.errors[1]
     notes = ["overlap: the limit of large d at fixed n/d"]
     if settings.dim:
@@ -337,10 +375,16 @@ def _many_steps(
     if settings.width.power > 0:
         notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
     random_laws = settings.biases != "none" or settings.readout_is_random
-    if random_laws:
+    if drawn:
+        apart = float(np.max(each[:, -1].std(axis=0)))
+        notes.append(
+            f"overlap: a mean over {len(paths)} draws of readouts and biases, between which it "
+            f"differs by {apart:.2g} (a standard deviation)"
+        )
+    elif random_laws:
         notes.append(VALUES_FOR_LAWS)
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
-    arrays = neuron_arrays(settings, kinds, path.kind_cosines, path.kind_norms)
+    arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
     return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes, arrays)
 
 

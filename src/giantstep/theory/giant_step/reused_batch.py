@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.integration import block_of
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
-from giantstep.problem import Problem
-from giantstep.targets.integration import block_of
 
 #: Nodes of each Gauss-Legendre segment in the direction of the fresh noise.
 NOISE_ORDER = 40
@@ -55,7 +55,7 @@ def reused_batch_two_steps(
     Status: theorem.
     References: Dandi et al. 2024, arXiv:2402.03220; Bolthausen conditioning.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> law = reused_batch_two_steps(
     ...     Problem.of("He3(h1)"), activation("tanh"), step_size=1.0, samples_ratio=3.0)
     >>> round(float(law.cosines[1, 0]), 4)

@@ -7,17 +7,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
-from giantstep.numerics.low_discrepancy import MOST_AXES
-from giantstep.numerics.replicas import (
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import (
     all_and_all_but_one,
     jackknife,
     mean_and_error,
     mean_outer_product,
     root_and_error,
 )
-from giantstep.problem import Problem
+from giantstep.numerics.quadrature import MOST_AXES
 from giantstep.theory.giant_step.batch_population import BatchPopulation, RidgeFit
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.neuron_kinds import Kinds
@@ -92,7 +92,7 @@ def reused_batch_path(
     References: Celentano et al. 2021, arXiv:2112.07572 (first-order methods); Dandi et al. 2024,
         arXiv:2402.03220; Bolthausen conditioning.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> path = reused_batch_path(
     ...     Problem.of("sign(h1)"), activation("tanh"), Kinds.one_of_each([1.0]), steps=2,
     ...     step_size=0.8, samples_ratio=2.0)
@@ -106,10 +106,16 @@ def reused_batch_path(
         paths = [
             _path(
                 BatchPopulation(
-                    *(fields, rows, steps, samples_ratio),
+                    fields,
+                    rows,
+                    steps,
+                    samples_ratio,
                     np.random.default_rng([seed, rows, number]),
                 ),
-                *(fields, steps, normalise, fit),
+                fields,
+                steps,
+                normalise,
+                fit,
             )
             for number in range(POPULATIONS)
         ]
@@ -169,7 +175,10 @@ def _combined(paths: list[_Path], shares: Float[np.ndarray, " kinds"], rows: int
         *root_and_error(squares[0], jackknife(squares)),
         np.mean([path.overlaps for path in paths], axis=0),
         np.mean([path.squared_norms for path in paths], axis=0),
-        *(mean[:, 0], spread[:, 0], mean[:, 1], spread[:, 1]),
+        mean[:, 0],
+        spread[:, 0],
+        mean[:, 1],
+        spread[:, 1],
         rows,
     )
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import HermiteSeries, hermite_series
+from giantstep.language.targets.hermite import conditional_tail_energy, moments
+from giantstep.language.targets.printing import directions_text
 from giantstep.numerics.estimate import Estimate
-from giantstep.targets import Target
-from giantstep.targets.directions import directions_text
-from giantstep.targets.hermite import conditional_tail_energy, moments
-from giantstep.targets.hermite_series import HermiteSeries, hermite_series
 from giantstep.theory.learnability.staircase import learned_subspaces
 
 #: Powers of d: samples of a step and of the readout fit, and neurons.

@@ -1,33 +1,252 @@
-"""The grand staircase: what becomes visible when the label may be transformed first."""
+"""The grand staircase: what becomes visible when the label may be transformed first.
+
+Certain evidence is asked first, sampling last.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.hermite import MultiIndex, factorial
-from giantstep.numerics.tensors import complement, dense_degree, symmetric_tensors, tidy_basis
-from giantstep.targets import Target
-from giantstep.targets.label_law.core import label_core
-from giantstep.targets.label_law.law import exact_label_moments, label_moments
-from giantstep.targets.label_law.moments import LabelMoments
-from giantstep.theory.learnability.label_evidence import LabelEvidence
-from giantstep.theory.learnability.quadratic import QuadraticLabel
-from giantstep.theory.learnability.staircase import Staircase
-from giantstep.theory.learnability.stairs import (
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import hermite_series
+from giantstep.language.targets.label_law import LabelMoments
+from giantstep.language.targets.label_law.functions import (
+    FunctionMoments,
+    label_itself,
+    label_powers,
+    label_waves,
+    sampled_waves,
+)
+from giantstep.language.targets.label_law.law import (
+    LabelCore,
+    exact_label_moments,
+    label_core,
+    label_moments,
+)
+from giantstep.language.targets.symmetry import invariance
+from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
+from giantstep.numerics.linear_algebra import (
+    complement,
+    dense_degree,
+    symmetric_tensors,
+    tidy_basis,
+)
+from giantstep.theory.learnability.staircase import (
     Search,
     Stair,
+    Staircase,
+    Tensors,
     Visible,
     climb,
     exact_directions,
+    hermite_family,
+    joined,
+    sampled_directions,
     simplified,
     unfolded,
+    visible,
 )
+
+#: Relative size below which a vector counts as zero.
+ZERO = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticLabel:
+    r"""y = x^T A x / 2 + b^T x + constant, with x the directions h, then the noises z.
+
+    The characteristic function of the label gives, with x = (x_\perp, h_U) and h_U known,
+
+    .. math:: E[e^{i t y} x_\perp \mid h_U]
+        \propto (I - i t A_{\perp\perp})^{-1} (b_\perp + A_{\perp U} h_U),
+
+    so what is visible at leap 1 is the Krylov space of A on b and on the columns of A_{\perp U};
+    where that is empty, the second moments show the range of the powers of A at leap 2.
+    """
+
+    matrix: Float[np.ndarray, "x x"]
+    linear: Float[np.ndarray, " x"]
+    rank: int
+
+    @classmethod
+    def of(cls, target: Target) -> QuadraticLabel | None:
+        """The quadratic form of a target; None if it is not of degree two."""
+        series = hermite_series(target)
+        if series is None or max(map(sum, series.terms)) > 2:
+            return None
+        size = target.rank + target.noises
+        matrix, linear = np.zeros((size, size)), np.zeros(size)
+        for index, coefficient in series.terms.items():
+            slots = [axis for axis, power in enumerate(index) for _ in range(power)]
+            if len(slots) == 1:
+                linear[slots[0]] = float(coefficient)
+            elif len(slots) == 2:
+                matrix[slots[0], slots[1]] += float(coefficient)
+                matrix[slots[1], slots[0]] += float(coefficient)
+        return cls(matrix, linear, target.rank)
+
+    @property
+    def _size(self) -> float:
+        return float(np.linalg.norm(self.matrix, 2) + np.linalg.norm(self.linear))
+
+    def visible(self, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+        """The directions that show at a leap, once others are known."""
+        rest = complement(learned)
+        unknown = np.zeros((len(rest) + len(self.linear) - self.rank, len(self.linear)))
+        unknown[: len(rest), : self.rank] = rest
+        unknown[len(rest) :, self.rank :] = np.eye(len(self.linear) - self.rank)
+        known = np.pad(learned, ((0, 0), (0, len(self.linear) - self.rank)))
+        matrix, linear = self.matrix / self._size, self.linear / self._size
+        inner = unknown @ matrix @ unknown.T
+        if leap == 1:
+            sources = np.column_stack([unknown @ linear, unknown @ matrix @ known.T])
+            shown = _krylov(inner, sources)[: len(rest)]
+        elif leap == 2:
+            start = np.eye(len(unknown))[:, : len(rest)]
+            powers = [start]
+            for _ in range(len(unknown)):
+                powers.append(inner @ powers[-1])
+            shown = np.column_stack(powers[1:])[: len(rest)]
+        else:
+            shown = np.zeros((len(rest), 0))
+        left, values, _ = np.linalg.svd(shown, full_matrices=False)
+        rows = left[:, values > ZERO].T @ rest
+        return Visible(tidy_basis(rows, len(rows)))
+
+
+def _krylov(
+    matrix: Float[np.ndarray, "n n"], sources: Float[np.ndarray, "n s"]
+) -> Float[np.ndarray, "n k"]:
+    """An orthonormal basis of the span of A^k b over all k and all columns b."""
+    found, waiting = np.zeros((len(matrix), 0)), sources
+    while waiting.shape[1]:
+        # Twice, so that rounding leaves nothing of what is already there.
+        for _ in range(2):
+            waiting = waiting - found @ (found.T @ waiting)
+        left, values, _ = np.linalg.svd(waiting, full_matrices=False)
+        fresh = left[:, values > ZERO]
+        found = np.column_stack([found, fresh])
+        waiting = matrix @ fresh
+    return found
+
+
+#: A moment counts if it is this much, and this many times its error.
+SMALLEST, ERRORS = 1e-6, 20.0
+#: Sampled strengths (mean squares of moments) count from here on, and from so many deviations.
+SAMPLED_STRENGTH, DEVIATIONS = 2e-5, 6.0
+#: With sampled moments, the degree of features of learned directions.
+SAMPLED_DEGREE = 4
+#: Random functions that are as symmetric as the target: what they do not show, symmetry forbids.
+RANDOM_FUNCTIONS = 8
+
+
+class LabelEvidence:
+    """Families of functions of the label, from the cheapest to the sampled one."""
+
+    def __init__(self, target: Target, degree: int, seed: int) -> None:
+        self._target, self._degree, self._seed = target, degree, seed
+        self._consulted: list[str] = []
+        self._known: dict[str, Tensors] = {}
+        self._random: dict[int, Tensors] = {}
+
+    @property
+    def method(self) -> str:
+        """The families that were needed."""
+        return "; ".join(dict.fromkeys(self._consulted))
+
+    def visible(self, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+        """The directions that show at a leap, once others are known.
+
+        A family that need not show everything is followed by the next one, unless symmetry
+        forbids that there be more.
+        """
+        rank = self._target.rank
+        found = np.zeros((0, rank))
+        strengths: tuple[float, ...] = ()
+        sampled, error = False, 0.0
+        possible = self._possible(learned, leap)
+        for asked in ("_itself", "_powers", "_waves", "_samples"):
+            family = getattr(self, asked) if len(found) < possible else None
+            if family is None:
+                continue
+            self._consulted.append(family.method)
+            sampled = sampled or family.sampled
+            more = self._shown(family, learned, found, leap)
+            found = np.vstack([found, more.directions])
+            strengths, error = strengths + more.strengths, max(error, more.error)
+            if family.complete:
+                break
+        if len(found) == possible < rank - len(learned):
+            self._consulted.append("symmetries")
+        return Visible(found, strengths, sampled, error)
+
+    @functools.cached_property
+    def _itself(self) -> FunctionMoments:
+        return label_itself(self._target, self._degree)
+
+    @functools.cached_property
+    def _powers(self) -> FunctionMoments | None:
+        return label_powers(self._target, self._degree)
+
+    @functools.cached_property
+    def _waves(self) -> FunctionMoments | None:
+        return label_waves(self._target, self._degree)
+
+    @functools.cached_property
+    def _samples(self) -> FunctionMoments:
+        return sampled_waves(self._target, SAMPLED_DEGREE, self._seed)
+
+    def _shown(
+        self, family: FunctionMoments, learned: np.ndarray, found: np.ndarray, leap: int
+    ) -> Visible:
+        """The directions that a family shows besides those that were found already."""
+        basis = complement(np.vstack([learned, found]))
+        matrices = unfolded(self._tensors(family), learned, leap, _scale)
+        matrices = basis @ complement(learned).T @ matrices
+        if len(matrices) > 1:
+            return sampled_directions(matrices, basis, SAMPLED_STRENGTH, DEVIATIONS)
+        threshold = max(SMALLEST, ERRORS * family.error)
+        noise = family.error if family.sampled else 0.0
+        return exact_directions(matrices[0], basis, threshold, noise)
+
+    def _tensors(self, family: FunctionMoments) -> Tensors:
+        if family.method not in self._known:
+            rank, functions = self._target.rank, next(iter(family.coefficients.values())).size
+            degree = dense_degree(rank, family.degree, functions)
+            self._known[family.method] = symmetric_tensors(family.coefficients, degree)
+        return self._known[family.method]
+
+    def _possible(self, learned: np.ndarray, leap: int) -> int:
+        """How many new directions the symmetries of the target allow at a leap."""
+        symmetric = invariance(self._target)
+        unlearned = self._target.rank - len(learned)
+        if not symmetric.flips and not symmetric.exchanges:
+            return unlearned
+        if leap not in self._random:
+            rank = self._target.rank
+            degree = dense_degree(rank, leap + 2, RANDOM_FUNCTIONS)
+            random = np.random.default_rng(leap)
+            coefficients = {
+                j: random.normal(size=(1, RANDOM_FUNCTIONS)) for j in multi_indices(rank, degree)
+            }
+            self._random[leap] = symmetric_tensors(symmetric.averaged(coefficients), degree)
+        tensors = self._random[leap]
+        if len(tensors) <= leap:
+            return unlearned
+        (matrix,) = unfolded(tensors, learned, leap, _scale)
+        return len(exact_directions(matrix, complement(learned), SMALLEST).directions)
+
+
+def _scale(order: int, leap: int) -> float:
+    return 1 / math.sqrt(math.factorial(leap) * math.factorial(order - leap))
+
 
 #: Strengths (shares of a second moment) of exact moments that count.
 EXACT_STRENGTH = 1e-9
@@ -65,6 +284,7 @@ def grand_staircase(
     """
     core = label_core(target)
     search: Search
+    method: Callable[[], str]
     if (form := QuadraticLabel.of(core.target)) is not None:
         search, method = form.visible, lambda: "quadratic label, linear algebra"
     elif (moments := exact_label_moments(core.target, degree, 0.0)) is not None:
@@ -73,12 +293,34 @@ def grand_staircase(
     else:
         evidence = LabelEvidence(core.target, degree, seed)
         search, method = evidence.visible, lambda: evidence.method
-    stairs, open_end = climb(search, core.target.rank, degree)
+    stairs, open_end = climb(
+        _with_correlations(search, target, core, degree), len(core.rows), degree
+    )
     found = tuple(
         Stair(s.leap, _in_all(s.directions, core.rows, s.error), s.strengths, s.sampled, s.error)
         for s in stairs
     )
     return Staircase(found, target.rank, degree, method(), open_end)
+
+
+def _with_correlations(search: Search, target: Target, core: LabelCore, degree: int) -> Search:
+    """The search, and what the label itself shows: it is a function of the label as well.
+
+    However faint a correlation is, the generative exponent is at most the information exponent.
+    """
+    found, tensors = hermite_family(target, degree)
+    if found.sampled:
+        return search
+
+    def both(learned: np.ndarray, leap: int) -> Visible:
+        shown = search(learned, leap)
+        if len(learned) + len(shown.directions) == len(core.rows) or leap >= len(tensors):
+            return shown
+        itself = visible(found, tensors, learned @ core.rows, leap).directions @ core.rows.T
+        every = joined(shown.directions, itself)
+        return replace(shown, directions=every) if len(every) > len(shown.directions) else shown
+
+    return both
 
 
 def _in_all(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
@@ -114,10 +356,6 @@ def _compressed(
     kept = values > 1e-13 * values[0]
     rows = norms[:, None] * left[:, kept] * values[kept]
     return {j: rows[None, i] for i, j in enumerate(coefficients)}
-
-
-def _scale(order: int, leap: int) -> float:
-    return 1 / math.sqrt(math.factorial(leap) * math.factorial(order - leap))
 
 
 def generative_exponent(target: Target, noise: float = 0.0, degree: int = 8) -> int | None:

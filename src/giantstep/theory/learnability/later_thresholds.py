@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,13 +10,43 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.errors import TargetError
+from giantstep.language.targets import Target
+from giantstep.language.targets.integration import Block, block_of, integrate
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
+from giantstep.numerics.linear_algebra import complement, is_permutation
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.numerics.tensors import complement, is_permutation
-from giantstep.targets import Target
-from giantstep.targets.integration import Block, block_of, integrate
-from giantstep.theory.learnability.sandwich import sandwich_spectrum
+
+
+def symmetric_basis(size: int) -> Float[np.ndarray, "n m m"]:
+    """An orthonormal basis of the symmetric matrices (Frobenius product).
+
+    >>> symmetric_basis(2).shape
+    (3, 2, 2)
+    """
+    matrices = []
+    for i, j in itertools.combinations_with_replacement(range(size), 2):
+        matrix = np.zeros((size, size))
+        matrix[i, j] = matrix[j, i] = 1.0 if i == j else math.sqrt(0.5)
+        matrices.append(matrix)
+    return np.array(matrices)
+
+
+def sandwich_spectrum(
+    product: Float[np.ndarray, "m m m m"],
+) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, "n m m"]]:
+    """Eigenvalues (ascending) and eigen-matrices of M -> E[G M G], given E[G_ij G_kl].
+
+    >>> values, _ = sandwich_spectrum(np.ones((1, 1, 1, 1)) * 3.0)
+    >>> values.tolist()
+    [3.0]
+    """
+    basis = symmetric_basis(len(product))
+    operator = np.einsum("uil,ijkl,vjk->uv", basis, product, basis)
+    values, vectors = np.linalg.eigh((operator + operator.T) / 2)
+    return values, np.einsum("un,uij->nij", vectors, basis)
+
 
 #: A label with more values than this, given the learned directions, counts as continuous.
 MAX_CLASSES = 16
@@ -222,3 +253,47 @@ def _next_overlap(channel: np.ndarray, overlap: float, alpha: float) -> float:
     step = Z[1] - Z[0]
     information = step * np.sum(slope**2 / np.maximum(likelihood, 1e-300), axis=0) @ masses
     return float(alpha * information / (1 + alpha * information))
+
+
+#: Relative error of the integral over labels and the mean direction.
+_ACCURACY = 1e-6
+
+
+def specialised_threshold(
+    target: Target, directions: Float[np.ndarray, "n r"], noise: float
+) -> LaterThreshold | None:
+    r"""The threshold of a stair that is all differences between the units of a committee.
+
+    .. math:: \\alpha\\, E[\\gamma(y, \\omega_0)^2] = 1
+
+    on the branch where only the mean direction is known, in part: see
+    :func:`~giantstep.theory.amp.committees.specialisation.specialisation`. None for
+    other targets and stairs.
+
+    Assumes: isotropic Gaussian inputs, d to infinity at fixed r.
+    Status: theorem for message passing.
+    References: Aubin et al. 2018, arXiv:1806.05451; Troiani et al. 2024, arXiv:2405.15480.
+
+    >>> rows = np.array([[1.0, -1.0]]) / np.sqrt(2)
+    >>> text = "(relu(h1) + relu(h2))/sqrt(2)"
+    >>> round(specialised_threshold(Target(text), rows, 0.1).alpha.value, 4)
+    2.2515
+    """
+    # The channel of a committee needs JAX, which other targets do without.
+    from giantstep.channels.committees.core import covered_committee
+    from giantstep.theory.amp.committees.specialisation import specialisation
+
+    differences = len(directions) == target.rank - 1 and np.allclose(directions.sum(axis=1), 0.0)
+    if not differences:
+        return None
+    try:
+        covered = covered_committee(target, noise)
+    except TargetError:
+        return None
+    if covered is None or covered.altered:
+        return None
+    found = specialisation(covered.committee).samples_ratio
+    if not math.isfinite(found):
+        return None
+    method = "the branch on which all units are alike"
+    return LaterThreshold(Estimate(found, _ACCURACY * found, method))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from giantstep.results import Status
+from giantstep.answer import Status
 from giantstep.theory.learnability.staircase import Staircase
 from giantstep.theory.learnability.thresholds import Threshold
 
@@ -101,7 +101,7 @@ def sample_complexities(
     References: Abbe et al. 2023, arXiv:2302.11055; Dandi et al. 2023, arXiv:2305.18270; Troiani et
     al. 2024, arXiv:2405.15480; Damian et al. 2024, arXiv:2403.05529.
 
-    >>> from giantstep.targets import Target
+    >>> from giantstep.language.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase
     >>> target = Target("h1 + He3(h1)*h2")
     >>> found = sample_complexities(leap_staircase(target), leap_staircase(target), (), 2)

@@ -8,28 +8,201 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.numerics.tensors import complement, dense_degree, symmetric_tensors, tidy_basis
-from giantstep.targets import Target
-from giantstep.targets.expansion import Expansion, expansion
-from giantstep.theory.learnability.stairs import (
-    Stair,
-    Visible,
-    climb,
-    exact_directions,
-    unfolded,
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import Expansion, expansion
+from giantstep.language.targets.hermite import hermite_coefficients, used_subspace
+from giantstep.numerics.hermite import MultiIndex, factorial
+from giantstep.numerics.linear_algebra import (
+    block,
+    complement,
+    dense_degree,
+    symmetric_tensors,
+    tidy_basis,
 )
 
-#: Singular values below this share of the target's standard deviation count as zero.
-TOLERANCE = 1e-6
-#: So do those below this many times their error.
-ERRORS = 20.0
+#: Sampled directions this close to simple ones are taken to be those, whatever their error.
+SAMPLED_ACCURACY = 3e-3
+#: Sampled directions known worse than this are not compared with simple ones.
+SAMPLED_BLUR = 0.1
+
+Tensors = Sequence[Float[np.ndarray, "replicas family ..."]]
+Difficulty = Literal["trivial", "easy", "hard"]
+
+
+def difficulty_of(leap: int | None) -> Difficulty:
+    """What a leap of the grand staircase means at n of order d; None stands for never.
+
+    >>> [difficulty_of(leap) for leap in (1, 2, 3, None)]
+    ['trivial', 'easy', 'hard', 'hard']
+    """
+    if leap == 1:
+        return "trivial"
+    return "easy" if leap == 2 else "hard"
+
+
+@dataclass(frozen=True, eq=False)
+class Visible:
+    """Directions (orthonormal rows) that are visible, with strengths where they are known.
+
+    ``sampled`` says whether sampling decided that it is these directions and no others, and
+    ``error`` how far off they may be (the sine of an angle).
+    """
+
+    directions: Float[np.ndarray, "m r"]
+    strengths: tuple[float, ...] = ()
+    sampled: bool = False
+    error: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Stair:
+    """Directions that become visible together, at a leap; the rest as in :class:`Visible`."""
+
+    leap: int
+    directions: Float[np.ndarray, "m r"]
+    strengths: tuple[float, ...] = ()
+    sampled: bool = False
+    error: float = 0.0
+
+    @property
+    def difficulty(self) -> Difficulty:
+        """The class of a stair of the grand staircase."""
+        return difficulty_of(self.leap)
+
+
+#: Given what is learned and a leap: what is newly visible.
+Search = Callable[[np.ndarray, int], Visible]
+
+
+def climb(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair, ...], bool]:
+    """From nothing learned, take the smallest leap that shows new directions, again and again.
+
+    Also returns whether sampling decided that there is nothing beyond the last stair.
+    """
+    learned = np.zeros((0, rank))
+    stairs: list[Stair] = []
+    sampled = False
+    while len(learned) < rank:
+        sampled = False
+        for leap in range(1, leaps + 1):
+            found = search(learned, leap)
+            sampled = sampled or found.sampled
+            if len(found.directions):
+                break
+        else:
+            return tuple(stairs), sampled
+        found.directions.setflags(write=False)
+        stairs.append(Stair(leap, found.directions, found.strengths, sampled, found.error))
+        learned = np.vstack([learned, found.directions])
+    return tuple(stairs), False
+
+
+def unfolded(
+    tensors: Tensors,
+    learned: Float[np.ndarray, "m r"],
+    leap: int,
+    scale: Callable[[int, int], float],
+    usable: Callable[[int], bool] = lambda order: True,
+) -> Float[np.ndarray, "replicas unlearned columns"]:
+    """The blocks C_k[unlearned^leap, learned^(k-leap)] as matrices over their first slot.
+
+    They are scaled by ``scale(k, leap)`` and put side by side over k and over the family.
+    """
+    rest = complement(learned)
+    replicas = len(tensors[0])
+    matrices = [np.zeros((replicas, len(rest), 0))]
+    for order in range(leap, len(tensors)):
+        if usable(order) and (len(learned) or order == leap):
+            part = block(tensors[order], rest, learned, leap, order) * scale(order, leap)
+            rows = np.moveaxis(part, 2, 1)
+            matrices.append(rows.reshape(replicas, len(rest), math.prod(rows.shape[2:])))
+    return np.concatenate(matrices, axis=2)
+
+
+def exact_directions(
+    matrix: Float[np.ndarray, "rows columns"],
+    basis: Float[np.ndarray, "rows r"],
+    threshold: float,
+    noise: float = 0.0,
+) -> Visible:
+    """The column span by singular values above a threshold; ``basis`` are the rows' directions.
+
+    ``noise`` is the standard error of each entry if they are sampled.
+    """
+    left, values, _ = np.linalg.svd(matrix, full_matrices=False)
+    kept = values > threshold
+    rows = left[:, kept].T @ basis
+    strengths = tuple(float(v) for v in values[kept])
+    if not noise:
+        return Visible(tidy_basis(rows, len(rows)), strengths)
+    error = (
+        noise * (math.sqrt(len(matrix)) + math.sqrt(matrix.shape[1])) / min(strengths, default=1)
+    )
+    return Visible(simplified(rows, error), strengths, True, error if strengths else 0.0)
+
+
+def sampled_directions(
+    matrices: Float[np.ndarray, "replicas rows columns"],
+    basis: Float[np.ndarray, "rows r"],
+    threshold: float,
+    deviations: float,
+) -> Visible:
+    """The column span of a matrix known through independent noisy replicas.
+
+    Products of different replicas have no bias, so eigenvalues of their mean are centred at zero
+    where there is no signal. Kept: those above the threshold and above ``deviations`` times the
+    noise, which the spread of the replicas tells. The error is a jackknife over replicas.
+    """
+    replicas = len(matrices)
+    values, vectors = np.linalg.eigh(_cross_gram(matrices))
+    variance = matrices.var(axis=0, ddof=1)
+    pairs = replicas * (replicas - 1) / 2
+    noise = math.sqrt(float(np.max(np.sum(variance**2, axis=1), initial=0.0)) / pairs)
+    kept = values > max(threshold, deviations * noise)
+    count = int(kept.sum())
+    if not count:
+        return Visible(np.zeros((0, basis.shape[1])), (), sampled=True)
+    whole = vectors[:, kept] @ vectors[:, kept].T
+    moved = []
+    for out in range(replicas):
+        _, others = np.linalg.eigh(_cross_gram(np.delete(matrices, out, axis=0)))
+        top = others[:, -count:]
+        moved.append(np.linalg.norm(top @ top.T - whole, 2))
+    error = math.sqrt((replicas - 1) / replicas * float(np.sum(np.square(moved))))
+    rows = simplified(vectors[:, kept].T @ basis, error)
+    return Visible(rows, tuple(float(v) for v in values[kept][::-1]), True, error)
+
+
+def _cross_gram(
+    matrices: Float[np.ndarray, "replicas rows columns"],
+) -> Float[np.ndarray, "rows rows"]:
+    """The mean of M_s M_t^T over pairs of different replicas."""
+    replicas = len(matrices)
+    total = matrices.sum(axis=0)
+    own = np.einsum("sij,skj->ik", matrices, matrices)
+    gram = (total @ total.T - own) / (replicas * (replicas - 1))
+    return (gram + gram.T) / 2
+
+
+def simplified(rows: Float[np.ndarray, "m r"], error: float) -> Float[np.ndarray, "m r"]:
+    """Sampled directions, snapped to ratios of small whole numbers that their error allows."""
+    close = max(SAMPLED_ACCURACY, 4 * error) if error < SAMPLED_BLUR else SAMPLED_ACCURACY
+    return tidy_basis(rows, len(rows), close)
+
+
+#: Singular values below this share of the target's standard deviation are rounding; so are those
+#: below this many times their error.
+TOLERANCE, ERRORS = 1e-12, 20.0
+#: Where dense tensors leave directions unseen, coefficients are looked at up to this degree.
+HIGHEST_DEGREE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +264,14 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     >>> [(stair.leap, stair.directions.tolist()) for stair in staircase.stairs]
     [(1, [[1.0, 0.0]]), (1, [[0.0, 1.0]])]
     """
-    found, tensors = _tensors(target, degree)
+    found, tensors = hermite_family(target, degree)
     leaps = len(tensors) - 1
-    stairs, open_end = climb(functools.partial(_visible, found, tensors), target.rank, leaps)
+    stairs, open_end = climb(functools.partial(visible, found, tensors), target.rank, leaps)
+    if sum(len(stair.directions) for stair in stairs) < len(used_subspace(target)):
+        found = expansion(target, max(degree, HIGHEST_DEGREE))
+        higher, _ = climb(functools.partial(_visible_axes, found), target.rank, found.degree)
+        if len(higher) > len(stairs) and not found.sampled:
+            stairs, leaps, open_end = higher, found.degree, False
     norm = math.sqrt(found.variance) or 1.0
     relative = tuple(
         replace(stair, strengths=tuple(value / norm for value in stair.strengths))
@@ -151,45 +329,93 @@ def learned_subspaces(
     """
     if steps < 0 or leap < 1:
         raise SettingsError(f"steps = {steps}, leap = {leap}: give at least 0 and at least 1")
-    found, tensors = _tensors(target, degree)
+    found, tensors = hermite_family(target, degree)
     spaces = [np.zeros((0, target.rank))]
     for _ in range(steps):
         learned = spaces[-1]
         for at_once in range(1, min(leap, len(tensors) - 1) + 1):
-            fresh = _visible(found, tensors, spaces[-1], at_once, usable)
-            learned = _sum(learned, fresh.directions)
+            fresh = visible(found, tensors, spaces[-1], at_once, usable)
+            learned = joined(learned, fresh.directions)
         spaces.append(learned)
     return tuple(spaces)
 
 
-def _visible(
+def visible(
     found: Expansion,
     tensors: tuple[np.ndarray, ...],
     learned: np.ndarray,
     leap: int,
     usable: Callable[[int], bool] | None = None,
 ) -> Visible:
+    """What correlations with the label show at a leap, once some directions are known."""
     (matrix,) = unfolded(tensors, learned, leap, _scale, usable or (lambda order: True))
-    threshold = max(TOLERANCE * math.sqrt(found.variance), ERRORS * found.error)
     noise = found.error if found.sampled else 0.0
-    return exact_directions(matrix, complement(learned), threshold, noise)
+    return exact_directions(matrix, complement(learned), _threshold(found), noise)
+
+
+def _threshold(found: Expansion) -> float:
+    return max(TOLERANCE * math.sqrt(found.variance), ERRORS * found.error)
+
+
+def _visible_axes(found: Expansion, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+    """The same from the coefficients alone, at any degree, while the learned directions are axes.
+
+    Equal columns of an unfolded tensor, which differ by the order of their slots, are one here.
+    """
+    rank = learned.shape[1]
+    known = np.abs(learned).max(axis=0, initial=0.0) > 0
+    free = np.flatnonzero(~known)
+    columns: dict[MultiIndex, np.ndarray] = {}
+    for j, coefficient in found.coefficients.items():
+        if known.sum() > len(learned) or sum(j[axis] for axis in free) != leap:
+            continue
+        for row, axis in enumerate(free):
+            if j[axis]:
+                rest = tuple(power - int(at == axis) for at, power in enumerate(j))
+                orders = math.factorial(leap - 1) * math.factorial(sum(j) - leap) / factorial(rest)
+                column = columns.setdefault(rest, np.zeros(len(free)))
+                column[row] = coefficient * math.sqrt(orders) * _scale(sum(j), leap)
+    matrix = np.array([*columns.values()]).reshape(-1, len(free)).T
+    return exact_directions(matrix, np.eye(rank)[free], _threshold(found))
 
 
 def _scale(order: int, leap: int) -> float:
     return 1 / math.sqrt(math.factorial(order))
 
 
-def _sum(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+def joined(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     """Orthonormal rows of the sum: those of the first space, then what the second one adds."""
     rest = fresh - fresh @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)
     return np.vstack([learned, tidy_basis(rest, int(np.sum(values > 1e-6)))])
 
 
-def _tensors(target: Target, degree: int) -> tuple[Expansion, tuple[np.ndarray, ...]]:
+def hermite_family(target: Target, degree: int) -> tuple[Expansion, tuple[np.ndarray, ...]]:
     """The tensors as a family of one function in one replica."""
     if degree < 1:
         raise SettingsError(f"degree = {degree} must be at least 1")
     found = expansion(target, degree)
     coefficients = {j: np.full((1, 1), c) for j, c in found.coefficients.items()}
     return found, symmetric_tensors(coefficients, dense_degree(target.rank, found.degree))
+
+
+def learned_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
+    r"""The unit vector, in latent space, to which one step turns all neurons, and its weight.
+
+    .. math:: C_1 = E[g(h)\,h] = |C_1|\,e, \qquad e = e_1 \text{ where } C_1 = 0
+
+    Assumes: isotropic Gaussian inputs.
+    Status: theorem.
+    References: Ba et al. 2022, arXiv:2205.01445; Dandi et al. 2023, arXiv:2305.18270.
+
+    >>> direction, weight = learned_direction(Target("3*h1 + 4*h2"))
+    >>> direction.round(6).tolist(), round(weight, 6)
+    ([0.6, 0.8], 5.0)
+    """
+    coefficients = hermite_coefficients(target, 1)
+    axes = [tuple(int(i == j) for j in range(target.rank)) for i in range(target.rank)]
+    gradient = np.array([coefficients.get(axis, 0.0) for axis in axes])
+    weight = float(np.linalg.norm(gradient))
+    if weight < 1e-12:
+        return np.eye(target.rank)[0], 0.0
+    return gradient / weight, weight

@@ -11,20 +11,24 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
+from giantstep.language.targets import Target
+from giantstep.language.targets.label_law import LabelMoments
+from giantstep.language.targets.label_law.law import FINE, FINER, label_core, label_moments
+from giantstep.language.targets.symmetry import committee_of, symmetrised
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.hermite import MultiIndex
-from giantstep.numerics.tensors import complement, tidy_basis
-from giantstep.targets import Target
-from giantstep.targets.committee import committee_of
-from giantstep.targets.label_law.law import FINE, FINER, label_moments
-from giantstep.targets.label_law.moments import LabelMoments
+from giantstep.numerics.linear_algebra import complement, tidy_basis
 from giantstep.theory.learnability.grand_staircase import grand_staircase
-from giantstep.theory.learnability.later_thresholds import LaterThreshold, later_threshold
-from giantstep.theory.learnability.sandwich import sandwich_spectrum
-from giantstep.theory.learnability.stairs import SAMPLED_ACCURACY, difficulty_of
+from giantstep.theory.learnability.later_thresholds import (
+    LaterThreshold,
+    later_threshold,
+    sandwich_spectrum,
+    specialised_threshold,
+)
+from giantstep.theory.learnability.staircase import SAMPLED_ACCURACY, difficulty_of
 
 #: Relative error with which a first look at sampled labels is left at that.
-GOOD_ENOUGH = 2e-4
+GOOD_ENOUGH = 5e-5
 #: Relative scatter of a cell's probability over replicas up to which it is divided by.
 STEADY = 0.1
 #: The spread of six replicas underestimates a standard error: Student's quantile at 68 %.
@@ -100,9 +104,6 @@ def _later(
 ) -> LaterThreshold:
     """The threshold of a stair beyond the first; that of a committee has a form of its own."""
     if committee_of(target) is not None:
-        # The channel of a committee needs JAX, which other targets do without.
-        from giantstep.theory.learnability.committee_threshold import specialised_threshold
-
         found = specialised_threshold(target, directions, noise)
         if found is not None:
             return found
@@ -139,12 +140,14 @@ def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -
 def _first_stair(
     target: Target, noise: float, directions: np.ndarray, seed: int
 ) -> list[Threshold]:
+    symmetric = label_core(target, noise=noise).target
     for resolution in (FINE, FINER):
         moments = label_moments(target, noise, 8, resolution, seed)
-        alpha = _exact(moments, directions) if moments.exact else _sampled(moments, directions)
+        estimate = _exact if moments.exact else _sampled
+        alpha = estimate(moments, directions, symmetric)
         if alpha.error < GOOD_ENOUGH * alpha.value:
             break
-    _, matrices = _top(moments, directions)
+    _, matrices = _top(moments, directions, symmetric)
     ranges = sum(matrix @ matrix for matrix in matrices)
     weights, vectors = np.linalg.eigh(ranges)
     first = vectors[:, weights > 0.05 * weights[-1]].T
@@ -152,16 +155,19 @@ def _first_stair(
     found = [Threshold(0, rows, alpha)]
     if len(first) < len(directions):
         rest = complement(first) @ directions
-        reason = "easy, but weaker: found above alpha_c once the first ones are partly known"
-        found.append(Threshold(0, rest, None, reason))
+        later = _later(target, rows, rest, noise)
+        if later.alpha is None:
+            reason = "easy, but weaker: found above alpha_c once the first ones are partly known"
+            later = LaterThreshold(None, reason)
+        found.append(Threshold(0, rest, *later))
     return found
 
 
-def _exact(moments: LabelMoments, directions: np.ndarray) -> Estimate:
-    value, _ = _top(moments, directions)
+def _exact(moments: LabelMoments, directions: np.ndarray, symmetric: Target) -> Estimate:
+    value, _ = _top(moments, directions, symmetric)
     error = ROUNDING * value
     if moments.coarse is not None:
-        error += abs(value - _top(moments.coarse, directions)[0])
+        error += abs(value - _top(moments.coarse, directions, symmetric)[0])
     # The value is a sum of m^2/p over cells, where m and p are known up to moments.error.
     (second,) = _second_moments(moments.moments, moments.indices)
     size = np.linalg.norm(second, axis=(1, 2)) / moments.mass
@@ -169,11 +175,11 @@ def _exact(moments: LabelMoments, directions: np.ndarray) -> Estimate:
     return Estimate(1 / value, error / value**2, moments.method)
 
 
-def _sampled(moments: LabelMoments, directions: np.ndarray) -> Estimate:
+def _sampled(moments: LabelMoments, directions: np.ndarray, symmetric: Target) -> Estimate:
     """Jackknife over replicas against bias; cells of one, two and four units extrapolated."""
     steady = moments.steadied(STEADY)
     (fine, spread), (middle, _), (wide, _) = (
-        _jackknife(steady.merged(group), directions) for group in (1, 2, 4)
+        _jackknife(steady.merged(group), directions, symmetric) for group in (1, 2, 4)
     )
     gain = max(fine - middle, 0.0)
     ratio = min(max((middle - wide) / gain, 2.0), 4.0) if gain > 0 else 4.0
@@ -182,32 +188,43 @@ def _sampled(moments: LabelMoments, directions: np.ndarray) -> Estimate:
     return Estimate(1 / value, error / value**2, f"Monte Carlo: {moments.method}")
 
 
-def _jackknife(moments: LabelMoments, directions: np.ndarray) -> tuple[float, float]:
+def _jackknife(
+    moments: LabelMoments, directions: np.ndarray, symmetric: Target
+) -> tuple[float, float]:
     replicas = range(len(moments.moments))
-    every, _ = _top(moments, directions)
-    without = np.array(
-        [_top(moments, directions, [r for r in replicas if r != out])[0] for out in replicas]
-    )
+    every, _ = _top(moments, directions, symmetric)
+    others = ([r for r in replicas if r != out] for out in replicas)
+    without = np.array([_top(moments, directions, symmetric, kept)[0] for kept in others])
     count = len(without)
     spread = math.sqrt((count - 1) / count * float(np.sum((without - without.mean()) ** 2)))
     return count * every - (count - 1) * float(without.mean()), spread
 
 
 def _top(
-    moments: LabelMoments, directions: np.ndarray, replicas: list[int] | None = None
+    moments: LabelMoments,
+    directions: np.ndarray,
+    symmetric: Target,
+    replicas: list[int] | None = None,
 ) -> tuple[float, Float[np.ndarray, "n m m"]]:
-    """The largest eigenvalue of M -> E[G M G] on the directions, and its eigen-matrices."""
+    """The largest eigenvalue of M -> E[G M G] on the directions, and its eigen-matrices.
+
+    The operator is made as symmetric as the target is: sampling would split eigenvalues that
+    symmetry makes equal, and the largest of them would be too large.
+    """
     chosen = moments.moments if replicas is None else moments.moments[replicas]
     mass = moments.mass if replicas is None else np.maximum(chosen[:, :, 0].mean(axis=0), 1e-300)
     second = _second_moments(chosen, moments.indices)
-    basis = moments.coordinates(directions)
-    local = np.einsum("ai,rbij,cj->rbac", basis, second, basis)
-    total = local.sum(axis=0)
+    total = second.sum(axis=0)
     product = np.einsum("bij,bkl,b->ijkl", total, total, 1 / mass)
     count = len(chosen)
     if count > 1:
-        product -= np.einsum("rbij,rbkl,b->ijkl", local, local, 1 / mass)
+        product -= np.einsum("rbij,rbkl,b->ijkl", second, second, 1 / mass)
         product /= count * (count - 1)
+    product = symmetrised(symmetric, product)
+    basis = moments.coordinates(directions)
+    for _ in range(4):
+        # Each slot in turn, from the last to the first.
+        product = np.moveaxis(product @ basis.T, -1, 0)
     values, matrices = sandwich_spectrum(product)
     tie = EXACT_TIE if count == 1 else SAMPLED_TIE
     return float(values[-1]), matrices[values > values[-1] * (1 - tie)]

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.activations.activation import Activation
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import hermite_tensors, moments
 from giantstep.numerics.quadrature import split_gaussian
-from giantstep.problem import Problem
-from giantstep.targets.hermite import hermite_tensors, moments
-from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.learnability.staircase import learned_direction
 
 #: Spreads of the rows' variances, and second Hermite coefficients, that count as isotropic.
 ISOTROPIC, NEGLIGIBLE = 0.05, 1e-8

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.numerics.bracketed_root import bracketed_root
+from giantstep.numerics.solve import bracketed_root
 from giantstep.theory.one_step.feature_stieltjes import SpectralState, spectral_state
 from giantstep.theory.one_step.spiked_gram import SpikedGram
 
@@ -49,8 +49,8 @@ def feature_outliers(gram: SpikedGram, dim: float, edge: float) -> Outliers:
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938; Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.spiked_features.finite_size import Blocks
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.spiked_random_features.finite_size import Blocks
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(
     ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)

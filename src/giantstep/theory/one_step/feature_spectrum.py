@@ -60,8 +60,8 @@ def feature_spectrum(gram: SpikedGram, dim: float, points: int = POINTS) -> Feat
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938; Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.spiked_features.finite_size import Blocks
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.spiked_random_features.finite_size import Blocks
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(
     ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
@@ -97,8 +97,8 @@ def feature_bulk_edges(gram: SpikedGram) -> BulkEdges:
     Status: heuristic.
     References: Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.spiked_features.finite_size import Blocks
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.spiked_random_features.finite_size import Blocks
     >>> one = np.ones(1)
     >>> flat = SpikedGram.of(
     ...     activation("He2"), Blocks(0 * one, one, one), samples_ratio=2.0, width_ratio=1.0)

@@ -46,8 +46,8 @@ def feature_stieltjes(gram: SpikedGram, z: Complex[np.ndarray, " z"]) -> Transfo
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.spiked_features.finite_size import Blocks
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.spiked_random_features.finite_size import Blocks
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(
     ...     activation("tanh"), Blocks(2 * one, one, one), samples_ratio=2.0, width_ratio=1.0)
@@ -82,8 +82,8 @@ def spectral_state(
     Status: heuristic (leave-one-out), verified by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.spiked_features.finite_size import Blocks
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.spiked_random_features.finite_size import Blocks
     >>> one = np.ones(1)
     >>> gram = SpikedGram.of(
     ...     activation("He2"), Blocks(0 * one, one, one), samples_ratio=2.0, width_ratio=1.0)

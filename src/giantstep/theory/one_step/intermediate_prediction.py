@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from giantstep.activations.activation import activation
+from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Status
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
 from giantstep.theory.one_step.small_step_prediction import without_step

@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite
-from giantstep.problem import Problem
-from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order
-from giantstep.theory.spiked_features.conditional_labels import Latents, conditional_label_moments
+from giantstep.theory.spiked_random_features.conditional_labels import (
+    Latents,
+    conditional_label_moments,
+)
 
 #: Distance of 1/(1 - 2e) from a whole number within which an exponent e is a threshold.
 AT_THRESHOLD = 1e-9
@@ -41,7 +44,7 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
     Status: theorem.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorem 3.3.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> spike_degrees(activation("tanh"), 0.29), spike_degrees(activation("relu"), 0.29)
     ((1,), (1, 2))
     """
@@ -73,7 +76,7 @@ def spike_strengths(
     Status: theorem.
     References: Moniri et al. 2023, arXiv:2310.07891.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> [round(s, 6) for s in spike_strengths(
     ...     activation("relu"), step_size=0.2, gradient=1.0, degrees=(1, 2))]
     [0.05, 0.005984]
@@ -116,7 +119,7 @@ def limiting_gains(
         beyond.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorems 4.2 and 4.5.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> gains = limiting_gains(
     ...     Problem.of("h1", noise=1.0), activation("relu(z) - 1/sqrt(2*pi)"),
     ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples_ratio=1.5, width_ratio=1.0,

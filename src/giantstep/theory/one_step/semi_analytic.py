@@ -8,22 +8,22 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
-from giantstep.numerics.arrays import iterate
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.problem import Problem
-from giantstep.theory.spiked_features.conditional_features import (
+from giantstep.numerics.solve import iterate
+from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
     REACH,
     Table,
     conditional_feature_moments,
 )
-from giantstep.theory.spiked_features.conditional_labels import (
+from giantstep.theory.spiked_random_features.conditional_labels import (
     LabelMoments,
     Latents,
     conditional_label_moments,
 )
-from giantstep.theory.spiked_features.finite_size import Grid
+from giantstep.theory.spiked_random_features.finite_size import Grid
 
 #: Functions of the learned projection that stand for those of all neurons.
 MEAN_RANK, SLOPE_RANK, NOISE_RANK = 12, 4, 4
@@ -94,7 +94,7 @@ def semi_analytic_risk(
     >>> rng = np.random.default_rng(0)
     >>> rows = rng.standard_normal((60, 60))
     >>> rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> axes = np.eye(60)
     >>> risk = semi_analytic_risk(
     ...     Problem.of("h1"), activation("identity"), rows + axes[0], axes[0], axes[:1],
@@ -216,8 +216,8 @@ def _resolvent(
         return np.tensordot(stacked, inverse, axes=([1, 2], [0, 1]))
 
     start = np.zeros(len(basis))
-    traces, _, converged = iterate(image, start, tolerance=1e-9, max_iterations=500, memory=5)
-    return *inverse_at(traces), converged
+    found = iterate(image, start, tolerance=1e-9, max_iterations=500, memory=5)
+    return *inverse_at(found.value), found.converged
 
 
 def _fitted_spikes(

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
-from giantstep.numerics.arrays import iterate
-from giantstep.problem import Problem
-from giantstep.targets.hermite import moments
-from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import moments
+from giantstep.numerics.solve import iterate
+from giantstep.theory.learnability.staircase import learned_direction
 
 
 class LinearFeatures(NamedTuple):
@@ -97,10 +97,10 @@ def linear_order(
     alpha, beta, penalty = samples_ratio, width_ratio, ridge * width_ratio
     sizes = (m1, ms, alpha, beta, penalty)
     start = np.array([beta / (1 + penalty), 0.0])
-    state, _, converged = iterate(
+    found = iterate(
         lambda state: _first_order(state, *sizes), start, tolerance=1e-14, max_iterations=200_000
     )
-    chi, V = (float(value) for value in state) if converged else (math.nan, math.nan)
+    chi, V = (float(value) for value in found.value) if found.converged else (math.nan, math.nan)
     C, D = alpha * m1 / (1 + V), alpha * ms / (1 + V) + penalty
     G = 1 / (1 + chi * C)
     H = C * G
@@ -142,7 +142,7 @@ def usable_power(
     Status: heuristic, checked by simulation.
     References: Ba et al. 2022, arXiv:2205.01445, for mu_0 = 0.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> spikes, halves = np.array([1.0, 3.0]), np.array([0.5, 0.5])
     >>> [usable_power(activation(name), spikes, halves) for name in ("tanh", "relu")]
     [5.0, 1.0]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.activations.activation import Activation, activation
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Status
+from giantstep.answer import Prediction, Status
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.targets.hermite import tail_energy
 from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk, usable_power
 from giantstep.theory.one_step.stepped_network import Sizes, one_step

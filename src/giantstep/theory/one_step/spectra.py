@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -31,8 +31,8 @@ from giantstep.theory.one_step.weight_spectrum import (
     singular_value_density,
     weight_outlier,
 )
-from giantstep.theory.spiked_features.conditional_features import LIMIT
-from giantstep.theory.spiked_features.finite_size import Blocks
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.finite_size import Blocks
 
 #: Blocks that stand for a Gaussian readout in the spectrum of the features.
 GAUSSIAN_BLOCKS = 5

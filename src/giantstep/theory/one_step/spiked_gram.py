@@ -9,15 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.activations.activation import Activation
+from giantstep.language.activations.activation import Activation
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.theory.spiked_features.conditional_features import (
+from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
     REACH,
     Table,
     conditional_feature_moments,
 )
-from giantstep.theory.spiked_features.finite_size import Blocks, Grid
+from giantstep.theory.spiked_random_features.finite_size import Blocks, Grid
 
 
 class Resolvent(NamedTuple):

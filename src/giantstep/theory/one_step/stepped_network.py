@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation, activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, check_covered
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
 from giantstep.numerics.arrays import Numbers
-from giantstep.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width, ratio_to_dim
 from giantstep.theory.one_step.alignment import (
@@ -24,14 +24,22 @@ from giantstep.theory.one_step.alignment import (
 )
 from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 from giantstep.theory.one_step.start_output import neuron_correlation, own_output_shrinkage
-from giantstep.theory.spiked_features.channel_equivalent import Risk
-from giantstep.theory.spiked_features.component_groups import grouped_by_component
-from giantstep.theory.spiked_features.conditional_features import LIMIT
-from giantstep.theory.spiked_features.finite_size import RESOLVED, Blocks, Version, best_version
-from giantstep.theory.spiked_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.channel_equivalent import Risk
+from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.finite_size import (
+    RESOLVED,
+    Blocks,
+    Version,
+    best_version,
+)
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 #: With more readouts than this, neurons are not grouped by their components as well.
 MOST_GROUPED = 4
+#: The dimension that stands for infinity beside a fixed number of neurons: 1e-8 is what it
+#: leaves out, and beyond it the rounding of so small a ratio keeps the equations from converging.
+FAR = 1e8
 
 
 class Sizes(NamedTuple):
@@ -185,14 +193,14 @@ def one_step(
     start_output = 0.0
     if settings.loss == "square":
         start_output = float(sigma.hermite(0)[0] * (fractions @ readout))
-    dim = LIMIT if settings.dim is None else float(settings.dim)
+    dim = float(settings.dim or _infinity(settings))
     sizes = Sizes(
         step_size=float(settings.step_size.at(dim)),
         ridge=float(settings.ridge or 0.0),
         samples_ratio=ratio_to_dim(settings, "samples"),
         readout_samples_ratio=ratio_to_dim(settings, "readout_samples"),
         width_ratio=(
-            settings.width.coefficient / LIMIT
+            settings.width.coefficient / dim
             if fixed_width(settings)
             else ratio_to_dim(settings, "width")
         ),
@@ -232,6 +240,11 @@ def _on_the_sphere(blocks: Blocks) -> Blocks:
     )
 
 
+def _infinity(settings: GiantStep) -> float:
+    """The dimension that stands for the limit."""
+    return FAR if fixed_width(settings) else LIMIT
+
+
 def _check_covered(problem: Problem, settings: GiantStep) -> None:
     """Raise NoTheory, saying what would be covered, where the exact risk is not known."""
     power = settings.step_size.power
@@ -264,6 +277,6 @@ def _check_covered(problem: Problem, settings: GiantStep) -> None:
     for reason, applies in refusals.items():
         if applies:
             raise NoTheory(reason)
-    dim = settings.dim or LIMIT
+    dim = settings.dim or _infinity(settings)
     if settings.ridge == 0 and settings.readout_samples.at(dim) <= settings.width.at(dim):
         raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.targets import Target
-from giantstep.theory.learnability.learned_direction import learned_direction
+from giantstep.language.targets import Target
+from giantstep.theory.learnability.staircase import learned_direction
 
 
 def target_notes(target: Target) -> list[str]:

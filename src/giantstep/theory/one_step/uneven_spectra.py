@@ -6,22 +6,23 @@ import math
 
 import numpy as np
 
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.integration import block_of, integrable
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
-from giantstep.targets.integration import block_of, integrable
+from giantstep.theory.giant_step.risk.first_layer import Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.readout import Readout
 from giantstep.theory.one_step.alignment import NEGLIGIBLE
-from giantstep.theory.one_step.any_activation.equations import SteppedNetwork
 from giantstep.theory.one_step.any_activation.feature_law import feature_law
-from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-from giantstep.theory.one_step.any_activation.pencil import Batch
-from giantstep.theory.one_step.any_activation.weight_law import weight_law
+from giantstep.theory.one_step.any_activation.prediction import spikes_of
+from giantstep.theory.one_step.any_activation.weight_law import Rows, weight_law
 from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
 from giantstep.theory.one_step.stepped_network import Sizes, one_step
-from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Blocks that stand for a Gaussian readout, and more readout values than take minutes.
 GAUSSIAN_BLOCKS, MOST_BLOCKS = 3, 5
@@ -60,10 +61,16 @@ def uneven_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPre
     >>> len(spectrum.outliers), round(spectrum.mass_at_zero, 6)
     (1, 0.0)
     """
-    network, sizes = _network(problem, settings)
-    widths = sizes.width_ratio * network.fractions
+    readout, sizes = _readout(problem, settings)
+    layer = readout.layer
+    spikes, alignment = spikes_of(layer.means, problem.target)
+    # The direction of the means may be turned by the sign that makes its cosine positive.
+    directions = readout.learned.directions
+    turned = np.sign(float(np.sum(spikes * (layer.means @ directions[:, 0]))))
+    directions = np.concatenate([turned * directions[:, :1], directions[:, 1:]], axis=1)
+    widths = sizes.width_ratio * layer.neurons.fractions
     dim = math.inf if settings.dim is None else float(settings.dim)
-    law = weight_law(Batch(network.rows, network.batch, widths), dim)
+    law = weight_law(Rows(layer, spikes, directions, alignment, widths), dim)
     _check_found(len(law.bulk.values), settings)
     values, found = np.sqrt(law.bulk.values), law.outlier
     return SpectrumPrediction(
@@ -77,8 +84,8 @@ def uneven_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPre
             for name in ("left", "right", "target")
         },
         details={
-            "strength": math.sqrt(dim * float(widths @ network.rows.spikes**2)),
-            "alignment": network.rows.alignment,
+            "strength": math.sqrt(dim * float(widths @ spikes**2)),
+            "alignment": alignment,
         },
         notes=("singular values of W", *_notes(settings, law.complete)),
         references=("Ba et al. 2022, arXiv:2205.01445",),
@@ -102,10 +109,10 @@ def uneven_feature_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     >>> spectrum.outliers[0] > 10 * spectrum.bulk_edges[1]
     True
     """
-    network, sizes = _network(problem, settings)
+    readout, sizes = _readout(problem, settings)
     dim = LIMIT if settings.dim is None else float(settings.dim)
     law = feature_law(
-        network,
+        readout,
         samples_ratio=sizes.readout_samples_ratio,
         width_ratio=sizes.width_ratio,
         dim=dim,
@@ -132,8 +139,8 @@ def uneven_feature_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     )
 
 
-def _network(problem: Problem, settings: GiantStep) -> tuple[SteppedNetwork, Sizes]:
-    """The network after its step, and sizes in units of d."""
+def _readout(problem: Problem, settings: GiantStep) -> tuple[Readout, Sizes]:
+    """The layer after its step as the readout sees it, and sizes in units of d."""
     paired = settings.readout == "symmetric-sign"
     # The isotropic theory checks the settings; pairs start silent, and are no business of its own.
     plain = settings.replace(ridge=1.0)
@@ -141,26 +148,22 @@ def _network(problem: Problem, settings: GiantStep) -> tuple[SteppedNetwork, Siz
         plain = plain.replace(readout="ones", loss="correlation")
     _, sizes = one_step(problem, plain, "spike-strength")
     sigma = activation(settings.activation)
-    values, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
-    output = 0.0
-    if settings.loss == "square":
-        output = float(sigma.hermite(0)[0] * (fractions @ values))
-    start = Start.of(
-        values,
-        fractions,
+    neurons = Neurons.of(
+        *moment_blocks(settings, GAUSSIAN_BLOCKS),
         paired=paired,
         gaussian=settings.start == "gaussian",
         normalise=settings.normalise,
-        output=output,
     )
-    network = network_after_step(
+    *_, layer = first_layers(
         problem,
         sigma,
-        start,
-        step_size=sizes.step_size,
-        samples_ratio=sizes.samples_ratio,
+        neurons,
+        step_sizes=[sizes.step_size],
+        samples_ratios=[sizes.samples_ratio],
+        loss=settings.loss,
+        kicks=False,
     )
-    return network, sizes
+    return Readout(problem, sigma, layer), sizes
 
 
 def _check_found(points: int, settings: GiantStep) -> None:

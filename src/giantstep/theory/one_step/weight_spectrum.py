@@ -10,7 +10,7 @@ from jaxtyping import Float
 from numpy.polynomial import Polynomial
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.bracketed_root import bracketed_root
+from giantstep.numerics.solve import bracketed_root
 
 #: Singular values at which the density is tabulated.
 POINTS = 200

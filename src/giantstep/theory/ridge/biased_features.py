@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.inputs import Gaussian, check_covered
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.ratios import ratio_to_dim
-from giantstep.theory.one_step.any_activation.equations import Fit
-from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-from giantstep.theory.one_step.any_activation.risk import any_activation_risk
+from giantstep.theory.giant_step.risk.first_layer import Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.one_step.any_activation.start_law import bias_law
-from giantstep.theory.spiked_features.conditional_features import LIMIT
 
 #: Nodes that stand for a law of biases; half as many measure the error.
 NODES = 16
@@ -25,7 +23,7 @@ def biased_features(
 ) -> dict[str, float]:
     r"""Errors, norm and degrees of freedom of ridge regression on sigma(<w, x> + b).
 
-    The equations of one giant step for any activation, without the step: neurons of the bias b
+    The equations of the risk after giant steps, without a step: neurons of the bias b
     have the mean, slope and noise
 
     .. math:: \mu_0(b) = E\,\sigma(z+b),\quad \mu_1(b) = E\,\sigma'(z+b),\quad
@@ -44,14 +42,14 @@ def biased_features(
     (0.6523, 0.3549)
     """
     check_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
-    start = Start.of(
+    start = Neurons.of(
         [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.start == "gaussian"
     )
     sigma = activation(settings.activation)
-    network = network_after_step(problem, sigma, start, step_size=0.0, samples_ratio=1.0)
+    (layer,) = first_layers(problem, sigma, start, step_sizes=(), samples_ratios=())
     samples, width = ratio_to_dim(settings, "samples"), ratio_to_dim(settings, "width")
-    dim: Any = LIMIT if settings.dim is None else float(settings.dim)
-    risk = any_activation_risk(network, Fit(samples, width, settings.ridge * width, dim))
+    fit = Fit.of(samples, width, settings.ridge, settings.dim)
+    risk = readout_risk(Readout(problem, sigma, layer), fit)
     if not risk.converged:
         raise NoTheory(
             f"biases = {settings.biases} with ridge = {settings.ridge:g}: the equations did not "

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
-from giantstep.activations.kernels import Kernel
 from giantstep.errors import SettingsError
-from giantstep.targets import Target
-from giantstep.targets.hermite import energies, moments
+from giantstep.language.activations.activation import Activation
+from giantstep.language.activations.kernels import KernelFunction
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import energies, moments
 
 #: Degrees of a target that the limit of large d distinguishes; features need two more.
 DEGREES = 8
@@ -41,7 +41,7 @@ def feature_energies(sigma: Activation) -> DegreeEnergies:
 
 
 @functools.lru_cache(maxsize=64)
-def kernel_energies(shape: Kernel) -> DegreeEnergies:
+def kernel_energies(shape: KernelFunction) -> DegreeEnergies:
     """The powers F_k, and F(1)."""
     by_degree = np.array([shape.power(k) for k in range(DEGREES + 3)])
     return DegreeEnergies(by_degree, float(shape.profile(1.0)))
@@ -53,7 +53,7 @@ def target_energies(target: Target) -> DegreeEnergies:
     return DegreeEnergies(energies(target, DEGREES), float(moments(target).second_moment))
 
 
-def check_powers(shape: Kernel, target: Target, reach: int, first: int = 1) -> None:
+def check_powers(shape: KernelFunction, target: Target, reach: int, first: int = 1) -> None:
     """Refuse a kernel without a power that the target has and that is within reach."""
     energy = target_energies(target)
     for k in range(first, min(reach, DEGREES) + 1):

@@ -9,7 +9,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, ScalarLike
 
-from giantstep.numerics.fixed_point import bisect
+from giantstep.numerics.solve import bisect
 
 #: Logarithms between which the root is looked for; sizes for which it lies outside are reported.
 LOG_RANGE = 250.0

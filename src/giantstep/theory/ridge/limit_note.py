@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.sizes import Size
+from giantstep.language.sizes import Size
 
 #: The largest dimension, and the most samples or neurons, of a simulation on a laptop.
 LARGEST_DIM, MOST = 1000, 10_000

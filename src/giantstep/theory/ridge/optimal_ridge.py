@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.bracketed_root import bracketed_root
+from giantstep.numerics.solve import bracketed_root
 
 #: Ridges between which the best one is looked for, and the points of the first look.
 RANGE = (1e-8, 1e6)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from giantstep.errors import NoTheory
-from giantstep.sizes import Size
+from giantstep.language.sizes import Size
 from giantstep.theory.ridge.degree_energies import DegreeEnergies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 

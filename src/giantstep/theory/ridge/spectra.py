@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.activations.activation import Activation, activation
-from giantstep.activations.kernels import Kernel
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.activations.kernels import KernelFunction
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import energies, moments
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
     even_moment,
@@ -17,8 +19,6 @@ from giantstep.numerics.gegenbauer import (
     harmonic_dimension,
     orthonormal_gegenbauer,
 )
-from giantstep.targets import Target
-from giantstep.targets.hermite import energies, moments
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
 #: Degrees of spherical harmonics that are resolved; the others are in the tail.
@@ -74,7 +74,7 @@ def random_feature_spectrum(
     return _assemble(singular**2, functions, trace, target, dim, radii, weights)
 
 
-def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) -> Spectrum:
+def kernel_spectrum(kernel: KernelFunction, target: Target, dim: int, *, inputs: str) -> Spectrum:
     r"""The spectrum of the kernel :math:`F(\langle x, x'\rangle/d)` in d dimensions.
 
     For each degree k, by Rodrigues' formula, all terms positive,
@@ -94,7 +94,7 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
     References: Mei et al. 2021, arXiv:2101.10588; Misiakiewicz, Saeed 2024, arXiv:2403.08938
         (equivalents beyond Gaussian features).
 
-    >>> from giantstep.activations.kernels import kernel
+    >>> from giantstep.language.activations.kernels import kernel
     >>> spectrum = kernel_spectrum(kernel("exp"), Target("h1"), 1000, inputs="sphere")
     >>> round(1000 * float(spectrum.eigenvalues[1]), 6)
     1.000499
@@ -121,7 +121,7 @@ def kernel_spectrum(kernel: Kernel, target: Target, dim: int, *, inputs: str) ->
     return _assemble(eigenvalues, functions, trace, target, dim, radii, weights)
 
 
-def _rodrigues(kernel: Kernel, k: int, dim: float) -> list[float]:
+def _rodrigues(kernel: KernelFunction, k: int, dim: float) -> list[float]:
     """N_k times the coefficients of (rho rho'/d)^(k+m), m = 0, 2, 4..., in the degree-k kernel."""
     rising = harmonic_dimension(k, dim) * math.prod((j + 1) / (dim + 2 * j) for j in range(k))
     return [

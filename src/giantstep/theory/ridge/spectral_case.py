@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from giantstep.answer import Status
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.numerics.float64 import float64
-from giantstep.results import Status
 from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 

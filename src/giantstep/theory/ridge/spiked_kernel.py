@@ -11,8 +11,8 @@ from jax import lax
 from jaxtyping import Array, Float, ScalarLike
 from scipy.special import gammaln
 
-from giantstep.numerics.elimination import dominant_solve, inverse_form
-from giantstep.numerics.fixed_point import FixedPoint, fixed_point
+from giantstep.numerics.linear_algebra import dominant_solve, inverse_form
+from giantstep.numerics.solve import Solution, fixed_point
 
 #: Degrees of harmonics across the spike that are resolved; higher ones act as ridge.
 ACROSS = 4
@@ -79,7 +79,7 @@ def spiked_kernel_risk(
     References: Mousavi-Hosseini et al. 2023, arXiv:2309.03843 (learned degrees); Misiakiewicz,
         Saeed 2024, arXiv:2403.08938 (the equivalent that this one conditions on h).
 
-    >>> from giantstep.activations.kernels import kernel
+    >>> from giantstep.language.activations.kernels import kernel
     >>> from giantstep.numerics.float64 import float64
     >>> from giantstep.numerics.quadrature import gauss_hermite
     >>> h, weights = gauss_hermite(48)
@@ -114,7 +114,7 @@ def spiked_kernel_risk(
     )
 
 
-def _effective_ridge(theta: tuple[Any, ...], start: Any) -> tuple[Any, FixedPoint]:
+def _effective_ridge(theta: tuple[Any, ...], start: Any) -> tuple[Any, Solution[Any]]:
     """The solution of c = T + sum_l diag G_l(c), differentiable in theta.
 
     The map has the Jacobian A, so one Newton step from the solution carries the implicit gradient.

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 import jax
 import numpy as np
 
-from giantstep.activations.kernels import SERIES_LENGTH, Kernel
+from giantstep.answer import Status
 from giantstep.errors import NoTheory
+from giantstep.language.activations.kernels import SERIES_LENGTH, KernelFunction
+from giantstep.language.sizes import Size
+from giantstep.language.targets import Target
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.results import Status
-from giantstep.sizes import Size
-from giantstep.targets import Target
 from giantstep.theory.ridge.degree_energies import DEGREES, check_powers, target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
@@ -83,7 +83,9 @@ class SpikedCase:
         return _risk(self.samples, self.spike, ridge, noise, self.dim, self.shapes)
 
 
-def spiked_case(target: Target, samples: float, shape: Kernel, spike: Size, dim: int) -> SpikedCase:
+def spiked_case(
+    target: Target, samples: float, shape: KernelFunction, spike: Size, dim: int
+) -> SpikedCase:
     """The equivalent at finite dimension, with the grid on which the target is known."""
     kinks = target.kinks[0]
     nodes, weights = (
@@ -99,7 +101,9 @@ def spiked_case(target: Target, samples: float, shape: Kernel, spike: Size, dim:
     return SpikedCase(samples, spike.at(dim), float(dim), shapes, note)
 
 
-def spike_limit(target: Target, samples_ratio: float, shape: Kernel, spike: Size) -> SpectralCase:
+def spike_limit(
+    target: Target, samples_ratio: float, shape: KernelFunction, spike: Size
+) -> SpectralCase:
     """Degree k of h1 has eigenvalue F^(k)(0) (spike/d)^k: above 1/n it is learned, below not.
 
     The rest of the inputs is isotropic: one eigenvalue F'(0)/d of multiplicity d, and a tail.
@@ -126,7 +130,9 @@ def spike_limit(target: Target, samples_ratio: float, shape: Kernel, spike: Size
     return SpectralCase(samples_ratio, math.inf, spectrum, cause, "heuristic", REFERENCES, note)
 
 
-def check_spike_covered(target: Target, shape: Kernel, spike: Size, dim: int | None) -> None:
+def check_spike_covered(
+    target: Target, shape: KernelFunction, spike: Size, dim: int | None
+) -> None:
     """Refuse targets, kernels and spikes that the prediction with a spike does not cover."""
     if target.rank > 1 or target.is_random:
         raise NoTheory(

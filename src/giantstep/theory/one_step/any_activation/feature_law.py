@@ -7,19 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.numerics.bracketed_root import bracketed_root
+from giantstep.numerics.solve import bracketed_root
+from giantstep.theory.giant_step.risk.pencil import State
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.one_step.any_activation.bulk import HEIGHT, Bulk, bulk_of
-from giantstep.theory.one_step.any_activation.equations import (
-    Fit,
-    SteppedNetwork,
-    batch_of,
-    first_guess,
-    next_state,
-    spike_columns,
-)
-from giantstep.theory.one_step.any_activation.pencil import chi
 from giantstep.theory.one_step.any_activation.resolvent_path import ResolventPath
-from giantstep.theory.one_step.any_activation.unknowns import State
 from giantstep.theory.one_step.feature_outliers import Outlier
 
 #: Largest eigenvalue of the bulk that is looked for, in mean eigenvalues.
@@ -41,14 +33,14 @@ class FeatureLaw(NamedTuple):
 
 
 def feature_law(
-    network: SteppedNetwork, *, samples_ratio: float, width_ratio: float, dim: float
+    readout: Readout, *, samples_ratio: float, width_ratio: float, dim: float
 ) -> FeatureLaw:
     r"""Bulk and outliers of the eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`.
 
     .. math:: \frac1p\mathrm{tr}(\Phi^T\Phi/d - z)^{-1} = \frac1\beta\sum_a\chi_a,
 
     the chi of the risk at the ridge :math:`\bar\lambda = -z`. Single directions among the neurons,
-    with the K and L of :func:`~giantstep.theory.one_step.any_activation.equations.objective`,
+    with the K and L of :class:`~giantstep.theory.giant_step.risk.readout.Readout`,
     leave the bulk where
 
     .. math:: \det(K^{-1} + L) = 0 \quad\Leftrightarrow\quad \det(1 - A^TLA) = 0, \quad K = -AA^T.
@@ -63,16 +55,19 @@ def feature_law(
     References: Dandi et al. 2024, arXiv:2410.18938; Moniri et al. 2023, arXiv:2310.07891, for
         isotropic rows.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-    >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("He2"), Start.of([1.0]), step_size=1e-9, samples_ratio=1)
-    >>> law = feature_law(network, samples_ratio=2.0, width_ratio=1.0, dim=100.0)
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.language.problem import Problem
+    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
+    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> problem, sigma = Problem.of("h1"), activation("He2")
+    >>> *_, layer = first_layers(
+    ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1e-9], samples_ratios=[1.0])
+    >>> readout = Readout(problem, sigma, layer)
+    >>> law = feature_law(readout, samples_ratio=2.0, width_ratio=1.0, dim=100.0)
     >>> round(law.bulk.low / 2, 1), round(law.bulk.high / 2, 1)  # Marchenko-Pastur
     (0.2, 5.8)
     """
-    equations = _Equations(network, samples_ratio, width_ratio, dim)
+    equations = _Equations(readout, samples_ratio, width_ratio, dim)
     bulk = bulk_of(equations.transform, equations.unit, _WIDEST)
     outliers = _outliers(equations, bulk.high) if len(bulk.values) else ()
     zero = 1 - equations.rank / width_ratio
@@ -83,19 +78,18 @@ class _Equations:
     """The equations of the fit with the ridge at -z."""
 
     def __init__(
-        self, network: SteppedNetwork, samples_ratio: float, width_ratio: float, dim: float
+        self, readout: Readout, samples_ratio: float, width_ratio: float, dim: float
     ) -> None:
-        self.network, self.dim = network, dim
+        self.readout, self.dim = readout, dim
         self.samples_ratio, self.width_ratio = samples_ratio, width_ratio
         self.rank = min(samples_ratio, width_ratio)
-        found = network.features
-        noise, slopes = (np.diagonal(found.noise).T, found.slopes**2)
-        spread = (noise + np.diag(network.rows.bulks)[:, None] * slopes) @ network.weights
-        self.unit = float(samples_ratio * (network.fractions @ spread))
-        self.power = self.unit + float(
-            samples_ratio * width_ratio * (network.fractions @ (found.means**2 @ network.weights))
-        )
-        twins = network.rows.twins
+        self.fractions, weights = readout.layer.neurons.fractions, readout.learned.weights
+        linear = readout.layer.variances[:, None] * readout.slopes**2
+        spread = (np.diagonal(readout.noise).T + linear) @ weights
+        self.unit = float(samples_ratio * (self.fractions @ spread))
+        means = self.fractions @ (readout.means**2 @ weights)
+        self.power = self.unit + float(samples_ratio * width_ratio * means)
+        twins = readout.layer.neurons.twins
         far = 30 * self.unit * (1 + width_ratio)
         self.path = ResolventPath(self._image, self._guess, self._moments, twins=twins, far=far)
 
@@ -111,22 +105,22 @@ class _Equations:
         return self._moments(state, z) + (1 - self.rank / self.width_ratio) / z
 
     def _moments(self, state: State, z: complex) -> complex:
-        return complex(np.trace(chi(state, batch_of(self.network, self.fit(z))))) / self.width_ratio
+        return complex(self.fractions @ np.diag(np.linalg.inv(state.bound)))
 
     def _guess(self, z: complex) -> State:
-        return first_guess(self.network, self.fit(z))
+        return self.readout.first_guess(self.fit(z))
 
     def _image(self, state: State, z: complex) -> State:
-        return next_state(state, self.network, self.fit(z))
+        return self.readout.next_state(state, self.fit(z))
 
     def levels(self, x: float) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues of 1 - A^T L A in falling order of what they need, and A w of each."""
         z = complex(x, HEIGHT * self.unit)
-        state, size = self.path.at(z), len(self.network.fractions)
+        state = self.path.at(z)
         if state is None:
-            count = (3 + len(self.network.labels.slope)) * size
+            count = self.readout.functions.shape[1]
             return np.full(count, math.nan), np.full((count, count), math.nan)
-        spikes = spike_columns(state, self.network, self.fit(z))
+        spikes = self.readout.columns(state, self.fit(z))
         values, vectors = np.linalg.eigh(-(spikes.overlaps + spikes.overlaps.T).real / 2)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         load = (spikes.load + spikes.load.T).real / 2
@@ -154,8 +148,7 @@ def _outliers(equations: _Equations, edge: float) -> tuple[Outlier, ...]:
             continue
         step = 1e-4 * (root.value - edge)
         ahead, behind = (level(root.value + s) for s in (step, -step))
-        blocks = equations.levels(root.value)[1][: len(equations.network.fractions), j]
-        widths = equations.dim * equations.width_ratio * equations.network.fractions
-        overlap = float(np.sum(blocks**2 / widths) * 2 * step / (ahead - behind))
+        blocks = equations.levels(root.value)[1][: len(equations.fractions), j]
+        overlap = float(np.sum(blocks**2 / equations.dim) * 2 * step / (ahead - behind))
         found.append(Outlier(root.value, overlap))
     return tuple(sorted(found, key=lambda outlier: -outlier.value))

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from giantstep.activations.activation import Activation
-from giantstep.problem import Problem
-from giantstep.theory.one_step.any_activation.equations import Fit
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.theory.giant_step.risk.finite_size import TRUSTED, Ratios
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes
-
-#: Ratios outside this range are not small corrections: they are not applied.
-TRUSTED = (0.75, 1.33)
-
-
-class Ratios(NamedTuple):
-    """Factors on the test error (excess risk) and on the train error."""
-
-    test: float
-    train: float
-
-
-#: No correction.
-NONE = Ratios(1.0, 1.0)
 
 
 def finite_size_ratio(
@@ -39,11 +24,11 @@ def finite_size_ratio(
     Symbols: the version ``step.version``; d ``step.dim``. None where a risk is not found or the
     ratio lies outside .75 to 1.33.
 
-    Assumes: as :mod:`giantstep.theory.spiked_features.finite_size`.
+    Assumes: as :mod:`giantstep.theory.spiked_random_features.finite_size`.
     Status: heuristic, checked by simulation.
     References: Dandi et al. 2024, arXiv:2410.18938, for isotropic rows.
 
-    >>> from giantstep.activations.activation import activation
+    >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.settings.giant_step import GiantStep
     >>> from giantstep.theory.one_step.stepped_network import one_step
     >>> settings = GiantStep(

@@ -8,27 +8,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.activations.activation import activation
 from giantstep.errors import NoTheory
-from giantstep.problem import Problem
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
-from giantstep.targets.integration import block_of, integrable
-from giantstep.theory.one_step.alignment import ISOTROPIC, NEGLIGIBLE, row_anisotropy
-from giantstep.theory.one_step.any_activation.equations import Fit, SteppedNetwork
-from giantstep.theory.one_step.any_activation.finite_size_ratio import (
-    NONE,
-    Ratios,
-    finite_size_ratio,
-    fit_of,
-)
-from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-from giantstep.theory.one_step.any_activation.risk import any_activation_risk
+from giantstep.theory.giant_step.risk.finite_size import NONE, Ratios
+from giantstep.theory.giant_step.risk.first_layer import Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.pencil import State
+from giantstep.theory.giant_step.risk.prediction import features_without_steps
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.solution import readout_risk
+from giantstep.theory.one_step.any_activation.finite_size_ratio import finite_size_ratio, fit_of
 from giantstep.theory.one_step.any_activation.start_law import start_of
-from giantstep.theory.one_step.any_activation.unknowns import State
-from giantstep.theory.one_step.small_step_prediction import without_step
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
-from giantstep.theory.spiked_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 
 class Errors(NamedTuple):
@@ -73,48 +68,35 @@ class RiskOverSizes:
         self.plain = plain == settings
         self.corrected = step.resolved and self.plain
         self._coarse = coarse
-        self._network: tuple[tuple[float, float], SteppedNetwork] | None = None
+        self._network: tuple[tuple[float, float], Readout] | None = None
         self._state: State | None = None
 
     @functools.cached_property
-    def start(self) -> Start:
+    def start(self) -> Neurons:
         """The network before the step, in blocks of neurons."""
-        return start_of(self.settings, self.sigma, coarse=self._coarse)
+        return start_of(self.settings, coarse=self._coarse)
 
-    def isotropic(self, sizes: Sizes) -> bool:
-        """Whether the rows after the step are isotropic, or the theory of others does not apply."""
-        if not self.plain or fixed_width(self.settings):
-            return False
-        if not integrable(block_of(self.problem.target)):
-            return True
-        steps = sizes.step_size * self.step.readout
-        uneven = row_anisotropy(self.step.signal, sizes.samples_ratio, steps)
-        return self.bends_no_rows and float(np.max(uneven)) <= ISOTROPIC
-
-    @property
-    def bends_no_rows(self) -> bool:
-        """Whether mu_2 = 0: a step on many samples then leaves the rows isotropic."""
-        return self.plain and abs(self.step.signal.mu_2) <= NEGLIGIBLE
-
-    def network(self, sizes: Sizes) -> SteppedNetwork:
+    def network(self, sizes: Sizes) -> Readout:
         """The network after the step, kept for as long as the step stays the same."""
         key = float(sizes.step_size), float(sizes.samples_ratio)
         if self._network is None or self._network[0] != key:
-            found = network_after_step(
+            *_, layer = first_layers(
                 self.problem,
                 self.sigma,
                 self.start,
-                step_size=key[0],
-                samples_ratio=key[1],
+                step_sizes=[key[0]],
+                samples_ratios=[key[1]],
+                loss=self.settings.loss,
                 coarse=self._coarse,
             )
+            found = Readout(self.problem, self.sigma, layer, coarse=self._coarse)
             self._network = key, found
         return self._network[1]
 
     def at(self, sizes: Sizes, *, corrected: bool = True) -> Errors:
         """The risk at these sizes, ``corrected`` by what is known at order 1/d."""
         fit = fit_of(sizes, self.step.dim)
-        found = any_activation_risk(self.network(sizes), fit, near=self._state)
+        found = readout_risk(self.network(sizes), fit, near=self._state)
         self._state = found.state or self._state
         if not found.converged:
             return Errors(math.nan, math.nan, False, NONE)
@@ -126,18 +108,25 @@ class RiskOverSizes:
         return Errors(test, found.train * factor.train, True, correction)
 
     def without_step(self, sizes: Sizes) -> float:
-        """Excess risk of the same fit before the step, in the limit."""
-        if self.plain and not fixed_width(self.settings):
-            return without_step(self.problem, self.sigma, sizes)["random_features_error"]
+        """Excess risk of the same fit before the step."""
+        if self.settings.dim is not None and self.plain:
+            given = self.settings.replace(ridge=sizes.ridge)
+            return features_without_steps(self.problem, given, math.nan, math.nan)[0]
         # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
         width = sizes.width_ratio / (2 if self.paired else 1)
         fit = Fit(sizes.readout_samples_ratio, width, sizes.ridge * width, LIMIT)
-        return any_activation_risk(self._still, fit).test - self.problem.noise
+        return readout_risk(self._still, fit).test - self.problem.noise
 
     @functools.cached_property
-    def _still(self) -> SteppedNetwork:
-        """The network that does not move: one block for each bias."""
+    def _still(self) -> Readout:
+        """The network that does not move: one kind for each bias."""
         biases, places = np.unique(self.start.biases, return_inverse=True)
         law = biases, np.bincount(places, weights=self.start.fractions)
-        start = Start.of([1.0], biases=law)
-        return network_after_step(self.problem, self.sigma, start, step_size=0.0, samples_ratio=1.0)
+        (layer,) = first_layers(
+            self.problem,
+            self.sigma,
+            Neurons.of([1.0], biases=law),
+            step_sizes=(),
+            samples_ratios=(),
+        )
+        return Readout(self.problem, self.sigma, layer)

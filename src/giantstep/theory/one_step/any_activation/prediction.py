@@ -7,17 +7,18 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.problem import Problem
-from giantstep.results import Prediction, Status
+from giantstep.answer import Prediction, Status
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
-from giantstep.targets.hermite import tail_energy
-from giantstep.theory.one_step.any_activation.equations import SteppedNetwork
-from giantstep.theory.one_step.any_activation.finite_size_ratio import NONE
+from giantstep.theory.giant_step.risk.finite_size import NONE
+from giantstep.theory.giant_step.risk.prediction import functional_bounds
+from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.any_activation.over_sizes import Errors, RiskOverSizes
 from giantstep.theory.one_step.target_notes import target_notes
-from giantstep.theory.spiked_features.finite_size import VERSION_NOTES
-from giantstep.theory.spiked_features.risk_bounds import Bounds, explained_energy
+from giantstep.theory.spiked_random_features.finite_size import VERSION_NOTES
 
 REFERENCES = (
     "Ba et al. 2022, arXiv:2205.01445",
@@ -53,18 +54,23 @@ def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
     fine = RiskOverSizes(problem, settings)
     sizes, network = fine.sizes, fine.network(fine.sizes)
     risk = fine.at(sizes)
+    spikes, alignment = spikes_of(network.layer.means, problem.target)
+    variances = network.layer.variances
+    if settings.normalise:
+        length = np.sqrt(spikes**2 + variances)
+        spikes, variances = spikes / length, variances / length**2
     # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
     few = fixed_width(settings)
-    bounds = Bounds(risk.test, risk.test) if few else functional_bounds(network)
+    names = ("bound_upper", "bound_lower")
+    bounds = dict.fromkeys(names, risk.test) if few else functional_bounds(network)
     metrics = {
         "test_error": risk.test,
         "test_error_noisy": risk.test + problem.noise,
         "train_error": risk.train,
-        "spike_strength": _one_or_list(network.rows.spikes),
-        "bulk_variance": _one_or_list(np.diag(network.rows.bulks)),
-        "alignment": network.rows.alignment,
-        "bound_upper": bounds.upper,
-        "bound_lower": bounds.lower,
+        "spike_strength": _one_or_list(spikes),
+        "bulk_variance": _one_or_list(variances),
+        "alignment": alignment,
+        **{name: bounds[name] for name in names},
         "linear_floor": tail_energy(problem.target, 1).value,
         "random_features_error": fine.without_step(sizes),
     }
@@ -80,38 +86,20 @@ def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
     )
 
 
-def functional_bounds(network: SteppedNetwork) -> Bounds:
-    r"""Upper and lower bound on the excess risk at the best ridge, noise not counted.
+def spikes_of(
+    means: Float[np.ndarray, "k vectors"], target: Target
+) -> tuple[Float[np.ndarray, " k"], float]:
+    """Lengths of parallel means along their direction, and its cosine with the mean gradient.
 
-    .. math:: \inf_b E\big[(g - b\cdot m)^2\big] \;\ge\; \inf_\lambda R \;\ge\;
-        \inf E\big[(g - b\cdot m - b'\cdot\kappa u - b''\cdot\tau
-            - \textstyle\sum_i b_i\cdot z_iu)^2\big]
-
-    As :func:`giantstep.theory.spiked_features.risk_bounds.risk_bounds`, with the functions tau
-    that neurons of different lengths can fit.
-
-    Symbols: m, u, tau ``network.features``.
-
-    Assumes: d infinite, n and p proportional to d.
-    Status: heuristic (from the exact risk).
-    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
-
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-    >>> network = network_after_step(
-    ...     Problem.of("h1"), activation("identity"), Start.of([1.0]), step_size=1, samples_ratio=1)
-    >>> bounds = functional_bounds(network)
-    >>> round(bounds.upper, 6), abs(round(bounds.lower, 6))
-    (0.5, 0.0)
+    >>> spikes, alignment = spikes_of(np.array([[3.0, 4.0], [-3.0, -4.0]]), Target("h1"))
+    >>> spikes.round(9).tolist(), round(alignment, 9)
+    ([5.0, -5.0], 0.6)
     """
-    found, labels, weights = network.features, network.labels, network.weights
-    power = float(labels.power @ weights)
-    fitted = np.concatenate([found.means, found.along, found.stretch])
-    across = sum(explained_energy(slope, found.slopes, weights) for slope in labels.slope)
-    return Bounds(
-        upper=power - explained_energy(labels.mean, found.means, weights),
-        lower=power - explained_energy(labels.mean, fitted, weights) - across,
-    )
+    unit = np.linalg.svd(means, full_matrices=False)[2][0]
+    gradient, _ = learned_direction(target)
+    # Without a linear part the cosine is zero, but for rounding.
+    cosine = float(np.round(unit[: len(gradient)] @ gradient, 14))
+    return means @ unit * (1.0 if cosine >= 0 else -1.0), abs(cosine)
 
 
 def _statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from giantstep.theory.one_step.any_activation.unknowns import Layout, State
+from giantstep.theory.giant_step.risk.pencil import State
+from giantstep.theory.giant_step.risk.solution import Layout, halfway
 
 #: Largest change of an unknown that counts as none, and steps that a neighbour's solution is worth.
 TOLERANCE, STEPS = 1e-9, 15
@@ -69,8 +70,7 @@ class ResolventPath:
     def _settled(self, z: complex) -> State:
         state = self._guess(z)
         for _ in range(SETTLING):
-            found = self._image(state, z)
-            state = State(*((new + old) / 2 for new, old in zip(found, state, strict=True)))
+            state = halfway(state, self._image(state, z))
         return state
 
     def _solved(self, z: complex, start: Any, slopes: Any) -> tuple[Any, Any] | None:

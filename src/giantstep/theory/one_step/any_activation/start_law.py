@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.activations.activation import Activation
 from giantstep.errors import NoTheory
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.any_activation.network import Start
+from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 
 #: Nodes that stand for a law of biases, for one readout value and for several; half as many
@@ -21,18 +20,16 @@ MOST_BLOCKS = 32
 Law = tuple[Float[np.ndarray, " values"], Float[np.ndarray, " values"]]
 
 
-def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) -> Start:
+def start_of(settings: GiantStep, *, coarse: bool = False) -> Neurons:
     """The network before its step, in blocks of equal readout and bias.
 
     A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule;
-    with ``coarse`` there are fewer of both. The step's residuals lack the constant E[a] E[sigma(z +
-    b)] that the network starts from; it is zero for the correlation loss and for pairs. Readouts
-    and biases are independent of each other and of the first rows.
+    with ``coarse`` there are fewer of both. Readouts and biases are independent of each other and
+    of the first rows.
 
-    >>> from giantstep.activations.activation import activation
-    >>> start = start_of(GiantStep(biases="uniform"), activation("relu"))
-    >>> len(start.readout), int(start.twins.sum()), start.output
-    (16, 32, 0.0)
+    >>> start = start_of(GiantStep(biases="uniform"))
+    >>> len(start.readout), int(start.twins.sum())
+    (16, 32)
     """
     values, fractions = readout_blocks(settings, CELLS // 2 if coarse else CELLS)
     nodes = BIAS_NODES_ALONE if len(values) == 1 else BIAS_NODES
@@ -44,18 +41,13 @@ def start_of(settings: GiantStep, sigma: Activation, *, coarse: bool = False) ->
             f"{len(values) * len(biases[0])} blocks of neurons: the exact risk is computed for at "
             f"most {MOST_BLOCKS}; use fewer readout values{other}"
         )
-    output = 0.0
-    if settings.loss == "square":
-        means = [float(sigma.shifted(float(bias)).hermite(0)[0]) for bias in biases[0]]
-        output = float(np.dot(values, fractions) * np.dot(means, biases[1]))
-    return Start.of(
+    return Neurons.of(
         values,
         fractions,
         biases=biases,
         paired=settings.readout == "symmetric-sign",
         gaussian=settings.start == "gaussian",
         normalise=settings.normalise,
-        output=output,
     )
 
 

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.bracketed_root import bracketed_root
+from giantstep.numerics.solve import bracketed_root
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer
+from giantstep.theory.giant_step.risk.pencil import Pencil, State
 from giantstep.theory.one_step.any_activation.bulk import HEIGHT, Bulk, bulk_of
-from giantstep.theory.one_step.any_activation.pencil import Batch, averages, chi, probe_overlaps
 from giantstep.theory.one_step.any_activation.resolvent_path import ResolventPath
-from giantstep.theory.one_step.any_activation.unknowns import State
 
 #: How far beyond the squared edge, relatively, an outlier is looked for.
 _BEYOND = 1.02
@@ -38,7 +38,18 @@ class WeightLaw(NamedTuple):
     complete: bool
 
 
-def weight_law(batch: Batch, dim: float) -> WeightLaw:
+class Rows(NamedTuple):
+    """A layer after its step: ``spikes`` of the kinds on the first of the ``directions`` (columns),
+    then the target's directions across it, with the cosine ``alignment``; ``widths`` p/d."""
+
+    layer: FirstLayer
+    spikes: Float[np.ndarray, " k"]
+    directions: Float[np.ndarray, "vectors m"]
+    alignment: float
+    widths: Float[np.ndarray, " k"]
+
+
+def weight_law(rows: Rows, dim: float) -> WeightLaw:
     r"""Bulk and outlier of the squared singular values of rows :math:`sv + (1+\bar aS)w^0 + \xi`.
 
     With :math:`\delta_a = \frac1d\mathrm{tr}\,\Gamma_aQ`, :math:`Q = (W^TW - z)^{-1}` of the
@@ -61,23 +72,26 @@ def weight_law(batch: Batch, dim: float) -> WeightLaw:
     For pairs ``right`` is measured on the direction of :math:`W^Ta`, in which their weights moved:
     it is :math:`z\langle u_1, a\rangle^2/|W^Ta|^2`, where the first rows cancel.
 
-    Symbols: rows, beta_a ``batch``; d ``dim``, infinite for none: the outlier is then too.
+    Symbols: ``rows``, beta_a their widths; d ``dim``, infinite for none: the outlier is then too.
 
     Assumes: n_0 proportional to d; the step subtracts no output but a constant.
     Status: heuristic (leave-one-out over the batch), checked against real steps.
     References: Ba et al. 2022, arXiv:2205.01445, for isotropic rows.
 
-    >>> from giantstep.activations.activation import activation
-    >>> from giantstep.problem import Problem
-    >>> from giantstep.theory.one_step.any_activation.network import Start, network_after_step
-    >>> network = network_after_step(
-    ...     Problem.of("relu(h1)"), activation("relu"), Start.of([1.0]), step_size=1e-6,
-    ...     samples_ratio=1.0)
-    >>> law = weight_law(Batch(network.rows, network.batch, np.array([1.5])), 100.0)
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.language.problem import Problem
+    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
+    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> *_, layer = first_layers(
+    ...     Problem.of("relu(h1)"), activation("relu"), Neurons.of([1.0]), step_sizes=[1e-6],
+    ...     samples_ratios=[1.0])
+    >>> unit = layer.means[0] / np.linalg.norm(layer.means[0])
+    >>> rows = Rows(layer, layer.means @ unit, unit[:, None], float(unit[0]), np.array([1.5]))
+    >>> law = weight_law(rows, 100.0)
     >>> round(law.bulk.low, 2), round(law.bulk.high, 2), law.outlier, law.complete
     (0.05, 4.95, None, True)
     """
-    equations = _Equations(batch)
+    equations = _Equations(rows)
     bulk = bulk_of(equations.transform, equations.unit, 4 * (1 + math.sqrt(equations.beta)) ** 2)
     outlier = _outlier(equations, bulk.high, dim)
     return WeightLaw(bulk, outlier, equations.path.complete and len(bulk.values) > 0)
@@ -86,12 +100,17 @@ def weight_law(batch: Batch, dim: float) -> WeightLaw:
 class _Equations:
     """The pencil at C = -11^T/z and D = 1."""
 
-    def __init__(self, batch: Batch) -> None:
-        self.batch, self.beta = batch, float(batch.widths.sum())
-        self.unit = float(np.diag(batch.rows.bulks) @ batch.widths) / self.beta
-        twins = batch.rows.twins
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.beta = rows, float(rows.widths.sum())
+        self.pencil, roots = Pencil(rows.layer), np.sqrt(rows.widths)
+        self.scale = np.outer(roots, roots)
+        self.unit = float(rows.layer.variances @ rows.widths) / self.beta
         self.path = ResolventPath(
-            self._image, self._guess, self._moments, twins=twins, far=10 * self.unit
+            self._image,
+            self._guess,
+            self._moments,
+            twins=rows.layer.neurons.twins,
+            far=10 * self.unit,
         )
 
     def transform(self, z: complex) -> complex | None:
@@ -102,37 +121,39 @@ class _Equations:
         return self._moments(state, z) + max(1 - 1 / self.beta, 0.0) / z
 
     def _moments(self, state: State, z: complex) -> complex:
-        return complex(-np.trace(chi(state, self.batch)) / z / self.beta)
+        spread = np.diag(np.linalg.inv(state.bound))
+        return complex(-(self.rows.widths @ spread) / z / self.beta)
 
     def _guess(self, z: complex) -> State:
-        k = len(self.batch.widths)
-        return State(np.eye(k, dtype=complex), np.zeros((2 * k, 2 * k)), np.full((k, k), -1 / z))
+        k = len(self.scale)
+        flat = tuple(np.zeros((2 * k, 2 * k)) for _ in self.rows.layer.batches)
+        return State(np.eye(k, dtype=complex), flat, -self.scale / z)
 
     def _image(self, state: State, z: complex) -> State:
-        found, k = averages(state, self.batch), len(self.batch.widths)
-        bound = np.where(self.batch.rows.twins, np.eye(k) + found.held, 0.0)
-        return State(bound, found.energy, np.full((k, k), -1 / z))
+        found = self.pencil.averages(state)
+        twins = self.rows.layer.neurons.twins
+        bound = np.where(twins, np.eye(len(twins)) + found.held / self.scale, 0.0)
+        return State(bound, found.energies, -self.scale / z)
 
     def excess(self, z: float, dim: float) -> tuple[float, Float[np.ndarray, "m m"]]:
         """F(z) - 1 at a real z outside the bulk, and Q between v and the t; NaN if unknown."""
-        rows, k = self.batch.rows, len(self.batch.widths)
-        across = len(self.batch.labels.first) if rows.alignment < 1 - 1e-9 else 0
+        rows, k, count = self.rows, len(self.scale), self.rows.directions.shape[1]
         state = self.path.at(complex(z, HEIGHT * self.unit))
         if state is None:
-            return math.nan, np.full((1 + across, 1 + across), math.nan)
-        freed = probe_overlaps(state, self.batch, across)
-        count = 1 + across
-        summed = freed[: count * k, : count * k].reshape(count, k, count, k).sum(axis=(1, 3))
-        # K = Q^-1 + z once the coupling -1/z of all blocks to these directions is taken out.
-        inner = np.linalg.inv(summed - z * np.eye(count)).real
-        pull = float((rows.spikes @ chi(state, self.batch) @ rows.spikes).real)
+            return math.nan, np.full((count, count), math.nan)
+        freed = self.pencil.overlaps(state, rows.directions)[: count * k, : count * k]
+        blocks = freed.reshape(count, k, count, k) * self.scale[None, :, None, :]
+        # K = Q^-1 + z once the coupling -1/z of all kinds to these directions is taken out.
+        inner = np.linalg.inv(blocks.sum(axis=(1, 3)) - z * np.eye(count)).real
+        spread = self.scale * np.linalg.inv(state.bound)
+        pull = float((rows.spikes @ spread @ rows.spikes).real)
         return -dim * pull * float(inner[0, 0]) - 1, inner
 
 
 def _outlier(equations: _Equations, edge: float, dim: float) -> WeightOutlier | None:
     """The outlier above the squared edge, if there is one."""
-    rows = equations.batch.rows
-    power = float(equations.batch.widths @ rows.spikes**2)
+    rows = equations.rows
+    power = float(rows.widths @ rows.spikes**2)
     if power == 0:
         return None
     if not np.isfinite(dim):
@@ -156,8 +177,8 @@ def _outlier(equations: _Equations, edge: float, dim: float) -> WeightOutlier | 
     squares = first**2 + float(np.sum(seen[1:] ** 2))
     left = float(-1 / (z * along * dim * power * slope))
     right = float(-along / slope)
-    if np.any(rows.twins & ~np.eye(len(rows.spikes), dtype=bool)):
-        moved = rows.spikes * np.sqrt(equations.batch.widths)
-        apart = float(moved @ np.where(rows.twins, rows.bulks, 0.0) @ moved) / power
+    if rows.layer.neurons.paired:
+        moved = rows.spikes * np.sqrt(rows.widths)
+        apart = float(moved @ rows.layer.bulks @ moved) / power
         right = z * left / (dim * power + apart)
     return WeightOutlier(math.sqrt(z), left, right, float(-squares / (along * slope)))

@@ -1,0 +1,173 @@
+"""What an answer is about in words: learner, target, settings with their units, notes, papers."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from giantstep.answer.axis import label
+from giantstep.answer.plain import unique
+from giantstep.answer.records import STATUSES
+from giantstep.language.sizes import Size
+
+if TYPE_CHECKING:
+    from giantstep.answer.answer import Answer
+
+#: The letter that mathematics gives to a size, for tables and frames.
+LETTERS = {"samples": "n", "width": "p", "readout_samples": "readout n", "dim": "d"}
+#: What goes without saying: settings that are shown only where they differ from their default.
+QUIET = (
+    "biases", "recipe", "start", "batches", "loss", "method", "form", "dtype", "test_samples",
+    "start_size", "start_overlap", "iterations", "tolerance", "preprocessing", "clip", "seed",
+)  # fmt: skip
+_NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w.]*\w)")
+
+
+def facts(answer: Answer) -> dict[str, Any]:
+    """The problem and the settings that are the same at every point, as the settings hold them."""
+    records = answer.runs or answer.predictions
+    points = [
+        question_facts(question.settings, question.problem, record.settings if record else {})
+        for question, record in zip(answer.questions, records, strict=True)
+    ]
+    same = {
+        name: value
+        for name, value in points[0].items()
+        if name not in answer.axes and all(point.get(name) == value for point in points)
+    }
+    if answer.runs:
+        same |= {"seeds": len(answer.seeds), **({"seed": s} if (s := min(answer.seeds)) else {})}
+    return same
+
+
+def question_facts(settings: Any, problem: Any, recorded: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """What is worth saying of a problem, of what a learner recorded, and of its settings."""
+    found: dict[str, Any] = {}
+    for name in ("target", "noise", "inputs"):
+        value = label(getattr(problem, name, None))
+        if value not in (None, 0.0, "gaussian"):
+            found[name] = value
+    fields = dataclasses.fields(settings)
+    found |= {name: value for name, value in recorded.items() if not hasattr(settings, name)}
+    for each in fields:
+        value = getattr(settings, each.name)
+        if each.name not in QUIET or label(value) != label(_default(each)):
+            found[each.name] = value
+    return found
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    """The default of a field as settings hold it; sizes are written as texts."""
+    if field.metadata.get("kind") is Size and isinstance(field.default, str | int | float):
+        return (
+            field.default if field.default in field.metadata["words"] else Size.parse(field.default)
+        )
+    return field.default
+
+
+def words_of(known: Mapping[str, Any]) -> list[str]:
+    """Facts in words.
+
+    >>> words_of({"target": "h1", "dim": 200, "samples": Size(4.0, 1.0), "ridge": 0.1})
+    ['target h1', 'd = 200', 'n = 800 = 4d', 'ridge 0.1']
+    """
+    words, dim = [], known.get("dim")
+    for name, value in known.items():
+        if value is None or value is False or isinstance(value, list | dict):
+            continue
+        if name in LETTERS or type(value) is Size:
+            words.append(size_words(name, value, dim))
+        elif name == "seeds":
+            words.append(f"{value} seeds" if value != 1 else "1 seed")
+        elif value is True:
+            words.append(name.replace("_", " "))
+        else:
+            shown = f"{value:.6g}" if isinstance(value, float) else value
+            words.append(f"{name.replace('_', ' ')} {shown}")
+    return words
+
+
+def sizes_in_numbers(settings: Any) -> dict[str, float]:
+    """Each size as a number and as a multiple of d, as far as the settings say.
+
+    >>> from giantstep.settings.kernel import Kernel
+    >>> sizes_in_numbers(Kernel(dim=200, samples="4d"))
+    {'d': 200.0, 'n': 800.0, 'n/d': 4.0}
+    >>> sizes_in_numbers(Kernel(samples="4d"))
+    {'n/d': 4.0}
+    """
+    dim = getattr(settings, "dim", None)
+    found: dict[str, float] = {} if dim is None else {"d": float(dim)}
+    for name, letter in LETTERS.items():
+        size = getattr(settings, name, None)
+        if name == "dim" or type(size) is not Size:
+            continue
+        if dim is not None:
+            found[letter] = float(round(size.at(dim)))
+            found[f"{letter}/d"] = found[letter] / float(dim)
+        elif size.power == 0:
+            found[letter] = size.coefficient
+        elif size.power == 1:
+            found[f"{letter}/d"] = size.coefficient
+    return found
+
+
+def size_words(name: str, given: Any, dim: Any) -> str:
+    """A size with its unit.
+
+    >>> size_words("samples", Size(4.0, 1.0), 200), size_words("width", Size(20.0), 200)
+    ('n = 800 = 4d', 'p = 20')
+    >>> size_words("samples", Size(4.0, 1.0), None), size_words("step_size", Size(1.0, 0.5), 100)
+    ('n = 4d', 'step size = 10 = d^0.5')
+    """
+    letter = LETTERS.get(name, name.replace("_", " "))
+    if type(given) is Size and given.power == 0:
+        return f"{letter} = {given.coefficient:.6g}"
+    if type(given) is not Size or dim is None:
+        return f"{letter} = {given}"
+    value = given.at(dim)
+    return f"{letter} = {round(value) if name in LETTERS else f'{value:.4g}'} = {given}"
+
+
+def status_words(statuses: Mapping[str, str]) -> str:
+    """The status of each metric, those of one status together.
+
+    >>> status_words({"overlap": "theorem", "test_error": "replica", "alignment": "theorem"})
+    'theorem (overlap, alignment); replica (test_error)'
+    >>> status_words({"overlap": "theorem"})
+    'theorem'
+    """
+    groups = {
+        status: [name for name, own in statuses.items() if own == status]
+        for status in STATUSES
+        if status in statuses.values()
+    }
+    if len(groups) == 1:
+        return next(iter(groups))
+    return "; ".join(f"{status} ({', '.join(names)})" for status, names in groups.items())
+
+
+def merged_notes(notes: Iterable[str]) -> list[str]:
+    """Each note once; those that differ in numbers alone as one, with the range of each number.
+
+    >>> merged_notes(["the error 0.5 at d = 10", "a limit", "the error 0.25 at d = 10"])
+    ['the error 0.25 to 0.5 at d = 10', 'a limit']
+    """
+    groups: dict[str, list[str]] = {}
+    for note in unique(notes):
+        groups.setdefault(_NUMBER.sub("#", note), []).append(note)
+    return [_range(mask, own) for mask, own in groups.items()]
+
+
+def _range(mask: str, notes: list[str]) -> str:
+    if len(notes) == 1:
+        return notes[0]
+    columns = zip(*[_NUMBER.findall(note) for note in notes], strict=True)
+    texts = []
+    for column in columns:
+        low, high = min(column, key=float), max(column, key=float)
+        texts.append(low if float(low) == float(high) else f"{low} to {high}")
+    parts = mask.split("#")
+    return parts[0] + "".join(text + part for text, part in zip(texts, parts[1:], strict=True))

@@ -1,0 +1,109 @@
+"""Theory between the points of a curve, so that it can be drawn as a smooth line."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any
+
+import numpy as np
+
+from giantstep.answer import Answer, Axis, Prediction, Question
+from giantstep.asking.one_point import prediction_of
+from giantstep.asking.table import LEARNERS, Learner
+from giantstep.errors import GiantstepError
+from giantstep.language.sizes import Size
+
+#: Points of a line, and how long they may take: a line of fewer points is better than a wait.
+POINTS, PATIENCE_SECONDS = 64, 20.0
+#: Settings whose values are not points on a line.
+_NO_LINE = ("steps",)
+
+
+def theory_line(
+    answer: Answer, x: str, points: int = POINTS, patience: float = PATIENCE_SECONDS
+) -> Answer | None:
+    """Predictions at evenly spaced values along ``x``, for each combination of the other axes.
+
+    The values lie evenly on the axis that the answer is drawn on, by decades if that is
+    logarithmic. None where they are not numbers or sizes of one power of d, where there are as
+    many already, where other settings change along the axis, or where no line can be had within
+    ``patience`` seconds.
+    """
+    rows = [row for row in LEARNERS if row.name == answer.learner]
+    axis = answer.axes[x]
+    if not rows or len(axis) >= points or _is_optimised(answer):
+        return None
+    values = _values(axis, points)
+    others = [a for a in answer.axes.values() if a.name != x]
+    starts = [
+        _at(answer.questions[0], dict(zip((a.name for a in others), own, strict=True)))
+        for own in itertools.product(*(a.values for a in others))
+    ]
+    found: dict[Any, list[Prediction | None]] = {}
+    begin = time.monotonic()
+    # From coarse to fine: whenever time is up, the points lie evenly and reach the end.
+    for stride in (32, 16, 8, 4, 2, 1):
+        for value in (*values[::stride], *values[-1:]):
+            if value in found:
+                continue
+            if time.monotonic() - begin > patience:
+                return _line(answer, x, values, found, starts)
+            laws = [_law_or_none(rows[0], _at(start, {x: value})) for start in starts]
+            if any(law is not None for law in laws):
+                found[value] = laws
+    return _line(answer, x, values, found, starts)
+
+
+def _line(
+    answer: Answer,
+    x: str,
+    values: tuple[Any, ...],
+    found: dict[Any, list[Prediction | None]],
+    starts: list[Question],
+) -> Answer | None:
+    kept = [value for value in values if value in found]
+    if len(kept) < 3 * len(answer.axes[x]) and len(kept) < POINTS // 2:
+        return None
+    axes = {x: Axis(x, tuple(kept)), **{n: a for n, a in answer.axes.items() if n != x}}
+    questions = tuple(_at(start, {x: value}) for value in kept for start in starts)
+    laws = tuple(law for value in kept for law in found[value])
+    return Answer(answer.learner, axes, questions, answer.metric_axes, predictions=laws)
+
+
+def _at(question: Question, changes: dict[str, Any]) -> Question:
+    for name, value in changes.items():
+        question = question.replace(name, value)
+    return question
+
+
+def _values(axis: Axis, points: int) -> tuple[Any, ...]:
+    """The values of the line, as the settings hold their own."""
+    if axis.name in _NO_LINE or axis.power is None or len(axis) < 2:
+        return ()
+    low, high = min(axis.numbers), max(axis.numbers)
+    spaced = np.geomspace if axis.is_logarithmic else np.linspace
+    numbers = [float(f"{number:.10g}") for number in spaced(low, high, points)]
+    if isinstance(axis.values[0], Size):
+        return tuple(Size(number, axis.power) for number in numbers)
+    if isinstance(axis.values[0], int):
+        return tuple(dict.fromkeys(round(number) for number in numbers))
+    return tuple(numbers)
+
+
+def _law_or_none(row: Learner, question: Question) -> Prediction | None:
+    try:
+        return prediction_of(row, question)
+    except GiantstepError:
+        return None
+
+
+def _is_optimised(answer: Answer) -> bool:
+    """Whether settings other than the swept ones change along the grid."""
+    first = answer.questions[0].settings.to_json()
+    return any(
+        value != first[name]
+        for question in answer.questions
+        for name, value in question.settings.to_json().items()
+        if name not in answer.axes
+    )

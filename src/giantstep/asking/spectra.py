@@ -1,0 +1,200 @@
+"""Spectra after one giant step: simulated values laid over the predicted bulk and outliers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.answer import plain
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import GivenInputs, Problem
+from giantstep.language.targets import Target
+from giantstep.learners.giant_step.spectra import (
+    SimulatedSpectrum,
+    simulate_feature_spectrum,
+    simulate_weight_spectrum,
+    spectrum_cost,
+)
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Kind = Literal["weights", "features"]
+
+#: Values at which the cumulative curves are tabulated.
+POINTS = 200
+#: A value counts as outlier beyond the edge by this many units of d^(-2/3), the edge's own blur.
+_BLUR = 2.5
+
+
+@dataclass(frozen=True, eq=False)
+class SpectrumComparison:
+    """A predicted spectrum and simulated ones, one for each seed; none without a dimension."""
+
+    kind: Kind
+    problem: Problem
+    settings: GiantStep | SpikedRandomFeatures
+    seeds: int
+    seed: int
+    prediction: SpectrumPrediction
+    runs: Sequence[SimulatedSpectrum]
+
+    @property
+    def leading(self) -> Float[np.ndarray, "seeds values"]:
+        """The largest values of each run, as many as have their vectors looked at."""
+        some = [next(iter(run.overlaps.values())) for run in self.runs]
+        return np.array(
+            [run.values[: len(first)] for run, first in zip(self.runs, some, strict=True)]
+        )
+
+    @property
+    def outliers(self) -> Float[np.ndarray, "seeds outliers"]:
+        """The simulated values that stand clear of the bulk in the mean."""
+        leading = self.leading
+        blur = _BLUR * float(self.settings.dim or 0) ** (-2 / 3)
+        clear = leading.mean(axis=0) > self.prediction.bulk_edges[1] * (1 + blur)
+        return leading[:, : int(np.argmin([*clear, False]))]
+
+    def cumulative(self) -> dict[str, np.ndarray]:
+        """The share of values up to x, without bins: predicted, and each run's."""
+        low, high = self.prediction.bulk_edges
+        x = np.linspace(max(0.0, low - 0.05 * high), 1.05 * high, POINTS)
+        zero = self.prediction.mass_at_zero
+        grid, density = self.prediction.x, self.prediction.density
+        steps = np.diff(grid) * (density[1:] + density[:-1]) / 2
+        mass = np.concatenate([[0.0], np.cumsum(steps)])
+        predicted = zero + np.interp(x, grid, mass, left=0.0) * (1 - zero) / mass[-1]
+        # Singular values leave out the zeros of a tall matrix; eigenvalues of p features do not.
+        hidden = zero if self.kind == "weights" else 0.0
+        runs = [hidden + (1 - hidden) * run.cumulative(x) for run in self.runs]
+        return {"x": x, "predicted": predicted, "simulated": np.array(runs).reshape(-1, POINTS)}
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``spectrum --json`` prints."""
+        prediction, curves = self.prediction, self.cumulative()
+        simulated = self.outliers if self.runs else np.zeros((0, 0))
+        count = max(simulated.shape[1], len(prediction.outliers))
+        return plain(
+            {
+                "spectrum": self.kind,
+                "problem": self.problem.to_json(),
+                "settings": {**self.settings.to_json(), "seeds": self.seeds, "seed": self.seed},
+                "bulk_edges": prediction.bulk_edges,
+                "outliers": {
+                    "predicted": prediction.outliers,
+                    "simulated": simulated.mean(axis=0) if self.runs else [],
+                    "simulated_sem": _sem(simulated),
+                },
+                "overlaps": {
+                    name: {
+                        "predicted": values,
+                        "simulated": self._overlaps(name).mean(axis=0)[:count] if self.runs else [],
+                        "simulated_sem": _sem(self._overlaps(name)[:, :count]) if self.runs else [],
+                    }
+                    for name, values in prediction.overlaps.items()
+                },
+                "leading": self.leading.mean(axis=0) if self.runs else [],
+                "mass_at_zero": prediction.mass_at_zero,
+                "density": {"x": prediction.x, "predicted": prediction.density},
+                "cumulative": {
+                    "x": curves["x"],
+                    "predicted": curves["predicted"],
+                    "simulated": curves["simulated"].mean(axis=0) if self.runs else [],
+                },
+                "details": prediction.details,
+                "notes": prediction.notes,
+                "references": prediction.references,
+            }
+        )
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the bulk and its outliers: theory as lines, runs as a histogram and dots."""
+        # Pictures are a room below this one: the front door knows the way.
+        import giantstep
+
+        return giantstep.draw(self, ax=ax)
+
+    def table(self) -> str:
+        """The text that the command line prints."""
+        from giantstep.asking.spectra_text import text
+
+        return text(self)
+
+    def _overlaps(self, name: str) -> np.ndarray:
+        return np.array([run.overlaps[name] for run in self.runs])
+
+
+def spectrum(
+    settings: GiantStep | SpikedRandomFeatures,
+    problem: Problem | Target | str,
+    *,
+    of: Kind = "weights",
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    seeds: int = 4,
+    seed: int = 0,
+) -> SpectrumComparison:
+    """The spectrum of the weights or of the features after one giant step, in law and simulated.
+
+    Arguments are those of :func:`simulate`. Without a dimension, or with ``seeds`` = 0, it is
+    predicted alone.
+    """
+    if isinstance(settings, str):
+        raise SettingsError(
+            f"settings = {settings!r}: settings come first, as in "
+            "spectrum(GiantStep(step_size=3), 'sin(h1)', of='weights')"
+        )
+    if of not in get_args(Kind):
+        raise SettingsError(f"of = {of!r}: use weights or features")
+    given = Problem.of(problem, noise=noise, inputs=inputs)
+    return compare_spectra(of, given, settings, seeds=seeds, seed=seed)
+
+
+def compare_spectra(
+    kind: Kind,
+    problem: Problem,
+    settings: GiantStep | SpikedRandomFeatures,
+    *,
+    seeds: int = 4,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> SpectrumComparison:
+    """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 0:
+        raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 0")
+    check_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
+    if seeds and settings.dim is not None:
+        cost = spectrum_cost(settings)
+        cost.check_memory()
+        cost.check_time(seeds)
+    if kind == "weights":
+        if not isinstance(settings, GiantStep):
+            raise SettingsError("spectrum of the weights: give the settings of a giant step")
+        prediction = predict_weight_spectrum(problem, settings)
+    else:
+        prediction = predict_feature_spectrum(problem, settings)
+    runs = []
+    for index in range(seeds if settings.dim is not None else 0):
+        if isinstance(settings, GiantStep) and kind == "weights":
+            runs.append(simulate_weight_spectrum(problem, settings, seed + index))
+        else:
+            runs.append(simulate_feature_spectrum(problem, settings, seed + index))
+        if progress is not None:
+            progress((index + 1) / seeds)
+    return SpectrumComparison(kind, problem, settings, seeds, seed, prediction, tuple(runs))
+
+
+def _sem(values: np.ndarray) -> np.ndarray | list[float]:
+    """Standard errors of the means over seeds; none for fewer than two."""
+    if len(values) < 2:
+        return []
+    return values.std(axis=0, ddof=1) / np.sqrt(len(values))

@@ -1,0 +1,73 @@
+"""What a prediction's errors say to a user: how far off the number may be that they will see.
+
+A theory states the errors of its own numerics. Here, for every learner by one rule, they get what
+a run at a finite size adds, and a status that its error does not bear out is taken back.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from giantstep.answer import Prediction, Status, weakest
+from giantstep.language.sizes import Size
+from giantstep.settings.options import Settings
+
+#: Corrections to the limit, and to the first corrections, are taken as this over the smallest size.
+CORRECTION = 1.0
+#: Sizes that grow with d: each of them has corrections of its own.
+SIZES = ("samples", "readout_samples", "width")
+#: A prediction that may be off by more than this share of its size is no theorem.
+FOUNDED = 0.1
+#: Predictions of which a run shows the root of a sum over neurons, which fluctuates.
+COSINES = ("overlap",)
+
+
+def with_stated_errors(
+    law: Prediction, settings: Settings, simulated: Collection[str]
+) -> Prediction:
+    """The same prediction, its errors with those of the size, and its statuses by its errors.
+
+    With a dimension d, and N the smallest of d and the sizes that grow with it, every metric v that
+    a run shows too, one of ``simulated``, gets |v|/N: the order of what no theory here counts.
+    A cosine of p neurons is the mean of a root of p squares, of which theory knows the root of the
+    mean: of the part 1/d that fluctuates, it lies lower by up to v/(4p). Without a dimension a
+    prediction is one of the limit, and is left alone.
+
+    Where the largest error of a metric exceeds 10 % of its largest value, it is heuristic at best.
+    """
+    errors = dict(law.errors)
+    dim = getattr(settings, "dim", None)
+    if dim is not None:
+        share = CORRECTION / _smallest_size(settings, dim)
+        for name, value in law.metrics.items():
+            if name not in simulated:
+                continue
+            size = np.nan_to_num(np.abs(np.asarray(value, dtype=float)), posinf=0.0)
+            seen = share * size
+            if name in COSINES:
+                fluctuating = np.minimum(size, 1 / (dim * np.maximum(size, dim**-0.5)))
+                seen = seen + fluctuating / (4 * _neurons(settings, dim))
+            errors[name] = np.abs(np.asarray(errors.get(name, 0.0))) + seen
+    statuses: dict[str, Status] = dict(law.statuses)
+    for name, error in errors.items():
+        value = np.asarray(law.metrics[name], dtype=float)
+        largest = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
+        if np.max(error, initial=0.0, where=np.isfinite(error)) > FOUNDED * largest:
+            statuses[name] = weakest([statuses[name], "heuristic"])
+    return dataclasses.replace(law, errors=errors, statuses=statuses)
+
+
+def _smallest_size(settings: Any, dim: int) -> float:
+    """The least of d and of the sizes that grow with it, but none below 1."""
+    sizes = [getattr(settings, name, None) for name in SIZES]
+    growing = [size.at(dim) for size in sizes if isinstance(size, Size) and size.power > 0]
+    return float(max(min([dim, *growing]), 1.0))
+
+
+def _neurons(settings: Any, dim: int) -> float:
+    width = getattr(settings, "width", None)
+    return max(width.at(dim), 1.0) if isinstance(width, Size) else 1.0

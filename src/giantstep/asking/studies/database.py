@@ -1,0 +1,315 @@
+"""The SQLite file behind a store: its tables, how it is opened, what its errors mean."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from giantstep.errors import GiantstepError, one_line
+
+#: The version of the tables.
+LAYOUT = 3
+#: Marks the file as ours, so that no other database is ever written to.
+_MARK = 0x67737470
+_PATIENCE_SECONDS = 60.0
+PAGE_BYTES = 4096
+
+#: The tables whose rows have a digest: of all columns before it. What comes after is large and
+#: has a digest of its own, so that nobody need read it to believe the rest.
+SEALED = {
+    "cells": (
+        "key",
+        "learner",
+        "verb",
+        "problem",
+        "settings",
+        "seed",
+        "code",
+        "status",
+        "error",
+        "seconds",
+        "about",
+        "finished",
+        "metrics",
+        "arrays_digest",
+        "digest",
+        "arrays",
+    ),
+    "studies": ("name", "definition", "planned", "cells", "digest"),
+    "members": ("study", "planned", "position", "key", "verb", "seed", "coordinates", "digest"),
+}
+_TABLES = (
+    """CREATE TABLE cells (
+        key TEXT NOT NULL UNIQUE,
+        learner TEXT NOT NULL,
+        verb TEXT NOT NULL,
+        problem TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        seed INTEGER,
+        code TEXT NOT NULL,
+        status TEXT NOT NULL,
+        error TEXT,
+        seconds REAL,
+        about TEXT NOT NULL,
+        finished TEXT NOT NULL,
+        metrics BLOB NOT NULL,
+        arrays_digest BLOB NOT NULL,
+        digest BLOB NOT NULL,
+        arrays BLOB NOT NULL
+    )""",
+    """CREATE TABLE studies (
+        name TEXT NOT NULL UNIQUE,
+        definition TEXT NOT NULL,
+        planned TEXT NOT NULL,
+        cells INTEGER NOT NULL,
+        digest BLOB NOT NULL
+    )""",
+    """CREATE TABLE members (
+        study TEXT NOT NULL REFERENCES studies,
+        planned TEXT NOT NULL,
+        position INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        verb TEXT NOT NULL,
+        seed INTEGER,
+        coordinates TEXT NOT NULL,
+        digest BLOB NOT NULL,
+        UNIQUE (study, position)
+    )""",
+    """CREATE TABLE claims (
+        block TEXT PRIMARY KEY,
+        runner TEXT NOT NULL,
+        until REAL NOT NULL
+    ) WITHOUT ROWID""",
+)
+
+
+class StoreError(GiantstepError):
+    """A store that cannot be opened, read or written; the message says which and why."""
+
+
+class StudyWarning(UserWarning):
+    """Something about a study that is no error, and that its owner should know."""
+
+
+def digest_of(*fields: Any) -> bytes:
+    """The digest of what a row of the database holds: texts, numbers, bytes, None.
+
+    It guards against damage (a bad disk, a copy that broke off), not against malice.
+
+    >>> digest_of("ab", "c") == digest_of("a", "bc"), digest_of(1) == digest_of("1")
+    (False, False)
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    for field in fields:
+        if isinstance(field, str):
+            kind, content = b"s", field.encode("utf-8", "surrogatepass")
+        elif isinstance(field, bytes):
+            kind, content = b"b", field
+        else:
+            kind, content = b"n", repr(field).encode()
+        digest.update(b"%s%d:" % (kind, len(content)))
+        digest.update(content)
+    return digest.digest()
+
+
+def seal(columns: Sequence[str], row: Sequence[Any]) -> bytes | None:
+    """The digest that a row should have; None if what comes after it is damaged."""
+    end = columns.index("digest")
+    for name, value in zip(columns[end + 1 :], row[end + 1 :], strict=True):
+        if digest_of(value) != row[columns.index(f"{name}_digest")]:
+            return None
+    return digest_of(*row[:end])
+
+
+def open_to_write(path: Path) -> sqlite3.Connection:
+    """A connection to the file, which is made if there is none, and mended if it is damaged."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make the folder {str(path.parent)!r}: {error.strerror}") from None
+    connection = _connected(str(path))
+    try:
+        try:
+            if _is_empty(connection):
+                connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+                with transaction(connection):
+                    # Another process may have made them while this one waited for its turn.
+                    if _is_empty(connection):
+                        make_tables(connection)
+            _check(connection, path)
+        except (sqlite3.DatabaseError, _Damaged) as damage:
+            if not _is_damage(damage):
+                raise
+            connection.close()
+            _replace_by_what_is_whole(path, damage)
+            connection = _connected(str(path))
+        connection.execute("PRAGMA journal_mode = WAL")
+        # The log survives a killed process as it is; a power cut may cost the last rows, no more.
+        connection.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """A connection that never writes; the file may be in use, damaged, or on a read-only medium."""
+    if not path.is_file():
+        raise StoreError(f"there is no store {str(path)!r}: give --store, or run a study first")
+    address = path.resolve().as_uri() + "?mode=ro"
+    connection = _connected(address, uri=True)
+    try:
+        try:
+            _is_empty(connection)
+        except sqlite3.OperationalError:
+            log = path.with_name(path.name + "-wal")
+            if log.exists() and log.stat().st_size:
+                raise
+            # The log's index cannot be made where nobody may write; without a log nobody needs it.
+            connection.close()
+            connection = _connected(address + "&immutable=1", uri=True)
+        _check(connection, path)
+    except (sqlite3.DatabaseError, _Damaged) as damage:
+        connection.close()
+        if not _is_damage(damage):
+            raise
+        return _whole_rows(path, damage)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connected(address: str, *, uri: bool = False) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        address,
+        uri=uri,
+        timeout=_PATIENCE_SECONDS,
+        isolation_level=None,
+        # Whoever shares a connection between threads has a lock for it.
+        check_same_thread=False,
+    )
+    # A damaged text is no error here: its digest tells.
+    connection.text_factory = lambda content: content.decode("utf-8", "replace")
+    return connection
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All of the statements inside, or none of them."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # A full disk has already rolled back by itself.
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(act: str, path: Path) -> Iterator[None]:
+    """Turn the database's errors into one line that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, MemoryError, OverflowError, UnicodeDecodeError) as error:
+        # A damaged length asks for more memory than there is; a damaged name is no text.
+        said = isinstance(error, sqlite3.Error)
+        cause = one_line(str(error)) if said else "the file is damaged"
+        raise StoreError(
+            f"cannot {act} the store {str(path)!r}: {cause}: {_remedy(cause)}"
+        ) from None
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """The tables of a new store."""
+    connection.execute(f"PRAGMA application_id = {_MARK}")
+    connection.execute(f"PRAGMA user_version = {LAYOUT}")
+    for table in _TABLES:
+        connection.execute(table)
+
+
+class _Damaged(Exception):
+    """Pages that do not hang together, or a file that does not look like ours."""
+
+
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse other databases and stores of another giantstep; tell damage."""
+    faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
+    if faults != ["ok"]:
+        raise _Damaged(one_line(faults[0]) if faults else "no answer")
+    if connection.execute("PRAGMA application_id").fetchone()[0] != _MARK:
+        raise _Damaged("it is not a store of giantstep")
+    layout = connection.execute("PRAGMA user_version").fetchone()[0]
+    if layout != LAYOUT:
+        raise StoreError(
+            f"the store {str(path)!r} has layout {layout}, this giantstep reads {LAYOUT}: "
+            f"give another --store"
+        )
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether the file is to blame, and not who else uses it, or the disk, or who may write."""
+    return isinstance(error, _Damaged) or not isinstance(error, sqlite3.OperationalError)
+
+
+def _whole_rows(path: Path, damage: Exception) -> sqlite3.Connection:
+    """A store in memory with the whole rows of a damaged one; the damage if there is none."""
+    from giantstep.asking.studies.recovery import recovered
+
+    connection = recovered(path)
+    if connection is None:
+        cause = one_line(str(damage))
+        raise StoreError(f"cannot open the store {str(path)!r}: {cause}: {_ANOTHER}") from None
+    return connection
+
+
+def _replace_by_what_is_whole(path: Path, damage: Exception) -> None:
+    """Write the whole rows of a damaged store beside it, and put that in its place."""
+    whole = _whole_rows(path, damage)
+    cells = whole.execute("SELECT count(*) FROM cells").fetchone()[0]
+    folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.damaged-", dir=path.parent))
+    whole.execute("VACUUM INTO ?", (str(folder / "whole"),))
+    whole.close()
+    # The log goes first: it must never be laid over the new file.
+    for name in (path.name + "-wal", path.name + "-shm"):
+        with suppress(FileNotFoundError):
+            os.replace(path.with_name(name), folder / name)
+    os.link(path, folder / path.name)
+    os.replace(folder / "whole", path)
+    warnings.warn(
+        f"the store {str(path)!r} was damaged ({one_line(str(damage))}): {cells} whole rows are "
+        f"kept, the others will be computed again; the damaged file is in {str(folder)!r}",
+        StudyWarning,
+        stacklevel=4,
+    )
+
+
+_ANOTHER = "move it away and run the study again, or give another --store"
+
+
+def _remedy(error: str) -> str:
+    if "full" in error:
+        return "free some space and run the same command again; every finished row is kept"
+    if "readonly" in error or "unable to open" in error:
+        return "give a --store in a folder you may write to"
+    if "not a database" in error:
+        return "give another --store"
+    if "locked" in error or "busy" in error:
+        return "another program holds it; run the same command again when that has ended"
+    damage = ("malformed", "damaged", "no such", "too big", "corrupt", "constraint", "duplicate")
+    if any(word in error for word in damage):
+        return f"it is damaged; {_ANOTHER}"
+    return "every finished row is kept; run the same command again when this is mended"

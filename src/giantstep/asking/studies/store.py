@@ -1,0 +1,169 @@
+"""The store: one SQLite file that keeps every finished cell, and survives being killed.
+
+Coordinators alone write, each group of results in one transaction of the write-ahead log, so that
+a row is there whole or not at all and others may read at any time. A finished cell is never written
+again. Every row has its digest beside it (see :mod:`giantstep.asking.studies.records`).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from giantstep.asking.studies.cells import Block
+from giantstep.asking.studies.database import (
+    SEALED,
+    digest_of,
+    explained,
+    open_to_read,
+    open_to_write,
+    transaction,
+)
+from giantstep.asking.studies.outcomes import METRIC, packed
+from giantstep.asking.studies.records import (
+    EVERY_ROLE,
+    Counts,
+    Row,
+    Survey,
+    read_definitions,
+    read_rows,
+    surveyed,
+)
+from giantstep.asking.workers.backlog import FAILED, Outcome
+
+
+class Store:
+    """An open store; a context manager."""
+
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+        self.path = Path(path)
+        self._lock = threading.RLock()
+        with explained("open", self.path):
+            self._connection = (open_to_read if read_only else open_to_write)(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; the threads of this process take turns."""
+        with self._lock, explained("write", self.path), transaction(self._connection):
+            yield self._connection
+
+    def plan(self, name: str, definition: dict[str, Any], blocks: Sequence[Block]) -> None:
+        """Keep a study's definition and the list of its cells, in place of an earlier list."""
+        members = [
+            (key, block.verb, seed, json.dumps(block.coordinates))
+            for block in blocks
+            for key, seed in zip(block.keys, block.seed_labels, strict=True)
+        ]
+        planned = _now()
+        study = (name, json.dumps(definition), planned, len(members))
+        rows = ((name, planned, position, *member) for position, member in enumerate(members))
+        with self.writing() as connection:
+            connection.execute(f"INSERT OR REPLACE {_INTO_STUDIES}", (*study, digest_of(*study)))
+            connection.execute("DELETE FROM members WHERE study = ?", (name,))
+            connection.executemany(
+                f"INSERT {_INTO_MEMBERS}", ((*row, digest_of(*row)) for row in rows)
+            )
+
+    def write(self, results: Iterable[tuple[Block, Outcome]]) -> None:
+        """Add finished cells, all of them or none; one that is already done stays as it is."""
+        with self.writing() as connection:
+            for block, outcome in results:
+                self._write_block(block, outcome)
+                connection.execute("DELETE FROM claims WHERE block = ?", (block.keys[0],))
+
+    def _write_block(self, block: Block, outcome: Outcome) -> None:
+        problem, settings = json.dumps(block.problem), json.dumps(block.settings)
+        error = outcome.error and outcome.error.encode("utf-8", "replace").decode()
+        # SQL has no NaN.
+        seconds = None if math.isnan(outcome.seconds) else outcome.seconds
+        end = (outcome.status, error, seconds, json.dumps(outcome.about), _now())
+        for i, (key, seed) in enumerate(zip(block.keys, block.seed_labels, strict=True)):
+            values = outcome.value[i] if outcome.value else ()
+            metrics = packed(value for value in values if value.role == METRIC)
+            arrays = packed(value for value in values if value.role != METRIC)
+            what = (key, block.learner.name, block.verb, problem, settings, seed, block.code)
+            row = (*what, *end, metrics, digest_of(arrays))
+            self._connection.execute(_WRITE_CELL, (*row, digest_of(*row), arrays, FAILED))
+
+    def mend(self, name: str) -> Survey:
+        """Take the damaged cells of a study out, so that they can be computed again."""
+        survey = self.survey(name)
+        if not survey.damaged:
+            return survey
+        with explained("mend", self.path), transaction(self._connection):
+            # Rows are found by an index, which may be all that is damaged.
+            self._connection.execute("REINDEX")
+            survey = self.survey(name)
+            for key in survey.damaged:
+                self._connection.execute("DELETE FROM cells WHERE key = ?", (key,))
+        return survey
+
+    def studies(self) -> dict[str, dict[str, Any]]:
+        """The definitions of the studies in the store, by name; damaged ones are left out."""
+        with explained("read", self.path):
+            found = read_definitions(self._connection)
+        return {name: known for name, known in sorted(found.items()) if known is not None}
+
+    def damaged_studies(self) -> list[str]:
+        """Names of the studies whose definition is damaged."""
+        with explained("read", self.path):
+            found = read_definitions(self._connection)
+        return sorted(name for name in found if found[name] is None)
+
+    def survey(self, name: str) -> Survey:
+        """What the store has of a study, with every byte checked."""
+        return surveyed(self.rows(name, role=EVERY_ROLE))
+
+    def finished(self, name: str, *, failed_too: bool = True) -> set[str]:
+        """Keys of the study's cells that need no computing."""
+        return self.survey(name).finished(failed_too=failed_too)
+
+    def counts(self, name: str) -> Counts:
+        """How far a study is."""
+        return self.survey(name).counts
+
+    def rows(self, name: str, *, role: str = METRIC) -> Iterator[Row]:
+        """The cells of a study in its order, with their values of one role."""
+        with explained("read", self.path):
+            yield from read_rows(self._connection, name, role)
+
+
+def _into(table: str) -> str:
+    columns = SEALED[table]
+    return f"INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+_INTO_STUDIES, _INTO_MEMBERS = _into("studies"), _into("members")
+#: What a cell that failed may become; one that is done stays as it is.
+_END = SEALED["cells"][SEALED["cells"].index("status") :]
+_WRITE_CELL = (
+    f"INSERT {_into('cells')} ON CONFLICT (key) DO UPDATE SET "
+    f"{', '.join(f'{name} = excluded.{name}' for name in _END)} WHERE cells.status = ?"
+)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

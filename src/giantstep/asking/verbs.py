@@ -1,0 +1,180 @@
+"""`simulate`, `predict` and `compare`: one settings object drives all three.
+
+Each takes the settings of a learner and a problem, and gives an :class:`Answer`. Any setting, the
+noise, the inputs and the target may have several values: the answer then is a grid. With a store
+the same call is a study: what the store has is read, the rest is computed and kept.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from giantstep.answer import Answer, Prediction, Question, Run
+from giantstep.asking.one_point import Progress, laid_over, prediction_of, run_of
+from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked
+from giantstep.errors import SettingsError
+from giantstep.language.problem import GivenInputs
+from giantstep.settings.types import GivenNumber
+
+SIMULATE, PREDICT = "simulate", "predict"
+VERBS = (SIMULATE, PREDICT)
+
+
+def simulate(
+    settings: GivenSettings | Grid,
+    problem: GivenProblem = None,
+    *,
+    noise: GivenNumber | None = None,
+    inputs: GivenInputs | Sequence[GivenInputs] | None = None,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Progress | None = None,
+    store: str | Path | None = None,
+    engine: str | None = None,
+    **how: Any,
+) -> Answer:
+    """Run the learner at finite size, once for each seed.
+
+    ``problem`` is a :class:`Problem`, a target, its expression, or a list of these; ``noise`` and
+    ``inputs`` replace its own. Run ``i`` has the seed ``seed + i``, whose numbers do not depend on
+    how many runs there are. ``progress`` is called with the share of the work that is done.
+    Settings that cannot be simulated raise :class:`SettingsError`. ``store`` is a file that keeps
+    every finished cell, and ``engine`` where to compute; see :func:`ask`, which also takes what
+    else is in ``how``.
+    """
+    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    return ask(
+        grid,
+        verbs=(SIMULATE,),
+        seeds=seeds,
+        seed=seed,
+        progress=progress,
+        store=store,
+        engine=engine,
+        **how,
+    )
+
+
+def predict(
+    settings: GivenSettings | Grid,
+    problem: GivenProblem = None,
+    *,
+    noise: GivenNumber | None = None,
+    inputs: GivenInputs | Sequence[GivenInputs] | None = None,
+    optimise: Sequence[str] = (),
+    store: str | Path | None = None,
+    engine: str | None = None,
+    **how: Any,
+) -> Answer:
+    """What theory says must happen, metric by metric with status and error.
+
+    ``problem``, ``noise``, ``inputs``, ``store`` and ``engine`` are as in :func:`simulate`.
+    ``optimise`` names settings to replace by those of least test error. Raises :class:`NoTheory`,
+    saying what is covered, where there is no prediction.
+    """
+    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    return ask(grid, verbs=(PREDICT,), optimise=optimise, store=store, engine=engine, **how)
+
+
+def compare(
+    settings: GivenSettings | Grid,
+    problem: GivenProblem = None,
+    *,
+    noise: GivenNumber | None = None,
+    inputs: GivenInputs | Sequence[GivenInputs] | None = None,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Progress | None = None,
+    store: str | Path | None = None,
+    engine: str | None = None,
+    **how: Any,
+) -> Answer:
+    """Lay the simulation over the prediction, metric by metric.
+
+    The arguments are those of :func:`simulate`. Raises :class:`NoTheory` where there is no
+    prediction, before anything is simulated; with a store such points have no theory, and the
+    answer's ``failures`` say why.
+    """
+    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    return ask(grid, seeds=seeds, seed=seed, progress=progress, store=store, engine=engine, **how)
+
+
+def ask(
+    questions: Grid,
+    *,
+    verbs: Sequence[str] = VERBS,
+    seeds: int = 8,
+    seed: int = 0,
+    optimise: Sequence[str] = (),
+    progress: Progress | None = None,
+    store: str | Path | None = None,
+    engine: str | None = None,
+    **how: Any,
+) -> Answer:
+    """The answer to a grid of questions: simulated, predicted or both.
+
+    Without ``store`` and ``engine`` it is computed here, one point after the other, and whatever
+    goes wrong is raised. ``store`` is a file in which every finished cell is kept, so that what
+    was interrupted goes on, and ``engine`` says where to compute: ``local`` processes, ``dask``,
+    or ``inline``, here. Then a cell that fails does not stop the others: the answer's ``failures``
+    say why it is missing. ``how`` may have ``name``, ``together``, ``workers``, ``threads``,
+    ``scheduler``, ``retry`` and ``cell_seconds``: see
+    :func:`giantstep.asking.studies.run.run_grid`.
+    """
+    check_seeds(seeds, seed)
+    if store is not None or engine is not None:
+        from giantstep.asking.studies.run import run_grid
+
+        if optimise:
+            raise SettingsError("optimise goes without a store and an engine: leave these out")
+        return run_grid(
+            questions,
+            verbs=verbs,
+            seeds=seeds,
+            seed=seed,
+            progress=progress,
+            store=store,
+            engine=engine or "local",
+            **how,
+        )
+    if how:
+        raise TypeError(f"{', '.join(how)}: these go with a store or an engine")
+    points = questions.questions
+    laws: list[Prediction] = []
+    runs: list[Run] = []
+    if PREDICT in verbs:
+        laws = [prediction_of(questions.learner, point, optimise) for point in points]
+    if SIMULATE in verbs:
+        for number, point in enumerate(points):
+            part = _part(progress, number, len(points))
+            runs.append(run_of(questions.learner, point, seeds, seed, part))
+    if laws and runs:
+        runs = [laid_over(run, law) for run, law in zip(runs, laws, strict=True)]
+    if optimise:
+        best = tuple(
+            Question(
+                point.settings.replace(**{name: law.settings[name] for name in optimise}),
+                point.problem,
+            )
+            for point, law in zip(points, laws, strict=True)
+        )
+        questions = dataclasses.replace(questions, questions=best)
+    numbers = tuple(range(seed, seed + seeds)) if runs else ()
+    return questions.answer(runs=tuple(runs), predictions=tuple(laws), seeds=numbers)
+
+
+def check_seeds(seeds: int, seed: int) -> None:
+    """Refuse a number of seeds or a first seed that is none."""
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 1")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise SettingsError(f"seed = {seed!r}: give a whole number from 0 to 2**63 - 1")
+
+
+def _part(progress: Progress | None, index: int, total: int) -> Progress | None:
+    if progress is None:
+        return None
+    return lambda fraction: progress((index + fraction) / total)

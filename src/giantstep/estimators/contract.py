@@ -1,0 +1,131 @@
+"""What every estimator shares: checked settings, a link to its paper, few threads in small fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from numbers import Integral, Real
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import rich.console
+import rich.progress
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from threadpoolctl import threadpool_limits
+
+from giantstep.bibliography import Paper
+from giantstep.errors import SettingsError
+
+#: Rows from which threads of the linear algebra are left as they are.
+MANY_ROWS = 5000
+#: The limit is the process's, so that one fit at a time sets it, and lifts it.
+_LIMITED = Lock()
+
+
+class PaperLink:
+    """The question mark beside an estimator in a notebook leads to the paper of its method."""
+
+    _paper: Paper
+    _doc_link_module = "giantstep"
+    _doc_link_template = "{link}"
+
+    def _doc_link_url_param_generator(self) -> dict[str, str]:
+        return {"link": self._paper.link}
+
+
+def check_whole(estimator: BaseEstimator, **least: int) -> None:
+    """Each of these settings is a whole number of at least so much, or ``auto`` where that is it.
+
+    >>> from giantstep.estimators import IndexDirections
+    >>> check_whole(IndexDirections(folds=1), folds=2)
+    Traceback (most recent call last):
+    giantstep.errors.SettingsError: folds = 1: give a whole number of at least 2
+    """
+    defaults = type(estimator)().get_params()
+    for name, smallest in least.items():
+        value = getattr(estimator, name)
+        automatic = isinstance(value, str) and value == defaults[name]
+        whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if not automatic and (not whole or value < smallest):
+            choice = ", or 'auto'" if defaults[name] == "auto" else ""
+            raise SettingsError(
+                f"{name} = {value!r}: give a whole number of at least {smallest}{choice}"
+            )
+
+
+def check_switch(name: str, value: Any) -> None:
+    """A setting that is on, off, or left to us."""
+    if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
+        raise SettingsError(f"{name} = {value!r}: give True, False or 'auto'")
+
+
+def check_positive(name: str, value: Any) -> None:
+    """A setting that is a number above zero."""
+    if not (isinstance(value, Real) and float(value) > 0):
+        raise SettingsError(f"{name} = {value!r}: give a positive number")
+
+
+def dense(X: Any, most: int) -> Any:
+    """Sparse rows as an array, if that has at most so many numbers; anything else as it is."""
+    if not issparse(X):
+        return X
+    rows, columns = X.shape
+    if rows * columns > most:
+        raise SettingsError(
+            f"X is sparse with {rows} x {columns} numbers: they are made dense, up to {most:.0e}; "
+            "choose fewer columns first"
+        )
+    return X.toarray()
+
+
+def same_columns(estimator: Any, X: Any) -> None:
+    """Rows that are not validated as a whole have the number, names and order of the fit's."""
+    count, given = int(X.shape[1]), getattr(X, "columns", None)
+    if count != estimator.n_features_in_:
+        raise ValueError(f"X has {count} features, but the fit had {estimator.n_features_in_}")
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or given is None or list(given) == list(known):
+        return
+    first = next(i for i, (a, b) in enumerate(zip(given, known, strict=True)) if a != b)
+    order = "in another order than" if set(given) == set(known) else "other than"
+    raise ValueError(
+        f"X has columns {order} those of the fit: column {first} is {given[first]!r}, "
+        f"and was {known[first]!r}"
+    )
+
+
+def progress_line(title: str, verbose: int) -> Callable[[float], None]:
+    """What shows on standard error how far a fit is, if that is wanted."""
+    if not verbose:
+        return lambda fraction: None
+    bar = rich.progress.Progress(console=rich.console.Console(stderr=True))
+    task = bar.add_task(title, total=1.0)
+    bar.start()
+
+    def tell(fraction: float) -> None:
+        bar.update(task, completed=fraction)
+        if fraction >= 1:
+            bar.stop()
+
+    return tell
+
+
+@contextmanager
+def few_threads(rows: int) -> Iterator[None]:
+    """Keep linear algebra to one thread while a fit to this many rows runs, if these are few.
+
+    Matrices of a few hundred rows are too small to share: threads that wait for one another spend
+    processor time on nothing, on a busy machine twenty times as much as the work itself.
+
+    A fit that begins while another one has set the limit, in another thread, leaves it alone.
+    """
+    if rows >= MANY_ROWS or not _LIMITED.acquire(blocking=False):
+        yield
+        return
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            yield
+    finally:
+        _LIMITED.release()

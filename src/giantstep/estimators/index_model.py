@@ -1,0 +1,257 @@
+r"""A smooth function of a few learned directions, and the giant step that moves these.
+
+The link is :math:`f(h) = a\cdot h + \sum_k c_k (C_k\cdot h + b_k)_+^2`. Squares of rectified units
+have a continuous gradient, which Gauss-Newton steps follow without jumping; their knots reach three
+deviations, so that the tails are fitted too.
+
+A Gauss-Newton giant step refits all directions by one ridge regression. Around the present
+directions B the model :math:`f(B^T z)` is linear in B, with the Jacobian
+:math:`J_i = \nabla f(h_i) \otimes z_i`. The step regresses the working response
+:math:`q_i = y_i - f(h_i) + J_i\cdot\mathrm{vec}(B)` on J, shrinking towards zero rather than
+towards the old directions: for white inputs it is a gradient step whose size has dropped out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.estimators.tails import TailScaler
+from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.scaled import Scaled, Tridiagonal, ridge
+
+#: Weight of the rectified units against the linear part.
+UNIT_WEIGHT = 0.4
+#: Knots are drawn up to this many deviations of an index.
+KNOTS = 3.0
+#: Ridges tried, in units of the mean eigenvalue of J^T J.
+GRID = 10.0 ** np.arange(-5, 2.1, 0.5)
+#: Standard errors from which labels are taken to rise or fall along an index.
+CLEAR = 3.0
+#: Points on a drawn link.
+CURVE_POINTS = 200
+#: A step whose score is worse than the best by this factor ends the descent.
+PATIENCE = 1.05
+
+
+class Link(NamedTuple):
+    """A fitted function of r indices, and the range of indices that it was fitted on."""
+
+    directions: Float[np.ndarray, "k r"]
+    knots: Float[np.ndarray, " k"]
+    fit: Fit
+    low: Float[np.ndarray, " r"]
+    high: Float[np.ndarray, " r"]
+
+    def predict(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
+        """The value; beyond the range of the fit along the tangent, by one more range at most."""
+        inside = np.clip(indices, self.low, self.high)
+        values = self.fit.predict(link_features(inside, self.directions, self.knots))
+        reach = self.high - self.low
+        beyond = np.clip(indices - inside, -reach, reach)
+        outside = np.flatnonzero(beyond.any(axis=1))
+        slopes = self.gradient(inside[outside])
+        values[outside] += np.einsum("ij,ij->i", slopes, beyond[outside])
+        return values
+
+    def turned(self, signs: Float[np.ndarray, " r"]) -> Link:
+        """The same function of indices with other signs."""
+        coefficients = self.fit.coefficients.copy()
+        coefficients[: len(signs)] *= signs
+        return self._replace(
+            directions=self.directions * signs,
+            fit=self.fit._replace(coefficients=coefficients),
+            low=np.where(signs > 0, self.low, -self.high),
+            high=np.where(signs > 0, self.high, -self.low),
+        )
+
+    def gradient(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, "n r"]:
+        """The derivative in each index, in the precision of the indices."""
+        rank = indices.shape[1]
+        linear, units = self.fit.coefficients[:rank], self.fit.coefficients[rank:]
+        weights = 2 * UNIT_WEIGHT / np.sqrt(len(self.knots)) * units
+        kind = indices.dtype
+        fields = indices @ self.directions.T.astype(kind)
+        fields += self.knots.astype(kind)
+        np.maximum(fields, 0.0, out=fields)
+        return fields @ (weights[:, None] * self.directions).astype(kind) + linear.astype(kind)
+
+
+def fit_link(
+    indices: Float[np.ndarray, "n r"],
+    labels: Float[np.ndarray, " n"],
+    units: int,
+    generator: np.random.Generator,
+    *,
+    spent: float = 0.0,
+) -> Link:
+    """The link of least GCV score over ``units`` random rectified units."""
+    directions, knots = draw_units(indices.shape[1], units, generator)
+    fit = ridge(link_features(indices, directions, knots), labels, spent=spent)
+    return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0))
+
+
+def draw_units(
+    rank: int, units: int, generator: np.random.Generator
+) -> tuple[Float[np.ndarray, "k r"], Float[np.ndarray, " k"]]:
+    """Unit directions of the rectified units, and their knots."""
+    directions = generator.standard_normal((units, rank))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions, generator.uniform(-KNOTS, KNOTS, units)
+
+
+def link_features(
+    indices: Float[np.ndarray, "n r"],
+    directions: Float[np.ndarray, "k r"],
+    knots: Float[np.ndarray, " k"],
+) -> Float[np.ndarray, "n q"]:
+    """The indices, then squares of rectified units of them."""
+    rank = indices.shape[1]
+    features = np.empty((len(indices), rank + len(knots)))
+    features[:, :rank] = indices
+    fields = features[:, rank:]
+    np.matmul(indices, directions.T, out=fields)
+    fields += knots
+    np.maximum(fields, 0.0, out=fields)
+    fields *= fields
+    fields *= UNIT_WEIGHT / np.sqrt(len(knots))
+    return features
+
+
+class IndexModel(NamedTuple):
+    """Directions (columns, unit and uncorrelated indices), their link, and the GCV score.
+
+    With ``scaler`` the directions are those of the columns before their tails were compressed.
+    """
+
+    directions: Float[np.ndarray, "d r"]
+    link: Link
+    freedom: float
+    score: float
+    residuals: Float[np.ndarray, " n"]
+    scaler: TailScaler | None = None
+
+    def indices(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n r"]:
+        """The coordinates that the link reads."""
+        read = inputs if self.scaler is None else self.scaler.uncompressed(inputs)
+        return read @ self.directions
+
+    def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """The fitted function of the indices."""
+        return self.link.predict(self.indices(inputs))
+
+    def rising(
+        self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
+    ) -> IndexModel:
+        """The same function, its directions turned so that labels rise along them.
+
+        Where labels neither rise nor fall, the largest entry of the direction is positive.
+        """
+        indices = self.indices(inputs)
+        moments = (labels - labels.mean()) @ indices / (np.linalg.norm(labels - labels.mean()) or 1)
+        largest = np.take_along_axis(
+            self.directions, np.abs(self.directions).argmax(axis=0)[None], axis=0
+        )[0]
+        signs = np.where(np.where(np.abs(moments) > CLEAR, moments, largest) < 0, -1.0, 1.0)
+        return self._replace(directions=self.directions * signs, link=self.link.turned(signs))
+
+
+def stability(
+    model: IndexModel, others: list[IndexModel], inputs: Float[np.ndarray, "n d"]
+) -> Float[np.ndarray, " r"]:
+    """The mean cosine between each index of a model and the span of the others' indices."""
+    indices = model.indices(inputs)
+    found = [np.full(indices.shape[1], np.nan)] if not others else []
+    for other in others:
+        basis = np.linalg.qr(other.indices(inputs))[0]
+        lengths = np.linalg.norm(basis.T @ indices, axis=0)
+        found.append(lengths / np.maximum(np.linalg.norm(indices, axis=0), 1e-300))
+    return np.mean(found, axis=0)
+
+
+def link_curves(
+    model: IndexModel, others: list[IndexModel], inputs: Float[np.ndarray, "n d"]
+) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Along each index, within the data: its values, the link there, and its standard error.
+
+    The other indices are held at 0. The error is the jackknife's, from the models ``others`` that
+    were fitted without a fold each, at the rows that are expected for the index.
+    """
+    indices = model.indices(inputs)
+    curves = []
+    for position, index in enumerate(indices.T):
+        grid = np.zeros((CURVE_POINTS, indices.shape[1]))
+        grid[:, position] = np.linspace(index.min(), index.max(), CURVE_POINTS)
+        points = np.outer(grid[:, position], index @ inputs / max(float(index @ index), 1e-300))
+        errors = np.zeros(CURVE_POINTS)
+        if len(others) > 1:
+            values = np.stack([other.predict(points) for other in others])
+            errors = np.sqrt(len(others) - 1) * values.std(axis=0)
+        curves.append((grid[:, position], model.link.predict(grid), errors))
+    return curves
+
+
+def uncorrelated(
+    directions: Float[np.ndarray, "d r"], inputs: Float[np.ndarray, "n d"]
+) -> Float[np.ndarray, "d k"]:
+    """The same span, with indices of unit variance and no correlation; lost columns are dropped."""
+    gram = (inputs @ directions).T @ (inputs @ directions) / len(inputs)
+    values, vectors = np.linalg.eigh(gram)
+    kept = values > 1e-10 * max(values[-1], 1e-300)
+    # The symmetric root stays as close to the given columns as it can.
+    if kept.all():
+        return directions @ (vectors / np.sqrt(values)) @ vectors.T
+    return directions @ (vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def fit_index_model(
+    directions: Float[np.ndarray, "d r"],
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    *,
+    units: int,
+    steps: int,
+    generator: np.random.Generator,
+) -> IndexModel:
+    """The best model among those met in at most ``steps`` giant steps from these directions."""
+    present = _model(directions, inputs, labels, units, generator, spent=0.0)
+    best = present
+    for _ in range(steps):
+        moved, spent = _step(present, inputs, labels)
+        if not np.any(moved):
+            break
+        present = _model(moved, inputs, labels, units, generator, spent=spent)
+        if present.score < best.score:
+            best = present
+        elif present.score > PATIENCE * best.score:
+            break
+    return best
+
+
+def _model(
+    directions: np.ndarray,
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    units: int,
+    generator: np.random.Generator,
+    *,
+    spent: float,
+) -> IndexModel:
+    scaled = uncorrelated(directions, inputs)
+    link = fit_link(inputs @ scaled, labels, units, generator, spent=spent)
+    return IndexModel(scaled, link, link.fit.freedom, link.fit.score, link.fit.residuals)
+
+
+def _step(model: IndexModel, inputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
+    """New directions, and the degrees of freedom that they took."""
+    gradient = model.link.gradient(model.indices(inputs))
+    rows, rank = gradient.shape
+    jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
+    response = model.residuals + jacobian @ model.directions.T.ravel()
+    whole = Tridiagonal.of(Scaled.of(jacobian))
+    mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
+    grid = GRID * max(mean, 1e-300)
+    found = whole.fit(response, spent=model.freedom, grid=grid)
+    return found.coefficients.reshape(rank, -1).T, found.freedom

@@ -1,0 +1,66 @@
+"""Extremely randomised trees, kept as plain arrays: a model file then holds nothing but numbers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from sklearn.ensemble import ExtraTreesRegressor
+
+#: Trees, fewest rows in a leaf, and the share of columns tried at a cut.
+TREES, LEAF, SHARE = 100, 2, 0.5
+
+
+class Trees(NamedTuple):
+    """Nodes of all trees one after the other; a leaf is its own child."""
+
+    roots: Int[np.ndarray, " trees"]
+    columns: Int[np.ndarray, " nodes"]
+    cuts: Float[np.ndarray, " nodes"]
+    children: Int[np.ndarray, "2 nodes"]
+    values: Float[np.ndarray, " nodes"]
+    depth: int
+
+    def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
+        """The mean over trees of the value in a row's leaf."""
+        # Cuts were compared with single precision, and must be again.
+        rows = inputs.astype(np.float32)
+        nodes = np.tile(self.roots, (len(rows), 1))
+        for _ in range(self.depth):
+            seen = np.take_along_axis(rows, self.columns[nodes], axis=1)
+            nodes = self.children[(seen > self.cuts[nodes]).astype(int), nodes]
+        return self.values[nodes].mean(axis=1)
+
+
+def fit_trees(
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    generator: np.random.Generator,
+) -> Trees:
+    """Grow the trees."""
+    forest = ExtraTreesRegressor(
+        TREES,
+        min_samples_leaf=LEAF,
+        max_features=SHARE,
+        random_state=int(generator.integers(2**31)),
+    ).fit(inputs, labels)
+    grown = [tree.tree_ for tree in forest.estimators_]
+    roots = np.cumsum([0, *(tree.node_count for tree in grown[:-1])])
+    own = np.concatenate(
+        [first + np.arange(t.node_count) for first, t in zip(roots, grown, strict=True)]
+    )
+    columns = np.concatenate([tree.feature for tree in grown])
+    leaf = columns < 0
+    children = [
+        np.concatenate([first + getattr(t, side) for first, t in zip(roots, grown, strict=True)])
+        for side in ("children_left", "children_right")
+    ]
+    return Trees(
+        roots,
+        np.where(leaf, 0, columns),
+        np.concatenate([tree.threshold for tree in grown]),
+        np.where(leaf, own, np.stack(children)),
+        np.concatenate([tree.value[:, 0, 0] for tree in grown]),
+        max(tree.max_depth for tree in grown),
+    )

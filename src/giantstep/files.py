@@ -1,0 +1,41 @@
+"""Files that are whole or not there: written beside their place and renamed into it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """A path to write to, of the same ending; what is there at the end takes the place of ``path``.
+
+    Whatever goes wrong before leaves ``path`` as it was.
+    """
+    # A link is followed, and a device is written to: nothing can take its place.
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        yield path
+        return
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=path.suffix, dir=path.parent)
+    beside = Path(name)
+    try:
+        os.close(handle)
+        yield beside
+        with beside.open("rb") as written:
+            os.fsync(written.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        beside.chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text whole or not at all."""
+    with written_beside(path) as beside:
+        beside.write_text(text, encoding="utf-8")

@@ -1,0 +1,176 @@
+"""What a figure of the gallery is: some questions, a plot, a caption, and what it claims."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from giantstep.answer import Answer
+from giantstep.asking.questions import GivenProblem, asked
+from giantstep.asking.verbs import PREDICT, VERBS, ask
+from giantstep.errors import GiantstepError
+from giantstep.settings.options import Settings, Values
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+#: Reduced for tests; quick for a look, under 40 s on two cores; full for a paper.
+Scale = Literal["reduced", "quick", "full"]
+
+
+class Along(NamedTuple):
+    """What a curve is drawn along: a setting or the inputs, how it is written there for a number,
+    and the column that keeps the numbers."""
+
+    setting: str
+    write: Callable[[float], Any]
+    column: str
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Where a figure computes: a store that remembers every cell, and an engine."""
+
+    store: Path
+    engine: str = "inline"
+    progress: Callable[[float], None] | None = None
+
+    def answer(
+        self,
+        settings: Settings,
+        problem: GivenProblem = None,
+        *,
+        verbs: Sequence[str] = VERBS,
+        seeds: int = 1,
+        **problem_fields: Any,
+    ) -> Answer:
+        """The answer to a grid, computed here, or where there is an engine through the store.
+
+        A cell that failed stops the figure: a picture with holes would say something else.
+        """
+        grid = asked(settings, problem, **problem_fields)
+        how: dict[str, Any] = {"verbs": verbs, "seeds": seeds, "progress": self.progress}
+        if self.engine == "inline":
+            return ask(grid, **how)
+        answer = ask(grid, store=self.store, engine=self.engine, **how)
+        failed = [why for (_, seed), why in answer.failures.items() if seed is not None]
+        if failed:
+            reason = failed[0].strip().splitlines()[-1]
+            raise GiantstepError(f"{len(failed)} cells of {answer.learner} failed: {reason}")
+        return answer
+
+    def table(
+        self,
+        metrics: Sequence[str],
+        settings: Settings,
+        problem: GivenProblem,
+        *,
+        root_mean_square: bool = False,
+        **how: Any,
+    ) -> pandas.DataFrame:
+        """Metrics of the answer to a grid as a tidy table; see :meth:`answer`, :func:`tidy`."""
+        answer = self.answer(settings, problem, **how)
+        return tidy(answer, metrics, root_mean_square=root_mean_square)
+
+    def curve(
+        self,
+        metrics: Sequence[str],
+        settings: Settings,
+        problem: GivenProblem,
+        along: Along,
+        line: Sequence[float] | np.ndarray = (),
+        dots: Sequence[float] | np.ndarray = (),
+        *,
+        dots_alone: Mapping[str, Any] | None = None,
+        root_mean_square: bool = False,
+        verbs: Sequence[str] = VERBS,
+        **how: Any,
+    ) -> pandas.DataFrame:
+        """Predictions at the values of the line, then simulations beside predictions at the dots.
+
+        ``dots_alone`` are settings that the dots have and the line does not; ``verbs`` says what
+        is asked at the dots. Several targets stand in the table as they were written here.
+        """
+        import pandas
+
+        parts = []
+        for asking, values, own in (((PREDICT,), line, {}), (verbs, dots, dots_alone or {})):
+            if len(values):
+                chosen, swept = settings.replace(**own), [along.write(v) for v in values]
+                if along.setting == "inputs":
+                    answer = self.answer(chosen, problem, inputs=swept, verbs=asking, **how)
+                else:
+                    chosen = chosen.replace(**{along.setting: Values(swept)})
+                    answer = self.answer(chosen, problem, verbs=asking, **how)
+                part = tidy(answer, metrics, root_mean_square=root_mean_square)
+                given: list[Any] = [(along.setting, along.column, values)]
+                if "target" in answer.axes:
+                    given.append(("target", "target", problem))
+                for setting, column, written in given:
+                    labels = answer.axes[setting].labels
+                    part[column] = part[setting].map(dict(zip(labels, written, strict=True)))
+                parts.append(part)
+        return pandas.concat(parts, ignore_index=True)
+
+    def report(self, fraction: float) -> None:
+        """Say how far a computation is that is no question to a learner."""
+        if self.progress is not None:
+            self.progress(fraction)
+
+
+def tidy(
+    answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = False
+) -> pandas.DataFrame:
+    """One line per place: what was swept, step, direction, ..., then METRIC, .sem and .theory.
+
+    A metric without an axis that another one has stands on every line of it. Overlaps can be
+    averaged over seeds as theory averages them, by the root of their mean square: the mean of the
+    overlaps themselves lies below that wherever they scatter.
+    """
+    import xarray
+
+    data, found = answer.to_xarray(), {}
+    for name in metrics:
+        if name in data:
+            values = data[name] ** 2 if root_mean_square else data[name]
+            mean = values.mean("seed")
+            sem = values.std("seed", ddof=1) / values.notnull().sum("seed") ** 0.5
+            found[name] = mean**0.5 if root_mean_square else mean
+            found[f"{name}.sem"] = sem / (2 * found[name]) if root_mean_square else sem
+        if f"{name}_theory" in data:
+            found[f"{name}.theory"] = data[f"{name}_theory"]
+    # A point has no dimension of its own: it is given one, and the table forgets it.
+    labelled = xarray.Dataset(found).reset_coords(drop=True).expand_dims("point")
+    table = labelled.to_dataframe().dropna(how="all").reset_index()
+    return table.drop(columns="point")
+
+
+class Sizes(SimpleNamespace):
+    """The parameters of a figure at one scale, by their names: dimensions, points, seeds, ..."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure. ``sizes`` are its parameters at each scale; the caption names them in braces.
+
+    ``rows`` computes the table behind the picture, ``draw`` draws it and nothing else, and
+    ``claims`` says, sentence by sentence, whether the table shows what the caption says.
+    """
+
+    name: str
+    title: str
+    caption: str
+    references: tuple[str, ...]
+    sizes: Mapping[Scale, Sizes]
+    rows: Callable[[Sizes, Workbench], pandas.DataFrame]
+    draw: Callable[[pandas.DataFrame], Picture]
+    claims: Callable[[pandas.DataFrame], Mapping[str, bool]]
+
+    def caption_at(self, scale: Scale) -> str:
+        """The caption with the sizes of that scale."""
+        return " ".join(self.caption.format(**vars(self.sizes[scale])).split())

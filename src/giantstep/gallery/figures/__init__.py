@@ -1,0 +1,79 @@
+"""The gallery: one file per figure, each a few questions and a plot.
+
+A file has a TITLE, a CAPTION, REFERENCES, the SIZES of its computation at each scale, and the
+functions ``rows``, ``draw`` and ``claims``; see :class:`giantstep.gallery.figure.Figure`.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from giantstep.errors import GiantstepError
+from giantstep.gallery.figure import Figure
+
+#: The figures in the order of the story; `one-step-risk` is the module `one_step_risk`.
+NAMES = (
+    "staircase",
+    "neuron-clouds",
+    "staircases",
+    "in-law",
+    "coordinate-check",
+    "phase-transition",
+    "small-batch",
+    "reused-batch",
+    "floors",
+    "online-staircase",
+    "repetition",
+    "grand-staircase",
+    "exit-times",
+    "saad-solla",
+    "mean-field",
+    "one-step-risk",
+    "step-size",
+    "one-step-batch",
+    "random-features-vs-giant-step",
+    "equivalence",
+    "risk-bounds",
+    "growing-basis",
+    "weight-spectrum",
+    "feature-spectrum",
+    "feature-spikes",
+    "settings-1-2",
+    "double-descent",
+    "polynomial-staircase",
+    "spiked-kernel",
+    "scaling-laws",
+    "depth-scenarios",
+    "depth-adam",
+    "depth-span",
+    "scaling-plane",
+    "universality",
+    "kernel-vs-network",
+    "flow-repulsion",
+    "flow-complexity",
+    "langevin-parity",
+    "logistic",
+    "classification",
+    "amp-parity",
+    "amp-staircase",
+    "committees",
+    "spectral-transition",
+    "iterations",
+)
+
+
+def figure_named(name: str) -> Figure:
+    """The figure of that name: what its module says of it."""
+    if name not in NAMES:
+        raise GiantstepError(f"figure = {name!r} is unknown: use one of {', '.join(NAMES)}")
+    module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    return Figure(
+        name,
+        module.TITLE,
+        module.CAPTION,
+        module.REFERENCES,
+        module.SIZES,
+        module.rows,
+        module.draw,
+        module.claims,
+    )

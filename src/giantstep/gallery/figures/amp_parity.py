@@ -1,0 +1,92 @@
+"""Message passing on the parity of two directions: nothing, then everything, at pi^2/4."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.message_panels import lay_over_sizes, mark, message_curve
+from giantstep.gallery.panels import on_the_line
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TARGET = "sign(h1*h2)"
+#: Closer to the transition than this, the size of a run decides where it gets.
+FAR = 1.4
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Overlap and test error by samples per dimension; the transition is on every line."""
+    from giantstep.language.problem import Problem
+    from giantstep.theory.amp.phases import linear_threshold
+
+    threshold = linear_threshold(Problem.of(TARGET))
+    table = message_curve(TARGET, 8.0, [threshold], sizes, bench)
+    return table.assign(threshold=threshold)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Overlap on the left, test error on the right, the transition dotted in both."""
+    figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
+    lay_over_sizes(left, table, "overlap_squared", 1, COLOURS[0])
+    lay_over_sizes(left, table, "overlap_squared", 2, COLOURS[2], linestyle="--")
+    lay_over_sizes(right, table, "test_error", 1, COLOURS[1])
+    threshold = table.threshold.iloc[0]
+    mark(left, [threshold], "overlap squared", GREY)
+    mark(right, [threshold], "test error", GREY)
+    for panel in (left, right):
+        panel.set_ylim(-0.03, 1.08)
+    left.legend(loc="lower right")
+    left.annotate(
+        rf"$\pi^2/4 = {threshold:.3f}$",
+        (threshold, 0.95),
+        (-4, 0),
+        textcoords="offset points",
+        ha="right",
+        color=GREY,
+    )
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Where the overlap leaves zero, and whether the dots are on the line."""
+    import numpy as np
+
+    first = table[table.direction == "h1"]
+    line = first.dropna(subset="overlap_squared.theory").sort_values("alpha")
+    below, above = (line[line.alpha < 2.46], line[line.alpha > 2.6])
+    runs = first.dropna(subset="overlap_squared")
+    large = runs[runs.dim == runs.dim.max()]
+    far = large[(large.alpha - large.threshold).abs() > FAR]
+    return {
+        "the transition is at pi^2/4": abs(table.threshold.iloc[0] - np.pi**2 / 4) < 1e-4,
+        "the overlap is zero below it and grows above it": below["overlap_squared.theory"].max()
+        < 1e-6
+        and above["overlap_squared.theory"].is_monotonic_increasing
+        and above["overlap_squared.theory"].min() > 0.02,
+        "further than 1.4 from it, runs at the larger d are within 4 standard errors plus 0.02 of "
+        "the lines": on_the_line(far, "overlap_squared", errors=4, allowance=0.02)
+        and on_the_line(far, "test_error", errors=4, allowance=0.02),
+    }
+
+
+TITLE = "The parity of two directions: message passing and its state evolution"
+CAPTION = """Bayes-optimal message passing for sign(h1 h2). Left: overlap with each direction;
+    right: mean square error of the posterior mean on fresh data. Lines: state evolution; dots:
+    {seeds} runs at d = {dim} (squares: d = {small}) from a small random start, with standard
+    errors. Dotted: the threshold pi^2/4 below which no fast algorithm is known to find anything.
+    Close to it runs scatter, and nothing is claimed; further away than 1.4 the claim allows 0.02
+    more than 4 standard errors for what finite d leaves."""
+REFERENCES = ("Troiani et al. 2024, arXiv:2405.15480", "Aubin et al. 2018, arXiv:1806.05451")
+SIZES = {
+    "reduced": Sizes(points=17, dots=(1.0, 6.0), small=200, dim=200, seeds=3),
+    "quick": Sizes(
+        points=60, dots=(1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), small=150, dim=400, seeds=4
+    ),
+    "full": Sizes(
+        points=120, dots=tuple(0.5 * k for k in range(2, 17)), small=200, dim=600, seeds=8
+    ),
+}

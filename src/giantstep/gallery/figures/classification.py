@@ -1,0 +1,117 @@
+"""A map of the catalogue: which targets are trivial, easy or hard for the best fast algorithms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+CLASSES = {"trivial": COLOURS[2], "easy": COLOURS[0], "hard": COLOURS[1]}
+#: Where thresholds of zero and infinity are drawn.
+LEFT, RIGHT = 0.1, 200.0
+FEW = ("sign", "hermite-three", "absolute-value", "parity-two", "parity-three", "generative-four")
+MANY = (
+    *FEW,
+    "linear",
+    "sine",
+    "relu-target",
+    "hermite-five",
+    "tanh-target",
+    "noisy-sign",
+    "square",
+    "hermite-four",
+    "window",
+    "cosine",
+    "cosine-three",
+    "product-two",
+    "circle",
+    "ex1",
+    "linear-and-absolute",
+    "staircase-two",
+    "parity-four",
+    "grand-staircase",
+)
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """One line per stair: its leap, its class and its threshold; 0 trivial, infinite hard."""
+    import pandas
+
+    from giantstep.explanation.explain import explain
+
+    lines = []
+    for k, name in enumerate(sizes.targets):
+        told = explain(name).to_json()
+        known = {str(t["directions"]): t["alpha"] for t in told["thresholds"]}
+        for stair, step in enumerate(told["grand_staircase"]):
+            easy = known.get(str(step["directions"]))
+            kind = step["class"]
+            alpha = {"trivial": 0.0, "hard": float("inf")}.get(kind, easy)
+            lines.append(
+                {"name": name, "target": told["target"], "leap": told["leap"], "stair": stair}
+                | {"class": told["class"], "kind": kind, "alpha": alpha}
+                | {"directions": len(step["directions"])}
+            )
+        bench.report((k + 1) / len(sizes.targets))
+    return pandas.DataFrame(lines)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One row per target, one dot per stair, at its threshold."""
+    order = {kind: i for i, kind in enumerate(CLASSES)}
+    names = table.sort_values(
+        ["class", "alpha"], key=lambda c: c.map(order) if c.name == "class" else c
+    ).drop_duplicates("name")
+    figure, panel = new_figure(6.4, 1.6 + 0.24 * len(names))
+    for height, (_, entry) in enumerate(names[::-1].iterrows()):
+        stairs = table[table.name == entry["name"]].dropna(subset="alpha")
+        places = stairs.alpha.clip(LEFT, RIGHT)
+        panel.plot(places, [height] * len(places), color="#cccccc", linewidth=1, zorder=1)
+        colours = [CLASSES[kind] for kind in stairs.kind]
+        panel.scatter(places, [height] * len(places), s=18 * stairs.directions, c=colours, zorder=2)
+    panel.set_yticks(range(len(names)), names[::-1].target, fontsize=7)
+    panel.set_xscale("log")
+    panel.set_xlim(LEFT / 1.5, RIGHT * 1.6)
+    ticks = (LEFT, 0.5, 1, 2.467, 10, 50, RIGHT)
+    panel.set_xticks(ticks, ["any\n$n/d > 0$", "0.5", "1", r"$\pi^2/4$", "10", "50", "none"])
+    panel.minorticks_off()
+    panel.set_xlabel("samples per dimension from which message passing learns")
+    for kind, colour in CLASSES.items():
+        panel.scatter([], [], s=24, color=colour, label=kind)
+    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Each class is there, and the famous members are where they belong."""
+    import numpy as np
+
+    first = table[table.stair == 0].set_index("name")
+    return {
+        "all three classes appear": set(first["class"]) == set(CLASSES),
+        "He3 is trivial although its information exponent is 3": (
+            first.kind["hermite-three"] == "trivial" and first.leap["hermite-three"] == 3
+        ),
+        "the parity of two is easy from pi^2/4": abs(first.alpha["parity-two"] - np.pi**2 / 4)
+        < 1e-6,
+        "the parity of three is hard": first.kind["parity-three"] == "hard",
+    }
+
+
+TITLE = "Trivial, easy and hard targets"
+CAPTION = """What message passing, the best known fast algorithm, needs to find the directions of
+    {total} targets of the catalogue. A dot is a stair of the grand staircase, larger for several
+    directions at once: trivial (any number of samples proportional to d), easy (beyond a
+    threshold) or hard (no such number). Lines join the stairs of one target; a later stair whose
+    threshold depends on how well the first is learned is left out."""
+REFERENCES = ("Troiani et al. 2024, arXiv:2405.15480", "Damian et al. 2024, arXiv:2403.05529")
+SIZES = {
+    "reduced": Sizes(targets=FEW, total=len(FEW)),
+    "quick": Sizes(targets=MANY, total=len(MANY)),
+    "full": Sizes(targets=(*MANY, "standard-staircase"), total=len(MANY) + 1),
+}

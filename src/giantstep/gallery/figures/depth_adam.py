@@ -1,0 +1,92 @@
+"""Two against three layers on a tree, both trained by AdamW."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from giantstep.asking.verbs import SIMULATE
+from giantstep.gallery.figure import Sizes, Workbench, tidy
+from giantstep.gallery.panels import joined
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.language.problem import TreeProblem
+from giantstep.settings.three_layer import ThreeLayer
+from giantstep.theory.three_layer.prediction import predict
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TREES = {"tree-he2": r"$p = \mathrm{He}_2$", "tree-authors": r"$p$ of the authors"}
+NETWORKS = {"adam-2": "two layers", "adam-3": "three layers"}
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Errors and alignments by tree, network and samples, with the floor of cubic polynomials."""
+    import pandas
+
+    parts, samples = [], [round(sizes.dim**kappa) for kappa in sizes.kappas]
+    settings = ThreeLayer(dim=sizes.dim, scenario="adam", samples=samples)
+    for tree in sizes.trees:
+        floor = predict(TreeProblem(tree), settings.points[0]).metrics["floor"][2]
+        answer = bench.answer(settings, tree, verbs=(SIMULATE,), seeds=sizes.seeds)
+        spans = tidy(answer, ["span"]).rename(columns={"stage": "network"})
+        part = tidy(answer, ["test_error_relative"]).merge(spans, on=["samples", "network"])
+        parts.append(part.assign(tree=tree, floor3=floor))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Errors, one panel per tree, one line per network."""
+    trees = list(table.tree.unique())
+    shape = {"ncols": len(trees), "sharey": True, "squeeze": False}
+    figure, panels = new_figure(3.4 * len(trees) + 0.8, 3.3, **shape)
+    for panel, tree in zip(panels[0], trees, strict=True):
+        here = table[table.tree == tree]
+        for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
+            own = here[here.network == name]
+            joined(panel, own, "samples", "test_error_relative", colour, label)
+        panel.axhline(here.floor3.iloc[0], color=GREY, linestyle=":", linewidth=1)
+        panel.set_xscale("log")
+        panel.set_title(TREES[tree])
+        panel.set_xlabel("samples $n$")
+    panels[0][0].set_ylabel("test error / variance")
+    panels[0][0].set_ylim(bottom=0)
+    panels[0][-1].legend(loc="upper right")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Three layers beat two from many samples, on every tree."""
+    most = table[table.samples == table.samples.max()]
+    errors = most.pivot_table("test_error_relative", "tree", "network")
+    doubts = most.pivot_table("test_error_relative.sem", "tree", "network")
+    gaps = errors["adam-2"] - errors["adam-3"]
+    spans = most.pivot_table("span", "tree", "network")
+    doubt = [math.hypot(*pair) for pair in doubts.to_numpy()]
+    return {
+        "from the most samples three layers are better by 3 standard errors": bool(
+            (gaps > [3 * each for each in doubt]).all()
+        ),
+        "there both find the leaves: their spans are above 0.9 and differ by less than 0.03": bool(
+            (spans > 0.9).all(axis=None)
+            and ((spans["adam-2"] - spans["adam-3"]).abs() < 0.03).all()
+        ),
+    }
+
+
+TITLE = "Two against three layers on a tree, both trained by AdamW"
+CAPTION = """Test error over the variance of the labels of relu networks d-512-1 and d-256-32-1,
+    trained by AdamW on the same samples of y = tanh(c h), h the sum of p over d^(1/2) leaves,
+    d = {dim}; mean over {seeds} seeds with standard errors. Dotted: the best cubic polynomial in
+    the true leaves. Weight decay 2 or 4, whichever a fifth of the samples prefers. From the most
+    samples both networks find the leaves equally well: what three layers gain is no better first
+    layer."""
+REFERENCES = ("Dandi et al. 2025, arXiv:2502.13961",)
+SIZES = {
+    "reduced": Sizes(trees=("tree-he2",), kappas=(2.4,), dim=25, seeds=3),
+    "quick": Sizes(trees=("tree-he2",), kappas=(1.9, 2.3), dim=36, seeds=3),
+    "full": Sizes(
+        trees=("tree-he2", "tree-authors"), kappas=(5 / 3, 11 / 6, 2.0, 2.2), dim=64, seeds=5
+    ),
+}

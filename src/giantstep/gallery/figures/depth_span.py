@@ -1,0 +1,142 @@
+"""How much of a tree's leaves the first layer holds: theory and simulation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.style import COLOURS, new_figure
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+DIMENSIONS = (36, 64, 100)
+#: Steps of the units |w.x|, as in the learner.
+STEPS = 4
+TREE = "tree-he2"
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Spans by dimension and samples: of eigenvectors, of trained units, and predicted."""
+    import numpy as np
+    import pandas
+
+    from giantstep.language.problem import TreeProblem
+    from giantstep.language.targets import TreeTarget
+    from giantstep.settings.three_layer import ThreeLayer
+    from giantstep.theory.three_layer.moment_span import moment_span
+    from giantstep.theory.three_layer.prediction import predict
+
+    tree, found = TreeTarget(TREE), []
+    for number, dim in enumerate(DIMENSIONS):
+        leaves = tree.sizes(dim)[1]
+        threshold = predict(TreeProblem(TREE), ThreeLayer(dim=dim)).metrics["threshold"]
+        line = np.geomspace(dim**1.3, dim**2.2, sizes.points)
+        for n in line.tolist():
+            law = moment_span(tree, leaves, dim, n)
+            found.append({"dim": dim, "samples": n, "moment_span.theory": law})
+            found[-1]["threshold"] = threshold
+        for n in np.geomspace(dim**1.4, dim**2.2, sizes.dots).round().astype(int).tolist():
+            law = moment_span(tree, leaves, dim, n)
+            spans = _measured(dim, n, sizes.seeds)
+            own = {"dim": dim, "samples": n, "moment_span.theory": law}
+            for name, values in zip(("moment_span", "steps"), spans.T, strict=True):
+                own[name] = float(values.mean())
+                own[f"{name}.sem"] = float(values.std(ddof=1) / len(values) ** 0.5)
+            found.append(own)
+        bench.report((number + 1) / len(DIMENSIONS))
+    return pandas.DataFrame(found)
+
+
+def _measured(dim: int, samples: int, seeds: int) -> np.ndarray:
+    """Spans of the moment matrix's eigenvectors and of the stepped units, seed by seed."""
+    import numpy as np
+
+    from giantstep.language.problem import TreeProblem
+    from giantstep.learners.three_layer.layers import span
+    from giantstep.learners.three_layer.layerwise import (
+        moment_matrix,
+        moment_steps,
+        top_eigenvectors,
+    )
+    from giantstep.learners.three_layer.samples import draw_tree_data
+    from giantstep.numerics.seeds import generator
+
+    found = []
+    for seed in range(seeds):
+        rng = generator("depth-span", dim, samples, seed)
+        (x, _, _, y), _, leaves = draw_tree_data(TreeProblem(TREE), samples, 2, dim, rng)
+        first = top_eigenvectors(moment_matrix(x, y), leaves)
+        second = moment_steps(x, y, STEPS, leaves, rng)
+        found.append([span(first, leaves), span(second, leaves)])
+    return np.array(found)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One line per dimension; open squares are the trained units."""
+    figure, panel = new_figure(5.4, 3.5)
+    for dim, colour in zip(DIMENSIONS, COLOURS, strict=False):
+        here = table[table.dim == dim]
+        lay_over(panel, here, "samples", "moment_span", colour, f"$d = {dim}$")
+        dots = here.dropna(subset="steps")
+        panel.errorbar(
+            dots.samples,
+            dots.steps,
+            dots["steps.sem"],
+            fmt="s",
+            color=colour,
+            markerfacecolor="none",
+            markersize=6,
+        )
+    panel.set_xscale("log")
+    panel.set_ylim(0, 1)
+    panel.set_xlabel("samples $n$")
+    panel.set_ylabel("span of the leaves")
+    panel.legend(loc="lower right")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the lines; the trained units near them."""
+    both = table.dropna(subset="steps")
+    far = (both["steps"] - both["moment_span.theory"]).abs()
+    return {
+        "each dot is within 4 standard errors plus 0.02 of its line": on_the_line(
+            table, "moment_span", errors=4, allowance=0.02
+        ),
+        "each square is within 4 standard errors plus 0.06 of the line": bool(
+            (far <= 4 * both["steps.sem"] + 0.06).all()
+        ),
+        "from the threshold to a span of 0.9 n grows by a factor of 5 to 20": all(
+            5 < _samples_at(here, 0.9) / here.threshold.iloc[0] < 20
+            for _, here in table.groupby("dim")
+        ),
+    }
+
+
+def _samples_at(table: pandas.DataFrame, span: float) -> float:
+    """The fewest samples of the line at which the predicted span is above a value."""
+    return float(table[table["moment_span.theory"] > span].samples.min())
+
+
+TITLE = "How much of a tree's leaves the first layer holds"
+CAPTION = """Mean squared projection of the d^(1/2) leaves of a tree with p = He2 on as many
+    learned directions. Lines: predicted for the eigenvectors of the moment matrix of the labels,
+    (1/n) sum (y - mean) x x^T, with the leaves as spikes that share a finite dimension (heuristic);
+    dots: those eigenvectors, {seeds} simulations; squares: units |w.x| after four gradient steps,
+    of which nothing is predicted. From the threshold, where the first dots are, to where the line
+    passes 0.9, n grows about tenfold. The claims allow 0.02 for what is left of a finite d at the
+    threshold, and 0.06 for the squares, which are another method."""
+REFERENCES = (
+    "Dandi et al. 2025, arXiv:2502.13961",
+    "Lu, Li 2017, arXiv:1702.06435",
+    "Benaych-Georges, Nadakuditi 2009, arXiv:0910.2120",
+)
+SIZES = {
+    "reduced": Sizes(points=30, dots=2, seeds=4),
+    "quick": Sizes(points=40, dots=5, seeds=6),
+    "full": Sizes(points=80, dots=8, seeds=40),
+}

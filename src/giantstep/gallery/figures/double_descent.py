@@ -1,0 +1,104 @@
+"""Double descent of random features, in the width and in the samples, and how a ridge ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.asking.verbs import PREDICT, VERBS, predict
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.language.problem import Problem
+from giantstep.settings.random_features import RandomFeatures
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+PROBLEM = Problem.of("h1 + He2(h1)/2", noise=0.1)
+#: The axis that varies, and the size that does not: twice the dimension.
+OTHER = {"width": "samples", "samples": "width"}
+SMALL_RIDGE = 1e-4
+SMALL, BEST = "ridge 0.0001", "best ridge"
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Test errors by varied size, its ratio to the other, and ridge."""
+    import numpy as np
+    import pandas
+
+    parts = []
+    for part, (axis, other) in enumerate(OTHER.items()):
+        start = RandomFeatures(dim=sizes.dim).replace(**{other: "2d"})
+        dots = np.geomspace(0.1, 10.0, sizes.dots).round(3)
+        line = np.geomspace(0.1, 10.0, sizes.points).round(3)
+        ratios = np.unique([*dots, *line])
+        for place, ratio in enumerate(ratios):
+            settings = start.replace(**{axis: f"{2 * ratio:g}d"}, ridge=SMALL_RIDGE)
+            best = predict(settings, PROBLEM, optimise=["ridge"])
+            for kind, ridge in ((SMALL, SMALL_RIDGE), (BEST, best.settings.ridge)):
+                point = bench.table(
+                    ["test_error"],
+                    settings.replace(ridge=ridge),
+                    PROBLEM,
+                    verbs=VERBS if ratio in dots else (PREDICT,),
+                    seeds=sizes.seeds,
+                )
+                parts.append(point.assign(axis=axis, ratio=ratio, kind=kind, ridge=ridge))
+            bench.report((part + (place + 1) / len(ratios)) / len(OTHER))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One panel for each size that varies, one line per ridge."""
+    figure, panels = new_figure(7.4, 3.4, ncols=2, sharey=True)
+    labels = {"width": "$p/n$, neurons per sample", "samples": "$n/p$, samples per neuron"}
+    for panel, axis in zip(panels, OTHER, strict=True):
+        panel.axvline(1.0, color=GREY, linestyle=":", linewidth=1.2)
+        for kind, colour in ((SMALL, COLOURS[1]), (BEST, COLOURS[0])):
+            here = table[(table.axis == axis) & (table.kind == kind)]
+            lay_over(panel, here, "ratio", "test_error", colour, kind)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        ticks_at(panel.xaxis, [0.1, 0.3, 1, 3, 10])
+        ticks_at(panel.yaxis, [1, 2, 5, 10, 20])
+        panel.set_xlabel(labels[axis])
+    panels[0].set_title("more neurons, $n = 2d$")
+    panels[1].set_title("more samples, $p = 2d$")
+    panels[0].set_ylabel("test error")
+    panels[0].legend(loc="upper left")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the lines; a peak at n = p with a small ridge, a fall with the best one."""
+    found = {
+        "each dot is within 5 standard errors plus 5 % of its line": on_the_line(
+            table, "test_error", errors=5, relative=0.05
+        )
+    }
+    for axis in OTHER:
+        curve = table[table.axis == axis].pivot_table("test_error.theory", "ratio", "kind")
+        found[f"with a ridge of 0.0001 the risk over {axis} peaks near n = p"] = 0.6 < curve[
+            SMALL
+        ].idxmax() < 1.6 and curve[SMALL].max() > 3 * max(curve[SMALL].iloc[[0, -1]])
+        found[f"with the best ridge it falls with {axis}, and is never above the other"] = bool(
+            (curve[BEST].diff().iloc[1:] < 0).all() and (curve[BEST] <= curve[SMALL]).all()
+        )
+    return found
+
+
+TITLE = "Double descent of random features, and how a ridge ends it"
+CAPTION = """Excess test error of ridge regression on random relu features, target y = h +
+    He2(h)/2 plus noise of variance 0.1, d = {dim}. Left: n = 2d samples and more and more neurons;
+    right: p = 2d neurons and more and more samples. With almost no ridge the error explodes where
+    neurons and samples are as many (dotted), so that more data can hurt; with the best ridge at
+    each point it falls throughout. Lines: deterministic equivalent at this d; dots: {seeds}
+    simulations with standard errors. The equivalent leaves out terms of relative order 1/d, for
+    which the claim allows 5 %."""
+REFERENCES = ("Mei, Montanari 2019, arXiv:1908.05355",)
+SIZES = {
+    "reduced": Sizes(dim=60, points=5, dots=3, seeds=5),
+    "quick": Sizes(dim=100, points=33, dots=9, seeds=12),
+    "full": Sizes(dim=300, points=81, dots=17, seeds=50),
+}

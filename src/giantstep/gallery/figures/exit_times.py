@@ -1,0 +1,126 @@
+"""How long one-pass SGD takes to leave its start: one line for each leap."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from giantstep.asking.verbs import simulate
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.settings.online_sgd import OnlineSgd
+from giantstep.theory.online_sgd.exit_times import exit_time
+from giantstep.theory.online_sgd.one_neuron import OneNeuron
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+#: The size of the cosine at which a neuron has left.
+UNTIL = 0.5
+#: By leap: target, activation and step size.
+CASES: dict[int, tuple[str, str, str]] = {
+    1: ("h1", "identity", "0.5"),
+    2: ("He2(h1)/sqrt(2)", "He2(z)/2", "0.03"),
+    3: ("He3(h1)/sqrt(12)", "He3(z)/3", "0.1d^-0.5"),
+}
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Median exit times with their errors, and those of the equations."""
+    import pandas
+
+    points = [
+        (leap, sizes.lowest * 2**number)
+        for leap in CASES
+        for number in range(1 + (sizes.doublings if leap < 3 else sizes.doublings3))
+    ]
+    found = []
+    for done, (leap, dim) in enumerate(points):
+        found.append({"leap": leap, "dim": dim, **_exits(leap, dim, sizes.seeds)})
+        bench.report((done + 1) / len(points))
+    return pandas.DataFrame(found)
+
+
+def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
+    text, sigma, step_size = CASES[leap]
+    scale = {1: 1.2, 2: 10 * np.log(dim), 3: 5.5 * dim}[leap]
+    settings = OnlineSgd(
+        dim=dim,
+        activation=sigma,
+        step_size=step_size,
+        loss="correlation",
+        start_overlap="d^-0.5",
+        until=UNTIL,
+        times=f"{3.5 * scale:.6g}",
+        test_samples=1,
+    )
+    problem = Problem(text)
+    neuron = OneNeuron(problem, activation(sigma))
+    times = np.sort(simulate(settings, problem, seeds=seeds).metrics["exit_time"])
+    spread = np.sqrt(seeds) / 2
+    ends = np.clip(np.round(seeds / 2 + np.array([-spread, spread])), 0, seeds - 1).astype(int)
+    return {
+        "exit_time": float(np.median(times)),
+        "exit_time.sem": float(np.diff(times[ends])[0] / 2),
+        "exit_time.theory": exit_time(neuron, settings.step_size.at(dim), dim**-0.5, UNTIL),
+        "left": float(np.mean(np.isfinite(times))),
+    }
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Samples to leave over the dimension."""
+    figure, panel = new_figure(4.6, 3.6)
+    for colour, (leap, here) in zip(COLOURS, table.groupby("leap"), strict=False):
+        dims = here.dim.to_numpy()
+        panel.plot(dims, dims * here["exit_time.theory"], color=colour, label=f"leap {leap}")
+        panel.errorbar(
+            dims, dims * here["exit_time"], dims * here["exit_time.sem"], fmt="o", color=colour
+        )
+    panel.set_xscale("log", base=2)
+    panel.set_yscale("log")
+    panel.set_xlabel("dimension $d$")
+    panel.set_ylabel("samples until the overlap is 1/2")
+    panel.set_ylim(top=5 * (table.dim * table["exit_time"]).max())
+    panel.legend(loc="upper left", ncols=3)
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Medians near the equations; the powers of d that the leaps promise."""
+    gap = (table["exit_time"] / table["exit_time.theory"] - 1).abs()
+    error = 4 * table["exit_time.sem"] / table["exit_time.theory"]
+    growth = {
+        leap: float(np.polyfit(np.log(here.dim), np.log(here.dim * here["exit_time"]), 1)[0])
+        for leap, here in table.groupby("leap")
+    }
+    return {
+        "each median is within 4 errors plus 10 % of the equations": bool(
+            (gap <= error + 0.1).all()
+        ),
+        "samples grow about as d, d log d and d^2": (
+            0.9 < growth[1] < 1.25 < growth[2] + 0.1 < 1.6 < growth[3] < 2.4
+        ),
+        "more than half of the runs have left when the simulation ends": bool(
+            (table.left > 0.5).all()
+        ),
+    }
+
+
+TITLE = "The higher the leap, the longer SGD stays at its start"
+CAPTION = """Samples that one-pass SGD needs until the cosine of its neuron with the direction of
+    the target has the size 1/2, from a cosine of d^(-1/2): y = h (step size 0.5/d), He2(h)
+    (0.03/d) and He3(h) (0.1 d^(-3/2)), correlation loss, an activation with the same Hermite
+    degree. They grow as d, d log d and d^2. Lines: the integral of the equations of motion; dots:
+    medians of {seeds} simulations, exact in law, with errors. The lines count no
+    noise, which at these d moves the median by a term that falls with d: the claim allows 10 % for
+    it."""
+REFERENCES = ("Ben-Arous et al. 2020, arXiv:2003.10409",)
+SIZES = {
+    "reduced": Sizes(lowest=50, doublings=2, doublings3=1, seeds=41),
+    "quick": Sizes(lowest=50, doublings=4, doublings3=2, seeds=101),
+    "full": Sizes(lowest=100, doublings=4, doublings3=2, seeds=401),
+}

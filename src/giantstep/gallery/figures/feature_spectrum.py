@@ -1,0 +1,103 @@
+"""The spectrum of the features after a giant step: a deformed bulk with a tail, and outliers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.asking.spectra import compare_spectra
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.spectrum import spectrum_table
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.language.problem import Problem
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+SPIKES = {"no spike": "0", "spikes -1.5 and 3": "-1.5:0.5,3:0.5"}
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Density, histogram, cumulative curve and outliers, without and with spikes."""
+    import pandas
+
+    parts = []
+    for number, (name, spike) in enumerate(SPIKES.items()):
+        settings = SpikedRandomFeatures(
+            activation="tanh", spike=spike, readout_samples="2d", width="1d", dim=sizes.dim
+        )
+        found = compare_spectra("features", Problem.of("sin(h1)"), settings, seeds=sizes.seeds)
+        parts.append(spectrum_table(found).assign(features=name))
+        bench.report((number + 1) / len(SPIKES))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Bulk by decade, share of eigenvalues without bins, largest eigenvalues."""
+    figure, (bulk, share, largest) = new_figure(9.0, 3.7, ncols=3)
+    for (name, part), colour in zip(table.groupby("features", sort=False), COLOURS, strict=False):
+        series = dict(list(part.groupby("series")))
+        line, bars = series["density"], series["histogram"]
+        bulk.step(bars.x, bars.y, where="mid", color=colour, alpha=0.35, linewidth=1)
+        bulk.plot(line.x, line.y, color=colour, label=name)
+        curve, dots = series["cumulative theory"], series["cumulative"]
+        share.plot(curve.x, curve.y, color=colour)
+        share.plot(dots.x[::9], dots.y[::9], "o", color=colour, markersize=3.5)
+        top = series["leading"]
+        largest.errorbar(top["rank"], top.x, top["sem"], fmt="o", color=colour)
+        if "outlier" in series:
+            outliers = series["outlier"]
+            ranks = outliers["rank"]
+            largest.hlines(outliers.x, ranks - 0.4, ranks + 0.4, color=colour)
+        largest.axhline(line.x.max(), color=colour, linestyle="--", linewidth=1)
+    bulk.set_xscale("log")
+    bulk.set_ylabel("density per decade")
+    share.set_ylabel("share of eigenvalues below")
+    for panel in (bulk, share):
+        panel.set_xlabel(r"eigenvalue of $\Phi^T\Phi/d$")
+    largest.set_yscale("log")
+    largest.set_xlabel("rank")
+    largest.set_ylabel("largest eigenvalues")
+    bulk.legend(loc="upper left", fontsize=7)
+    largest.plot([], [], "--", color=GREY, label="edge of the bulk")
+    largest.plot([], [], color=GREY, label="outlier, theory")
+    largest.legend(loc="upper right", fontsize=7)
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Two outliers where theory puts them, and the same share of eigenvalues at every x."""
+    spiked = table[table.features != "no spike"]
+    outliers = spiked[spiked.series == "outlier"].set_index("rank")
+    leading = spiked[spiked.series == "leading"].set_index("rank")
+    gaps = ((leading.x - outliers.x).abs() / leading["sem"]).dropna()
+    shares = [
+        abs(
+            part[part.series == "cumulative"].y.to_numpy()
+            - part[part.series == "cumulative theory"].y.to_numpy()
+        ).max()
+        for _, part in table.groupby("features")
+    ]
+    plain = table[(table.features == "no spike") & (table.series == "outlier")]
+    return {
+        "features without a spike have no outlier": plain.empty,
+        "with spikes, outliers lie within 5 standard errors of the theory": (
+            len(gaps) >= 1 and bool((gaps < 5).all())
+        ),
+        "the shares of eigenvalues below any x differ by less than 0.02": max(shares) < 0.02,
+    }
+
+
+TITLE = "The spectrum of the features: deformed bulk and outliers"
+CAPTION = """Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without
+    a spike and with spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left:
+    bulk, steps simulated, lines theory. Middle: share of eigenvalues below, without bins; dots
+    simulated. Right: largest eigenvalues, dots simulated, bars the outliers predicted, dashed the
+    edge of the bulk."""
+REFERENCES = ("Moniri et al. 2023, arXiv:2310.07891", "Dandi et al. 2024, arXiv:2410.18938")
+SIZES = {
+    "reduced": Sizes(dim=300, seeds=4),
+    "quick": Sizes(dim=500, seeds=6),
+    "full": Sizes(dim=1500, seeds=10),
+}

@@ -1,0 +1,144 @@
+"""A kernel, principal components and one giant step under a spike along the target."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from giantstep.asking.verbs import SIMULATE, VERBS
+from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.kernel import Kernel
+from giantstep.settings.options import Settings
+from giantstep.settings.pca import Pca
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+#: Name, link, information exponent k, degree p.
+LINKS = {
+    "k1p3": ("(h1 + He3(h1)/sqrt(6))/sqrt(2)", 1, 3),
+    "k2p3": ("(He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(2)", 2, 3),
+    "k2p4": ("(He2(h1)/sqrt(2) + He4(h1)/sqrt(24))/sqrt(2)", 2, 4),
+    "k3p3": ("He3(h1)/sqrt(6)", 3, 3),
+}
+
+
+class Curve(NamedTuple):
+    """A learner with its settings, and what it is called."""
+
+    settings: Settings
+    label: str
+
+    @property
+    def has_line(self) -> bool:
+        """Whether its theory is drawn."""
+        return not isinstance(self.settings, GiantStep)
+
+
+NETWORK = GiantStep(recipe="spiked-network", test_samples="4000")
+CURVES = {
+    "kernel": Curve(Kernel(samples="4d", ridge=0.05), "kernel"),
+    "pca": Curve(Pca(samples="4d", degree=4), "principal component"),
+    "same": Curve(
+        NETWORK.replace(samples="4d", readout_samples="same"),
+        "one giant step, readout on the same samples",
+    ),
+    "halves": Curve(
+        NETWORK.replace(samples="2d", readout_samples="2d"),
+        "one giant step, half of the samples each",
+    ),
+}
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Test errors by link, curve and exponent of the spike; n = 4d for each of them."""
+    import numpy as np
+    import pandas
+
+    line, dots = (np.linspace(0.1, 0.8, n).round(4) for n in (sizes.points, sizes.dots))
+    targets = {LINKS[link][0]: link for link in sizes.links}
+    parts = []
+    for name, curve in CURVES.items():
+        part = bench.curve(
+            ["test_error"],
+            curve.settings.replace(dim=sizes.dim),
+            list(targets),
+            Along("inputs", "spiked:d^{:g}".format, "exponent"),
+            line if curve.has_line else (),
+            dots,
+            verbs=VERBS if curve.has_line else (SIMULATE,),
+            # Errors of the component are skewed, and cheap to draw.
+            seeds=sizes.seeds * (10 if name == "pca" else 1),
+        )
+        if not curve.has_line:
+            # After the step; before it stands the same readout of random neurons.
+            part = part[part.step == 1]
+        parts.append(part.assign(curve=name, link=part.target.map(targets)))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """One panel per link, one colour per curve."""
+    links = list(table.link.unique())
+    shape = {"ncols": len(links), "sharey": True, "squeeze": False}
+    figure, panels = new_figure(2.6 * len(links) + 0.4, 3.3, **shape)
+    for panel, link in zip(panels[0], links, strict=True):
+        _, order, degree = LINKS[link]
+        for name, colour in zip(CURVES, COLOURS, strict=False):
+            here = table[(table.link == link) & (table.curve == name)]
+            if not CURVES[name].has_line:  # dots alone, those of the two side by side
+                here = here.drop(columns="test_error.theory")
+                here = here.assign(exponent=here.exponent + 0.015 * (name == "halves"))
+            lay_over(panel, here, "exponent", "test_error", colour, CURVES[name].label)
+        panel.axvline(1 - 1 / degree, color=COLOURS[0], linestyle=":", linewidth=1)
+        if order > 1:
+            panel.axvline(1 - 1 / order, color=COLOURS[2], linestyle=":", linewidth=1)
+        panel.axhline(0, color=GREY, linewidth=0.8)
+        panel.set_title(f"$k = {order}$, $p = {degree}$")
+        panel.set_xlabel(r"exponent $\gamma_2$ of the spike")
+        panel.set_ylim(-0.05, 1.4)
+    panels[0][0].set_ylabel("test error")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=2 if len(links) > 1 else 1)
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Between gamma = .3 and .65 the network is below the kernel; components are on their line."""
+    dots = table.dropna(subset="test_error")
+    middle = dots[(dots.exponent > 0.29) & (dots.exponent < 0.66)]
+    by_curve = middle.groupby(["link", "curve"])
+    means = by_curve.test_error.mean().unstack()
+    errors = by_curve["test_error.sem"].apply(lambda e: (e**2).sum() ** 0.5 / len(e)).unstack()
+    gap = means["kernel"] - means["same"]
+    return {
+        "for spikes between d^0.3 and d^0.65 one giant step, readout on the same samples, errs "
+        "less than the kernel by more than 3 standard errors": bool(
+            (gap > 3 * (errors["kernel"] ** 2 + errors["same"] ** 2) ** 0.5).all()
+        ),
+        "from d^0.3 on, dots of the component are within 5 standard errors of their line": (
+            on_the_line(
+                table[(table.curve == "pca") & (table.exponent > 0.29)], "test_error", errors=5
+            )
+        ),
+    }
+
+
+TITLE = "What a kernel, principal components and one giant step learn under a spike"
+CAPTION = """Excess risk over the exponent of a spike d^gamma2 along the target, n = 4d = 4 x
+    {dim}, for links of information exponent k and degree p: ridge regression with the kernel
+    exp(<x, x'>/d), a polynomial of the top principal component, and a relu network of width 400
+    after one giant step (recipe spiked-network), its readout fitted on the same samples, or the
+    step on one half and the readout on the other.
+    Lines: theory, for the component with the cost of its fit to first order in 1/n: too much at the
+    weakest spikes. Dots: {seeds} simulations, of the component ten times as many. Dotted: 1 - 1/p
+    (kernel, blue) and 1 - 1/k (network, green)."""
+REFERENCES = ("Ba et al. 2023, Advances in Neural Information Processing Systems 36",)
+SIZES = {
+    "reduced": Sizes(points=3, dots=3, dim=48, links=("k2p3",), seeds=3),
+    "quick": Sizes(points=25, dots=4, dim=100, links=tuple(LINKS), seeds=4),
+    "full": Sizes(points=60, dots=8, dim=256, links=tuple(LINKS), seeds=20),
+}

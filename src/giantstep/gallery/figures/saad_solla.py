@@ -1,0 +1,104 @@
+"""A committee that learns a committee: a plateau, then every neuron takes a part of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from giantstep.asking.verbs import predict, simulate
+from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.language.problem import Problem
+from giantstep.settings.online_sgd import OnlineSgd
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+TARGET, NOISE = "erf(h1/sqrt(2)) + erf(h2/sqrt(2))", 1e-4
+OPTIONS: dict[str, Any] = {
+    "activation": "erf2",
+    "geometry": "free",
+    "width": 2,
+    "readout": "2",
+    "step_size": 0.5,
+}
+START = "0.2,0.05;0.05,0.2"
+TIMES = "0:80:21"
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Risk along time, and the cosines of the first neuron with both directions."""
+    import pandas
+
+    settings = OnlineSgd(dim=sizes.dim, times=TIMES, start_overlap=START, **OPTIONS)
+    problem = Problem(TARGET, NOISE)
+    law = predict(settings, problem)
+    run = simulate(settings, problem, seeds=sizes.seeds, progress=bench.progress)
+    cosines = run.arrays["cosines"]
+    error = cosines.std(axis=0, ddof=1) / np.sqrt(sizes.seeds)
+    return pandas.DataFrame(
+        {
+            "time": settings.time_list,
+            "test_error": run.mean("test_error"),
+            "test_error.sem": run.sem("test_error"),
+            "test_error.theory": law.metrics["test_error"],
+            "own": cosines.mean(axis=0)[:, 0, 0],
+            "own.sem": error[:, 0, 0],
+            "own.theory": law.arrays["cosines"][:, 0, 0],
+            "other": cosines.mean(axis=0)[:, 0, 1],
+            "other.sem": error[:, 0, 1],
+            "other.theory": law.arrays["cosines"][:, 0, 1],
+        }
+    )
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Cosines of a neuron with its own and with the other direction; the risk."""
+    figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
+    for name, colour, label in (
+        ("own", COLOURS[0], "with its own direction"),
+        ("other", COLOURS[1], "with the other"),
+    ):
+        lay_over(left, table, "time", name, colour, label)
+    left.set_ylabel("cosine of the first neuron")
+    left.legend(loc="center right")
+    lay_over(right, table, "time", "test_error", COLOURS[2])
+    right.set_yscale("log")
+    right.set_ylabel("test error")
+    for panel in (left, right):
+        panel.set_xlabel("samples / $d$")
+    return figure
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on lines; first both directions alike, then one."""
+    early, last = table[table.time == 8.0].iloc[0], table.iloc[-1]
+    return {
+        "the risk and both cosines are within 5 standard errors of the equations": all(
+            on_the_line(table[table.time > 0], name, errors=5)
+            for name in ("test_error", "own", "other")
+        ),
+        "early, a neuron knows both directions alike: cosines within 0.3": bool(
+            abs(early.own - early.other) < 0.3
+        ),
+        "late, it has chosen: cosines above 0.9 and below 0.3": bool(
+            last.own > 0.9 and abs(last.other) < 0.3
+        ),
+    }
+
+
+TITLE = "A plateau, then each neuron takes a part of its own"
+CAPTION = """Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a
+    time, square loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05.
+    Left: cosines of the first neuron with both directions; right: the test error, with its plateau.
+    Lines: the closed equations of Saad and Solla in the limit of large d; dots: {seeds}
+    simulations, exact in law, d = {dim}, with standard errors."""
+REFERENCES = ("Saad, Solla 1995, Physical Review E 52",)
+SIZES = {
+    "reduced": Sizes(dim=500, seeds=8),
+    "quick": Sizes(dim=1000, seeds=16),
+    "full": Sizes(dim=4000, seeds=100),
+}

@@ -1,0 +1,113 @@
+"""What the figures of message passing share: a curve over n/d, theory and simulation together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from giantstep.asking.verbs import SIMULATE
+from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.panels import lay_over
+from giantstep.settings.amp import Amp
+
+if TYPE_CHECKING:
+    import pandas
+#: A rise of an overlap between neighbouring points that may be a jump, and how closely one is
+#: located: a jump is drawn upright.
+JUMP, JUMP_WIDTH = 0.12, 0.004
+#: Close to a transition a run takes many.
+ITERATIONS = 1000
+
+
+def message_curve(
+    target: str,
+    last: float,
+    thresholds: Sequence[float],
+    sizes: Sizes,
+    bench: Workbench,
+) -> pandas.DataFrame:
+    """State evolution up to ``last``, through the thresholds, and runs at the dots at two sizes.
+
+    One line per ``alpha``, ``dim`` and ``direction``; lines of theory alone have no ``dim``.
+    """
+    import numpy as np
+    import pandas
+
+    line = {float(a) for a in np.linspace(last / sizes.points, last, sizes.points).round(4)}
+    theory = _state_evolution(target, sorted({*line, *sizes.dots, *thresholds}))
+    runs = bench.curve(
+        ["overlap_squared", "test_error", "converged"],
+        Amp(dim=sorted({sizes.small, sizes.dim}), iterations=ITERATIONS),
+        target,
+        Along("samples", "{:g}d".format, "alpha"),
+        dots=sizes.dots,
+        verbs=(SIMULATE,),
+        seeds=sizes.seeds,
+    )
+    runs = runs.merge(theory, on=["alpha", "direction"], how="left")
+    return pandas.concat([theory, runs], ignore_index=True)
+
+
+def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
+    """Each point starts from the one before, which keeps the branch and costs little.
+
+    Where an overlap jumps between two points, the jump is closed in on from below.
+    """
+    import pandas
+
+    from giantstep.language.problem import Problem
+    from giantstep.theory.amp.state_evolution import state_evolution
+
+    problem = Problem.of(target)
+    found = [state_evolution(problem, alphas[0])]
+    for alpha in alphas[1:]:
+        while found[-1].samples_ratio < alpha:
+            above = state_evolution(problem, alpha, near=found[-1])
+            while _jumps(found[-1], above):
+                low, high = found[-1].samples_ratio, above.samples_ratio
+                if high - low < JUMP_WIDTH:
+                    break
+                between = state_evolution(problem, (low + high) / 2, near=found[-1])
+                if _jumps(found[-1], between):
+                    above = between
+                else:
+                    found.append(between)
+            found.append(above)
+    return pandas.DataFrame(
+        {
+            "alpha": point.samples_ratio,
+            "direction": f"h{number}",
+            "overlap_squared.theory": float(overlap),
+            "test_error.theory": point.test_error,
+        }
+        for point in found
+        for number, overlap in enumerate(point.overlap.diagonal(), 1)
+    )
+
+
+def _jumps(below: Any, above: Any) -> bool:
+    return bool((above.overlap.diagonal() - below.overlap.diagonal()).max() > JUMP)
+
+
+def lay_over_sizes(
+    panel: Any, table: pandas.DataFrame, metric: str, direction: int, colour: str, **line: Any
+) -> None:
+    """A line of state evolution, dots at the larger dimension, open squares at the smaller."""
+    table = table[table.direction == f"h{direction}"]
+    smaller = table.dim < table.dim.max()
+    label = f"$h_{direction}$"
+    lay_over(panel, table[~smaller], "alpha", metric, colour, label, **line)
+    squares = table[smaller]
+    errors = squares[f"{metric}.sem"].fillna(0.0)
+    panel.errorbar(
+        squares.alpha, squares[metric], errors, fmt="s", color=colour, mfc="white", markersize=4
+    )
+
+
+def mark(panel: Any, thresholds: Sequence[float], title: str, colour: str) -> None:
+    """Title, axis of samples per dimension, and dotted thresholds."""
+    for threshold in thresholds:
+        panel.axvline(threshold, color=colour, linestyle=":", linewidth=1.2)
+    panel.set_title(title)
+    panel.set_xlabel(r"samples per dimension $\alpha = n/d$")
+    panel.set_xlim(0, None)

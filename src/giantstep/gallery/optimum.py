@@ -1,0 +1,65 @@
+"""The curve on which an optimum was searched, the optimum marked, and what it gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from giantstep.answer import Answer
+from giantstep.answer.words import facts
+from giantstep.asking.curves import theory_line
+from giantstep.asking.optimum import ended
+from giantstep.asking.verbs import predict
+from giantstep.errors import GiantstepError
+from giantstep.gallery.labels import axis_label
+from giantstep.gallery.paper import Size, add_title, paper_panels
+from giantstep.gallery.style import COLOURS, GREY, house_style, save
+
+#: How far the curve reaches to both sides of the optimum.
+FACTOR = 30.0
+
+
+def draw_optimum(
+    answer: Answer,
+    names: Sequence[str],
+    path: Path,
+    *,
+    with_caption: bool = True,
+    size: Size | None = None,
+) -> Path:
+    """One panel for each optimised setting: the test error along it, the others at their best.
+
+    ``size`` is one or two columns of a paper, as for every picture.
+    """
+    law = answer.prediction
+    with house_style():
+        figure, panels = paper_panels(len(names), size, with_caption)
+        for panel, name in zip(panels, names, strict=True):
+            best = float(law.settings[name])
+            if not best > 0:
+                raise GiantstepError(f"{name} = {best:g} has no curve by decades around it")
+            ends = (best / FACTOR, best * FACTOR)
+            along = predict(answer.settings.replace(**{name: list(ends)}), answer.problem)
+            curve = theory_line(along, name)
+            if curve is None:
+                raise GiantstepError(f"no curve along {name} can be drawn in time")
+            errors = [np.ravel(point.metrics["test_error"])[-1] for point in curve]
+            least = np.ravel(law.metrics["test_error"])[-1]
+            panel.plot(curve.axes[name].numbers, errors, color=COLOURS[0], label="theory")
+            words = "least at the end of the search" if name in ended(law, names) else "best"
+            panel.plot(
+                [best], [least], "*", color=COLOURS[1], markersize=10, label=f"{words}, {best:.3g}"
+            )
+            if "gain_over_random_features" in law.metrics:
+                without = least + float(law.metrics["gain_over_random_features"])
+                panel.axhline(without, color=GREY, linestyle="--", label="best random features")
+            panel.set_xscale("log")
+            panel.set_xlabel(axis_label(curve.axes[name]))
+            panel.set_ylabel("test error")
+            panel.legend(loc="best")
+        if with_caption:
+            known = {name: value for name, value in facts(answer).items() if name not in names}
+            add_title(figure, answer.learner, known, answer.target)
+        return save(figure, path)

@@ -1,0 +1,348 @@
+"""Any answer, drawn: theory as lines, simulation as dots with error bars, one panel per metric.
+
+One more axis is a colour, or from nine values on the second side of a map; what is left are
+panels, small multiples of one another.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from giantstep.answer import Answer, Axis, Number, unique
+from giantstep.answer.axis import swept_words
+from giantstep.answer.places import STEP, TIME, Place
+from giantstep.answer.selection import GivenMetric, select
+from giantstep.answer.words import facts
+from giantstep.asking.curves import PATIENCE_SECONDS, theory_line
+from giantstep.asking.spectra import SpectrumComparison
+from giantstep.errors import GiantstepError
+from giantstep.explanation.explain import Explanation
+from giantstep.gallery.labels import axis_label, curve_label, literal, metric_label
+from giantstep.gallery.paper import Size, add_title, paper_panels
+from giantstep.gallery.spectrum import draw_with_outliers
+from giantstep.gallery.staircase import draw_classes, draw_leaps
+from giantstep.gallery.style import COLOURS, house_style, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: More panels than this do not fit a page, unless they were asked for.
+MOST_PANELS, MOST_ASKED = 4, 24
+#: More curves than this cannot be told apart: the picture becomes a map.
+MOST_CURVES = 8
+
+
+def draw_result(
+    answer: Answer,
+    path: Path,
+    *,
+    x: str | None = None,
+    metric: GivenMetric = None,
+    with_caption: bool = True,
+    size: Size | None = None,
+) -> Path:
+    """Write a picture of an answer.
+
+    One panel per metric: those asked for, else those that vary; and for each combination of what
+    was swept beside the two longest axes. ``size`` is one or two columns of a paper; without it
+    the picture is as wide as its panels need.
+    """
+    shown = _shown(answer, x, metric)
+    names = unique(number.metric for number in shown)
+    if metric is None and len(names) > 1:
+        # It has no theory to lie on, and the table has it.
+        names = [name for name in names if name != "angle"]
+    x = _axis(answer, shown, x)
+    parts = list(_parts(answer, x))
+    names = names if metric is not None else names[: max(MOST_PANELS // len(parts), 1)]
+    if not names:
+        raise GiantstepError("there is no number to draw")
+    if len(parts) * len(names) > MOST_ASKED:
+        raise GiantstepError(
+            f"{len(parts) * len(names)} panels are too many for one picture: ask for one metric, "
+            f"or for fewer values of {' and '.join(name for name, _ in parts[0])}"
+        )
+    line = _line(answer, x)
+    with house_style():
+        figure, panels = paper_panels(len(names) * len(parts), size, with_caption)
+        pairs = itertools.product(names, parts)
+        for panel, (name, part) in zip(panels, pairs, strict=True):
+            own = _of(shown, name, part)
+            if own:
+                _draw(panel, answer, own, line.of(name, part), x)
+            if part:
+                panel.set_title(literal(", ".join(swept_words(a, at) for a, at in part)))
+        _key(figure, shown)
+        if with_caption:
+            add_title(figure, answer.learner, facts(answer), answer.target)
+        return save(figure, path)
+
+
+def draw(
+    result: Any,
+    *,
+    x: str | None = None,
+    metric: GivenMetric = None,
+    ax: Axes | None = None,
+    patience: float = PATIENCE_SECONDS,
+) -> Axes:
+    """Draw one metric of an answer into ``ax``, or into a new pyplot figure; returns the axes.
+
+    ``x`` is what was swept, ``step`` or ``direction``; ``metric`` by default the first that
+    varies. ``patience`` is how many seconds the theory between the points of a curve may take.
+    Of an explanation ``metric`` is ``staircase`` or ``grand_staircase``.
+    """
+    if isinstance(result, Explanation):
+        return _draw_staircase(result, metric, ax)
+    if isinstance(result, SpectrumComparison):
+        with house_style():
+            ax = ax or _new_axes()
+            draw_with_outliers(ax, result)
+        return ax
+    shown = _shown(result, x, metric)
+    names = unique(number.metric for number in shown)
+    if not names:
+        raise GiantstepError("there is no number to draw")
+    if metric is not None and len(names) > 1:
+        raise GiantstepError(f"metric = {metric!r}: one picture has one metric, draw them in turn")
+    own = [number for number in shown if number.metric == names[0]]
+    x = _axis(result, own, x)
+    with house_style():
+        ax = ax or _new_axes()
+        _draw(ax, result, own, _line(result, x, patience).of(names[0], ()), x)
+        if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
+            ax.set_title("dots: simulation, lines: theory")
+    return ax
+
+
+def _draw_staircase(found: Explanation, metric: GivenMetric, ax: Axes | None) -> Axes:
+    drawings = {"staircase": draw_leaps, "grand_staircase": draw_classes}
+    name = "staircase" if metric is None else str(metric)
+    if name not in drawings:
+        raise GiantstepError(f"metric = {metric!r}: use {' or '.join(drawings)}")
+    with house_style():
+        ax = ax or _new_axes()
+        drawings[name](ax, found)
+    return ax
+
+
+def _new_axes() -> Axes:
+    from matplotlib import pyplot
+
+    return pyplot.subplots(figsize=(4.6, 3.3))[1]
+
+
+def _shown(answer: Answer, x: str | None, metric: GivenMetric) -> list[Number]:
+    """What is drawn: of a grid the last step, of a single point every step if there are more."""
+    chosen = select(answer, metric)
+    if (answer.axes and x != STEP) or (metric is not None and "[" in str(metric)):
+        return _after_all_steps(chosen.shown or chosen.constant)
+    kept = unique(number.metric for number in chosen.shown)
+    order = {name: i for i, name in enumerate(kept)}
+    every = [number for number in answer.numbers() if number.metric in kept]
+    both = [n for n in every if n.mean == n.mean and n.theory == n.theory]
+    return sorted(both or every, key=lambda number: order[number.metric])
+
+
+def _after_all_steps(numbers: Sequence[Number]) -> list[Number]:
+    """Where the number of steps was swept, what holds after all of them, without the step."""
+    return [
+        n._replace(place=tuple(pair for pair in n.place if pair[0] != STEP))
+        if "steps" in n.at
+        else n
+        for n in numbers
+        if n.at.get(STEP) in (None, n.at.get("steps", n.at.get(STEP)))
+    ]
+
+
+def _of(numbers: Sequence[Number], metric: str, part: Place) -> list[Number]:
+    """The numbers of a metric that stand at that part of the grid, their places without it."""
+    names = [name for name, _ in part]
+    return [
+        n._replace(place=tuple(pair for pair in n.place if pair[0] not in names))
+        for n in numbers
+        if n.metric == metric and all(n.at.get(name, at) == at for name, at in part)
+    ]
+
+
+def _axis(answer: Answer, shown: Sequence[Number], x: str | None) -> str | None:
+    """The axis to draw along: as asked for, the longest that was swept, else steps or times."""
+    known = unique(axis for number in shown for axis in number.at)
+    if x is not None and x not in known:
+        raise GiantstepError(f"x = {x!r} is no axis of this result: use {', '.join(known)}")
+    if x is not None:
+        return x
+    if answer.axes:
+        return max(answer.axes, key=lambda name: len(answer.axes[name]))
+    several = [axis for axis in known if len({n.at.get(axis) for n in shown}) > 1]
+    return next((axis for axis in (STEP, TIME) if axis in several), None)
+
+
+def _others(answer: Answer, x: str | None) -> list[str]:
+    """What was swept beside the axis of the picture, the longest first."""
+    return sorted(
+        (name for name in answer.axes if name != x), key=lambda name: -len(answer.axes[name])
+    )
+
+
+def _parts(answer: Answer, x: str | None) -> Iterator[Place]:
+    """Every combination of what neither the axis of the picture nor its colours show."""
+    rest = _others(answer, x)[1:]
+    for values in itertools.product(*(answer.axes[name].labels for name in rest)):
+        yield tuple(zip(rest, values, strict=True))
+
+
+class Line(NamedTuple):
+    """Theory between the points: its numbers, and where their labels stand."""
+
+    numbers: list[Number]
+    positions: Mapping[Any, float]
+
+    def of(self, metric: str, part: Place) -> Line:
+        """What belongs to one panel."""
+        return Line(_of(self.numbers, metric, part), self.positions)
+
+
+def _line(answer: Answer, x: str | None, patience: float = PATIENCE_SECONDS) -> Line:
+    """The theory between the points along the axis of the picture."""
+    if x is None or x not in answer.axes or not answer.predictions or _is_map(answer, x):
+        return Line([], {})
+    dense = theory_line(answer, x, patience=patience)
+    return (
+        Line([], {})
+        if dense is None
+        else Line(_after_all_steps(list(dense.numbers())), dense.axes[x].of)
+    )
+
+
+def _is_map(answer: Answer, x: str | None) -> bool:
+    others = _others(answer, x)
+    return x in answer.axes and bool(others) and len(answer.axes[others[0]]) > MOST_CURVES
+
+
+def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: str | None) -> None:
+    """Curves along the axis of the picture, or a map; without an axis, dots place by place."""
+    # A metric such as the exit time has no place along the times of the others.
+    if x is None or any(x not in number.at for number in shown):
+        panel.set_ylabel(metric_label(shown[0].metric))
+        _draw_places(panel, shown)
+        return
+    if _is_map(answer, x):
+        _draw_map(panel, answer.axes[x], answer.axes[_others(answer, x)[0]], shown)
+        return
+    panel.set_ylabel(metric_label(shown[0].metric))
+    axis = answer.axes.get(x) or Axis(x, tuple(unique(n.at[x] for n in shown)))
+    _label(panel, axis, "x")
+    curves, dense = _curves(shown, x), _curves(line.numbers, x)
+    seen: list[np.ndarray] = []
+    named = _named(list(curves))
+    for number, (place, curve) in enumerate(curves.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        at = [axis.of[n.at[x]] for n in curve]
+        line_at, line_of = at, [n.theory for n in curve]
+        if smooth := dense.get(place):
+            line_at = [line.positions[n.at[x]] for n in smooth]
+            line_of = [n.theory for n in smooth]
+        style: dict[str, Any] = {"marker": "_", "markersize": 18} if len(line_at) == 1 else {}
+        predicted = not np.all(np.isnan(line_of))
+        if any(np.shape(o) == np.shape(line_of) and np.allclose(o, line_of) for o in seen):
+            # It lies on an earlier one, which stays visible between its dashes.
+            style["linestyle"] = "--"
+        seen.append(np.array(line_of))
+        if predicted:
+            panel.plot(line_at, line_of, color=colour, label=named[place], **style)
+        mean, sem = [n.mean for n in curve], np.nan_to_num([n.sem for n in curve])
+        if not np.all(np.isnan(mean)):
+            label = None if predicted else named[place]
+            panel.errorbar(at, mean, sem, fmt="o", color=colour, capsize=2, label=label)
+    if len(curves) > 1:
+        panel.legend(loc="best")
+
+
+def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> None:
+    """Contours of theory, and simulations as dots in the same colours."""
+    at = {(n.at[across.name], n.at[up.name]): n for n in shown if across.name in n.at}
+    grid = np.full((2, len(up), len(across)), np.nan)
+    for j, above in enumerate(up.labels):
+        for i, beside in enumerate(across.labels):
+            if (beside, above) in at:
+                grid[:, j, i] = at[beside, above].theory, at[beside, above].mean
+    theory, mean = grid[:, np.argsort(up.numbers)][:, :, np.argsort(across.numbers)]
+    x, y = np.sort(across.numbers), np.sort(up.numbers)
+    low, high = np.nanmin(grid), np.nanmax(grid)
+    high = high if high > low else low + 1.0
+    drawn = None
+    if not np.isnan(theory).all():
+        levels = np.linspace(low, high, 13)
+        drawn = panel.contourf(x, y, theory, levels=levels, cmap="viridis", vmin=low, vmax=high)
+    if not np.isnan(mean).all():
+        beside, above = np.meshgrid(x, y)
+        edge = "white" if drawn is not None else "none"
+        dots = panel.scatter(
+            beside, above, c=mean, cmap="viridis", vmin=low, vmax=high, edgecolors=edge, s=22
+        )
+        drawn = drawn or dots
+    panel.grid(False)
+    _label(panel, across, "x")
+    _label(panel, up, "y")
+    panel.figure.colorbar(drawn, ax=panel, label=literal(metric_label(shown[0].metric)))
+
+
+def _label(panel: Any, axis: Axis, side: str) -> None:
+    """The name of an axis, its scale, and the ticks of what is no number."""
+    panel.set(**{f"{side}label": axis_label(axis)})
+    panel.set(**{f"{side}scale": "log" if axis.is_logarithmic else "linear"})
+    if axis.ticks is not None or axis.name == STEP:
+        ticks = [literal(str(label)) for label in axis.labels]
+        panel.set(**{f"{side}ticks": list(axis.numbers), f"{side}ticklabels": ticks})
+
+
+def _draw_places(panel: Any, shown: Sequence[Number]) -> None:
+    names = [curve_label(number.place) for number in shown]
+    at = range(len(shown))
+    panel.plot(
+        at, [n.theory for n in shown], color=COLOURS[0], marker="_", markersize=18, linestyle=""
+    )
+    mean, sem = [n.mean for n in shown], np.nan_to_num([n.sem for n in shown])
+    panel.errorbar(at, mean, sem, fmt="o", color=COLOURS[0], capsize=2)
+    panel.set_xticks(list(at), names)
+    panel.set_xlim(-0.6, len(shown) - 0.4)
+
+
+def _curves(shown: Sequence[Number], axis: str) -> dict[Place, list[Number]]:
+    """The numbers along an axis, by the rest of their places."""
+    curves: dict[Place, list[Number]] = {}
+    for number in shown:
+        if axis in number.at:
+            rest = tuple(pair for pair in number.place if pair[0] != axis)
+            curves.setdefault(rest, []).append(number)
+    return curves
+
+
+def _named(places: Sequence[Place]) -> dict[Place, str]:
+    """Names of curves: what tells them apart, and the step where it is beyond the first."""
+    coordinates: dict[str, set[Any]] = {}
+    for place in places:
+        for axis, at in place:
+            coordinates.setdefault(axis, set()).add(at)
+    kept = [a for a, own in coordinates.items() if len(own) > 1 or (a == STEP and max(own) > 1)]
+    return {p: curve_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
+
+
+def _key(figure: Figure, shown: Sequence[Number]) -> None:
+    """What lines and dots are, for the whole picture; nothing where there is one kind alone."""
+    from matplotlib.lines import Line2D
+
+    if not any(n.mean == n.mean for n in shown) or not any(n.theory == n.theory for n in shown):
+        return
+    theory = Line2D([], [], color="black")
+    simulation = Line2D([], [], color="black", marker="o", linestyle="")
+    figure.legend(
+        [theory, simulation], ["theory", "simulation"], loc="outside lower center", ncols=2
+    )

@@ -1,0 +1,210 @@
+"""A spectrum: the predicted bulk over simulated values, without bins too, and the outliers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from giantstep.answer.words import question_facts
+from giantstep.asking.spectra import SpectrumComparison
+from giantstep.gallery.panels import ticks_at
+from giantstep.gallery.paper import WIDTHS, Size, add_title
+from giantstep.gallery.style import COLOURS, GREY, house_style, new_figure, save
+
+if TYPE_CHECKING:
+    import pandas
+
+_NAMES = {"weights": "singular value of W", "features": r"eigenvalue of $\Phi^T\Phi/d$"}
+#: From this ratio of its edges on, a bulk is drawn on a logarithmic axis.
+WIDE = 30
+_SHOWN = (
+    "target",
+    "activation",
+    "dim",
+    "samples",
+    "readout_samples",
+    "width",
+    "step_size",
+    "spike",
+)
+
+
+def draw_spectrum(
+    comparison: SpectrumComparison,
+    path: Path,
+    *,
+    with_caption: bool = True,
+    size: Size | None = None,
+) -> Path:
+    """Three panels: density, cumulative share, and the values beyond the bulk.
+
+    ``size`` is one or two columns of a paper; one column has the panels below one another.
+    """
+    with house_style():
+        if size == "single":
+            figure, panels = new_figure(WIDTHS[size], 6.9, nrows=3)
+        else:
+            wide = (9.0, 3.3) if size is None else (WIDTHS[size], 2.6)
+            figure, panels = new_figure(*wide, ncols=3, width_ratios=(3, 3, 2))
+        draw_density(panels[0], comparison)
+        _draw_cumulative(panels[1], comparison)
+        _draw_outliers(panels[2], comparison)
+        if not with_caption:
+            return save(figure, path)
+        known = question_facts(comparison.settings, comparison.problem)
+        shown = {name: known[name] for name in _SHOWN if known.get(name) is not None}
+        title = f"{comparison.kind} after one step"
+        add_title(figure, title, shown, comparison.problem.target)
+        return save(figure, path)
+
+
+def is_wide(comparison: SpectrumComparison) -> bool:
+    """Whether the bulk spans so much that it is better seen by decades."""
+    low, high = comparison.prediction.bulk_edges
+    return 0 < low < high / WIDE
+
+
+def density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
+    """The predicted density, per decade where the bulk is wide."""
+    x, y = comparison.prediction.x, comparison.prediction.density
+    return x, y * (np.log(10) * x if is_wide(comparison) else 1.0)
+
+
+def histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and heights of the simulated bulk, in the unit of :func:`density`."""
+    low, high = comparison.prediction.bulk_edges
+    wide = is_wide(comparison)
+    edges = np.linspace(0, 1.05 * high, bins + 1)
+    if wide:
+        edges = np.geomspace(low / 1.3, 1.1 * high, bins + 1)
+    values = np.concatenate([run.values for run in comparison.runs])
+    counts, _ = np.histogram(values, edges)
+    share = (1 - comparison.prediction.mass_at_zero) / np.sum(values > 1e-9)
+    return edges, counts * share / np.diff(np.log10(edges) if wide else edges)
+
+
+def spectrum_table(comparison: SpectrumComparison) -> pandas.DataFrame:
+    """Everything that is drawn of a spectrum, one line per point, named by ``series``."""
+    import pandas
+
+    x, y = density(comparison)
+    curves = comparison.cumulative()
+    outliers = [v for v in comparison.prediction.outliers if np.isfinite(v)]
+    parts: list[dict[str, Any]] = [
+        {"series": "density", "x": x, "y": y},
+        {"series": "cumulative theory", "x": curves["x"], "y": curves["predicted"]},
+        {"series": "outlier", "x": outliers, "rank": range(1, len(outliers) + 1)},
+    ]
+    if comparison.runs:
+        edges, heights = histogram(comparison)
+        leading = comparison.leading
+        error = leading.std(axis=0, ddof=1) / np.sqrt(len(leading)) if len(leading) > 1 else np.nan
+        ranks = range(1, leading.shape[1] + 1)
+        parts += [
+            {"series": "histogram", "x": (edges[1:] + edges[:-1]) / 2, "y": heights},
+            {"series": "cumulative", "x": curves["x"], "y": curves["simulated"].mean(axis=0)},
+            {"series": "leading", "x": leading.mean(axis=0), "sem": error, "rank": ranks},
+        ]
+    frames = [pandas.DataFrame(part) for part in parts if len(part["x"])]
+    return pandas.concat(frames, ignore_index=True).reindex(
+        columns=["series", "rank", "x", "y", "sem"]
+    )
+
+
+def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
+    """The predicted density over a histogram of all runs."""
+    wide = is_wide(comparison)
+    if comparison.runs:
+        edges, heights = histogram(comparison)
+        panel.stairs(heights, edges, fill=True, color=GREY, alpha=0.3, label="simulation")
+    panel.plot(*density(comparison), color=COLOURS[0], label="theory")
+    if wide:
+        panel.set_xscale("log")
+        low, high = panel.get_xlim()
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+        marks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+        ticks_at(panel.xaxis, [mark for mark in marks if low <= mark <= high])
+    panel.set_xlabel(_NAMES[comparison.kind])
+    panel.set_ylabel("density per decade" if wide else "density")
+    panel.set_ylim(0, None)
+    panel.legend(loc="best" if wide else "upper right")
+
+
+def draw_with_outliers(panel: Any, comparison: SpectrumComparison) -> None:
+    """The density, and on its floor the outliers: lines predicted, dots simulated."""
+    draw_density(panel, comparison)
+    table = spectrum_table(comparison)
+    edge = comparison.prediction.bulk_edges[1]
+    height = 0.25 * panel.get_ylim()[1]
+    for value in table[table.series == "outlier"].x:
+        panel.vlines(value, 0, height, color=COLOURS[0])
+    beyond = table[(table.series == "leading") & (table.x > edge)]
+    if len(beyond):
+        panel.errorbar(
+            beyond.x,
+            [height / 2] * len(beyond),
+            xerr=beyond["sem"],
+            fmt="o",
+            color=COLOURS[1],
+            label="largest values",
+        )
+    panel.legend()
+
+
+def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
+    curves = comparison.cumulative()
+    panel.plot(curves["x"], curves["predicted"], color=COLOURS[0], label="theory")
+    if comparison.runs:
+        some = slice(None, None, 12)
+        panel.plot(
+            curves["x"][some],
+            curves["simulated"].mean(axis=0)[some],
+            "o",
+            color=COLOURS[1],
+            markersize=3.5,
+            label="simulation",
+        )
+    panel.set_xlabel(_NAMES[comparison.kind])
+    panel.set_ylabel("share of values below")
+    panel.legend(loc="lower right")
+
+
+def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
+    """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
+    edge = comparison.prediction.bulk_edges[1]
+    panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
+    table = spectrum_table(comparison)
+    predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
+    if len(predicted):
+        ranks = predicted["rank"]
+        panel.hlines(predicted.x, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
+    if len(simulated):
+        panel.errorbar(
+            simulated["rank"],
+            simulated.x,
+            simulated["sem"],
+            fmt="o",
+            color=COLOURS[1],
+            capsize=2,
+            label="simulation",
+        )
+    values = comparison.prediction.outliers
+    unbounded = [rank for rank, value in enumerate(values, 1) if math.isinf(value)]
+    if unbounded:
+        above = 1.5 * max([edge, *predicted.x, *simulated.x])
+        marks = {"marker": "^", "linestyle": "none", "color": COLOURS[0]}
+        panel.plot(unbounded, [above] * len(unbounded), label="theory, grows with d", **marks)
+        panel.set_ylim(0, 1.5 * above)
+    if not values:
+        panel.set_title("no outlier is predicted")
+    count = max(len(values), len(simulated), 1)
+    panel.set_xticks(range(1, 1 + count))
+    panel.set_xlim(0.4, count + 0.6)
+    if predicted.x.max() > 10 * edge:
+        panel.set_yscale("log")
+    panel.set_xlabel("rank")
+    panel.set_ylabel("largest values")
+    panel.legend(loc="upper right")

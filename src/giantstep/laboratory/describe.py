@@ -1,0 +1,181 @@
+"""Learners as the page shows them: their controls, from the declarations of their settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from giantstep.answer import STATUSES
+from giantstep.answer.places import STEP, TIME
+from giantstep.asking.table import LEARNERS, Learner
+from giantstep.errors import SettingsError
+from giantstep.language.inputs import SYNTAX
+from giantstep.language.sizes import Size
+from giantstep.language.targets import catalogue, tree_catalogue
+
+#: A slider goes from a value divided by this to the value times this.
+SLIDER_FACTOR = 16.0
+#: A range that is proposed for the axis goes this far from the value, on so many points.
+RANGE_FACTOR, RANGE_POINTS = 5.0, 9
+#: Whole numbers up to this have a slider that counts one by one.
+_FEW = 12
+#: Where a slider of a number that may be zero begins and ends.
+_SMALLEST, _LARGEST = 1e-4, 10.0
+#: Where the slider of a share or a cosine ends.
+_SHARES = (1.0, 0.99)
+#: A dimension at which dots come at once and sit on the line.
+DIM = "200"
+
+
+@functools.cache
+def described() -> dict[str, Any]:
+    """Everything that the page has to know before anything is asked."""
+    return {
+        "learners": [_learner(row) for row in LEARNERS],
+        "targets": [
+            {"name": entry.name, "expression": entry.expression, "shows": entry.shows}
+            for entry in (*catalogue(), *tree_catalogue())
+        ],
+        "inputs": SYNTAX,
+        "statuses": list(STATUSES),
+    }
+
+
+def example_question(row: Learner) -> Any:
+    """The example of a learner as a question."""
+    from giantstep.asking.questions import read_question
+
+    return read_question(row, *row.options(row.example))
+
+
+def _learner(row: Learner) -> dict[str, Any]:
+    settings, problem = row.options(row.example)
+    settings_class: Any = row.load("settings")
+
+    def takes(name: str, value: float) -> bool:
+        """Whether the example may have that value: the class knows rules that no field has."""
+        try:
+            settings_class(**{**settings, name: value})
+        except SettingsError:
+            return False
+        return True
+
+    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
+    controls = [_control(field, settings.get(field.name), takes) for field in fields]
+    along = [axis for axis in (TIME, STEP) if any(axis in m.axes for m in row.metrics)]
+    return {
+        "name": row.name,
+        "summary": row.summary,
+        "theory": row.theory,
+        "references": list(row.references),
+        "has_target": row.has_target,
+        "problem": problem,
+        "controls": controls,
+        "axes": [*along, *[c["name"] for c in controls if c["range"]]],
+        "axis": _first_axis(along, settings, controls),
+        "metrics": [
+            {"name": m.name, "axes": list(m.axes), "simulated": m.simulated} for m in row.metrics
+        ],
+    }
+
+
+def _first_axis(along: list[str], settings: dict[str, Any], controls: list[Any]) -> str:
+    """What the x axis shows first: time, steps if there are several, samples, or what can be."""
+    if TIME in along or (STEP in along and int(settings.get("steps", 1)) > 1):
+        return along[0]
+    ranged = [control["name"] for control in controls if control["range"]]
+    return "samples" if "samples" in ranged else ranged[0]
+
+
+def _control(
+    field: dataclasses.Field[Any], example: Any, takes: Callable[[str, float], bool]
+) -> dict[str, Any]:
+    """A control: its value, and a slider or a menu where the declaration allows one."""
+    rule = field.metadata
+    default = field.default
+    value: Any = default if example is None else example
+    if field.name == "dim" and value is None:
+        value = DIM
+    slider = _slider(rule, value)
+    if slider and rule["kind"] is not Size and not takes(field.name, slider["high"]):
+        slider["high"] = next((end for end in _SHARES if takes(field.name, end)), float(value))
+    return {
+        "name": field.name,
+        "label": field.name.replace("_", " "),
+        "help": rule["help"],
+        "kind": rule["kind"].__name__,
+        "choices": list(rule["choices"] or ()),
+        "words": list(rule["words"]),
+        "only": rule["only"],
+        "default": None if default is None else default if rule["kind"] is bool else str(default),
+        "value": None if value is None else value if rule["kind"] is bool else str(value),
+        "slider": slider,
+        "range": _range(slider, value, rule["kind"]) if slider else None,
+        "first": example is not None or field.name in ("dim", "samples", "ridge", "step_size"),
+    }
+
+
+def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
+    """Where the slider of a number begins and ends, and whether it moves by decades."""
+    if rule["kind"] not in (Size, int, float) or value in rule["words"]:
+        return None
+    if rule["kind"] is Size:
+        try:
+            number = Size.parse(value).coefficient
+        except SettingsError:
+            return None
+        return {
+            "low": number / SLIDER_FACTOR,
+            "high": number * SLIDER_FACTOR,
+            "log": True,
+            "whole": False,
+        }
+    low = rule["above"] if rule["low"] is None else rule["low"]
+    if value is None:
+        return None
+    number = float(value)
+    whole = rule["kind"] is int or (number > _FEW and number.is_integer())
+    if low is not None and rule["high"] <= 1:
+        return {"low": low, "high": rule["high"], "log": False, "whole": whole}
+    if whole and number <= _FEW:
+        high = min(max(_FEW, 4 * number), rule["high"])
+        return {"low": low or 0, "high": high, "log": False, "whole": True}
+    if whole:
+        return {"low": max(low or 1, number / SLIDER_FACTOR), "high": number * SLIDER_FACTOR} | {
+            "log": True,
+            "whole": True,
+        }
+    if low is None:
+        reach = 4 * abs(number) or 1.0
+        return {"low": -reach, "high": reach, "log": False, "whole": False}
+    if low > 0:
+        return {"low": low, "high": low + 4 * (number - low), "log": False, "whole": False}
+    smallest = number / SLIDER_FACTOR**2 if number else _SMALLEST
+    return {"low": smallest, "high": max(number * SLIDER_FACTOR, _LARGEST * smallest)} | {
+        "log": True,
+        "whole": False,
+    }
+
+
+def _range(slider: dict[str, Any], value: Any, kind: type) -> str:
+    """The values that the x axis shows when it is this setting."""
+    if not slider["log"]:
+        low, high = slider["low"], slider["high"]
+        if slider["whole"]:
+            return f"{low:g}:{high:g}:{int(high - low) + 1}"
+        inside = (high - low) / 50
+        if low >= 0:
+            return f"{low + inside:.4g}:{high - inside:.4g}:{RANGE_POINTS}"
+        # The language of ranges has no negative ends.
+        gap = (high - low - 2 * inside) / (RANGE_POINTS - 1)
+        return ",".join(f"{low + inside + i * gap:.4g}" for i in range(RANGE_POINTS))
+    size = Size.parse(value) if kind is Size else Size(float(value))
+    low, high = size.coefficient / RANGE_FACTOR, size.coefficient * RANGE_FACTOR
+    ends = max(low, slider["low"]), min(high, slider["high"])
+    if slider["whole"]:
+        values = (ends[0] * (ends[1] / ends[0]) ** (i / 5) for i in range(6))
+        return ",".join(str(round(each)) for each in values)
+    texts = [str(Size(float(f"{end:.3g}"), size.power)) for end in ends]
+    return f"{texts[0]}:{texts[1]}:{RANGE_POINTS}log"

@@ -1,0 +1,67 @@
+"""The experiment on the page as a command and as Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from giantstep.asking.table import Learner
+from giantstep.settings.options import flag
+
+#: What a problem is without saying so.
+_USUAL = {"noise": ("0", "0.0", 0, 0.0), "inputs": ("gaussian",)}
+
+
+def on_the_command_line(
+    row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any], seeds: int
+) -> str:
+    """The command that lays the same dots over the same line.
+
+    >>> from giantstep.asking.table import learner_named
+    >>> kernel = learner_named("kernel")
+    >>> on_the_command_line(kernel, {"dim": 100, "samples": "1d"}, {"target": "h1*h2"}, 4)
+    "giantstep compare kernel --target 'h1*h2' --dim 100 --samples 1d --seeds 4"
+    """
+    words = ["giantstep", "compare", row.name]
+    for name, value in {**_unusual(problem), **settings}.items():
+        if value is True:
+            words.append(flag(name))
+        elif value is not None and value is not False:
+            words += [flag(name), str(value)]
+    return shlex.join([*words, "--seeds", str(seeds)])
+
+
+def in_python(
+    row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any], seeds: int
+) -> str:
+    """The same in Python.
+
+    >>> from giantstep.asking.table import learner_named
+    >>> kernel = learner_named("kernel")
+    >>> print(in_python(kernel, {"dim": "100", "samples": "1d"}, {"target": "h1*h2"}, 4))
+    import giantstep as gs
+    <BLANKLINE>
+    settings = gs.Kernel(dim='100', samples='1d')
+    result = gs.compare(settings, 'h1*h2', seeds=4)
+    result.plot()
+    """
+    chosen = ", ".join(f"{name}={value!r}" for name, value in settings.items() if value is not None)
+    given = _unusual(problem)
+    words = ["settings", *([repr(given.pop("target"))] if "target" in given else [])]
+    if "noise" in given:
+        given["noise"] = float(given["noise"])
+    words += [f"{name}={value!r}" for name, value in given.items()]
+    return "\n".join(
+        [
+            "import giantstep as gs",
+            "",
+            f"settings = gs.{row.load('settings').__name__}({chosen})",
+            f"result = gs.compare({', '.join(words)}, seeds={seeds})",
+            "result.plot()",
+        ]
+    )
+
+
+def _unusual(problem: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in problem.items() if value not in _USUAL.get(name, ())}

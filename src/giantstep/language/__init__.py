@@ -1,0 +1,1 @@
+"""What people write: targets, activations, losses, sizes, laws of the inputs, problems."""

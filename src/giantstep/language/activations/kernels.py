@@ -1,0 +1,147 @@
+"""Inner-product kernels F(<x, x'>/d): the exponential, polynomials, arc-cosine kernels."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import SettingsError
+
+#: Longest text of a kernel, measured before it is matched.
+LONGEST = 1000
+#: Powers kept of an infinite series. Inputs of squared norm up to 20 d need no more.
+SERIES_LENGTH = 96
+_NUMBER = r"\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?"
+_TERM = re.compile(
+    rf"^(?P<factor>{_NUMBER})?\*?(?P<power>t(?:\^(?P<exponent>\d+))?)?(?:/(?P<divisor>{_NUMBER}))?$"
+)
+_REMEDY = "use exp, arccos0, arccos1, a polynomial such as 1+t+t^2/2, or coefficients 1,1,0.5"
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunction:
+    r"""A kernel :math:`F(s) = \sum_j F_j s^j`, :math:`F_j \ge 0`, of s = <x, x'>/d.
+
+    ``order`` is None, or the order of an arc-cosine kernel, which also uses the norms:
+    :math:`(|x||x'|/d)^{order} F(\cos(x, x'))`, the kernel of infinitely many random neurons.
+    """
+
+    name: str
+    series: Float[np.ndarray, " powers"]
+    profile: Callable[[Any], Any]
+    order: int | None = None
+
+    @property
+    def is_polynomial(self) -> bool:
+        """Whether the series ends: then ``series`` is all of it."""
+        return len(self.series) < SERIES_LENGTH
+
+    def power(self, j: int) -> float:
+        """The coefficient F_j of s^j."""
+        return float(self.series[j]) if j < len(self.series) else 0.0
+
+    def total_above(self, degree: int) -> float:
+        """The sum of F_j over j > degree, which is the effective ridge that those powers add."""
+        return float(self.profile(1.0)) - math.fsum(self.series[: degree + 1])
+
+    def matrix(
+        self, left: Float[np.ndarray, "n d"], right: Float[np.ndarray, "m d"]
+    ) -> Float[np.ndarray, "n m"]:
+        """The kernel between the rows of two matrices.
+
+        >>> round(float(kernel("exp").matrix(np.ones((1, 4)), np.ones((1, 4)))[0, 0]), 6)
+        2.718282
+        """
+        inner = left @ right.T / left.shape[1]
+        if self.order is None:
+            return self.profile(inner)
+        norms = np.sqrt(np.mean(left**2, axis=1)[:, None] * np.mean(right**2, axis=1)[None, :])
+        values = self.profile(np.clip(inner / norms, -1.0, 1.0))
+        return values if self.order == 0 else norms * values
+
+
+def _arc_cosine_series(order: int) -> np.ndarray:
+    # arcsin t = sum_k C(2k, k) / (4^k (2k + 1)) t^(2k+1), and the order-1 kernel integrates it.
+    arcsine = np.zeros(SERIES_LENGTH)
+    coefficient = 1.0
+    for k in range(SERIES_LENGTH // 2):
+        arcsine[2 * k + 1] = coefficient / (2 * k + 1)
+        coefficient *= (2 * k + 1) / (2 * k + 2)
+    series = arcsine / np.pi
+    series[0] += 0.5
+    if order == 0:
+        return series
+    integral = np.zeros(SERIES_LENGTH)
+    integral[1:] = series[:-1] / np.arange(1, SERIES_LENGTH)
+    integral[0] = 1 / np.pi
+    return integral
+
+
+def _arccos0(t: Any) -> Any:
+    return 0.5 + np.arcsin(t) / np.pi
+
+
+def _arccos1(t: Any) -> Any:
+    return (np.sqrt(1 - np.square(t)) + t * (np.pi / 2 + np.arcsin(t))) / np.pi
+
+
+def _coefficients(text: str) -> np.ndarray:
+    """The coefficients of a polynomial in t, or of a comma-separated list."""
+    compact = re.sub(r"\s+", "", text).replace("**", "^")
+    try:
+        if "," in compact:
+            pairs = list(enumerate(float(part) for part in compact.split(",")))
+        else:
+            pairs = [_term(part) for part in re.split(r"(?<!e)\+", compact)]
+    except (ValueError, ZeroDivisionError):
+        raise SettingsError(f"kernel = {text[:60]!r} cannot be read: {_REMEDY}") from None
+    degree = max(j for j, _ in pairs)
+    if degree > 20:
+        raise SettingsError(f"kernel = {text[:60]!r} has power {degree}, beyond 20: {_REMEDY}")
+    series = np.zeros(degree + 1)
+    for j, value in pairs:
+        series[j] += value
+    return series
+
+
+def _term(text: str) -> tuple[int, float]:
+    match = _TERM.match(text)
+    if match is None or not (match["factor"] or match["power"]):
+        raise ValueError(text)
+    value = float(match["factor"] or 1.0) / float(match["divisor"] or 1.0)
+    return (int(match["exponent"] or 1) if match["power"] else 0), value
+
+
+@functools.lru_cache(maxsize=64)
+def kernel(given: str) -> KernelFunction:
+    """The kernel of that name, polynomial in t, or list of coefficients.
+
+    >>> kernel("1 + t + t^2/2").series.tolist()
+    [1.0, 1.0, 0.5]
+    """
+    if len(given) > LONGEST:
+        raise SettingsError(f"kernel = {given[:60]!r}... has {len(given)} characters: {_REMEDY}")
+    if given == "exp":
+        factorials = np.cumprod([1.0, *range(1, SERIES_LENGTH)])
+        return KernelFunction("exp", 1 / factorials, np.exp)
+    if given in ("arccos0", "arccos1"):
+        order = int(given[-1])
+        profile = _arccos1 if order else _arccos0
+        return KernelFunction(given, _arc_cosine_series(order), profile, order)
+    if "-" in re.sub(r"e-", "", given):
+        raise SettingsError(f"kernel = {given[:60]!r} has a negative coefficient: {_REMEDY}")
+    series = _coefficients(given)
+    if not (np.all(np.isfinite(series)) and np.any(series[1:] > 0)):
+        raise SettingsError(f"kernel = {given[:60]!r} is constant or not finite: {_REMEDY}")
+    return KernelFunction(given, series, functools.partial(_polynomial, series))
+
+
+def _polynomial(series: np.ndarray, t: Any) -> Any:
+    return np.polynomial.polynomial.polyval(t, series)

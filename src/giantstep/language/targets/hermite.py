@@ -1,0 +1,352 @@
+"""Hermite coefficients, tensors and energies of a target, and the subspace that it really uses.
+
+Conventions: h ~ N(0, I_r), He_k the probabilists' Hermite polynomials, and
+``c_j = E[g(h) He_{j_1}(h_1) ... He_{j_r}(h_r)]``, so that ``|P_k g|^2 = sum_{|j|=k} c_j^2 / j!``.
+A target with in-label noises z enters through its regression function E[g | h].
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import SettingsError
+from giantstep.language.targets.expansion import (
+    BATCHES,
+    SAMPLES,
+    Expansion,
+    HermiteSeries,
+    expansion,
+    hermite_series,
+    rotated_series,
+)
+from giantstep.language.targets.expression import Target
+from giantstep.language.targets.integration import Block, block_of, integrable, integrate
+from giantstep.numerics.estimate import Estimate
+from giantstep.numerics.grids import GaussianGrid
+from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
+from giantstep.numerics.linear_algebra import (
+    complement,
+    dense_degree,
+    is_permutation,
+    symmetric_tensors,
+    tidy_basis,
+)
+
+#: Multi-indices that are listed in full.
+MAX_INDICES = 50_000
+
+
+def hermite_coefficients(target: Target, degree: int = 8) -> dict[MultiIndex, float]:
+    """c_j = E[g He_{j_1}(h_1) ... He_{j_r}(h_r)] for every multi-index of total degree <= degree.
+
+    With very many multi-indices (ten directions and more) those that are zero may be left out.
+
+    >>> hermite_coefficients(Target("h1 + He3(h1)*h2"), 4)[(3, 1)]
+    6.0
+    """
+    found = expansion(target, degree)
+    if math.comb(target.rank + found.degree, found.degree) > MAX_INDICES:
+        return dict(found.coefficients)
+    return {j: found.coefficients.get(j, 0.0) for j in multi_indices(target.rank, found.degree)}
+
+
+def hermite_tensors(target: Target, degree: int = 8) -> tuple[Float[np.ndarray, " ..."], ...]:
+    """The symmetric tensors C_0, ..., C_degree; C_k has k axes of length r.
+
+    >>> hermite_tensors(Target("h1*h2"), 2)[2].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    coefficients = expansion(target, degree).coefficients
+    return symmetric_tensors({j: np.array(c) for j, c in coefficients.items()}, degree)
+
+
+def energies(target: Target, degree: int = 8) -> Float[np.ndarray, " k"]:
+    """|P_k g|^2 for k = 0..degree.
+
+    >>> energies(Target("h1*h2 + 3"), 3).tolist()
+    [9.0, 0.0, 1.0, 0.0]
+    """
+    found = expansion(target, degree)
+    rounding = 1e-24 * found.second_moment
+    values = np.array([found.energy(k, k) for k in range(degree + 1)])
+    return np.where(values > rounding, values, 0.0)
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean, variance and second moment of the label g(h, z), with their method and error."""
+
+    mean: float
+    variance: float
+    second_moment: float
+    error: float
+    method: str
+
+
+def moments(target: Target) -> Moments:
+    """Mean, variance and second moment of the target (in-label noise included).
+
+    >>> moments(Target("sign(h1)")).variance
+    1.0
+    """
+    found = expansion(target)
+    second, variance = _tidy(found.second_moment, found), _tidy(found.variance, found)
+    return Moments(_tidy(found.mean, found), variance, second, found.error, found.method)
+
+
+def _tidy(value: float, found: Expansion) -> float:
+    """Zero if it is zero within the error."""
+    scale = math.sqrt(max(found.second_moment, 0.0))
+    return 0.0 if abs(value) < 1e-13 * max(scale, scale**2) else value
+
+
+def tail_energy(target: Target, degree: int) -> Estimate:
+    """|P_{>l} g|^2, the part of the regression function beyond total degree l.
+
+    >>> round(tail_energy(Target("sign(h1*h2)"), 2).value, 6)
+    0.594715
+    """
+    if (series := hermite_series(target)) is not None:
+        beyond = [
+            float(a) ** 2 * factorial(j)
+            for j, a in series.terms.items()
+            if sum(j[: target.rank]) > degree and not any(j[target.rank :])
+        ]
+        return Estimate(math.fsum(beyond), 0.0, "closed form")
+    found = expansion(target, max(degree, 8))
+    value = max(found.regression_moment - found.energy(0, degree), 0.0)
+    return Estimate(value, _square_error(found), found.method)
+
+
+def _square_error(found: Expansion) -> float:
+    return 2 * found.error * math.sqrt(max(found.second_moment, 0.0)) + found.error**2
+
+
+def conditional_tail_energy(
+    target: Target, learned: Float[np.ndarray, "m r"], degree: int
+) -> Estimate:
+    """|P_{U,>kappa} g|^2: beyond any function of h_U times total degree kappa in the rest.
+
+    ``learned`` holds an orthonormal basis of U as rows, ``degree`` is kappa.
+
+    >>> round(conditional_tail_energy(Target("abs(h1)*h2"), np.array([[0.0, 1.0]]), 0).value, 6)
+    0.36338
+    """
+    m, rank = learned.shape
+    if rank != target.rank or not np.allclose(learned @ learned.T, np.eye(m), atol=1e-6):
+        raise SettingsError(f"learned must hold orthonormal rows of length {target.rank}")
+    if m == rank:
+        return Estimate(0.0, 0.0, "closed form")
+    if m == 0:
+        return tail_energy(target, degree)
+    used = used_subspace(target)
+    if np.allclose(used @ learned.T @ learned, used, atol=1e-8):
+        return Estimate(0.0, 0.0, "depends on learned directions only")
+    frame = np.vstack([learned, complement(learned)])
+    if target.is_polynomial and (series := rotated_series(target, frame)) is not None:
+        beyond = [
+            float(a) ** 2 * factorial(j)
+            for j, a in series.terms.items()
+            if sum(j[m:rank]) > degree and not any(j[rank:])
+        ]
+        value = math.fsum(beyond)
+        rounding = 1e-13 * expansion(target).second_moment
+        return Estimate(value if value > rounding else 0.0, rounding, "closed form")
+    found = expansion(target)
+    captured = captured_energy(target, Frame(frame.tobytes(), m), max(degree, 2))
+    value = max(found.regression_moment - math.fsum(captured.values[: degree + 1]), 0.0)
+    return Estimate(value, captured.error + _square_error(found), captured.method)
+
+
+#: Points at which the target is evaluated to see on which directions it depends.
+POINTS = 4000
+#: Mean change, in units of the target's spread, that counts as no change.
+NO_CHANGE = 2e-4
+
+
+def used_subspace(target: Target) -> Float[np.ndarray, "m r"]:
+    """The smallest subspace such that g depends on h through its part in it only.
+
+    Orthonormal rows. Polynomials by linear algebra on their gradients, of every degree. For other
+    targets the directions seen in the Hermite tensors, gradients at random points, or both are
+    enough if drawing the coordinates outside of their span afresh changes nothing; if not, axes
+    along which the target changes are added. A dependence on a set of probability below 1e-3 can
+    be missed.
+
+    >>> used_subspace(Target("h1 + h1*h2 + h1*h3")).round(4).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.7071, 0.7071]]
+    """
+    return _used(target).copy()
+
+
+@functools.lru_cache(maxsize=128)
+def _used(target: Target) -> np.ndarray:
+    series = hermite_series(target)
+    if series is not None:
+        return _span(_series_gradient(series, target.rank), 1e-9)
+    block = block_of(target)
+    seen, gradients = _seen_in_tensors(target), _gradients(block)
+    for rows in (seen, gradients, np.vstack([seen, gradients])):
+        found = _span(rows.T, 1e-6)
+        if _suffices(block, found):
+            return found
+    return _span(np.vstack([found, _used_axes(block, found)]).T, 1e-6)
+
+
+def _seen_in_tensors(target: Target) -> np.ndarray:
+    """The span of the first slots of all Hermite tensors."""
+    found = expansion(target)
+    degree = dense_degree(target.rank, found.degree)
+    coefficients = {j: np.array(c) for j, c in found.coefficients.items()}
+    tensors = symmetric_tensors(coefficients, degree)[1:]
+    columns = [
+        tensor.reshape(target.rank, -1) / math.sqrt(math.factorial(order))
+        for order, tensor in enumerate(tensors, start=1)
+    ]
+    left, values, _ = np.linalg.svd(np.concatenate(columns, axis=1), full_matrices=False)
+    threshold = max(1e-6 * math.sqrt(found.variance), 20 * found.error)
+    return left[:, values > threshold].T
+
+
+def _series_gradient(series: HermiteSeries, rank: int) -> np.ndarray:
+    """Matrix of d g / d h_a in the orthonormal Hermite basis: rows a, columns multi-indices."""
+    columns: dict[tuple[int, ...], int] = {}
+    entries = []
+    for index, a in series.terms.items():
+        for axis in range(rank):
+            if index[axis]:
+                below = (*index[:axis], index[axis] - 1, *index[axis + 1 :])
+                column = columns.setdefault(below, len(columns))
+                value = index[axis] * float(a) * math.sqrt(factorial(below))
+                entries.append((axis, column, value))
+    matrix = np.zeros((rank, max(len(columns), 1)))
+    for axis, column, value in entries:
+        matrix[axis, column] += value
+    return matrix
+
+
+def _span(columns: np.ndarray, tolerance: float) -> np.ndarray:
+    left, values, _ = np.linalg.svd(columns, full_matrices=False)
+    kept = values > tolerance * np.max(values, initial=np.finfo(float).tiny)
+    return tidy_basis(left[:, kept].T, int(kept.sum()))
+
+
+def _suffices(block: Block, rows: np.ndarray) -> bool:
+    """Whether new coordinates outside of the subspace leave the target as it is."""
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((POINTS, len(block.names)))
+    fresh = points.copy()
+    rest = complement(rows)
+    moved = rng.standard_normal((POINTS, len(rest))) @ rest
+    fresh[:, : block.latent] = points[:, : block.latent] @ rows.T @ rows + moved
+    before, after = block(points), block(fresh)
+    spread = np.std(before) or 1.0
+    return bool(np.mean(np.minimum(np.abs(after - before) / spread, 1.0)) < NO_CHANGE)
+
+
+def _gradients(block: Block) -> np.ndarray:
+    """Gradients at random points, by central differences, where two step sizes agree."""
+    rng = np.random.default_rng(1)
+    points = rng.standard_normal((400, len(block.names)))
+    fine, coarse = (_difference(block, points, step) for step in (1e-4, 2e-4))
+    norm = np.linalg.norm(fine, axis=1)
+    good = np.linalg.norm(fine - coarse, axis=1) < 1e-6 * norm
+    return fine[good] / norm[good, None]
+
+
+def _difference(block: Block, points: np.ndarray, step: float) -> np.ndarray:
+    columns = []
+    for axis in range(block.latent):
+        shift = np.zeros(points.shape[1])
+        shift[axis] = step
+        columns.append((block(points + shift) - block(points - shift)) / (2 * step))
+    return np.stack(columns, axis=1)
+
+
+def _used_axes(block: Block, found: np.ndarray) -> np.ndarray:
+    """Those directions of the complement along which the target changes."""
+    rest = complement(found)
+    return rest[[not _suffices(block, complement(row[None])) for row in rest]]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """An orthonormal frame (the bytes of its rows), whose first rows span U: hashable."""
+
+    rows: bytes
+    learned: int
+
+    def matrix(self, rank: int) -> Float[np.ndarray, "r r"]:
+        """The rows as an array."""
+        return np.frombuffer(self.rows).reshape(rank, rank)
+
+
+@dataclass(frozen=True)
+class Captured:
+    """Energies, one for each degree in the directions outside of U, with error and method."""
+
+    values: tuple[float, ...]
+    error: float
+    method: str
+
+
+@functools.lru_cache(maxsize=256)
+def captured_energy(target: Target, frame: Frame, degree: int) -> Captured:
+    """E_u[sum_{|b|=k} E[g He_b(v) | u]^2 / b!] for k = 0..degree, where h = (u, v) in the frame.
+
+    By quadrature, or by pairs of samples that share u.
+    """
+    block = block_of(target)
+    by = _by_quadrature if integrable(block) else _by_sampling
+    return by(block, frame.matrix(target.rank), frame.learned, degree)
+
+
+def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
+    rank, noises = block.latent, len(block.names) - block.latent
+    full = np.eye(rank + noises)
+    full[:rank, :rank] = frame
+
+    def energies(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
+        conditional = grid.contract(values, [None] * m + [degree] * (rank - m) + [0] * noises)
+        total = np.zeros(degree + 1)
+        for j in multi_indices(rank - m, degree):
+            place: tuple[Any, ...] = (..., *j, *[0] * noises)
+            total[sum(j)] += grid.average(conditional[place] ** 2) / factorial(j)
+        return total
+
+    if is_permutation(full):
+        names = tuple(block.names[axis] for axis in np.argmax(full, axis=1))
+        values, error, method = integrate(Block(block.factors, names), energies)
+    else:
+        values, error, method = integrate(block, energies, full)
+    return Captured(tuple(values.tolist()), error, method)
+
+
+def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
+    rng = np.random.default_rng(0)
+    rank, axes = block.latent, len(block.names)
+    batches = []
+    for _ in range(BATCHES):
+        one, two = rng.standard_normal((2, SAMPLES // BATCHES, axes))
+        two[:, :m] = one[:, :m]
+        left, right = (
+            np.concatenate([side[:, :rank] @ frame, side[:, rank:]], axis=1) for side in (one, two)
+        )
+        product = block(left) * block(right)
+        he_one, he_two = (hermite_values(side[:, m:rank], degree) for side in (one, two))
+        row = np.zeros(degree + 1)
+        for j in multi_indices(rank - m, degree):
+            term = product
+            for axis in np.flatnonzero(j):
+                term = term * he_one[j[axis], :, axis] * he_two[j[axis], :, axis]
+            row[sum(j)] += np.mean(term) / factorial(j)
+        batches.append(row)
+    spread = np.std(np.cumsum(batches, axis=1), axis=0, ddof=1) / math.sqrt(BATCHES)
+    method = f"Monte Carlo, {SAMPLES} samples"
+    return Captured(tuple(np.mean(batches, axis=0).tolist()), float(np.max(spread)), method)

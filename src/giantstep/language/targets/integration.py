@@ -1,0 +1,282 @@
+"""Gaussian integrals of expressions: which rule, at which resolution, with which error.
+
+Smooth functions go to Gauss-Hermite first. Kinks at fixed positions of an axis are panel edges of
+a product of Gauss-Legendre rules; kinks on other surfaces cut every line of the last axis. The
+resolution grows until two successive rules agree; their difference is the error that is reported.
+
+``tanh(h1) + ... + tanh(h9)`` or ``sign(h1*h2*h3*h4*h5)`` needs no integral in nine or five
+dimensions: expectations of products of functions of different variables factorise.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.language.targets.evaluate import NUMPY, evaluate
+from giantstep.language.targets.expression import Target
+from giantstep.language.targets.kinks import Kinks, find_kinks
+from giantstep.language.targets.language import FUNCTIONS
+from giantstep.language.targets.tree import (
+    Call,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    replaced,
+    variables,
+    walk,
+)
+from giantstep.numerics.grids import (
+    Function,
+    GaussianGrid,
+    aligned_grid,
+    hermite_grid,
+    rotated,
+    split_grid,
+)
+
+#: Terms of an expanded sum; beyond it the target counts as not separable.
+MAX_TERMS = 64
+
+Factors = tuple[Node, ...]
+
+
+def separated(node: Node) -> tuple[Factors, ...] | None:
+    """The node as a sum of products of factors, or None if that takes too many terms.
+
+    >>> from giantstep.language.targets.tree import Variable
+    >>> h1, h2 = Variable("h1"), Variable("h2")
+    >>> len(separated(Sum((h1, Call("sign", (Product((h1, h2)),)))))[1])
+    2
+    """
+    try:
+        return _terms(node)
+    except _TooManyTerms:
+        return None
+
+
+class _TooManyTerms(Exception):
+    pass
+
+
+def _terms(node: Node) -> tuple[Factors, ...]:
+    match node:
+        case Sum(terms):
+            found = tuple(itertools.chain.from_iterable(_terms(term) for term in terms))
+        case Product(factors):
+            parts = [_terms(factor) for factor in factors]
+            if math.prod(map(len, parts)) > MAX_TERMS:
+                raise _TooManyTerms
+            found = tuple(
+                tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*parts)
+            )
+        case Call("sign" | "abs" as name, (Product(factors),)):
+            found = (tuple(Call(name, (factor,)) for factor in factors),)
+        case _:
+            found = ((node,),)
+    if len(found) > MAX_TERMS:
+        raise _TooManyTerms
+    return found
+
+
+def components(factors: Iterable[Node]) -> tuple[float, tuple[Factors, ...]]:
+    """The constant factors multiplied, and the others grouped so that groups share no variable."""
+    constant = 1.0
+    groups: list[tuple[frozenset[str], Factors]] = []
+    for factor in factors:
+        names = variables(factor)
+        if not names:
+            constant *= float(evaluate(factor, NUMPY, {}))
+            continue
+        touching = [group for group in groups if group[0] & names]
+        groups = [group for group in groups if not group[0] & names]
+        merged = frozenset(names).union(*[group[0] for group in touching])
+        groups.append((merged, (*itertools.chain.from_iterable(g[1] for g in touching), factor)))
+    return constant, tuple(factors for _, factors in groups)
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """The same tree with some variables renamed."""
+    return replaced(node, {Variable(old): Variable(new) for old, new in names.items()})
+
+
+def kink_surfaces(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Expressions u such that the nodes are smooth away from the surfaces u = 0."""
+    found: dict[Node, None] = {}
+    for part in itertools.chain.from_iterable(walk(node) for node in nodes):
+        match part:
+            case Call(name, (argument,)) if FUNCTIONS[name].kink:
+                candidates = [argument]
+            case Call(name, arguments) if FUNCTIONS[name].kink:
+                minus = Number(Fraction(-1))
+                candidates = [
+                    Sum((a, Product((minus, b)))) for a, b in itertools.combinations(arguments, 2)
+                ]
+            case Power(base, exponent) if exponent < 0 or exponent.denominator != 1:
+                candidates = [base]
+            case _:
+                candidates = []
+        for candidate in candidates:
+            factors = candidate.factors if isinstance(candidate, Product) else (candidate,)
+            found |= dict.fromkeys(factor for factor in factors if variables(factor))
+    return tuple(found)
+
+
+#: Two rules agree if they differ by less than this, relative to the largest number computed, for
+#: one, two, and more axes.
+AGREEMENT = (1e-12, 1e-12, 1e-9)
+#: Largest number of nodes of one rule.
+MAX_POINTS = 3_200_000
+#: Largest number of axes of a tensor product: with kinks, and for smooth functions.
+MAX_AXES, MAX_SMOOTH_AXES = 3, 5
+
+#: Gauss-Hermite orders, then (panel length, order) of Gauss-Legendre panels, by number of axes.
+_HERMITE_ORDERS = {1: (64, 96), 2: (48, 64), 3: (32, 40), 4: (24, 32), 5: (12, 16)}
+_PANELS = {
+    1: ((1.0, 16), (1.0, 24), (0.5, 24), (0.25, 24), (0.1, 24)),
+    2: ((3.34, 16), (3.34, 24), (1.67, 24), (0.84, 24), (0.42, 24)),
+    3: ((3.34, 12), (3.34, 16), (3.34, 24)),
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A product of expressions as a function on R^D: the variables in the order of ``names``."""
+
+    factors: Factors
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, factors: Factors) -> Block:
+        """The block on its own variables: latent directions first, noises last."""
+        names = frozenset().union(*[variables(factor) for factor in factors])
+        return cls(factors, tuple(sorted(names, key=lambda name: (name[0], int(name[1:])))))
+
+    @property
+    def latent(self) -> int:
+        """Number of latent directions among the axes."""
+        return sum(name.startswith("h") for name in self.names)
+
+    def __call__(self, points: Float[np.ndarray, "... D"]) -> Float[np.ndarray, " ..."]:
+        values = {name: points[..., axis] for axis, name in enumerate(self.names)}
+        with np.errstate(all="ignore"):
+            product = functools.reduce(
+                lambda left, node: left * evaluate(node, NUMPY, values), self.factors, 1.0
+            )
+        return np.broadcast_to(product, points.shape[:-1])
+
+    @functools.cached_property
+    def _found_kinks(self) -> Kinks:
+        return find_kinks(Product(self.factors), self.names)
+
+    @property
+    def kinks(self) -> tuple[tuple[float, ...], ...]:
+        """Positions on each axis of the kinks that lie at a fixed value of one variable."""
+        return tuple(self._found_kinks.positions[name] for name in self.names)
+
+    @property
+    def aligned(self) -> bool:
+        """Whether those are all the kinks."""
+        return self._found_kinks.aligned
+
+    @property
+    def smooth(self) -> bool:
+        """Whether there are no kinks."""
+        return self.aligned and not any(self.kinks)
+
+    @functools.cached_property
+    def surfaces(self) -> tuple[Function, ...]:
+        """Functions u on R^D: the block is smooth away from u = 0."""
+        return tuple(Block((node,), self.names) for node in self.surface_nodes)
+
+    @functools.cached_property
+    def surface_nodes(self) -> tuple[Node, ...]:
+        """The same as expressions."""
+        return kink_surfaces(self.factors)
+
+
+@functools.lru_cache(maxsize=256)
+def block_of(target: Target) -> Block:
+    """The target as one block on R^(r+m): latent directions, then in-label noises."""
+    latent = tuple(f"h{i + 1}" for i in range(target.rank))
+    return Block((target.tree,), latent + tuple(f"z{i + 1}" for i in range(target.noises)))
+
+
+def integrable(block: Block) -> bool:
+    """Whether a tensor product of rules can integrate the block."""
+    return len(block.names) <= (MAX_SMOOTH_AXES if block.smooth else MAX_AXES)
+
+
+def integrate(
+    block: Block,
+    functional: Callable[[GaussianGrid, np.ndarray], Float[np.ndarray, " ..."]],
+    frame: Float[np.ndarray, "D D"] | None = None,
+    agreement: float | None = None,
+) -> tuple[Float[np.ndarray, " ..."], float, str]:
+    """The functional's value, its error and the rule used.
+
+    ``functional(grid, values)`` returns an array from the block's values on the grid's nodes. With
+    a ``frame`` (orthonormal rows) the grid is in that frame's coordinates. ``agreement`` is the
+    relative difference of two rules at which the finer one is good enough.
+    """
+    if agreement is None:
+        agreement = AGREEMENT[min(len(block.names), 3) - 1]
+    function = block if frame is None else rotated(block, frame)
+    previous, best = None, None
+    for method, grid in _rules(block, frame):
+        if np.prod(grid.shape) > MAX_POINTS and best is not None:
+            break
+        value = functional(grid, function(grid.points()))
+        if previous is not None:
+            error = float(np.max(np.abs(value - previous)))
+            if best is None or error <= best[1]:
+                best = (value, error, method)
+            if error <= agreement * np.max(np.abs(value)):
+                break
+        previous = value
+    assert best is not None
+    return best
+
+
+def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, GaussianGrid]]:
+    axes = len(block.names)
+    if block.smooth:
+        for order in _HERMITE_ORDERS[axes]:
+            yield f"Gauss-Hermite, order {order}", hermite_grid(axes, order)
+    for length, order in _PANELS.get(axes, ()):
+        grid = panel_grid(block, length, order, frame)
+        if block.aligned and frame is None:
+            yield f"Gauss-Legendre, {grid.shape[0]} nodes an axis, split at kinks", grid
+        else:
+            yield f"Gauss-Legendre, {axes} axes one inside the other, split at kinks", grid
+
+
+def panel_grid(
+    block: Block, length: float, order: int, frame: Float[np.ndarray, "D D"] | None = None
+) -> GaussianGrid:
+    """Gauss-Legendre panels of at most this length, split where the block has kinks."""
+    if block.aligned and frame is None:
+        return aligned_grid(block.kinks, length, order)
+    return split_grid(_surfaces_by_axis(block, frame), length, order)
+
+
+def _surfaces_by_axis(block: Block, frame: np.ndarray | None) -> list[list[Function]]:
+    """For each axis the kink surfaces that depend on it and on axes before it only."""
+    by_axis: list[list[Function]] = [[] for _ in block.names]
+    if frame is not None:
+        by_axis[-1] = [rotated(surface, frame) for surface in block.surfaces]
+        return by_axis
+    for node in block.surface_nodes:
+        last = max(block.names.index(name) for name in variables(node))
+        by_axis[last].append(Block((node,), block.names[: last + 1]))
+    return by_axis

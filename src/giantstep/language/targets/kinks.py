@@ -1,0 +1,199 @@
+"""Where a target is not smooth, and the values of one that takes finitely many."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from giantstep.language.targets.evaluate import NUMPY, evaluate
+from giantstep.language.targets.integrability import vanishes_somewhere
+from giantstep.language.targets.language import FUNCTIONS
+from giantstep.language.targets.normal import normal_form
+from giantstep.language.targets.polynomial import Monomial, Polynomial, add, scaled, to_tree
+from giantstep.language.targets.tree import Call, Node, Power, Variable, children, variables, walk
+from giantstep.numerics.quadrature import CUTOFF
+
+#: Kinks are looked for on a grid that avoids round numbers.
+_GRID = np.linspace(-CUTOFF, CUTOFF, 4000)
+
+
+@dataclass(frozen=True)
+class Kinks:
+    """Positions on each axis, and whether that is all of them."""
+
+    positions: dict[str, tuple[float, ...]]
+    aligned: bool
+
+
+def find_kinks(tree: Node, names: Sequence[str]) -> Kinks:
+    """The kinks, jumps and integrable poles of a tree in normal form."""
+    found: dict[str, set[float]] = {name: set() for name in names}
+    aligned = True
+    for argument, may_touch in _sources(tree):
+        for factor in _separated(argument):
+            node = to_tree(factor)
+            inside = sorted(variables(node))
+            if len(inside) == 1:
+                found[inside[0]].update(_roots(node, inside[0], may_touch))
+            elif inside and vanishes_somewhere(node, inside):
+                aligned = False
+    return Kinks({name: _distinct(found[name]) for name in names}, aligned)
+
+
+def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
+    """Expressions at whose zeros the tree is not smooth; and whether touching zero is enough."""
+    for part in set(walk(tree)):
+        match part:
+            case Call("min" | "max", arguments):
+                for first, second in itertools.combinations(map(normal_form, arguments), 2):
+                    yield add(first, scaled(second, Fraction(-1))), False
+            case Call(function, (argument,)) if FUNCTIONS[function].kink:
+                yield normal_form(argument), False
+            case Call("log", (base,)):
+                yield normal_form(base), True
+            case Power(base, exponent) if exponent < 0 or exponent.denominator > 1:
+                yield normal_form(base), True
+
+
+def _separated(polynomial: Polynomial) -> Iterator[Polynomial]:
+    """Factors of one variable each, as far as they split off, then the rest."""
+    names = {name for monomial in polynomial for g, _ in monomial for name in variables(g.node)}
+    for name in sorted(names):
+        factors = _split_off(polynomial, name)
+        if factors is not None:
+            yield factors[0]
+            polynomial = factors[1]
+    yield polynomial
+
+
+def _split_off(polynomial: Polynomial, name: str) -> tuple[Polynomial, Polynomial] | None:
+    """p(h) = q(h_name) * rest(h), if the table of its coefficients has rank one."""
+    table: dict[Monomial, Polynomial] = {}
+    for monomial, coefficient in polynomial.items():
+        own = tuple((g, n) for g, n in monomial if name in variables(g.node))
+        if any(len(variables(g.node)) > 1 for g, _ in own):
+            return None
+        rest = tuple((g, n) for g, n in monomial if name not in variables(g.node))
+        table.setdefault(own, {})[rest] = coefficient
+    first = next(iter(table.values()))
+    pivot, value = next(iter(first.items()))
+    ratios = {own: row.get(pivot, Fraction(0)) / value for own, row in table.items()}
+    if all(row == scaled(first, ratios[own]) for own, row in table.items()):
+        return ratios, first
+    return None
+
+
+def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
+    """The sign changes of a function of one variable; if asked, also where it touches zero."""
+    values = _values(node, name, _GRID)
+    signs = np.sign(values)
+    before = np.flatnonzero((signs[1:] != signs[:-1]) & ~np.isnan(signs[1:] + signs[:-1]))
+    low, high = _GRID[before], _GRID[before + 1]
+    for _ in range(55):
+        middle = (low + high) / 2
+        same = np.sign(_values(node, name, middle)) == signs[before]
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    crossings = [_rounded(x) for x in (low + high) / 2]
+    return crossings + (_touching(node, name, np.abs(values)) if may_touch else [])
+
+
+def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
+    left, middle, right = size[:-2], size[1:-1], size[2:]
+    lowest = np.flatnonzero((middle <= left) & (middle <= right) & (left > 0) & (right > 0))
+    low, high = _GRID[lowest], _GRID[lowest + 2]
+    for _ in range(60):
+        first, second = (2 * low + high) / 3, (low + 2 * high) / 3
+        down = np.abs(_values(node, name, first)) < np.abs(_values(node, name, second))
+        low, high = np.where(down, low, first), np.where(down, second, high)
+    position = (low + high) / 2
+    # A minimum is only known to the square root of the rounding error.
+    zero = np.abs(_values(node, name, position)) < 1e-12
+    return [_rounded(x, digits=4, error=1e-7) for x in position[zero]]
+
+
+def _values(node: Node, name: str, x: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
+
+
+def _rounded(x: float, digits: int = 6, error: float = 1e-9) -> float:
+    """The nearby short decimal, if the root is one up to rounding errors."""
+    short = round(float(x), digits)
+    return short + 0.0 if abs(short - x) < error else float(x)
+
+
+def _distinct(positions: set[float]) -> tuple[float, ...]:
+    kept: list[float] = []
+    for position in sorted(positions):
+        if not kept or position - kept[-1] > 1e-9:
+            kept.append(position)
+    return tuple(kept)
+
+
+#: More values than this are not listed.
+MAX_VALUES = 256
+_POINTS = 4000
+
+
+def discrete_values(tree: Node) -> tuple[float, ...] | None:
+    """The sorted values if the tree takes finitely many, else None.
+
+    That they are finitely many is read off the tree. Which of them occur is found out by
+    evaluating its signs and steps on many points, jointly where they share variables and
+    independently where they do not.
+    """
+    atoms = _atoms(tree)
+    if atoms is None:
+        return None
+    combinations = [joint_values(group) for group in sharing_variables(atoms)]
+    if np.prod([len(rows) for rows in combinations], dtype=float) > 100 * MAX_VALUES:
+        return None
+    flat = [atom for group in sharing_variables(atoms) for atom in group]
+    table = np.array([np.concatenate(rows) for rows in itertools.product(*combinations)])
+    known = {atom: table[:, i] for i, atom in enumerate(flat)}
+    with np.errstate(all="ignore"):
+        values = np.broadcast_to(evaluate(tree, NUMPY, {}, known), len(table))
+    distinct = np.unique(np.round(values, 12))
+    return tuple(float(v) + 0.0 for v in distinct) if len(distinct) <= MAX_VALUES else None
+
+
+def _atoms(node: Node) -> list[Node] | None:
+    """The topmost signs and steps, or None if a variable is used outside of them."""
+    if isinstance(node, Variable):
+        return None
+    if isinstance(node, Call) and FUNCTIONS[node.function].finite:
+        return [node]
+    below = [_atoms(child) for child in children(node)]
+    if any(atoms is None for atoms in below):
+        return None
+    return list(dict.fromkeys(atom for atoms in below if atoms for atom in atoms))
+
+
+def sharing_variables(atoms: Sequence[Node]) -> list[list[Node]]:
+    """The atoms in groups: those in different groups depend on different variables."""
+    groups: list[list[Node]] = []
+    for atom in atoms:
+        names = variables(atom)
+        joined = [g for g in groups if any(names & variables(other) for other in g)]
+        groups = [g for g in groups if g not in joined]
+        groups.append([other for g in joined for other in g] + [atom])
+    return groups
+
+
+def joint_values(atoms: Sequence[Node]) -> np.ndarray:
+    """The distinct rows of joint values that occur."""
+    names = sorted({name for atom in atoms for name in variables(atom)})
+    random = np.random.default_rng(0)
+    cloud = (
+        random.standard_normal((3, _POINTS, len(names))) * np.array([1.0, 2.0, 4.0])[:, None, None]
+    )
+    box = random.uniform(-9.0, 9.0, (_POINTS, len(names)))
+    points = np.concatenate([*cloud, box])
+    at = {name: points[:, i] for i, name in enumerate(names)}
+    with np.errstate(all="ignore"):
+        columns = [evaluate(atom, NUMPY, at) for atom in atoms]
+    return np.unique(np.stack(columns, axis=1), axis=0)

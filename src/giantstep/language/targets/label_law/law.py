@@ -1,0 +1,356 @@
+"""What a target's labels say about its directions: E[1{y in cell} He_j(h)], by the best method.
+
+What a label tells about the directions depends on which inputs share it, not on how it is written:
+tanh(h1*h2) tells what h1*h2 tells, and that does not saturate. And a target of two combinations of
+its directions is written in those.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import TargetError
+from giantstep.language.targets.evaluate import NUMPY, evaluate
+from giantstep.language.targets.expansion import expansion
+from giantstep.language.targets.expression import Target
+from giantstep.language.targets.hermite import used_subspace
+from giantstep.language.targets.integration import Block, block_of, integrable, integrate
+from giantstep.language.targets.label_law import LabelMoments
+from giantstep.language.targets.label_law.branches import (
+    NODES,
+    branches_of,
+    preimage_moments,
+    single_branch,
+)
+from giantstep.language.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
+from giantstep.language.targets.label_law.slices import Slicing, sliced_moments
+from giantstep.language.targets.language import FUNCTIONS
+from giantstep.language.targets.normal import normal_form
+from giantstep.language.targets.polynomial import Unusable, to_tree
+from giantstep.language.targets.printing import to_text
+from giantstep.language.targets.tree import (
+    Call,
+    Node,
+    Number,
+    Power,
+    Product,
+    Sum,
+    Variable,
+    replaced,
+    variables,
+    walk,
+)
+from giantstep.numerics.grids import Function, GaussianGrid
+from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
+
+
+@dataclass(frozen=True, eq=False)
+class LabelCore:
+    """A simpler target, and its directions as orthonormal rows in those of the given one."""
+
+    target: Target
+    rows: Float[np.ndarray, "m r"]
+
+
+def label_core(target: Target, *, noise: float = 0.0) -> LabelCore:
+    """The simplest target whose labels, with noise of the given variance, tell the same.
+
+    >>> core = label_core(Target("tanh(4*h1*h3 + 4*h2*h3)"))
+    >>> core.target, core.rows.round(3).tolist()
+    (Target('h1*h2'), [[0.707, 0.707, 0.0], [0.0, 0.0, 1.0]])
+    """
+    # Noise is added after the outer function: with it the outer function matters.
+    core = _in_used_directions(target)
+    return core if noise > 0 else LabelCore(undone(core.target), core.rows)
+
+
+@functools.lru_cache(maxsize=256)
+def undone(target: Target) -> Target:
+    """The smallest expression of which the target is a strictly monotone function.
+
+    >>> undone(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
+    Target('h1*h2')
+    >>> undone(Target("h1**2"))
+    Target('h1**2')
+    """
+    names = variables(target.tree)
+    candidates = [node for node in set(walk(target.tree)) if variables(node) == names]
+    for node in sorted(candidates, key=_size):
+        if _direction(target.tree, node):
+            try:
+                return Target(to_text(_bare(node)))
+            except TargetError:  # not square integrable, as an argument of tanh may be
+                continue
+    return target
+
+
+@functools.lru_cache(maxsize=256)
+def _in_used_directions(target: Target) -> LabelCore:
+    """The target as a function of coordinates in its used subspace."""
+    used = used_subspace(target)
+    if len(used) == target.rank:
+        return LabelCore(target, np.eye(target.rank))
+    new: dict[Node, Node] = {
+        Variable(f"h{axis + 1}"): Sum(
+            tuple(
+                Product((Number(Fraction(float(entry))), Variable(f"h{row + 1}")))
+                for row, entry in enumerate(used[:, axis])
+            )
+        )
+        for axis in range(target.rank)
+    }
+    try:
+        text = to_text(to_tree(normal_form(replaced(target.tree, new))))
+        return LabelCore(Target(text), used)
+    except (TargetError, Unusable):  # too long to be written down
+        return LabelCore(target, np.eye(target.rank))
+
+
+def _size(node: Node) -> tuple[int, str]:
+    return sum(1 for _ in walk(node)), to_text(node)
+
+
+def _direction(node: Node, inner: Node) -> int | None:
+    """+1 or -1 if the node rises or falls strictly with the inner one, 0 if it is constant."""
+    if node == inner:
+        return 1
+    if not variables(node):
+        return 0
+    match node:
+        case Sum(terms):
+            found = {_direction(term, inner) for term in terms} - {0}
+            return found.pop() if len(found) == 1 else None
+        case Product(factors):
+            moving = [factor for factor in factors if variables(factor)]
+            if len(moving) > 1:
+                return None
+            inside, sign = _direction(moving[0], inner), np.sign(_constant(factors))
+            return None if inside is None else inside * int(sign)
+        case Call(function, (argument,)) if FUNCTIONS[function].rising:
+            return _direction(argument, inner)
+        case Power(base, exponent) if exponent > 0 and (_is_odd(exponent) or _never_negative(base)):
+            return _direction(base, inner)
+        case Power(base, _) if _never_negative(base):
+            below = _direction(base, inner)
+            return None if below is None else -below
+    return None
+
+
+def _is_odd(exponent: Fraction) -> bool:
+    return exponent.denominator == 1 and exponent.numerator % 2 == 1
+
+
+def _never_negative(node: Node) -> bool:
+    match node:
+        case Call(function, _):
+            return FUNCTIONS[function].nonnegative
+        case Power(base, exponent):
+            # A fractional power is defined for bases that are never negative only.
+            return exponent.denominator > 1 or not _is_odd(exponent) or _never_negative(base)
+        case Sum(parts) | Product(parts):
+            return all(_never_negative(part) for part in parts)
+    return not variables(node) and bool(evaluate(node, NUMPY, {}) >= 0)
+
+
+def _constant(factors: Sequence[Node]) -> float:
+    return math.prod(float(evaluate(x, NUMPY, {})) for x in factors if not variables(x))
+
+
+def _bare(node: Node) -> Node:
+    """The node without constant terms and factors, and without a common odd power of all factors.
+
+    So 2*h1**3*h2**3 becomes h1*h2.
+    """
+    match node:
+        case Sum(parts) | Product(parts) if any(not variables(part) for part in parts):
+            moving = tuple(part for part in parts if variables(part))
+            return _bare(type(node)(moving) if len(moving) > 1 else moving[0])
+        case Product(factors):
+            powers = {x.exponent if isinstance(x, Power) else Fraction(1) for x in factors}
+            if len(powers) == 1 and powers != {1} and all(p > 0 and _is_odd(p) for p in powers):
+                return Product(tuple(x.base for x in factors if isinstance(x, Power)))
+    return node
+
+
+#: Degree up to which sampled moments are kept.
+SAMPLED_DEGREE = 6
+MAX_SAMPLED_INDICES = 500
+#: Moments kept of each class of labels.
+MAX_CLASS_INDICES = 20_000
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """How finely labels are sampled: lines and nodes by number of axes, cells, replicas."""
+
+    lines: tuple[int, int, int]
+    nodes: tuple[int, int, int]
+    cells: tuple[int, int, int]
+    replicas: int
+    degree: int
+
+    def of(self, axes: int) -> dict[str, int]:
+        """The numbers for a function on R^axes."""
+        which = min(max(axes - 2, 0), 2)
+        return {
+            "lines": self.lines[which],
+            "nodes": self.nodes[which],
+            "cells": self.cells[which],
+            "replicas": self.replicas,
+        }
+
+
+#: Many moments on few cells, to find directions.
+BROAD = Resolution((800, 1000, 4000), (200, 150, 120), (100, 80, 64), 2, SAMPLED_DEGREE)
+#: Few moments on many cells, for thresholds: a first look, and a closer one.
+FINE = Resolution((500, 400, 1500), (500, 500, 200), (500, 300, 200), 6, 2)
+FINER = Resolution((1200, 2000, 8000), (500, 300, 200), (500, 300, 200), 6, 2)
+
+
+def label_moments(
+    target: Target,
+    noise: float = 0.0,
+    degree: int = 8,
+    resolution: Resolution = BROAD,
+    seed: int = 0,
+) -> LabelMoments:
+    """The moments of h on cells of the label y = g(h, z) + sqrt(noise) xi.
+
+    Their ``frame`` says in which coordinates: those of a simpler target that tells the same.
+
+    Classes of labels by exact sums; labels that move with one direction by preimages, or by grids
+    if there is noise; everything else by random lines (Monte Carlo in independent replicas).
+
+    >>> label_moments(Target("He4(h1)")).method
+    'preimages'
+    """
+    core = label_core(target, noise=noise)
+    found = _moments(core.target, float(noise), degree, resolution, seed)
+    coarse = found.coarse and replace(found.coarse, frame=core.rows)
+    return replace(found, frame=core.rows, coarse=coarse)
+
+
+@functools.lru_cache(maxsize=64)
+def _moments(
+    target: Target, noise: float, degree: int, resolution: Resolution, seed: int
+) -> LabelMoments:
+    exact = exact_label_moments(target, degree, noise)
+    if exact is not None:
+        return exact
+    degree = min(degree, resolution.degree)
+    while degree > 2 and math.comb(target.rank + degree, degree) > MAX_SAMPLED_INDICES:
+        degree -= 1
+    problem = _slicing(target) if noise == 0 else _with_noise(_slicing(target), noise)
+    return sliced_moments(problem, degree, seed=seed, **resolution.of(problem.axes))
+
+
+@functools.lru_cache(maxsize=64)
+def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMoments | None:
+    """The same in the target's own coordinates; None where labels would have to be sampled."""
+    branches = None
+    if target.rank == 1 and not target.noises:
+        branches = single_branch(_on_line(block_of(target)), target.kinks[0], degree)
+    elif target.discrete_values is None:
+        branches = branches_of(target, _class_degree(target, degree))
+    if target.discrete_values is not None and (branches is None or noise > 0):
+        return _class_moments(target, noise, degree)
+    if branches is None:
+        return None
+    if noise > 0:
+        coarse = noisy_moments(branches, noise, LABEL_ORDER - 2)
+        found = noisy_moments(branches, noise)
+    else:
+        coarse, found = preimage_moments(branches, NODES // 4), preimage_moments(branches)
+    return found and replace(found, coarse=coarse)
+
+
+def _class_degree(target: Target, degree: int) -> int:
+    """The degree up to which all moments of a class of labels are kept."""
+    while math.comb(target.rank + degree, degree) > MAX_CLASS_INDICES:
+        degree -= 1
+    return degree
+
+
+def _slicing(target: Target) -> Slicing:
+    """The target as a function of its directions, then of its noises."""
+    block = block_of(target)
+    return Slicing(block, block.latent, block.kinks, () if block.aligned else block.surfaces)
+
+
+def _on_line(block: Block) -> Function:
+    return lambda h: block(h[..., None])
+
+
+def _with_noise(view: Slicing, noise: float) -> Slicing:
+    """Label noise as one more noise inside the label."""
+    deviation = math.sqrt(noise)
+
+    def noisy(points: np.ndarray) -> np.ndarray:
+        return view.function(points[..., :-1]) + deviation * points[..., -1]
+
+    surfaces = tuple(_first_axes(surface) for surface in view.surfaces)
+    return Slicing(noisy, view.latent, (*view.kinks, ()), surfaces)
+
+
+def _first_axes(surface: Function) -> Function:
+    return lambda points: surface(points[..., :-1])
+
+
+def _class_moments(target: Target, noise: float, degree: int) -> LabelMoments | None:
+    values = target.discrete_values
+    assert values is not None
+    indices = multi_indices(target.rank, _class_degree(target, degree))
+    if len(values) == 2:
+        found = _two_classes(target, values, indices)
+    elif integrable(block_of(target)):
+        found = _classes_by_quadrature(block_of(target), values, indices)
+    else:
+        return None
+    if found is None:
+        return None
+    moments, error = found
+    if noise > 0:
+        return smeared_classes(values, indices, moments, noise, error=error)
+    kept = moments[:, 0] > 1e-12
+    method = "exact sums over classes"
+    return LabelMoments(indices, moments[kept, 0], moments[None, kept], method, error=error)
+
+
+def _two_classes(
+    target: Target, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
+) -> tuple[Float[np.ndarray, "classes indices"], float] | None:
+    """Indicators of two classes are linear functions of the label itself; None if it is sampled."""
+    low, high = values
+    found = expansion(target, sum(indices[-1]))
+    if found.sampled:
+        return None
+    of_label = np.array([found.coefficients.get(j, 0.0) for j in indices])
+    of_one = np.array([float(not any(j)) for j in indices])
+    moments = np.stack([high * of_one - of_label, of_label - low * of_one]) / (high - low)
+    return moments, found.error / (high - low)
+
+
+def _classes_by_quadrature(
+    block: Block, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
+) -> tuple[Float[np.ndarray, "classes indices"], float]:
+    rank, degree = block.latent, sum(indices[-1])
+    degrees = [degree] * rank + [0] * (len(block.names) - rank)
+    norms = np.sqrt([factorial(j) for j in indices])
+    where = tuple(np.array(indices).T)
+
+    def numbers(grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
+        rows = []
+        for value in values:
+            table = grid.contract(1.0 * (np.abs(labels - value) < 1e-9), degrees)
+            rows.append(table.reshape([degree + 1] * rank)[where] / norms)
+        return np.stack(rows)
+
+    found, error, _ = integrate(block, numbers)
+    return found * norms, error

@@ -1,0 +1,314 @@
+"""What the language knows: its functions, each with all the facts about it, and its limits.
+
+A new function is one entry here: of :data:`FUNCTIONS`, or of :data:`ABBREVIATIONS` if the others
+can express it. Parser, normal form, quadrature, numpy, JAX, SymPy and LaTeX read the entry.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from giantstep.language.targets.magnitude import (
+    Magnitude,
+    larger,
+    log_normal_distribution,
+    log_sigmoid,
+    odd,
+    oscillation,
+    positive,
+    rectified,
+    softplus,
+)
+
+#: Longest text accepted, typed or canonical.
+MAX_CHARACTERS = 4000
+#: Deepest nesting of parentheses, bars, calls, signs and powers.
+MAX_DEPTH = 60
+#: Largest index of a direction h or of a noise z.
+MAX_INDEX = 20
+#: Largest degree of a Hermite polynomial.
+MAX_HERMITE = 20
+#: Largest exponent.
+MAX_EXPONENT = 50
+#: Largest degree at which a target may grow: E[h^200] = 199!! = 6.7e186.
+MAX_DEGREE = 100
+#: Largest constant, and one over the smallest.
+MAX_NUMBER = 1e100
+#: Most nodes of an abbreviation that is written out: nested ones double at each level.
+MAX_WRITTEN_OUT = 500
+#: Longest number accepted.
+MAX_DIGITS = 120
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionFacts:
+    """The facts about one function.
+
+    ``numpy`` computes it on arrays, ``jax`` and ``sympy`` do so given their module, ``magnitude``
+    on signs and logarithms. ``growth``: how fast it grows with its argument. ``zero``: its value at
+    0 where that is rational. ``kink``: whether it has a kink or a jump where its argument is zero
+    (for min and max: where two arguments meet). ``finite``: whether it takes finitely many values.
+    ``homogeneous``: k if f(c x) = c^k f(x) for c > 0. ``rising``: strictly. ``positive``: strictly,
+    ``nonnegative``: it may vanish. ``latex``: its name there, if that is not the operator's.
+    """
+
+    numpy: Callable[..., Any]
+    jax: Callable[..., Any]
+    sympy: Callable[..., Any]
+    magnitude: Callable[..., Magnitude]
+    growth: Literal["bounded", "linear", "logarithmic", "exponential"]
+    parity: Literal["odd", "even", "none"] = "none"
+    zero: Fraction | None = None
+    kink: bool = False
+    finite: bool = False
+    homogeneous: int | None = None
+    rising: bool = False
+    positive: bool = False
+    nonnegative: bool = False
+    many_arguments: bool = False
+    latex: str = ""
+    aliases: tuple[str, ...] = ()
+
+
+_HALF = Fraction(1, 2)
+_ZERO = Fraction(0)
+_ONE = Fraction(1)
+
+
+def _erf(x: Any) -> Any:
+    if isinstance(x, float):
+        return math.erf(x)
+    from scipy.special import erf
+
+    return erf(x)
+
+
+def _phi(x: Any) -> Any:
+    if isinstance(x, float):
+        return math.erfc(-x / math.sqrt(2.0)) / 2
+    from scipy.special import ndtr
+
+    return ndtr(x)
+
+
+def _exact_phi(sympy: Any, x: Any) -> Any:
+    return (1 + sympy.erf(x / sympy.sqrt(2))) / 2
+
+
+FUNCTIONS: dict[str, FunctionFacts] = {
+    "sign": FunctionFacts(
+        numpy=np.sign,
+        jax=lambda jax, x: jax.numpy.sign(x),
+        sympy=lambda sympy, x: sympy.sign(x),
+        magnitude=lambda x: Magnitude.of(x.sign),
+        growth="bounded",
+        parity="odd",
+        zero=_ZERO,
+        kink=True,
+        finite=True,
+        homogeneous=0,
+        aliases=("sgn", "signum"),
+    ),
+    "step": FunctionFacts(
+        numpy=lambda x: np.heaviside(x, 0.0 * x),
+        jax=lambda jax, x: (x > 0).astype(x.dtype),
+        sympy=lambda sympy, x: sympy.Heaviside(x, 0),
+        magnitude=lambda x: Magnitude.of(np.where(x.sign > 0, 1.0, 0.0)),
+        growth="bounded",
+        zero=_ZERO,
+        kink=True,
+        finite=True,
+        homogeneous=0,
+        nonnegative=True,
+        aliases=("heaviside",),
+    ),
+    "relu": FunctionFacts(
+        numpy=lambda x: np.maximum(x, 0.0),
+        jax=lambda jax, x: jax.nn.relu(x),
+        sympy=lambda sympy, x: sympy.Max(x, 0),
+        magnitude=rectified,
+        growth="linear",
+        zero=_ZERO,
+        kink=True,
+        homogeneous=1,
+        nonnegative=True,
+    ),
+    "abs": FunctionFacts(
+        numpy=np.abs,
+        jax=lambda jax, x: jax.numpy.abs(x),
+        sympy=lambda sympy, x: sympy.Abs(x),
+        magnitude=lambda x: Magnitude(np.abs(x.sign), x.log),
+        growth="linear",
+        parity="even",
+        zero=_ZERO,
+        kink=True,
+        homogeneous=1,
+        nonnegative=True,
+        aliases=("absolute", "fabs"),
+    ),
+    "min": FunctionFacts(
+        numpy=lambda *x: functools.reduce(np.minimum, x),
+        jax=lambda jax, *x: functools.reduce(jax.numpy.minimum, x),
+        sympy=lambda sympy, *x: sympy.Min(*x),
+        magnitude=lambda *x: -functools.reduce(larger, [-y for y in x]),
+        growth="linear",
+        kink=True,
+        many_arguments=True,
+        latex=r"\min",
+        aliases=("minimum",),
+    ),
+    "max": FunctionFacts(
+        numpy=lambda *x: functools.reduce(np.maximum, x),
+        jax=lambda jax, *x: functools.reduce(jax.numpy.maximum, x),
+        sympy=lambda sympy, *x: sympy.Max(*x),
+        magnitude=lambda *x: functools.reduce(larger, x),
+        growth="linear",
+        kink=True,
+        many_arguments=True,
+        latex=r"\max",
+        aliases=("maximum",),
+    ),
+    "tanh": FunctionFacts(
+        numpy=np.tanh,
+        jax=lambda jax, x: jax.numpy.tanh(x),
+        sympy=lambda sympy, x: sympy.tanh(x),
+        magnitude=odd(np.tanh, 1.0),
+        growth="bounded",
+        parity="odd",
+        zero=_ZERO,
+        rising=True,
+        latex=r"\tanh",
+    ),
+    "erf": FunctionFacts(
+        numpy=_erf,
+        jax=lambda jax, x: jax.scipy.special.erf(x),
+        sympy=lambda sympy, x: sympy.erf(x),
+        magnitude=odd(lambda x: np.tanh(1.1283792 * x + 0.10277 * x**3), 1.1283792),
+        growth="bounded",
+        parity="odd",
+        zero=_ZERO,
+        rising=True,
+    ),
+    "sigmoid": FunctionFacts(
+        numpy=lambda x: 0.5 * (1.0 + np.tanh(0.5 * x)),
+        jax=lambda jax, x: jax.nn.sigmoid(x),
+        sympy=lambda sympy, x: 1 / (1 + sympy.exp(-x)),
+        magnitude=lambda x: positive(log_sigmoid(x.plain())),
+        growth="bounded",
+        zero=_HALF,
+        rising=True,
+        positive=True,
+        nonnegative=True,
+        aliases=("expit", "logistic"),
+    ),
+    "softplus": FunctionFacts(
+        numpy=lambda x: np.logaddexp(x, 0.0 * x),
+        jax=lambda jax, x: jax.nn.softplus(x),
+        sympy=lambda sympy, x: sympy.log(1 + sympy.exp(x)),
+        magnitude=softplus,
+        growth="linear",
+        rising=True,
+        positive=True,
+        nonnegative=True,
+    ),
+    "gelu": FunctionFacts(
+        numpy=lambda x: x * _phi(x),
+        jax=lambda jax, x: x * jax.scipy.special.ndtr(x),
+        sympy=lambda sympy, x: x * _exact_phi(sympy, x),
+        magnitude=lambda x: x * positive(log_normal_distribution(x.plain())),
+        growth="linear",
+        zero=_ZERO,
+    ),
+    "sin": FunctionFacts(
+        numpy=np.sin,
+        jax=lambda jax, x: jax.numpy.sin(x),
+        sympy=lambda sympy, x: sympy.sin(x),
+        magnitude=odd(oscillation(np.sin), 1.0),
+        growth="bounded",
+        parity="odd",
+        zero=_ZERO,
+        latex=r"\sin",
+    ),
+    "cos": FunctionFacts(
+        numpy=np.cos,
+        jax=lambda jax, x: jax.numpy.cos(x),
+        sympy=lambda sympy, x: sympy.cos(x),
+        magnitude=lambda x: Magnitude.of(oscillation(np.cos)(x.plain())),
+        growth="bounded",
+        parity="even",
+        zero=_ONE,
+        latex=r"\cos",
+    ),
+    "exp": FunctionFacts(
+        numpy=np.exp,
+        jax=lambda jax, x: jax.numpy.exp(x),
+        sympy=lambda sympy, x: sympy.exp(x),
+        magnitude=lambda x: positive(x.plain()),
+        growth="exponential",
+        zero=_ONE,
+        rising=True,
+        positive=True,
+        nonnegative=True,
+        latex=r"\exp",
+    ),
+    "log": FunctionFacts(
+        numpy=np.log,
+        jax=lambda jax, x: jax.numpy.log(x),
+        sympy=lambda sympy, x: sympy.log(x),
+        magnitude=lambda x: Magnitude.of(np.where(x.sign < 0, np.nan, x.log)),
+        growth="logarithmic",
+        rising=True,
+        latex=r"\log",
+        aliases=("ln",),
+    ),
+    "Phi": FunctionFacts(
+        numpy=_phi,
+        jax=lambda jax, x: jax.scipy.special.ndtr(x),
+        sympy=_exact_phi,
+        magnitude=lambda x: positive(log_normal_distribution(x.plain())),
+        growth="bounded",
+        zero=_HALF,
+        rising=True,
+        positive=True,
+        nonnegative=True,
+        latex=r"\Phi",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Abbreviation:
+    """A function of x that the others express, with a constant a that may be given behind x."""
+
+    text: str
+    constant: Fraction | None = None
+    aliases: tuple[str, ...] = ()
+    only_losses: bool = False
+
+
+ABBREVIATIONS: dict[str, Abbreviation] = {
+    "silu": Abbreviation("x*sigmoid(x)", aliases=("swish",)),
+    "mish": Abbreviation("x*tanh(softplus(x))"),
+    "elu": Abbreviation("relu(x) + a*(exp(-relu(-x)) - 1)", constant=_ONE),
+    "leaky_relu": Abbreviation(
+        "relu(x) - a*relu(-x)", constant=Fraction(1, 100), aliases=("leakyrelu",)
+    ),
+    "hardtanh": Abbreviation("max(-1, min(x, 1))", aliases=("hard_tanh",)),
+    # u^2/2 up to |u| = 1 and |u| - 1/2 beyond.
+    "huber": Abbreviation("min(|x|, 1)*|x| - min(|x|, 1)**2/2", only_losses=True),
+}
+
+#: ``sqrt`` is read as the power 1/2 and ``He2``..``He20`` as ``He(2, .)``..``He(20, .)``.
+SPELLINGS = (
+    "sqrt",
+    "He",
+    *(f"He{degree}" for degree in range(MAX_HERMITE + 1)),
+    *(name for name, short in ABBREVIATIONS.items() if not short.only_losses),
+)

@@ -1,0 +1,215 @@
+"""The normal form: equal targets become the same polynomial over the same generators.
+
+Recognised as equal: whatever the laws of polynomials make equal (order, brackets, like terms,
+Hermite polynomials against powers), as long as products have a short expansion; and the laws
+exp(a)exp(b) = exp(a+b), |a||b| = |ab|, |a|^2 = a^2, sign(a)sign(b) = sign(ab), step(a)^2 =
+step(a), the parity of odd and even functions, the scaling of sign, step, relu and abs by a
+positive number, square roots of rational numbers, and arithmetic of rational numbers, which is
+exact. Equality is meant almost everywhere: h1/h1 is 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from giantstep.language.targets.arithmetic import (
+    hermite,
+    known_normal_forms,
+    power,
+    product,
+    workbench,
+)
+from giantstep.language.targets.language import FUNCTIONS, MAX_EXPONENT
+from giantstep.language.targets.polynomial import (
+    Polynomial,
+    Unusable,
+    abs_of,
+    add,
+    alone,
+    constant,
+    exp_of,
+    generator,
+    is_constant,
+    is_nonnegative,
+    is_zero,
+    leading,
+    rational,
+    scaled,
+    sign_of,
+    to_tree,
+    value_of,
+    written,
+)
+from giantstep.language.targets.printing import to_text
+from giantstep.language.targets.tree import (
+    Call,
+    Exponential,
+    Hermite,
+    Node,
+    Number,
+    Pi,
+    Power,
+    Product,
+    Sum,
+    Variable,
+)
+
+
+def normal_form(node: Node) -> Polynomial:
+    """The polynomial over generators that the tree is equal to."""
+    with workbench():
+        return _normal(node)
+
+
+def _normal(node: Node) -> Polynomial:
+    """The normal form of a part, computed once: roots of roots ask for the same part twice."""
+    known = known_normal_forms()
+    if node not in known:
+        known[node] = _computed(node)
+    return known[node]
+
+
+def _computed(node: Node) -> Polynomial:
+    match node:
+        case Number(value):
+            return constant(value)
+        case Pi() | Variable():
+            return generator(node)
+        case Sum(terms):
+            return add(*(_normal(term) for term in terms))
+        case Product():
+            return product(_flattened(node))
+        case Power(base, exponent):
+            return _power(base, constant(exponent))
+        case Exponential(base, exponent):
+            return _power(base, _normal(exponent))
+        case Hermite(degree, argument):
+            return hermite(degree, _normal(argument))
+        case Call(function, arguments):
+            return _call(function, [_normal(argument) for argument in arguments])
+    raise TypeError(f"not a node: {node!r}")
+
+
+def _flattened(node: Node) -> list[tuple[Polynomial, int]]:
+    """The factors with their whole exponents, powers of powers and of products undone."""
+    match node:
+        case Product(factors):
+            return [flat for factor in factors for flat in _flattened(factor)]
+        case Power(base, exponent) if _is_moderate(exponent):
+            return [(polynomial, n * int(exponent)) for polynomial, n in _flattened(base)]
+        case Exponential(base, exponent):
+            number = rational(_normal(exponent))
+            if number is not None:
+                return (
+                    _flattened(Power(base, number))
+                    if _is_moderate(number)
+                    else [(power(_normal(base), number), 1)]
+                )
+    return [(_normal(node), 1)]
+
+
+def _is_moderate(exponent: Fraction) -> bool:
+    return exponent.denominator == 1 and abs(exponent) <= MAX_EXPONENT
+
+
+def _power(base: Node, exponent: Polynomial) -> Polynomial:
+    number = rational(exponent)
+    if number is not None and _is_moderate(number):
+        return product(_flattened(Power(base, number)))
+    if number is not None:
+        return _fractional_power(base, number)
+    inside = _normal(base)
+    if not is_constant(inside) or is_zero(inside) or value_of(inside) < 0:
+        raise Unusable(
+            "an exponent must be a number unless its base is a positive number: "
+            "write exp(h2*log(|h1|)) for |h1|**h2"
+        )
+    return exp_of(product([(exponent, 1), (_constant_call("log", inside), 1)]))
+
+
+def _fractional_power(base: Node, exponent: Fraction) -> Polynomial:
+    """Even powers under a root are undone before they are multiplied out: sqrt(a**2) = |a|."""
+    factors = _flattened(base)
+    if any(n % 2 for _, n in factors):
+        return power(_normal(base), exponent)
+    return product((power(_call("abs", [x]), n * exponent), 1) for x, n in factors)
+
+
+def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
+    """A function of polynomials, simplified by what is known of the function."""
+    facts = FUNCTIONS[function]
+    if facts.many_arguments:
+        return _extreme(function, arguments)
+    (x,) = arguments
+    if is_zero(x) and facts.zero is not None:
+        return constant(facts.zero)
+    if is_constant(x):
+        return _constant_call(function, x)
+    first, front = leading(x), Fraction(1)
+    if facts.homogeneous is not None:
+        x = scaled(x, 1 / abs(first))
+        front = abs(first) ** facts.homogeneous
+    if first < 0 and facts.parity != "none":
+        x = scaled(x, Fraction(-1))
+        front = -front if facts.parity == "odd" else front
+    if function in ("abs", "relu") and is_nonnegative(x):
+        return scaled(x, front)
+    if len(x) == 1 and function == "sign":
+        return scaled(sign_of(next(iter(x))), front)
+    if len(x) == 1 and function == "abs":
+        factors = next(iter(x))
+        return scaled(
+            product((alone(g) if n % 2 == 0 else abs_of(g), n) for g, n in factors), front
+        )
+    return scaled(generator(Call(function, (to_tree(x),)), x), front)
+
+
+def _constant_call(function: str, x: Polynomial) -> Polynomial:
+    number = rational(x)
+    if number is not None and not FUNCTIONS[function].kink:
+        # log(1 + 1e-20) is written log(1), which is 0.
+        x = constant(written(number))
+    value, facts = value_of(x), FUNCTIONS[function]
+    parity, sign = facts.parity, 1.0 if value > 0 else -1.0
+    if facts.homogeneous is not None:
+        at_sign = Fraction(float(facts.numpy(sign)))
+        return scaled(x, at_sign * int(sign)) if facts.homogeneous else constant(at_sign)
+    if function == "log" and (value < 0 or is_zero(x)):
+        raise Unusable(f"log({to_text(to_tree(x))[:60]}) is not a real number")
+    if function == "log" and rational(x) == 1:
+        return {}
+    if parity != "none" and leading(x) < 0:
+        flipped = _constant_call(function, scaled(x, Fraction(-1)))
+        return scaled(flipped, Fraction(-1 if parity == "odd" else 1))
+    result = generator(Call(function, (to_tree(x),)), x)
+    value_of(result)
+    return result
+
+
+def _extreme(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
+    """min and max: nested ones joined, equal arguments once, numbers compared."""
+    joined: dict[str, Polynomial] = {}
+    for argument in arguments:
+        for part in _nested(function, argument):
+            joined[to_text(to_tree(part))] = part
+    others = [joined[text] for text in sorted(joined) if not is_constant(joined[text])]
+    constants = [joined[text] for text in sorted(joined) if is_constant(joined[text])]
+    if constants:
+        others.append((max if function == "max" else min)(constants, key=value_of))
+    if len(others) == 1:
+        return others[0]
+    if len(others) == 2 and not others[1]:
+        sign = Fraction(1 if function == "max" else -1)
+        return scaled(_call("relu", [scaled(others[0], sign)]), sign)
+    return generator(Call(function, tuple(to_tree(part) for part in others)), *others)
+
+
+def _nested(function: str, argument: Polynomial) -> tuple[Polynomial, ...]:
+    if len(argument) == 1:
+        ((monomial, coefficient),) = argument.items()
+        if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:
+            base = monomial[0][0]
+            if isinstance(base.node, Call) and base.node.function == function:
+                return base.parts
+    return (argument,)

@@ -1,0 +1,76 @@
+"""Kernel ridge regression with an inner-product kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from giantstep.answer import Run
+from giantstep.errors import SettingsError
+from giantstep.language.activations.kernels import KernelFunction, kernel
+from giantstep.language.problem import Problem
+from giantstep.learners.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim
+from giantstep.learners.seeds import run_of_seeds
+from giantstep.settings.kernel import Kernel
+
+#: Eigenvalues below this fraction of the largest are rounding errors of the kernel matrix.
+NEGLIGIBLE = 1e-13
+
+
+def simulate(
+    problem: Problem,
+    settings: Kernel,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Fit the kernel once for each seed; errors on fresh samples."""
+    if problem.target.rank > needed_dim(settings.dim):
+        raise SettingsError(
+            f"dim = {settings.dim} is below the {problem.target.rank} target directions"
+        )
+
+    def run(rng: np.random.Generator) -> dict[str, float]:
+        return _one_run(problem, settings, kernel(settings.kernel), rng)
+
+    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
+
+
+def _one_run(
+    problem: Problem, settings: Kernel, shape: KernelFunction, rng: np.random.Generator
+) -> dict[str, float]:
+    dim, ridge = needed_dim(settings.dim), settings.ridge
+    samples = settings.samples.count(dim, "samples")
+    train = problem.draw(samples, dim, rng)
+    test = problem.draw(settings.test_samples, dim, rng)
+    eigenvalues, vectors = np.linalg.eigh(shape.matrix(train.inputs, train.inputs))
+    kept = eigenvalues > NEGLIGIBLE * samples * eigenvalues[-1]
+    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+
+    scores = vectors.T @ train.labels
+    shrunk = eigenvalues / (eigenvalues + ridge)
+    weights = vectors @ (scores / (eigenvalues + ridge))
+    fit = shape.matrix(test.inputs, train.inputs) @ weights
+    test_error = float(np.mean((test.clean - fit) ** 2))
+    residual = train.labels - vectors @ (shrunk * scores)
+    return {
+        "test_error": test_error,
+        "test_error_noisy": test_error + problem.noise,
+        "train_error": float(np.mean(residual**2)),
+        "norm": float(np.sum(eigenvalues * (scores / (eigenvalues + ridge)) ** 2)) / samples,
+        "degrees_of_freedom": float(np.sum(shrunk)) / samples,
+    }
+
+
+def cost(problem: Problem, settings: Kernel) -> Cost:
+    """The kernel matrix of the samples, its eigenvectors, and that with the test samples."""
+    dim = needed_dim(settings.dim)
+    n, m = settings.samples.count(dim, "samples"), settings.test_samples
+    return Cost(
+        8 * ((n + m) * float(dim) + 5.0 * n**2 + 2.0 * n * m),
+        (n + m) * dim * (n + DRAW) + (n + m) * n * EXPONENTIAL + EIGEN * float(n) ** 3,
+        f"samples = {n} at dim = {dim}",
+        "lower --samples, --dim or --test-samples",
+    )

@@ -1,0 +1,127 @@
+"""The learner `spiked-random-features`: ridge regression on the model of one giant step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.answer import Run
+from giantstep.errors import SettingsError
+from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import hermite_coefficients
+from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
+from giantstep.learners.giant_step.population_risk import population_risk
+from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.ridge.path import RidgePath
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+
+#: Terms of the series that integrates a pair of neurons.
+_TERMS = 35
+
+
+def simulate(
+    problem: Problem,
+    settings: SpikedRandomFeatures,
+    *,
+    seeds: int = 8,
+    seed: int = 0,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Draw rows and samples, fit the readout, and integrate its risk over all inputs.
+
+    Metrics: ``test_error`` the excess risk, computed without a test set; ``test_error_noisy``;
+    ``train_error`` the mean squared residual. Each is an array over the seeds.
+    """
+    if settings.dim is None:
+        raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
+    what = "spiked random features are simulated"
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        what,
+        SettingsError,
+        "their spike is in the weights; random-features takes one in the inputs",
+    )
+    sigma = activation(settings.activation)
+
+    def run(rng: np.random.Generator) -> dict[str, float]:
+        return _one_run(problem, settings, sigma, rng)
+
+    note = "test_error: population risk of the fitted readout, no test set"
+    return run_of_seeds(
+        run, problem, settings, seeds=seeds, seed=seed, progress=progress, notes=(note,)
+    )
+
+
+def spiked_rows(
+    settings: SpikedRandomFeatures,
+    direction: Float[np.ndarray, " d"],
+    rng: np.random.Generator,
+) -> Float[np.ndarray, "p d"]:
+    """First layer: each block's spike along ``direction``, plus uniform vectors on a sphere."""
+    dim = len(direction)
+    width = settings.width.count(dim, "width")
+    spikes, bulks, fractions = settings.blocks()
+    ends = np.round(np.cumsum(fractions) * width).astype(int)
+    counts = np.diff(ends, prepend=0)
+    rows = rng.standard_normal((width, dim))
+    rows *= (np.sqrt(np.repeat(bulks, counts)) / np.linalg.norm(rows, axis=1))[:, None]
+    return rows + np.repeat(spikes, counts)[:, None] * direction
+
+
+def spike_direction(problem: Problem, alignment: float, dim: int) -> Float[np.ndarray, " d"]:
+    """A unit vector with that cosine to E[g h] (to h1 where it is 0), across the other directions.
+
+    The target's directions are the first axes.
+    """
+    rank = problem.target.rank
+    if dim <= rank:
+        raise SettingsError(f"dim = {dim}: give more than the {rank} directions of the target")
+    coefficients = hermite_coefficients(problem.target, 1)
+    axes = [tuple(int(i == j) for j in range(rank)) for i in range(rank)]
+    gradient = np.array([coefficients.get(axis, 0.0) for axis in axes])
+    if np.linalg.norm(gradient) < 1e-12:
+        gradient = np.eye(rank)[0]
+    direction = np.zeros(dim)
+    direction[:rank] = alignment * gradient / np.linalg.norm(gradient)
+    direction[rank] = np.sqrt(max(1 - alignment**2, 0.0))
+    return direction
+
+
+def _one_run(
+    problem: Problem,
+    settings: SpikedRandomFeatures,
+    sigma: Activation,
+    rng: np.random.Generator,
+) -> dict[str, float]:
+    """The metrics of one draw."""
+    dim = int(settings.dim or 0)
+    samples = settings.readout_samples.count(dim, "readout_samples")
+    weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
+    drawn = problem.draw(samples, dim, rng)
+    scale = np.sqrt(len(weights))
+    path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
+    readout = path.coefficients(settings.ridge)[0] / scale
+    risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
+    return {
+        "test_error": risk,
+        "test_error_noisy": risk + problem.noise,
+        "train_error": float(path.train_error(settings.ridge)[0]),
+    }
+
+
+def cost(problem: Problem, settings: SpikedRandomFeatures) -> Cost:
+    """Inputs and features of the samples, a fit, and integrals over pairs of neurons."""
+    dim = needed_dim(settings.dim)
+    n = settings.readout_samples.count(dim, "readout_samples")
+    p = settings.width.count(dim, "width")
+    return Cost(
+        8 * (n * (dim + 2.0 * p) + p * dim + 4.0 * min(n, p) ** 2 + 5.0 * p**2),
+        n * dim * (p + DRAW) + p**2 * (dim + _TERMS * EXPONENTIAL) + ridge_fit(n, p),
+        f"readout_samples = {n}, width = {p} at dim = {dim}",
+        "lower --readout-samples, --width or --dim",
+    )

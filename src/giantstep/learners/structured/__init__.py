@@ -1,1 +1,0 @@
-"""Learning under structured inputs: gradient flows, principal components, Langevin dynamics."""

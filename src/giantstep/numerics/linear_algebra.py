@@ -1,0 +1,213 @@
+"""Moments, elimination without LAPACK, symmetric tensors, and bases of subspaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.numerics.hermite import MultiIndex
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+else:
+    # jaxtyping's Array loads JAX; shapes are checked without it.
+    Array = Any
+
+
+def mean_product(
+    left: Float[np.ndarray, "a n"],
+    right: Float[np.ndarray, "b n"],
+    weights: Float[np.ndarray, " n"] | float = 1.0,
+) -> Float[np.ndarray, "a b"]:
+    """E[left right^T] over n samples whose weights have mean 1.
+
+    >>> mean_product(np.array([[1.0, 3.0]]), np.array([[2.0, 2.0]])).tolist()
+    [[4.0]]
+    """
+    return (left * weights) @ right.T / left.shape[1]
+
+
+def square_root(matrix: Float[np.ndarray, "... n n"]) -> Float[np.ndarray, "... n n"]:
+    """A factor L with L L^T = matrix, for covariances that may be singular.
+
+    >>> root = square_root(np.ones((2, 2)))
+    >>> bool(np.allclose(root @ root.T, 1.0))
+    True
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    return vectors * np.sqrt(np.clip(values, 0.0, None))[..., None, :]
+
+
+def whitened(
+    columns: Float[np.ndarray, "a n"], weights: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "a n"]:
+    """Each column made orthonormal to those before it, over samples whose weights have mean 1.
+
+    >>> columns = whitened(np.array([[2.0, 2.0], [1.0, 3.0]]), np.ones(2))
+    >>> bool(np.allclose(columns, [[1.0, 1.0], [-1.0, 1.0]]))
+    True
+    """
+    factor = np.linalg.cholesky(mean_product(columns, columns, weights))
+    return np.linalg.solve(factor, columns)
+
+
+def inverse_form(matrix: Float[Array, "n n"], sides: Float[Array, "n m"]) -> Float[Array, "m m"]:
+    r"""B^T M^-1 B for a symmetric positive definite M, as a sum of squares.
+
+    By plain elimination, as in :func:`dominant_solve`: a batch of LAPACK's triangular solves can
+    hang in XLA's thread pool on a CPU of two cores (jaxlib 0.10).
+
+    With M = L D L^T and Y = L^-1 B it is Y^T D^-1 Y: elimination turns (M, B) into (D L^T, Y). A
+    diagonal scaling of M drops out, so that M may range over many orders of magnitude.
+
+    >>> import jax.numpy as jnp
+    >>> form = inverse_form(jnp.array([[2.0, 1.0], [1.0, 3.0]]), jnp.eye(2))
+    >>> [round(float(value), 6) for value in form[0]]
+    [0.6, -0.2]
+    """
+    import jax.numpy as jnp
+    from jax import lax
+
+    size = matrix.shape[0]
+    below = jnp.arange(size)
+
+    def eliminate(k: Any, system: Any) -> Any:
+        row = system[k]
+        share = jnp.where(below > k, system[:, k] / row[k], 0.0)
+        return system - share[:, None] * row[None, :]
+
+    system = lax.fori_loop(0, size, eliminate, jnp.concatenate([matrix, sides], axis=1))
+    reduced = system[:, size:]
+    return reduced.T @ (reduced / jnp.diag(system[:, :size])[:, None])
+
+
+def dominant_solve(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
+    """The solution of M x = b by Gauss and Jordan's elimination, without pivoting.
+
+    For M = 1 - A with A >= 0 of spectral radius below 1, whose pivots are positive.
+
+    >>> import jax.numpy as jnp
+    >>> solution = dominant_solve(jnp.array([[1.0, -0.5], [0.0, 1.0]]), jnp.ones(2))
+    >>> [round(float(x), 6) for x in solution]
+    [1.5, 1.0]
+    """
+    import jax.numpy as jnp
+    from jax import lax
+
+    size = matrix.shape[0]
+    others = jnp.arange(size)
+
+    def eliminate(k: Any, system: Any) -> Any:
+        row = system[k] / system[k, k]
+        share = jnp.where(others == k, 0.0, system[:, k])
+        return (system - share[:, None] * row[None, :]).at[k].set(row)
+
+    system = jnp.concatenate([matrix, right[:, None]], axis=1)
+    return lax.fori_loop(0, size, eliminate, system)[:, size]
+
+
+#: Entries of the largest dense tensor that is built.
+MAX_ENTRIES = 3_000_000
+#: Entries of basis vectors are rounded to whole numbers where they are this close.
+WHOLE = 1e-10
+
+
+def dense_degree(rank: int, degree: int, functions: int = 1) -> int:
+    """The highest degree <= ``degree`` whose dense tensors are of reasonable size."""
+    while degree > 1 and functions * rank**degree > MAX_ENTRIES:
+        degree -= 1
+    return degree
+
+
+def symmetric_tensors(
+    coefficients: Mapping[MultiIndex, Float[np.ndarray, "*family"]], degree: int
+) -> tuple[Float[np.ndarray, " ..."], ...]:
+    """Dense tensors C_0..C_degree from multi-index coefficients, each an array over a family.
+
+    C_k[..., i_1, ..., i_k] is the coefficient of the multi-index that counts the slots.
+
+    >>> symmetric_tensors({(0, 0): np.array(3.0), (1, 1): np.array(1.0)}, 2)[2].tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    rank = len(next(iter(coefficients)))
+    places = np.array([(degree + 1) ** axis for axis in range(rank)])
+    column = {
+        int(np.dot(index, places)): value
+        for index, value in coefficients.items()
+        if sum(index) <= degree
+    }
+    family = np.shape(next(iter(coefficients.values())))
+    zero = np.zeros(family)
+    tensors = []
+    for k in range(degree + 1):
+        codes = sum((places[slot] for slot in np.indices((rank,) * k)), np.zeros((rank,) * k, int))
+        distinct, which = np.unique(codes, return_inverse=True)
+        values = np.stack([column.get(int(code), zero) for code in distinct], axis=-1)
+        tensors.append(values[..., which.reshape(codes.shape)])
+    return tuple(tensors)
+
+
+def block(
+    tensor: Float[np.ndarray, " ..."],
+    first: Float[np.ndarray, "m r"],
+    rest: Float[np.ndarray, "n r"],
+    leap: int,
+    order: int,
+) -> Float[np.ndarray, " ..."]:
+    """C[first^leap, rest^(order-leap)] of a tensor with ``order`` slots after its family axes."""
+    axis = tensor.ndim - order
+    for slot in range(order):
+        # The contracted axis goes to the end; after all slots they are in order again.
+        tensor = np.tensordot(tensor, first if slot < leap else rest, axes=(axis, 1))
+    return tensor
+
+
+def complement(rows: Float[np.ndarray, "m r"]) -> Float[np.ndarray, "n r"]:
+    """An orthonormal basis of what is orthogonal to the rows, along the axes if possible.
+
+    >>> complement(np.array([[0.0, 1.0, 0.0]])).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    rank = rows.shape[1]
+    return tidy_basis(np.eye(rank) - rows.T @ rows, rank - len(rows))
+
+
+def tidy_basis(
+    rows: Float[np.ndarray, "m r"], dimension: int, noise: float = 0.0
+) -> Float[np.ndarray, "n r"]:
+    """An orthonormal basis of the row span that does not depend on how the rows are mixed.
+
+    Echelon form with the heaviest columns as pivots, then Gram-Schmidt: coordinate axes come out
+    as such. The first large entry of each row is positive. Rows known up to ``noise`` become
+    ratios of small whole numbers (halves in echelon form) if they are that close.
+
+    >>> tidy_basis(np.array([[0.0, 1.0, 1.0], [0.0, 1.0, -1.0]]), 2).tolist()
+    [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    if dimension == 0:
+        return np.zeros((0, rows.shape[1]))
+    span = np.linalg.svd(rows, full_matrices=False)[2][:dimension]
+    left = span.T @ span
+    pivots = []
+    for _ in range(dimension):
+        pivots.append(int(np.argmax(np.round(np.diag(left), 6))))
+        unit = left[pivots[-1]] / np.linalg.norm(left[pivots[-1]])
+        left = left - np.outer(unit, unit)
+    echelon = np.linalg.solve(span[:, sorted(pivots)], span)
+    simple = np.round(2 * echelon) / 2
+    near = np.max(np.abs(echelon - simple), axis=1, keepdims=True) < noise
+    echelon = np.where(near, simple, echelon)
+    triangular = np.linalg.qr(echelon.T)[0].T
+    whole = np.round(triangular)
+    basis = np.where(np.abs(triangular - whole) < WHOLE, whole, triangular)
+    large = np.abs(basis) > 0.3 * np.max(np.abs(basis), axis=1, keepdims=True)
+    heads = basis[np.arange(dimension), np.argmax(large, axis=1)]
+    return basis * np.sign(heads)[:, None] + 0.0
+
+
+def is_permutation(frame: Float[np.ndarray, "r r"]) -> bool:
+    """Whether the rows are the coordinate axes in some order."""
+    return bool(np.array_equal(frame, np.eye(len(frame))[np.argmax(frame, axis=1)]))

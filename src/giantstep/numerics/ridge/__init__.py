@@ -1,0 +1,1 @@
+"""Ridge regression and generalised cross-validation, in memory, from sums, or by products."""

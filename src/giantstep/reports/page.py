@@ -1,0 +1,197 @@
+"""The page: every section built, none able to stop the others, then written as one HTML file."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from giantstep import __version__
+from giantstep.errors import GiantstepError
+from giantstep.explanation.explain import explain
+from giantstep.files import write_text
+from giantstep.language.problem import Problem
+from giantstep.reports.experiment import problem_words
+from giantstep.reports.mathematics import wrapping_mathml
+from giantstep.reports.parts import Builder, Context, Section, Words
+from giantstep.reports.scale import FULL, QUICK, Scale
+from giantstep.reports.sections import SECTIONS
+from giantstep.reports.verdict import with_hero
+
+Progress = Callable[[float], None]
+
+#: The number of a paper, and after it the theorem or figure that is cited.
+_ARXIV = re.compile(r"\b(\d{4}\.\d{4,5})\b.*")
+_OPTION = re.compile(r"(?<= )--[a-z-]+")
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a page shows: its title, a heading and a line under it, sections, its own command."""
+
+    title: str
+    heading: Words
+    source: str
+    sections: tuple[Section, ...]
+    command: str
+    verdict: Words = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that was written."""
+
+    problem: Problem
+    path: Path
+    sections: tuple[Section, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``report --json`` prints."""
+        return {
+            "target": self.problem.target.text,
+            "noise": self.problem.noise,
+            "path": str(self.path),
+            "seconds": round(self.seconds, 2),
+            "version": __version__,
+            "sections": [section.to_json() for section in self.sections],
+            "skipped": {s.key: s.skipped for s in self.sections if s.skipped is not None},
+        }
+
+
+def write_report(
+    problem: Problem,
+    path: Path,
+    *,
+    scale: Scale = FULL,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Compute every section and write the page; ``scale`` says at which sizes."""
+    begin = time.perf_counter()
+    path = Path(path)
+    check_place(path)
+    found = explain(problem, floors=True)
+    share = _Share(progress)
+    sections = []
+    for key, (title, build, weight) in SECTIONS.items():
+        context = Context(problem, found, scale, seed, share.of(weight))
+        sections.append(_built(key, title, build, context))
+        share.finish(weight)
+    words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
+    words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
+    verdict, sections = with_hero(found, sections)
+    text = problem.target.text
+    source = f"{text} · label noise of variance {problem.noise}" if problem.noise else text
+    formula = wrapping_mathml("y = " + problem.target.latex)
+    page = Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words), verdict)
+    write_page(page, path)
+    return Report(problem, path, tuple(sections), time.perf_counter() - begin)
+
+
+class _Share:
+    """The progress of the whole, told by its parts."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self.progress = progress
+        self.total = sum(weight for _, _, weight in SECTIONS.values())
+        self.done = 0
+
+    def of(self, weight: int) -> Progress:
+        return lambda fraction: self._tell(self.done + fraction * weight)
+
+    def finish(self, weight: int) -> None:
+        self.done += weight
+        self._tell(self.done)
+
+    def _tell(self, amount: float) -> None:
+        if self.progress is not None:
+            self.progress(amount / self.total)
+
+
+def _built(key: str, title: str, build: Builder, context: Context) -> Section:
+    """The section, or one that says in a line why it has no answer."""
+    begin = time.perf_counter()
+    try:
+        section = build(context)
+    except GiantstepError as error:
+        section = Section(key, title, skipped=_one_line(str(error)))
+    except (
+        ArithmeticError,
+        AssertionError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+    ) as error:
+        # One section that fails must not take the page with it; the line names what happened.
+        section = Section(key, title, skipped=_one_line(f"{type(error).__name__}: {error}"))
+    return replace(section, seconds=time.perf_counter() - begin)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:300]
+
+
+def check_place(path: Path, option: str = "out") -> None:
+    """Before any work: can the file be written there?"""
+    folder, given = path.parent, f"{option} = {str(path)!r}"
+    if path.is_dir():
+        raise GiantstepError(f"{given} is a folder: give the name of a file in it")
+    if not folder.is_dir():
+        raise GiantstepError(f"{given}: there is no folder {str(folder)!r}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise GiantstepError(f"{given} cannot be written: permission denied")
+
+
+def write_page(page: Page, path: Path) -> None:
+    """One self-contained HTML file: it loads nothing, and reads well without its script."""
+    from jinja2 import Environment, StrictUndefined
+
+    room = resources.files("giantstep.reports")
+    environment = Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
+    )
+    environment.filters["whole_options"] = _whole_options
+    template = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
+    text = template.render(
+        style=(room / "page.css").read_text(encoding="utf-8"),
+        version=__version__,
+        page=page,
+        sections=page.sections,
+        command=page.command,
+        script=(room / "page.js").read_text(encoding="utf-8"),
+        references=_references(page.sections),
+    )
+    try:
+        write_text(path, text)
+    except OSError as error:
+        raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
+
+
+def _whole_options(command: str) -> Markup:
+    """A command whose lines never break inside the name of an option.
+
+    >>> str(_whole_options("explain h1 --seed 2"))
+    'explain h1 <span class="option">--seed</span> 2'
+    """
+    return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(command))))
+
+
+def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
+    """Every paper once, whatever was cited of it, with its address where it has one."""
+    papers = dict.fromkeys(_ARXIV.sub(r"\1", p) for s in sections for p in s.references)
+    return [(paper, _address(paper)) for paper in papers]
+
+
+def _address(paper: str) -> str | None:
+    number = _ARXIV.search(paper)
+    return f"https://arxiv.org/abs/{number[1]}" if number else None

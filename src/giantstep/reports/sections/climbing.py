@@ -1,0 +1,185 @@
+"""A network takes giant steps: the overlap with each direction, step after step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from giantstep.answer import Answer
+from giantstep.errors import NoTheory
+from giantstep.explanation.explain import Explanation
+from giantstep.gallery.style import COLOURS, GREY
+from giantstep.reports.drawing import INK, canvas, svg
+from giantstep.reports.experiment import Experiment
+from giantstep.reports.parts import Context, Picture, Section, as_csv, counted, listed
+from giantstep.reports.verdict import typeset
+
+#: A leap beyond this needs more samples than a page should wait for.
+LARGEST_LEAP = 3
+#: Step size over the size of the first Hermite tensor, by leap, and its unit.
+_STEP = {1: (4.0, ""), 2: (1.5, "d^0.5"), 3: (2.5, "d")}
+#: So many times the overlap that pure noise would show, and three errors, are clearly above it.
+CLEAR = 2.0
+REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
+
+
+def build(context: Context) -> Section:
+    """Dots for the simulation, each seed a thin line; thick lines where theory exists."""
+    experiment = _experiment(context)
+    run = experiment.simulate(context.advance)
+    prediction, reason = _theory(experiment)
+    verb = "compare" if prediction is not None and len(prediction.metrics["overlap"]) > 2 else ""
+    picture = _picture(experiment, run, prediction, verb or "simulate")
+    notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
+    return Section(
+        key="climbing",
+        title="Giant steps climb the stairs",
+        lead=(typeset(_lead(context.explanation, run)),),
+        pictures=(picture,),
+        notes=tuple(dict.fromkeys(notes)),
+        references=tuple(prediction.references if prediction is not None else REFERENCES),
+    )
+
+
+def _experiment(context: Context) -> Experiment:
+    found, scale = context.explanation, context.scale
+    leap = found.information_exponent
+    leap = leap if leap in _STEP else 1
+    energy = found.hermite_energy[leap].value
+    size, unit = _STEP[leap]
+    scaled = size / max(energy, 1e-2 * max(found.variance.value, 1e-12)) ** 0.5
+    options = {
+        "dim": str(scale.climb_dims[leap]),
+        "samples": scale.climb_samples if leap == 1 else f"d^{leap}",
+        "steps": str(scale.climb_steps),
+        "step_size": f"{scaled:.2g}{unit}",
+        "width": str(scale.climb_width),
+        "activation": "tanh",
+        "biases": "normal",
+    }
+    return Experiment("giant-step", context.problem, options, scale.seeds, context.seed)
+
+
+def _theory(experiment: Experiment) -> tuple[Answer | None, tuple[str, ...]]:
+    """The whole path; else its first step; else nothing, and why."""
+    try:
+        return experiment.predict(), ()
+    except NoTheory as whole:
+        try:
+            first = Experiment(
+                experiment.learner, experiment.problem, {**experiment.options, "steps": "1"}
+            )
+            return first.predict(), (f"Theory is drawn for the first step alone: {whole}.",)
+        except NoTheory:
+            return None, (f"No theory line: {whole}.",)
+
+
+def _lead(found: Explanation, run: Answer) -> str:
+    """Which directions are met in this many steps, by the simulation's own account."""
+    mean, error = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
+    chance = run.mean("baseline")
+    clear = (mean > CLEAR * chance) & (mean - 3 * error > chance)
+    names = [f"h{i + 1}" for i in range(mean.shape[1])]
+    when: dict[int, list[str]] = {}
+    missed: dict[str, list[str]] = {}
+    for i, (name, column) in enumerate(zip(names, clear.T, strict=True)):
+        if column[1:].any():
+            rise = f"{name} (to {mean[-1, i]:.2f})"
+            when.setdefault(int(np.argmax(column[1:])) + 1, []).append(rise)
+        else:
+            missed.setdefault(_reason(found, i, len(mean) - 1), []).append(name)
+    parts = [
+        f"{listed(risen)} after {counted(step, 'step')}" for step, risen in sorted(when.items())
+    ]
+    level = f"chance, {chance[-1].mean():.2f}"
+    text = f"Rises clearly above {level}: {'; '.join(parts)}." if parts else ""
+    for reason, group in missed.items():
+        verb = "does" if len(group) == 1 else "do"
+        text += f" {listed(group)} {verb} not rise clearly above {level if not text else 'it'}"
+        text += f": {reason}."
+    return text.strip()
+
+
+def _reason(found: Explanation, direction: int, steps: int) -> str:
+    """Why a direction is not seen to rise within these steps."""
+    leap = next(
+        (s.leap for s in found.staircase.stairs if np.abs(s.directions[:, direction]).max() > 0.1),
+        None,
+    )
+    if leap is None:
+        return f"the label shows no correlation with it up to degree {found.staircase.degree}"
+    if leap > LARGEST_LEAP or leap > (found.information_exponent or 0):
+        return f"that stair needs n ~ d^{leap} samples, more than are taken here"
+    return f"{counted(steps, 'step')} are too few, or d too small, to see it"
+
+
+def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, verb: str) -> Picture:
+    overlaps = run.metrics["overlap"]
+    mean, sem = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
+    steps = np.arange(len(mean))
+    last = ", ".join(f"h{i + 1} {value:.2f}" for i, value in enumerate(mean[-1]))
+    alt = f"Overlap with each direction over {counted(steps[-1], 'giant step')}; at the end {last}."
+    with canvas(height=3.3) as (figure, panel):
+        for i in range(mean.shape[1]):
+            colour = COLOURS[i % (len(COLOURS) - 1)]
+            panel.plot(steps, overlaps[:, :, i].T, color=colour, alpha=0.22, linewidth=0.8)
+            panel.errorbar(
+                steps, mean[:, i], sem[:, i], fmt="o", color=colour, label=f"$h_{{{i + 1}}}$"
+            )
+            if prediction is not None:
+                theory = np.asarray(prediction.metrics["overlap"])[:, i]
+                panel.plot(steps[: len(theory)], theory, color=colour)
+        _legend_of_lines(panel, prediction)
+        chance = run.mean("baseline").mean(axis=1)
+        panel.plot(steps, chance, color=GREY, linestyle="--", linewidth=0.9, label="chance")
+        panel.margins(x=0.04)
+        panel.set_xticks(steps)
+        highest = float(overlaps.max())
+        panel.set_ylim(0, max(1.0, 1.05 * highest) if highest > 0.5 else 1.2 * highest)
+        panel.set_xlabel("giant steps")
+        panel.set_ylabel("overlap (rms cosine)")
+        figure.legend(loc="outside upper center", ncols=4)
+        drawn = svg(figure, "climbing", alt)
+    lines = ""
+    if prediction is not None:
+        whole = len(prediction.metrics["overlap"]) == len(steps)
+        lines = f"thick lines theory{'' if whole else ' of the first step'}, "
+    caption = (
+        "Overlap of the neurons with each direction. Dots: mean of "
+        f"{counted(experiment.seeds, 'seed')} with its standard error; {lines}thin lines single "
+        "seeds; dashed: chance, what a gradient of pure noise would show."
+    )
+    commands = (experiment.command(verb, "climbing.png" if verb == "compare" else None),)
+    return Picture(
+        "climbing",
+        drawn,
+        alt,
+        caption,
+        commands,
+        experiment.described(),
+        experiment.seed,
+        data=_data(mean, sem, prediction),
+    )
+
+
+def _legend_of_lines(panel: Any, prediction: Answer | None) -> None:
+    """An entry for the lines of theory, whatever their colour."""
+    if prediction is not None:
+        panel.plot([], [], color=INK, label=f"theory ({prediction.statuses['overlap']})")
+
+
+def _data(mean: np.ndarray, sem: np.ndarray, prediction: Answer | None) -> str:
+    theory = np.full(mean.shape, np.inf)
+    if prediction is not None:
+        known = np.asarray(prediction.metrics["overlap"])
+        theory[: len(known)] = known
+    rows = [
+        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(float(theory[t, i])))
+        for t, i in np.ndindex(mean.shape)
+    ]
+    return as_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
+
+
+def _known(value: float) -> float | str:
+    return value if np.isfinite(value) else ""

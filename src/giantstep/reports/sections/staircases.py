@@ -1,0 +1,131 @@
+"""Both staircases drawn, and the samples each stair needs with the status of the claim."""
+
+from __future__ import annotations
+
+from giantstep.explanation.explain import Explanation
+from giantstep.explanation.text import class_text, sampling_notes
+from giantstep.gallery.staircase import draw_classes, draw_leaps
+from giantstep.language.targets.printing import directions_text
+from giantstep.reports.drawing import HALF, canvas, svg
+from giantstep.reports.experiment import explain_command
+from giantstep.reports.mathematics import directions_mathml, mathml, power_latex
+from giantstep.reports.parts import Context, Picture, Section, Table, Words
+from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+from giantstep.theory.learnability.staircase import Stair
+
+REFERENCES = (
+    "Abbe et al. 2023, arXiv:2302.11055",
+    "Dandi et al. 2023, arXiv:2305.18270",
+    "Troiani et al. 2024, arXiv:2405.15480",
+)
+#: The status of a stair whose directions sampling decided.
+SAMPLED = "heuristic (sampled)"
+
+
+def build(context: Context) -> Section:
+    """Two pictures, two tables."""
+    found = context.explanation
+    command = explain_command(context.problem, "--picture", "staircase.png")
+    tables = (_leap_table(found), _class_table(found))
+    return Section(
+        key="staircases",
+        title="What is learned first, next, never",
+        lead=(
+            "Gradient steps on fresh samples see correlations with the label, and climb the first "
+            "staircase one stair after another. Message passing and reused batches see any "
+            "function of the label, and climb the second, the grand staircase.",
+        ),
+        pictures=(_leaps(found, command), _classes(found, command)),
+        tables=tuple(table for table in tables if table.rows),
+        notes=(
+            f"Grand staircase computed by {found.grand_staircase.method}.",
+            *sampling_notes(found.grand_staircase),
+        ),
+        references=REFERENCES,
+    )
+
+
+def _leaps(found: Explanation, command: str) -> Picture:
+    stairs = found.staircase.stairs
+    alt = "Staircase of giant steps: " + (
+        "; then ".join(f"{directions_text(s.directions)} at leap {s.leap}" for s in stairs)
+        or f"no stair up to degree {found.staircase.degree}"
+    )
+    with canvas(HALF, 2.8) as (figure, panel):
+        draw_leaps(panel, found)
+        drawn = svg(figure, "leaps", alt)
+    caption = (
+        "Each stair is what one more giant step can learn, given the stairs below it; its leap is "
+        "the lowest degree at which the label correlates with it."
+    )
+    return Picture("leaps", drawn, alt, caption, (command,))
+
+
+def _classes(found: Explanation, command: str) -> Picture:
+    stairs = found.grand_staircase.stairs
+    alt = "Grand staircase: " + (
+        "; then ".join(f"{directions_text(s.directions)}, {class_text(s)}" for s in stairs)
+        or f"no stair up to order {found.grand_staircase.degree}"
+    )
+    with canvas(HALF, 2.8) as (figure, panel):
+        draw_classes(panel, found)
+        drawn = svg(figure, "classes", alt)
+    caption = (
+        "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
+        "hard ones, dashed, never at n of order d by any known efficient algorithm."
+    )
+    return Picture("classes", drawn, alt, caption, (command,))
+
+
+def _leap_table(found: Explanation) -> Table:
+    rows = [
+        (
+            directions_mathml(stair.directions),
+            str(stair.leap),
+            mathml(power_latex(giant_step_samples(stair.leap))),
+            mathml(power_latex(one_pass_samples(stair.leap))),
+            _leap_status(stair, number),
+        )
+        for number, stair in enumerate(found.staircase.stairs)
+    ]
+    head = ("directions", "leap", "samples, giant step", "samples, one-pass SGD", "status")
+    return Table("Gradient descent on fresh samples", head, tuple(rows))
+
+
+def _leap_status(stair: Stair, number: int) -> str:
+    if stair.sampled:
+        return SAMPLED
+    return "theorem" if number == 0 else "conjecture"
+
+
+def _class_table(found: Explanation) -> Table:
+    rows: list[tuple[Words, ...]] = []
+    for number, stair in enumerate(found.grand_staircase.stairs):
+        if stair.difficulty != "easy":
+            rows.append((directions_mathml(stair.directions), class_text(stair), *_samples(stair)))
+            continue
+        for threshold in found.thresholds:
+            if threshold.stair != number:
+                continue
+            place = directions_mathml(threshold.directions)
+            if threshold.alpha is None:
+                rows.append((place, stair.difficulty, f"not known: {threshold.reason}", "open"))
+            else:
+                size = f"n > {threshold.alpha.value:.4g}\\,d"
+                status = _threshold_status(stair, number)
+                rows.append((place, stair.difficulty, mathml(size), status))
+    head = ("directions", "class", "samples", "status")
+    return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
+
+
+def _threshold_status(stair: Stair, number: int) -> str:
+    """That of :func:`easy_thresholds` for the first stair, of :func:`later_threshold` beyond it."""
+    if stair.sampled:
+        return SAMPLED
+    return "replica" if number else "theorem; optimal: replica"
+
+
+def _samples(stair: Stair) -> tuple[Words, Words]:
+    if stair.difficulty == "trivial":
+        return mathml(r"n = \alpha d,\ \alpha > 0"), SAMPLED if stair.sampled else "theorem"
+    return mathml(f"n \\sim {power_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"

@@ -1,0 +1,118 @@
+"""What the target is: formula, moments, symmetries, and its energy by Hermite degree."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from giantstep.explanation.explain import Explanation
+from giantstep.gallery.style import COLOURS
+from giantstep.reports.drawing import canvas, svg
+from giantstep.reports.experiment import explain_command
+from giantstep.reports.mathematics import words
+from giantstep.reports.parts import Context, Picture, Section, as_csv, counted
+from giantstep.reports.symmetries import symmetries
+
+
+def build(context: Context) -> Section:
+    """Facts and the bars of the Hermite energies."""
+    found = context.explanation
+    energies = np.array([energy.value for energy in found.hermite_energy])
+    seen = energies[1:].sum() / max(found.variance.value, 1e-300)
+    parts = symmetries(found.target)
+    used = counted(found.dimension, "direction")
+    if found.dimension < found.target.rank:
+        used += f" of {found.target.rank} named"
+    facts = [
+        ("Directions", used),
+        ("Mean", f"{found.mean.value:.4g}"),
+        ("Variance", f"{found.variance.value:.4g}"),
+        ("Label noise", _noise(found)),
+        ("Information exponent", _exponent(found.information_exponent)),
+        ("Generative exponent", _exponent(found.generative_exponent)),
+        ("Class", _classes(found)),
+        ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
+    ]
+    lead = words(
+        "The label is {y}, with {x} standard Gaussian in {d} dimensions and {h} the few latent "
+        "directions that matter.",
+        y="y = g(h)" + (r" + \sqrt{\Delta}\,\xi" if found.noise else ""),
+        x="x",
+        d="d",
+        h="h = W^* x",
+    )
+    return Section(
+        key="target",
+        title="The target",
+        lead=(lead,),
+        facts=tuple(facts),
+        pictures=(_energy_bars(context, energies, seen),),
+    )
+
+
+def _classes(found: Explanation) -> str:
+    """The classes of the stairs, from the first to the last; hard where a direction is missed."""
+    classes = [stair.difficulty for stair in found.grand_staircase.stairs]
+    if len(found.grand_staircase.subspace) < found.dimension:
+        classes.append("hard")
+    return ", then ".join(kind for kind, _ in itertools.groupby(classes)) or found.difficulty
+
+
+def _noise(found: Explanation) -> str:
+    inside = (
+        counted(found.target.noises, "noise variable") + " inside" if found.target.noises else ""
+    )
+    added = f"variance {found.noise:g} added" if found.noise else ""
+    return ", ".join(filter(None, (inside, added))) or "none"
+
+
+def _exponent(value: int | None) -> str:
+    return "none found" if value is None else str(value)
+
+
+def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture:
+    with canvas(height=2.7) as (figure, panel):
+        degrees = np.arange(1, len(energies))
+        panel.bar(degrees, energies[1:], color=COLOURS[0], width=0.62)
+        for degree in degrees[energies[1:] > 1e-9 * max(energies[1:].max(), 1e-300)]:
+            panel.annotate(
+                f"{energies[degree]:.3g}",
+                (degree, energies[degree]),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+        panel.margins(y=0.12)
+        panel.set_xticks(degrees)
+        panel.set_xlabel("Hermite degree $k$")
+        panel.set_ylabel(r"energy $\|P_k\, g\|^2$")
+        panel.grid(False, axis="x")
+        listed = ", ".join(f"{value:.3g} at degree {k}" for k, value in enumerate(energies) if k)
+        alt = f"Bars of the Hermite energies of the target: {listed}."
+        drawn = svg(figure, "energies", alt)
+    share = f"{100 * min(seen, 1.0):.3g} %"
+    return Picture(
+        key="energies",
+        svg=drawn,
+        alt=alt,
+        caption=words(
+            "The variance of the target, split by Hermite degree {k}. Degree 1 is all that a "
+            f"linear method can fit. Shown up to degree {len(energies) - 1}: {share} of the "
+            "variance that depends on {h}.",
+            k="k",
+            h="h",
+        )
+        if not context.explanation.target.noises
+        else words(
+            "What the mean label given {h} varies, split by Hermite degree {k}. Degree 1 is all "
+            f"that a linear method can fit. Shown up to degree {len(energies) - 1}.",
+            k="k",
+            h="h",
+        ),
+        commands=(explain_command(context.problem, "--json"),),
+        data=as_csv(
+            ("degree", "energy"), [(k, float(value)) for k, value in enumerate(energies) if k]
+        ),
+    )

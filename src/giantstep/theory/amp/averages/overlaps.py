@@ -1,0 +1,47 @@
+"""Overlaps between 0 and 1, as numbers and as matrices, and how far apart two numbers are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+#: Overlaps closer than this to 0 or 1 are taken for 0 or 1.
+EDGE = 1e-7
+
+
+def logistic(t: float) -> float:
+    """1/(1 + exp(-t)), the inverse of :func:`logit`."""
+    return float(1 / (1 + np.exp(-t)))
+
+
+def logit(m: Float[np.ndarray, " *k"] | np.floating | float) -> Any:
+    """log(m/(1 - m)), in which overlaps close to 0 and close to 1 are well apart."""
+    return np.log(m / (1 - m))
+
+
+def inside(overlap: Float[np.ndarray, "r r"], low: float = 0.0) -> Float[np.ndarray, "r r"]:
+    """The overlap with its eigenvalues brought into [low, 1 - EDGE]."""
+    values, vectors = np.linalg.eigh((overlap + overlap.T) / 2)
+    return (vectors * np.clip(values, low, 1 - EDGE)) @ vectors.T
+
+
+def room(overlap: Float[np.ndarray, "r r"], directions: Float[np.ndarray, "p r r"]) -> np.ndarray:
+    """How far M + t D stays below I, for each of the directions D, which are positive."""
+    values, vectors = np.linalg.eigh(overlap)
+    scale = 1 / np.sqrt(1 - values)
+    relative = scale[:, None] * (vectors.T @ directions @ vectors) * scale
+    return 1 / np.linalg.eigvalsh(relative)[..., -1]
+
+
+def gap(value: Any, other: Any) -> Any:
+    """How far apart two numbers, or arrays of them, are; nothing between equal infinities.
+
+    >>> gap(np.array([1.0, np.inf]), np.array([1.5, np.inf])).tolist()
+    [0.5, 0.0]
+    """
+    value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)
+    found = np.zeros(value.shape)
+    np.subtract(value, other, out=found, where=value != other)
+    return float(abs(found)) if found.ndim == 0 else np.abs(found)

@@ -1,0 +1,229 @@
+"""What message passing must reach: the prediction for the learner `amp`."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.answer import Prediction, Status, weakest
+from giantstep.channels import channel_for
+from giantstep.channels.committees.core import Covered
+from giantstep.errors import NoTheory
+from giantstep.language.inputs import Gaussian, Sphere, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets.symmetry import invariant_basis
+from giantstep.measures.matching import overlap_metrics
+from giantstep.settings.amp import Amp
+from giantstep.settings.ratios import ratio_to_dim
+from giantstep.theory.amp.averages.overlaps import gap, inside
+from giantstep.theory.amp.averages.population import Population
+from giantstep.theory.amp.committees.errors import (
+    as_committee,
+    committee_free_entropy,
+    committee_information,
+    committee_test_error,
+)
+from giantstep.theory.amp.committees.fixed_point import CommitteeOverlap, committee_overlap
+from giantstep.theory.amp.committees.specialisation import specialisation
+from giantstep.theory.amp.free_entropy import free_entropy_at, mutual_information
+from giantstep.theory.amp.iterations import expected_iterations, remarks
+from giantstep.theory.amp.phases import predict_phases
+from giantstep.theory.amp.state_evolution import (
+    REFERENCES,
+    FixedOverlap,
+    curve_of,
+    settled,
+    state_evolution,
+)
+
+#: Relative error of the averages that the reader of a prediction must know.
+_WORTH_A_NOTE = 1e-3
+#: How far places of fixed points move, in 1/sqrt(d).
+_WIDTHS = 2.0
+#: Metrics that runs have too.
+_SEEN = ("overlap_squared", "overlap_squared_singular_values", "test_error")
+
+
+class _Reached(NamedTuple):
+    """What message passing reaches; the same by another rule, and moved as finite size may."""
+
+    metrics: dict[str, Any]
+    others: list[dict[str, Any]]
+    iterations: float
+    notes: list[str]
+
+
+def predict(problem: Problem, settings: Amp) -> Prediction:
+    """The overlap and the test error that message passing reaches; or, on request, the transitions.
+
+    Metrics: ``overlap_squared`` (the entries of M, one for each direction; for several also their
+    ``overlap_squared_singular_values``), ``test_error`` of the posterior mean, ``free_entropy`` and
+    ``mutual_information`` per dimension, ``expected_iterations`` until rest, ``converged``. Errors
+    are what a coarser rule of integration changes, and for a committee another rule of averages;
+    with a dimension they also have what a fixed point moves by at that size. Raises NoTheory where
+    state evolution does not converge.
+
+    Assumes: as :func:`~giantstep.theory.amp.state_evolution.state_evolution`.
+    Status: theorem for message passing; replica for the informed branch, and for the free entropy
+    of several directions; heuristic for the iterations, and for labels that got noise which the
+    problem does not have.
+    References: Troiani et al. 2024, arXiv:2405.15480; Aubin et al. 2018, arXiv:1806.05451.
+
+    >>> law = predict(Problem.of("h1", noise=0.25), Amp(samples="1d"))
+    >>> round(float(law.metrics["overlap_squared"]), 6)
+    0.609612
+    """
+    check_covered(
+        problem.inputs,
+        (Gaussian, Sphere),
+        "message passing is predicted",
+        NoTheory,
+        "state evolution assumes input entries that are alike and independent",
+    )
+    covered = as_committee(problem)
+    if settings.phases:
+        return predict_phases(problem, settings, covered)
+    channel = covered or channel_for(problem)
+    reached = _committee(settings, covered) if covered is not None else _general(problem, settings)
+    metrics = reached.metrics
+    errors = {
+        name: sum(gap(metrics[name], other[name]) for other in reached.others if name in other)
+        for name in {name: None for other in reached.others for name in other}
+    }
+    metrics |= {"expected_iterations": reached.iterations, "converged": 1.0}
+    branch: Status = "replica" if settings.start == "informed" else "theorem"
+    several: Status = "replica" if problem.target.rank > 1 else "theorem"
+    own: dict[str, Status] = {
+        "free_entropy": several,
+        "mutual_information": several,
+        "expected_iterations": "heuristic",
+    }
+    known: Status = "heuristic" if channel.altered else "theorem"
+    return Prediction(
+        settings.learner,
+        settings.to_json() | channel.settings,
+        metrics,
+        {name: weakest([branch, known, own.get(name, "theorem")]) for name in metrics},
+        REFERENCES,
+        (*channel.notes, *reached.notes),
+        errors,
+    )
+
+
+def _general(problem: Problem, settings: Amp) -> _Reached:
+    """The fixed point of state evolution for at most three directions."""
+    start = {"zero": "zero", "informed": "informed"}.get(settings.start, "uninformed")
+    found = settled(state_evolution(problem, ratio_to_dim(settings, "samples"), start))
+    population = found.population
+
+    def metrics(overlap: np.ndarray, by: Population = population) -> dict[str, Any]:
+        at = dataclasses.replace(found, overlap=overlap, population=by)
+        return {
+            **overlap_metrics(overlap),
+            "test_error": at.test_error,
+            "free_entropy": free_entropy_at(by, found.samples_ratio, overlap),
+            "mutual_information": mutual_information(by, found.samples_ratio, overlap),
+        }
+
+    iterations = expected_iterations(found, settings)
+    others, notes = [], remarks(found, settings, iterations)
+    if population.coarse is not None:
+        others.append(metrics(_corrected(found, population.coarse), population.coarse))
+        error = population.quadrature_error(inside(found.overlap))
+        if error > _WORTH_A_NOTE:
+            notes.append(f"averages over labels by quadrature, with an error of {error:.1g}")
+    if settings.dim is not None:
+        others.append(_seen(metrics(_moved(found, settings.dim))))
+    return _Reached(metrics(found.overlap), others, iterations, notes)
+
+
+def _committee(settings: Amp, covered: Covered) -> _Reached:
+    """The fixed point of a committee of any number of units."""
+    start = "informed" if settings.start == "informed" else "uninformed"
+    found = committee_overlap(covered.committee, ratio_to_dim(settings, "samples"), start)
+
+    def metrics(at: CommitteeOverlap) -> dict[str, Any]:
+        return {
+            **overlap_metrics(at.matrix),
+            "test_error": committee_test_error(at, covered.noise),
+            "free_entropy": committee_free_entropy(at),
+            "mutual_information": committee_information(at),
+        }
+
+    leaves = specialisation(covered.committee).samples_ratio
+    where = f"from n = {leaves:.5g} d on" if math.isfinite(leaves) else "at no n = O(d)"
+    notes = [f"the units are alike: from a random start they specialise {where}"]
+    if found.is_specialised:
+        notes = [f"the units have specialised, as they do from a random start {where}"]
+    others = []
+    if found.other is not None:
+        others.append(metrics(found.other))
+        relative = abs(found.q_minus - found.other.q_minus) / found.q_minus
+        if relative > 2 * _WORTH_A_NOTE:
+            notes.append(f"averages over fields by sampling, with an error of {relative:.1g}")
+    if settings.dim is not None:
+        moved = found.moved(_moves(settings.dim, 1 - found.rate), 1 / settings.dim)
+        others.append(_seen(metrics(moved)))
+    return _Reached(metrics(found), others, found.iterations(settings), notes)
+
+
+def _seen(metrics: dict[str, Any]) -> dict[str, Any]:
+    """The metrics that runs have too."""
+    return {name: value for name, value in metrics.items() if name in _SEEN}
+
+
+def _moves(dim: int, distance: float) -> float:
+    """By how much finite size moves a fixed point in log(n/d), this far from a transition.
+
+    Places of fixed points move by a few 1/sqrt(d) from sample to sample. Close to a transition the
+    mean over samples moves as much as each of them; at a distance only in second order.
+    """
+    width = _WIDTHS / np.sqrt(dim)
+    return float(width / (1 + distance / width))
+
+
+def _moved(found: FixedOverlap, dim: int) -> Float[np.ndarray, "r r"]:
+    """An overlap as far from the fixed point as runs of this dimension are on average."""
+    overlap, alpha, eye = inside(found.overlap), found.samples_ratio, np.eye(len(found.overlap))
+    if found.rest is not None:
+        # Of M = F(M), dM/dlog(alpha) = (1 - F')^-1 M (I - M).
+        basis = invariant_basis(found.population.channel.structure.target)
+        gain = found.rest.correction @ np.einsum("pij,ij->p", basis, overlap @ (eye - overlap))
+        by = _moves(dim, 1 - found.rest.rate)
+        return inside(overlap + by * np.einsum("p,pij->ij", gain, basis) + eye / dim)
+    if found.start == "zero" and found.population.is_blind:
+        return found.overlap
+    curve, width = curve_of(found.population), _WIDTHS / np.sqrt(dim)
+    reach = curve.last if found.start == "informed" else curve.first
+    here = float(found.overlap[0, 0])
+    changes = [reach(alpha * ratio) - here for ratio in (1 + width, max(1 - width, 1e-3))]
+    critical = curve.samples_ratios[[0, *curve.peaks]]
+    share = _moves(dim, float(np.abs(alpha / critical - 1).min())) / width
+    change = share * max(changes, key=abs)
+    return inside((here + change + np.copysign(1 / dim, change)) * eye)
+
+
+def _corrected(found: FixedOverlap, coarse: Population) -> Float[np.ndarray, "r r"]:
+    """The fixed point of a slightly different map F_c: M + (1 - F')^-1 (F_c(M) - F(M))."""
+    overlap, alpha = inside(found.overlap), found.samples_ratio
+    eye = np.eye(len(overlap))
+    if not found.overlap.any():
+        return found.overlap
+
+    def image(population: Population, at: np.ndarray) -> np.ndarray:
+        gain = alpha * population.fisher(at)
+        return np.linalg.solve(eye + gain, gain)
+
+    change = image(coarse, overlap) - image(found.population, overlap)
+    if found.rest is None:
+        shift = 1e-4 * overlap[0, 0] * (1 - overlap[0, 0])
+        below = image(found.population, overlap - shift * eye)[0, 0]
+        slope = min((image(found.population, overlap)[0, 0] - below) / shift, 0.999)
+        return inside(overlap + change[0, 0] / (1 - slope) * eye)
+    basis = invariant_basis(found.population.channel.structure.target)
+    moved = found.rest.correction @ np.einsum("pij,ij->p", basis, change)
+    return inside(overlap + np.einsum("p,pij->ij", moved, basis))

@@ -1,0 +1,207 @@
+"""The samples of a gradient batch, as a rule of nodes: labels, and moments of the directions."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.integration import (
+    MAX_AXES,
+    MAX_SMOOTH_AXES,
+    Block,
+    block_of,
+    panel_grid,
+)
+from giantstep.numerics.grids import GaussianGrid, hermite_grid
+from giantstep.numerics.quadrature import compressed_rule, gauss_hermite, tensor_rule
+
+#: Panels (length, nodes) on each axis of h by number of axes, and Gauss-Hermite nodes beyond
+#: three; gathered into rules of so many nodes per panel of y. The coarse ones measure the error.
+FINE_PANELS, COARSE_PANELS = (
+    {1: (0.5, 16), 2: (1.67, 16), 3: (3.34, 12)},
+    {1: (1.0, 12), 2: (3.34, 16), 3: (3.34, 8)},
+)
+FINE_HERMITE, COARSE_HERMITE = {4: 24, 5: 14}, {4: 16, 5: 10}
+FINE_ORDER, COARSE_ORDER = 8, 5
+#: Gauss-Hermite nodes for the label noise, at the first step and later.
+NOISE_ORDER, LATER_NOISE_ORDER = 20, 7
+#: Equidistant nodes on each axis where labels are smooth, by number of axes, and how far they go;
+#: panels (length, nodes) where they are not. Steep features get more.
+EVEN = {1: 121, 2: 49, 3: 27, 4: 19, 5: 13}
+FAR = {1: 6.8, 2: 6.8, 3: 6.8, 4: 5.8, 5: 5.4}
+PANELS = {1: (1.5, 10), 2: (2.0, 7), 3: (3.5, 6)}
+#: Nodes of less weight than this, relative to the heaviest, are left out.
+NEGLIGIBLE = 1e-12
+
+
+class BatchSamples(NamedTuple):
+    """Nodes of the law of a sample.
+
+    ``labels`` y, noise included, with their ``weights``; ``first`` and ``second`` moments of the
+    directions e on each node, which carry the weights; ``projections`` of each kind's mean row.
+    """
+
+    labels: Float[np.ndarray, " nodes"]
+    weights: Float[np.ndarray, " nodes"]
+    first: Float[np.ndarray, "D nodes"]
+    second: Float[np.ndarray, "D D nodes"]
+    projections: Float[np.ndarray, "k nodes"]
+
+    @classmethod
+    def at_start(cls, problem: Problem, kinds: int, *, coarse: bool = False) -> BatchSamples:
+        """Before the first step: no sample projects on a row, so that its label is all it has."""
+        rule = start_labels(problem.target, problem.noise, coarse=coarse)
+        rank = problem.target.rank
+        return cls(
+            rule.nodes,
+            rule.weights[0],
+            rule.weights[1 : 1 + rank],
+            rule.weights[1 + rank :].reshape(rank, rank, -1),
+            np.zeros((kinds, len(rule.nodes))),
+        )
+
+    @classmethod
+    def later(
+        cls,
+        problem: Problem,
+        means: Float[np.ndarray, "k D"],
+        deviations: Float[np.ndarray, " k"],
+        *,
+        coarse: bool = False,
+    ) -> BatchSamples:
+        """Once rows have means: coordinates of these in the frame (targets, further directions)."""
+        points, labels, weights = frame_rule(problem.target, means, deviations, coarse=coarse)
+        if problem.noise > 0:
+            shifts, masses = gauss_hermite(LATER_NOISE_ORDER)
+            labels = (labels[:, None] + math.sqrt(problem.noise) * shifts).ravel()
+            weights = np.outer(weights, masses).ravel()
+            points = np.repeat(points, len(shifts), axis=0)
+        first = weights * points.T
+        return cls(labels, weights, first, first[:, None] * points.T, means @ points.T)
+
+
+def frame_rule(
+    target: Target,
+    means: Float[np.ndarray, "k D"],
+    deviations: Float[np.ndarray, " k"],
+    *,
+    coarse: bool = False,
+) -> tuple[Float[np.ndarray, "nodes D"], Float[np.ndarray, " nodes"], Float[np.ndarray, " nodes"]]:
+    """Points of the frame's coordinates e, labels g(h) without noise, and weights.
+
+    The first r coordinates are h. Axes on which a feature is steep, relative to its width, have
+    more nodes.
+
+    >>> points, labels, weights = frame_rule(Target("relu(h1)"), np.ones((1, 2)), np.ones(1))
+    >>> round(float(weights @ labels**2), 6), round(float(weights @ points[:, 1] ** 2), 6)
+    (0.5, 1.0)
+    """
+    block, rank = block_of(target), target.rank
+    others = means.shape[1] - rank
+    axes = len(block.names) + others
+    if axes > max(EVEN) or (not block.smooth and len(block.names) > MAX_AXES):
+        raise NoTheory(
+            f"{target.rank} directions and {others} more that the neurons have learned are "
+            f"{axes} axes: risks are integrated over at most {max(EVEN)}, or {MAX_AXES} of a "
+            "target with kinks; use fewer steps or readout values, or a target of fewer directions"
+        )
+    steepness = np.maximum(1.0, np.max(np.abs(means) / deviations[:, None], axis=0) / 2)
+    thin = 0.7 if coarse else 1.0
+    even = [
+        _even(math.ceil(EVEN[axes] * thin * min(float(steep), 4.0)), FAR[axes])
+        for steep in (*steepness[:rank], *[1.0] * target.noises, *steepness[rank:])
+    ]
+    if block.smooth:
+        rule = tensor_rule(even)
+        inner, masses, extra = rule.nodes[:, : len(block.names)], rule.weights, rule.nodes
+        extra = extra[:, len(block.names) :]
+    else:
+        length, order = PANELS[len(block.names)]
+        grid = panel_grid(block, length / min(float(np.max(steepness[:rank])), 3.0), order)
+        masses = grid.masses().ravel()
+        kept = masses > NEGLIGIBLE * masses.max()
+        inner, masses = grid.points().reshape(len(masses), -1)[kept], masses[kept]
+        extra = np.zeros((len(masses), 0))
+        if others:
+            rule = tensor_rule(even[len(block.names) :])
+            extra = np.tile(rule.nodes, (len(masses), 1))
+            inner = np.repeat(inner, len(rule.weights), axis=0)
+            masses = np.outer(masses, rule.weights).ravel()
+    kept = masses > NEGLIGIBLE * masses.max()
+    inner, masses, extra = inner[kept], masses[kept], extra[kept]
+    points = np.concatenate([inner[:, :rank], extra], axis=1)
+    return points, np.array(block(inner)), masses / masses.sum()
+
+
+def _even(count: int, far: float) -> tuple[np.ndarray, np.ndarray]:
+    nodes = np.linspace(-far, far, count)
+    weights = np.exp(-(nodes**2) / 2)
+    return nodes, weights / weights.sum()
+
+
+class LabelRule(NamedTuple):
+    """Values of y, and the weights of 1, h and h h^T on them."""
+
+    nodes: Float[np.ndarray, " labels"]
+    weights: Float[np.ndarray, "measures labels"]
+
+
+def start_labels(target: Target, noise: float, *, coarse: bool = False) -> LabelRule:
+    r"""The law of the labels of the first batch, as a rule with a few dozen nodes.
+
+    .. math:: E[F(y)],\quad E[h\,F(y)],\quad E[hh^T F(y)], \qquad
+        y = g(h) + \sqrt\Delta\,\xi,
+
+    for smooth F: the integrals over h are done on a fine grid split at the target's kinks, and
+    the grid's points are then gathered into Gauss rules on panels of y.
+
+    Symbols: g ``target``, Delta ``noise``.
+
+    Assumes: at most five variables; kinks are resolved for at most three.
+    Status: theorem.
+    References: Golub, Welsch 1969, for the Gauss rule of a discrete measure.
+
+    >>> labels = start_labels(Target("h1 + He2(h1)/sqrt(2)"), 0.1)
+    >>> [round(float(weights @ labels.nodes ** 2), 9) for weights in labels.weights[:1]]
+    [2.1]
+    """
+    nodes, measures = _noiseless(target, coarse)
+    if noise > 0:
+        shifts, masses = gauss_hermite(NOISE_ORDER)
+        spread = (nodes[:, None] + noise**0.5 * shifts).ravel()
+        joint = (measures[:, :, None] * masses).reshape(len(measures), -1)
+        nodes, measures = compressed_rule(spread, joint, COARSE_ORDER if coarse else FINE_ORDER)
+    return LabelRule(nodes, measures)
+
+
+@functools.lru_cache(maxsize=64)
+def _noiseless(target: Target, coarse: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes for g(h), and the weights of 1, h and h h^T on them."""
+    block, rank = block_of(target), target.rank
+    if len(block.names) > MAX_SMOOTH_AXES:
+        raise NoTheory(
+            f"target has {len(block.names)} variables: the labels of the step are integrated for "
+            f"at most {MAX_SMOOTH_AXES}"
+        )
+    grid = _grid(block, coarse)
+    masses = grid.masses().ravel()
+    seen = masses > 1e-18
+    points = grid.points().reshape(len(masses), -1)[seen]
+    h = points[:, :rank].T
+    squares = (h[:, None] * h[None, :]).reshape(rank**2, -1)
+    measures = np.concatenate([np.ones_like(h[:1]), h, squares]) * masses[seen]
+    return compressed_rule(block(points), measures, COARSE_ORDER if coarse else FINE_ORDER)
+
+
+def _grid(block: Block, coarse: bool) -> GaussianGrid:
+    axes = len(block.names)
+    if axes > MAX_AXES:
+        return hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
+    return panel_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])

@@ -1,0 +1,255 @@
+"""The gradient batches averaged out: the resolvent of the rows as one small matrix equation.
+
+The bulk of the rows enters the risk through N = (Xi^-1 + C x 1)^-1, where Xi = chi o Gamma_T is the
+bulk's covariance after T steps, Gamma_t = A_t Gamma_(t-1) A_t + K_t. It is the first block of the
+inverse of a matrix linear in every batch, with blocks 0; p_T, q_T; ...; p_1, q_1 of k kinds::
+
+        [ C  -1                                ]
+        [ 1  K_T   A_T                         ]
+    P = [   -A_T     0    -1                   ]
+        [             1  K_(T-1)   A_(T-1)     ]
+        [               -A_(T-1)     0   ...   ]
+        [                           ...  chi^-1]
+
+Leave-one-out over each batch closes on matrices of size (2T+1) k. Rows and columns are scaled by
+r = sqrt(p/d) of each kind (0 and q by r, p by 1/r), so that chi = r B^-1 r is replaced by B^-1, C
+by r C r and N by r^-1 N r^-1: all of order one even for a few neurons. The symmetric part of P is
+positive, which singles out the solution.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, GradientBatch
+
+
+class State(NamedTuple):
+    """The unknowns: the bound B = D + H of the readout, the self-energy of each batch, and C."""
+
+    bound: Any
+    energies: tuple[Any, ...]
+    coupling: Any
+
+
+class Averages(NamedTuple):
+    """What one evaluation gives: G, the images of the self-energies, N, and H."""
+
+    resolvent: Any
+    energies: tuple[Any, ...]
+    bulk: Any
+    held: Any
+
+
+class Pencil:
+    r"""Averages over the gradient batches of a layer, at a given state.
+
+    .. math:: G = (K + \textstyle\sum_t\Sigma_t)^{-1},\qquad
+        \Sigma_t = E\big[M_t(1+\phi G_{tt}M_t)^{-1}\big],\qquad
+        M_t = \begin{pmatrix} t_at_b\phi R^2\nu_{ab}B^{-1}_{ab} & t_aR\,w_1^a\\
+            -t_aR\,w_1^a & 0\end{pmatrix},
+
+    the last on the blocks (p_t, q_t), at each sample of batch t.
+    """
+
+    def __init__(self, layer: FirstLayer) -> None:
+        self.layer, self.kinds, self.steps = layer, len(layer.means), len(layer.batches)
+        k = self.kinds
+        #: Where the blocks (p_t, q_t) of each batch are.
+        self.places = [
+            slice((1 + 2 * (self.steps - t)) * k, (3 + 2 * (self.steps - t)) * k)
+            for t in range(1, self.steps + 1)
+        ]
+        self.size = (2 * self.steps + 1) * k
+        signs = [(-1.0) ** i for i in range(2 * self.steps + 1)]
+        #: G^T = J G J with these signs.
+        self.signs = np.repeat(signs, k)
+        self._chain = self._links()
+
+    def _links(self) -> np.ndarray:
+        """The part of K that never changes."""
+        k, chain, one = self.kinds, np.zeros((self.size, self.size)), np.eye(self.kinds)
+        for i in range(2 * self.steps):
+            sign = -1.0 if i % 2 == 0 else 1.0
+            here, after = slice(i * k, (i + 1) * k), slice((i + 1) * k, (i + 2) * k)
+            chain[here, after], chain[after, here] = sign * one, -sign * one
+        return chain
+
+    def resolvent(self, state: State) -> Any:
+        """G."""
+        k, last = self.kinds, slice(self.size - self.kinds, self.size)
+        kernel = self._chain.astype(np.result_type(state.bound, state.coupling, *state.energies))
+        kernel[:k, :k] += state.coupling
+        kernel[last, last] += self._start(state)
+        for place, energy in zip(self.places, state.energies, strict=True):
+            kernel[place, place] += energy
+        return np.linalg.inv(kernel)
+
+    def _start(self, state: State) -> Any:
+        """(B^-1 o Gamma_0)^-1; rows that take steps start with unit covariance."""
+        if self.steps:
+            return state.bound
+        return np.linalg.inv(np.linalg.inv(state.bound) * self.layer.bulks)
+
+    def averages(self, state: State) -> Averages:
+        r"""G, the self-energies that it implies, N, and H by which the bulk holds the readout.
+
+        .. math:: H = \Big\{\big[(\Sigma_{q_1p_1} - 1)G_{p_1q_1} + \Sigma_{q_1q_1}G_{q_1q_1}\big]B
+            + \sum_t\phi t_at_bE\big[R^2\nu_{ab}\big((1+\phi GM)^{-1}G\big)_{p_ap_b}\big]\Big\}
+
+        The bracket is :math:`B - BG_{q_1q_1}B` by the last row of (K + Sigma) G = 1; the
+        difference would cancel digits for few neurons.
+        """
+        k, resolvent = self.kinds, self.resolvent(state)
+        bulk = resolvent[:k, :k]
+        if not self.steps:
+            left = state.coupling - state.coupling @ bulk @ state.coupling
+            return Averages(resolvent, (), bulk, left * self.layer.bulks)
+        spread = np.linalg.inv(state.bound)
+        energies, held = [], 0.0
+        for batch, place in zip(self.layer.batches, self.places, strict=True):
+            terms, own = self.terms(batch, spread), resolvent[place, place]
+            dressed = _inverse(np.eye(2 * k) + batch.crowding * (own @ terms))
+            weights = batch.samples.weights
+            energies.append(np.tensordot(weights, terms @ dressed, 1))
+            seen = dressed[:, :k] @ own[:, :k]
+            scattered = batch.scatters * (batch.crowding * weights * batch.residuals**2)
+            taken = np.einsum("abn,nab->ab", scattered, seen)
+            held = held + np.outer(batch.steps, batch.steps) * taken
+        first, energy = self.places[0], state.energies[0]
+        own = resolvent[first, first]
+        turned = (energy[k:, :k] - np.eye(k)) @ own[:k, k:] + energy[k:, k:] @ own[k:, k:]
+        return Averages(resolvent, tuple(energies), bulk, turned @ state.bound + held)
+
+    def terms(self, batch: GradientBatch, spread: Any) -> Any:
+        """M at every sample of a batch."""
+        k, t = self.kinds, batch.steps
+        terms = np.zeros((len(batch.residuals), 2 * k, 2 * k), np.result_type(spread, float))
+        scattered = batch.crowding * batch.residuals**2 * batch.scatters
+        terms[:, :k, :k] = (scattered * (np.outer(t, t) * spread)[..., None]).transpose(2, 0, 1)
+        turned, kinds = (t[:, None] * batch.bends * batch.residuals).T, np.arange(k)
+        terms[:, kinds, k + kinds], terms[:, k + kinds, kinds] = turned, -turned
+        return terms
+
+    def forms(self, state: State) -> Any:
+        r"""Quadratic forms of the resolvent between all vectors and blocks.
+
+        On the target's directions they start as :math:`1\otimes G`. Each batch, in order, corrects
+        them along the directions e of its samples, by :math:`\Delta = E[IM\otimes(ee^T-1)]`,
+        :math:`I = (1+\phi MG)^{-1}`, and then adds its own vectors:
+
+        .. math::
+            Q &\leftarrow Q - Q\Delta(1+Q\Delta)^{-1}Q,\\
+            Q &\leftarrow \begin{pmatrix} Q & Q\rho\\ \lambda^TQ & \lambda^TQ\rho
+                + \phi E[v_iv_j(1+\phi GM)^{-1}G]\end{pmatrix},\qquad
+            \rho = E[e\,v\otimes I] - \bar v\otimes 1,\quad
+            \lambda = E[e\,v\otimes(1+\phi M^TG^T)^{-1}] - \bar v\otimes 1 .
+        """
+        resolvent, size = self.resolvent(state), self.size
+        spread = np.linalg.inv(state.bound)
+        rank = self.layer.means.shape[1] - sum(len(b.vectors) for b in self.layer.batches)
+        forms = np.kron(np.eye(rank), resolvent)
+        for batch, place in zip(self.layer.batches, self.places, strict=True):
+            forms = self._grown(forms, batch, place, resolvent, spread)
+        return forms.reshape(len(forms) // size, size, len(forms) // size, size)
+
+    def _grown(
+        self, forms: Any, batch: GradientBatch, place: slice, resolvent: Any, spread: Any
+    ) -> Any:
+        k, size, phi, samples = self.kinds, self.size, batch.crowding, batch.samples
+        vectors, axes = batch.frame.shape
+        own = resolvent[place, place]
+        terms = self.terms(batch, spread)
+        seen = (_inverse(np.eye(2 * k) + phi * (terms @ own)) @ terms).reshape(len(terms), -1)
+
+        def embedded(small: Any) -> Any:
+            """From the frame's directions and the batch's blocks to all vectors and blocks."""
+            return np.tensordot(batch.frame, small, 1)
+
+        moments = samples.second - np.eye(axes)[..., None] * samples.weights
+        change = (moments.reshape(axes**2, -1) @ seen).reshape(axes, axes, 2 * k, 2 * k)
+        full = np.zeros((axes, size, axes, size), seen.dtype)
+        full[:, place, :, place] = change.transpose(0, 2, 1, 3)
+        full = np.tensordot(embedded(full), batch.frame, ((2,), (1,))).transpose(0, 1, 3, 2)
+        full = full.reshape(vectors * size, vectors * size)
+        corrected = forms @ full
+        forms = forms - corrected @ np.linalg.solve(np.eye(len(forms)) + corrected, forms)
+
+        added = len(batch.vectors)
+        charged = batch.vectors[:, None] * samples.first
+        bound = (charged.reshape(added * axes, -1) @ seen).reshape(added, axes, 2 * k, 2 * k)
+        plain = np.einsum("ix,ap->xaip", charged.sum(-1) - batch.drifts, np.eye(size))
+        right, left = (plain.astype(seen.dtype) for _ in range(2))
+        right[:, place] -= phi * np.einsum("ixab,bp->xaip", bound, resolvent[place])
+        left[:, place] -= phi * np.einsum("ixab,pa->xbip", bound, resolvent[:, place])
+        right, left = (
+            embedded(side).reshape(vectors * size, added * size) for side in (right, left)
+        )
+        pairs = (batch.vectors[:, None] * batch.vectors * samples.weights).reshape(added**2, -1)
+        inner = (pairs @ seen).reshape(added, added, 2 * k, 2 * k)
+        itself = np.einsum("ij,pq->ipjq", pairs.sum(1).reshape(added, added), resolvent)
+        itself = itself - phi * np.einsum(
+            "pa,ijab,bq->ipjq", resolvent[:, place], inner, resolvent[place], optimize=True
+        )
+        on_right = forms @ right
+        corner = phi * itself.reshape(added * size, added * size) + left.T @ on_right
+        return np.block([[forms, on_right], [left.T @ forms, corner]])
+
+    def overlaps(self, state: State, directions: np.ndarray) -> Any:
+        r"""K between directions and lengths, k entries each: forms of the bulk without them.
+
+        The length after step s is probed by :math:`\sum_{t\le s}(-1)^{T-t}\,\text{memory}_{st}\,
+        (-\ell_t\otimes e_{q_t} + B^{-1}z_t\otimes e_{p_t})`, and its independent part adds
+        :math:`B^{-1}_{ab}\Upsilon_{ab}`. Last, the coupling C of the directions to the bulk is
+        taken out: :math:`K = N_3(1 - C_3N_3)^{-1}`.
+        """
+        layer, k = self.layer, self.kinds
+        forms, spread = self.forms(state), np.linalg.inv(state.bound)
+        kinds, count = np.arange(k), directions.shape[1]
+        levels = self.levels
+        probes = np.zeros((*forms.shape[:2], count + len(levels), k), forms.dtype)
+        for i, direction in enumerate(directions.T):
+            probes[:, kinds, i, kinds] = direction[:, None]
+        for i, s in enumerate(levels, start=count):
+            for t, batch in enumerate(layer.batches[:s], start=1):
+                share = (-1.0) ** (self.steps - t) * layer.memory[s, t]
+                lean, place = batch.first_lean + kinds, self.places[t - 1].start + kinds
+                probes[lean, place + k, i, kinds] -= share
+                probes[lean + k, place, i, kinds] += share * np.diag(spread)
+        size, entries = forms.shape[0] * forms.shape[1], (count + len(levels)) * k
+        left = probes.copy()
+        left[:, :, count:] *= self.signs[:, None, None]
+        flat = forms.reshape(size, size) @ probes.reshape(size, entries)
+        found = left.reshape(size, entries).T @ flat
+        for i, s in enumerate(levels, start=count):
+            for j, other in enumerate(levels, start=count):
+                shared = np.where(layer.neurons.twins, layer.spread, 0.0) * np.outer(
+                    layer.memory[s, 0], layer.memory[other, 0]
+                )
+                for t, batch in enumerate(layer.batches, start=1):
+                    both = np.outer(layer.memory[s, t], layer.memory[other, t])
+                    shared = shared + both * batch.lengths
+                here = slice(i * k, (i + 1) * k), slice(j * k, (j + 1) * k)
+                found[here] += spread * shared
+        found = (found + found.T) / 2
+        coupled = np.kron(np.diag([1.0] * count + [0.0] * len(levels)), state.coupling)
+        freed = found @ np.linalg.inv(np.eye(entries) - coupled @ found)
+        return (freed + freed.T) / 2
+
+    @property
+    def levels(self) -> list[int]:
+        """The steps after which a length differs between neurons, the last one first."""
+        first = 0 if self.layer.spread else 1
+        return list(range(self.steps, first - 1, -1))
+
+
+def _inverse(matrices: Any) -> Any:
+    """Inverses of many small matrices; those of two rows in closed form, which is faster."""
+    if matrices.shape[-1] != 2:
+        return np.linalg.inv(matrices)
+    a, b = matrices[..., 0, 0], matrices[..., 0, 1]
+    c, d = matrices[..., 1, 0], matrices[..., 1, 1]
+    found = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2)
+    return found / (a * d - b * c)[..., None, None]

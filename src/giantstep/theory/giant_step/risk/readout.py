@@ -1,0 +1,325 @@
+"""The fit of the readout on a first layer: features, labels, equations, and what they minimise."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.numerics.quadrature import split_gaussian
+from giantstep.theory.giant_step.risk.batch_samples import frame_rule
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
+from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
+from giantstep.theory.giant_step.risk.pencil import Pencil, State
+from giantstep.theory.giant_step.risk.twin_products import twin_products
+from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.spiked_random_features.conditional_labels import (
+    Latents,
+    conditional_label_moments,
+)
+
+#: A dimension so large that no correction of order 1/d is left.
+LIMIT = 1e12
+#: Panels of kappa have at most this length, and less where features are steep.
+PANEL_LENGTH = 3.0
+#: Means shorter than this are none, and sines below this count as zero.
+NO_MEAN, NO_SINE = 1e-9, 1e-7
+
+
+class Fit(NamedTuple):
+    """The fit of the readout: n/d, p/d, the coefficient of |theta|^2 over d, and d.
+
+    ``probe``: weight of the population's error next to that of the samples. It is zero; the
+    derivative in it is the test error.
+    """
+
+    samples_ratio: float
+    width_ratio: float
+    penalty: Any
+    dim: float = LIMIT
+    probe: Any = 0.0
+
+    @classmethod
+    def of(cls, samples: float, width: float, ridge: float, dim: float | None = None) -> Fit:
+        """The fit of a ridge, which for features over sqrt(p) is a penalty of ridge p/d.
+
+        >>> Fit.of(2.0, 0.5, 0.1).penalty
+        0.05
+        """
+        return cls(samples, width, ridge * width, dim or LIMIT)
+
+
+class Learned(NamedTuple):
+    """What a sample says of the label, through its projections on what the rows have learned.
+
+    On each point: ``projections`` of the kinds' means, with ``weights``. ``directions``: vectors
+    that the fit singles out, as columns; of these the first ``along`` have the coordinates
+    ``kappa`` on the points, and each other one is a standard normal z_i beside them. ``labels``:
+    E[y | kappa], then E[z_i y | kappa]; ``power`` E[y^2 | kappa], noise included.
+    """
+
+    weights: Float[np.ndarray, " points"]
+    projections: Float[np.ndarray, "k points"]
+    directions: Float[np.ndarray, "vectors directions"]
+    kappa: Float[np.ndarray, "along points"]
+    labels: Float[np.ndarray, "groups points"]
+    power: Float[np.ndarray, " points"]
+
+
+def learned(problem: Problem, layer: FirstLayer, *, coarse: bool = False) -> Learned:
+    """The labels given the projections on the means: one axis where the means are parallel.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
+    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> problem = Problem.of("h1 + h2")
+    >>> *_, layer = first_layers(
+    ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
+    ...     samples_ratios=[4.0])
+    >>> found = learned(problem, layer)
+    >>> found.kappa.shape[0], found.labels.shape[0]
+    (1, 3)
+    """
+    left, values, right = np.linalg.svd(layer.means, full_matrices=False)
+    count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
+    if count <= 1:
+        spikes, unit = left[:, 0] * values[0], right[0]
+        return _on_one_axis(problem, layer, spikes, unit, coarse)
+    means, frame = frame_of(layer.means, problem.target.rank)
+    deviations = np.sqrt(layer.variances)
+    points, labels, weights = frame_rule(problem.target, means, deviations, coarse=coarse)
+    power = labels**2 + problem.noise
+    return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
+
+
+def _on_one_axis(
+    problem: Problem,
+    layer: FirstLayer,
+    spikes: Float[np.ndarray, " k"],
+    unit: Float[np.ndarray, " vectors"],
+    coarse: bool,
+) -> Learned:
+    """All means on one line: the other directions of the target are integrated out."""
+    target = problem.target
+    rank, seen = target.rank, unit[: target.rank]
+    moved = float(np.max(np.abs(spikes))) > NO_MEAN
+    alignment = min(float(np.linalg.norm(seen)), 1.0) if moved else 0.0
+    direction = seen / alignment if alignment > NO_SINE else learned_direction(target)[0]
+    steepest = float(np.max(np.abs(spikes) / np.sqrt(layer.variances)))
+    kappa, weights, found, rows = _conditional(
+        target, tuple(direction), alignment, _doubled(steepest) if moved else 0.0, coarse
+    )
+    sine = math.sqrt(max(1 - alignment**2, 0.0))
+    directions = [unit] if moved else []
+    embedded = np.zeros((rank, len(unit)))
+    embedded[:, :rank] = rows
+    if sine >= NO_SINE:
+        directions.append((embedded[0] - alignment * unit) / sine if moved else embedded[0])
+    directions += list(embedded[1:])
+    return Learned(
+        weights,
+        spikes[:, None] * kappa,
+        np.array(directions).T.reshape(len(unit), -1),
+        kappa[None][: int(moved)],
+        np.concatenate([found.mean[None], found.slope]),
+        found.power + problem.noise,
+    )
+
+
+def _doubled(steepness: float) -> float:
+    """The next power of two, so that tables serve neighbouring points too."""
+    return 2.0 ** math.ceil(math.log2(max(steepness, 1.0)))
+
+
+@functools.lru_cache(maxsize=32)
+def _conditional(
+    target: Target, direction: tuple[float, ...], alignment: float, steepness: float, coarse: bool
+) -> tuple[np.ndarray, np.ndarray, Any, np.ndarray]:
+    latents = Latents.of(target, np.array(direction))
+    rows, (along, *_) = latents.basis()
+    kappa, weights = np.zeros(1), np.ones(1)
+    if steepness:
+        kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
+        length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
+        kappa, weights = split_gaussian(kinks, panel_length=length)
+    moments, _ = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
+    return kappa, weights, moments, rows
+
+
+class Readout:
+    """Features of a first layer and labels, as the fit of the readout sees them.
+
+    Everything that depends on neither the sizes of the fit nor its ridge.
+    """
+
+    def __init__(
+        self, problem: Problem, sigma: Activation, layer: FirstLayer, *, coarse: bool = False
+    ) -> None:
+        self.problem, self.layer, self.pencil = problem, layer, Pencil(layer)
+        self.learned = learned(problem, layer, coarse=coarse)
+        neurons, s = layer.neurons, self.learned.projections
+        length = np.ones(len(s))
+        if neurons.normalise and layer.batches:
+            length = np.sqrt(np.sum(layer.means**2, axis=1) + layer.variances)
+        self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
+        bulks = layer.bulks / np.outer(length, length)
+        s = s / length[:, None]
+        averages = [
+            neuron_averages(own, float(c), at)
+            for own, c, at in zip(self.sigmas, np.diag(bulks), s, strict=True)
+        ]
+        found = NeuronAverages(*map(np.stack, zip(*averages, strict=True)))
+        self.means, self.slopes = found.mean, found.slope / length[:, None]
+        self.noise = self._noise(found, bulks, s)
+        self.functions = self._functions(found, bulks, s, length)
+
+    def _noise(
+        self, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray
+    ) -> Float[np.ndarray, "k k points"]:
+        """e^2_ab, what is left of the covariance of two neurons beyond their linear parts."""
+        noise = np.zeros((*bulks.shape, s.shape[1]))
+        for a, b in np.argwhere(np.triu(self.layer.neurons.twins)).tolist():
+            product = found.power[a]
+            # Twins are one neuron before the first step.
+            if a != b and self.layer.batches:
+                pair = float(bulks[a, a]), float(bulks[b, b])
+                own = self.sigmas[a]
+                at = s[a], s[b]
+                product = twin_products(own.numpy, own.kinks, at, pair, float(bulks[a, b]))
+            linear = found.mean[a] * found.mean[b] + bulks[a, b] * found.slope[a] * found.slope[b]
+            noise[a, b] = noise[b, a] = product - linear
+        return noise
+
+    def _functions(
+        self, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray, length: np.ndarray
+    ) -> Float[np.ndarray, "groups functions points"]:
+        r"""How the mean output changes with a row's mean, its components, and its lengths.
+
+        Group 0 are functions of kappa, group i those that multiply z_i: :math:`m_a`; along each
+        direction :math:`\kappa_iu_a` or :math:`z_iu_a`; :math:`w_1/2` for the last length, and for
+        that after step s the components of the push it gave. Rows back on the sphere have
+        :math:`m/l, b/l`, :math:`l^2 = |m|^2 + c`, and their own length l_j follows both.
+        """
+        along, k = len(self.learned.kappa), len(s)
+        directions = self.learned.directions
+        hidden = directions.shape[1] - along
+        extra = self._label_free()
+        groups = 1 + hidden + extra.shape[1]
+        self.directions = np.concatenate([directions, extra], axis=1)
+        total = self.directions.shape[1]
+        single = np.zeros((groups, total, k, s.shape[1]))
+        single[0, :along] = self.learned.kappa[:, None] * self.slopes
+        for i in range(along, total):
+            single[1 + i - along, i] = self.slopes
+        stretch = found.bend / 2
+        if np.any(length != 1):
+            unit = (self.layer.means @ self.directions)[:, :along] / length[:, None]
+            shared = s * found.slope + 2 * np.diag(bulks)[:, None] * stretch
+            single[0, :along] -= (unit / length[:, None]).T[..., None] * shared
+            shorter = 2 * (1 - np.diag(bulks))[:, None] * stretch - s * found.slope
+            stretch = shorter / (2 * length**2)[:, None]
+        lengths = []
+        for step in self.pencil.levels:
+            if step == self.pencil.steps:
+                here = np.zeros((groups, k, s.shape[1]))
+                here[0] = stretch
+            else:
+                parts = self.layer.pushes[step] @ self.directions
+                here = np.einsum("gdan,ad->gan", single, parts)
+            lengths.append(here)
+        means = np.zeros((groups, k, s.shape[1]))
+        means[0] = self.means
+        singles = list(single.transpose(1, 0, 2, 3))
+        return np.concatenate([means, *singles, *lengths], axis=1)
+
+    def _label_free(self) -> Float[np.ndarray, "vectors directions"]:
+        """Directions of the pushes beyond all those of which the labels speak."""
+        known = self.learned.directions
+        pushes = [self.layer.pushes[s] for s in self.pencil.levels if s < self.pencil.steps]
+        if not pushes:
+            return np.zeros((len(known), 0))
+        given = np.concatenate(pushes)
+        rest = given - given @ known @ known.T
+        _, values, right = np.linalg.svd(rest, full_matrices=False)
+        return right[values > 1e-6 * max(float(np.max(np.abs(given))), 1e-9)].T
+
+    def roots(self, fit: Fit) -> Float[np.ndarray, " k"]:
+        """r, the square root of each kind's p/d."""
+        return np.sqrt(fit.width_ratio * self.layer.neurons.fractions)
+
+    def first_guess(self, fit: Fit) -> State:
+        """The state of a fit in which each sample counts for a third, before batches are seen."""
+        k, roots = len(self.means), self.roots(fit)
+        weights = 0.3 * fit.samples_ratio * self.learned.weights
+        bound = self.noise @ weights + fit.penalty * np.eye(k)
+        coupling = np.outer(roots, roots) * ((self.slopes * weights) @ self.slopes.T)
+        flat = tuple(np.zeros((2 * k, 2 * k)) for _ in self.layer.batches)
+        return State(2 * bound, flat, coupling)
+
+    def next_state(self, state: State, fit: Fit) -> State:
+        r"""One iteration of the unknowns.
+
+        .. math::
+            V &= \sum_{ab} u_au_bN_{ab} + e^2_{ab}\chi_{ab},\qquad
+            \omega = \frac{\alpha}{1+V} + \epsilon,\\
+            C_{ab} &= E[u_au_b\,\omega],\qquad B_{ab} = E[e^2_{ab}\,\omega]
+                + \bar\lambda\delta_{ab} + H_{ab},\qquad \chi = \beta B^{-1}
+        """
+        mean, scale = self.pencil.averages(state), np.outer(self.roots(fit), self.roots(fit))
+        weights = self.weights(state, mean.bulk, fit)
+        bound = self.noise @ weights + fit.penalty * np.eye(len(scale)) + mean.held / scale
+        coupling = scale * ((self.slopes * weights) @ self.slopes.T)
+        return State(np.where(self.layer.neurons.twins, bound, 0.0), mean.energies, coupling)
+
+    def weights(self, state: State, bulk: Any, fit: Fit) -> Any:
+        """omega times the weights of the points."""
+        roots = self.roots(fit)[:, None]
+        slopes, spread = roots * self.slopes, np.linalg.inv(state.bound) * (roots * roots.T)
+        leverage = np.sum(slopes * (bulk @ slopes), axis=0) + np.tensordot(spread, self.noise, 2)
+        return self.learned.weights * (fit.samples_ratio / (1 + leverage) + fit.probe)
+
+    def columns(self, state: State, fit: Fit) -> SpikeColumns:
+        """K, L and the sources of :meth:`objective`, which spectra of features need too."""
+        roots, k = self.roots(fit), len(self.means)
+        bulk = self.pencil.resolvent(state)[:k, :k]
+        weights = self.weights(state, bulk, fit)
+        single = self.pencil.overlaps(state, self.directions)
+        functions = np.tile(roots, self.functions.shape[1] // k)[:, None] * self.functions
+        weighted = functions * weights
+        load = np.einsum("gin,gjn->ij", weighted, functions, optimize=True)
+        labels = self.learned.labels
+        source = np.einsum("gin,gn->i", weighted[: len(labels)], labels)
+        overlaps = np.zeros(load.shape, single.dtype)
+        overlaps[:k, :k], overlaps[k:, k:] = fit.dim * np.linalg.inv(state.bound), single
+        return SpikeColumns(overlaps, load, source, weights)
+
+    def objective(self, state: State, fit: Fit) -> Any:
+        r"""The least value of the fit's objective, over d, at the fixed point.
+
+        .. math:: \frac1d\min_\theta\Big\{\sum_i(y_i-\theta\cdot\phi_i)^2 + d\bar\lambda|\theta|^2
+            \Big\} = E[\omega\,y^2] - R^T(K^{-1} + L)^{-1}R,\qquad
+            L = E[\omega ff^T],\quad R = E[\omega f g]
+
+        over the functions f that single directions among the neurons let the network fit, with K
+        the forms of the bulk's resolvent between these: :math:`d\chi` for the means.
+        """
+        spikes = self.columns(state, fit)
+        # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
+        kernel = np.eye(len(spikes.load)) + spikes.overlaps @ spikes.load
+        fitted = np.linalg.solve(kernel, spikes.overlaps @ spikes.source)
+        return spikes.weights @ self.learned.power - spikes.source @ fitted
+
+
+class SpikeColumns(NamedTuple):
+    """The single directions among neurons: K ``overlaps``, L ``load``, R ``source``; omega."""
+
+    overlaps: Any
+    load: Any
+    source: Any
+    weights: Any

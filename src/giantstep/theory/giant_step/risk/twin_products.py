@@ -1,0 +1,93 @@
+"""Two neurons that started from the same row: mean products of their outputs or slopes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.numerics.pieces import Piecewise
+from giantstep.numerics.quadrature import CUTOFF
+
+Function = Callable[[np.ndarray], np.ndarray]
+
+#: So long are the panels of an activation that varies over one.
+PANEL_LENGTH = 3.0
+PANEL_ORDER = 12
+#: Edges of panels around a smoothed kink, in units of the smoothing width.
+GRADED = np.array([-8.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
+#: Panels on which the smoothed activation is interpolated, and values interpolated at once.
+SPACING, CHUNK = 1.0, 20_000
+
+
+def twin_products(
+    function: Function,
+    kinks: Sequence[float],
+    shifts: tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]],
+    variances: tuple[float, float],
+    covariance: float,
+) -> Float[np.ndarray, " points"]:
+    r"""The mean product of a function of two neurons' pre-activations, at every pair of shifts.
+
+    .. math:: E[f(\alpha + x)\,f(\beta + y)], \qquad
+        (x, y) \sim N\Big(0, \begin{pmatrix} c_x & \rho\\ \rho & c_y\end{pmatrix}\Big)
+
+    One integral inside the other. The outer one is split at the kinks of both factors; those of
+    the second are smoothed by what y varies given x, so panels grow from that width around them.
+
+    Symbols: f ``function``, smooth between its ``kinks``; (alpha, beta) ``shifts``, (c_x, c_y)
+    ``variances``, rho ``covariance``.
+
+    Assumes: a function that jumps nowhere but at its kinks.
+    Status: theorem.
+    References: Cho, Saul 2009, for relu without shifts, which the doctest evaluates.
+
+    >>> zero, relu = np.zeros(1), lambda z: np.maximum(z, 0.0)
+    >>> found = twin_products(relu, (0.0,), (zero, zero), (1.0, 4.0), 1.0)
+    >>> round(float(found[0]), 10) == round((3**0.5 + 2 * math.pi / 3) / (2 * math.pi), 10)
+    True
+    """
+    deviations = math.sqrt(variances[0]), math.sqrt(variances[1])
+    cosine = min(max(covariance / (deviations[0] * deviations[1]), -1.0), 1.0)
+    sine = math.sqrt(1 - cosine**2)
+    edges = np.array(kinks)
+    cuts = [(edges - shifts[0][:, None]) / deviations[0]]
+    if abs(cosine) > 1e-3:
+        centres = (edges - shifts[1][:, None]) / (deviations[1] * cosine)
+        cuts.append((centres[:, :, None] + sine / cosine * GRADED).reshape(len(centres), -1))
+    z, weights = _panels(np.hstack(cuts), deviations[0])
+    outer = function(shifts[0][:, None] + deviations[0] * z) * weights
+    given = shifts[1][:, None] + deviations[1] * cosine * z
+    return np.sum(outer * _smoothed(function, edges, given, deviations[1] * sine), axis=1)
+
+
+def _smoothed(function: Function, kinks: np.ndarray, at: np.ndarray, width: float) -> np.ndarray:
+    """E f(q + width z) at every q, interpolated from panels that grow around the kinks."""
+    if width < 1e-9:
+        return function(at)
+
+    def mean(q: np.ndarray) -> np.ndarray:
+        z, weights = _panels((kinks - q.reshape(-1, 1)) / width, width)
+        values = function(q.reshape(-1, 1) + width * z)
+        return np.sum(values * weights, axis=1).reshape(q.shape)
+
+    low, high = float(np.min(at)), float(np.max(at))
+    graded = (kinks[:, None] + width * GRADED).ravel()
+    inside = graded[(graded > low) & (graded < high)]
+    count = math.ceil((high - low) / SPACING) + 1
+    table = Piecewise.of(mean, np.concatenate([np.linspace(low, high, count + 1), inside]))
+    return np.concatenate([table(some) for some in np.array_split(at, 1 + at.size // CHUNK)])
+
+
+def _panels(cuts: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre panels for each row's cuts, with Gaussian weights."""
+    unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
+    count = math.ceil(2 * CUTOFF / PANEL_LENGTH * max(1.0, width))
+    even = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, count + 1), (len(cuts), count + 1))
+    edges = np.sort(np.hstack([even, np.clip(cuts, -CUTOFF, CUTOFF)]), axis=1)
+    half = np.diff(edges, axis=1)[..., None] / 2
+    z = (edges[:, :-1, None] + half * (unit + 1)).reshape(len(cuts), -1)
+    weights = (half * mass).reshape(len(cuts), -1) * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
+    return z, weights

@@ -1,0 +1,197 @@
+"""The prediction for the learner `kernel`: isotropic inputs, or one spiked direction."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from giantstep.answer import Prediction
+from giantstep.errors import NoTheory
+from giantstep.language.activations.kernels import KernelFunction, kernel
+from giantstep.language.inputs import (
+    Gaussian,
+    Inputs,
+    Sphere,
+    Spiked,
+    check_aligned,
+    check_covered,
+)
+from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
+from giantstep.language.targets import Target
+from giantstep.numerics.gegenbauer import gaussian_radii
+from giantstep.settings.kernel import Kernel
+from giantstep.theory.ridge.degree_energies import check_powers, kernel_energies, target_energies
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum
+from giantstep.theory.ridge.limit_note import limit_note
+from giantstep.theory.ridge.polynomial_regime import polynomial_regime
+from giantstep.theory.ridge.spectra import kernel_spectrum
+from giantstep.theory.ridge.spectral_case import SpectralCase, ridge_remark, wants_ridge
+from giantstep.theory.ridge.spiked_kernel_cases import (
+    SpikedCase,
+    check_spike_covered,
+    spike_limit,
+    spiked_case,
+)
+
+REFERENCES = (
+    "Mei et al. 2021, arXiv:2101.10588",
+    "Simon et al. 2021, arXiv:2110.03922",
+)
+METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom")
+
+
+def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ()) -> Prediction:
+    """Test and training error of kernel ridge regression, in the limit of large d or at ``dim``.
+
+    Metrics: ``test_error``, ``test_error_noisy``, ``train_error``; ``norm``, the squared norm of
+    the fit in the kernel's space per sample; ``degrees_of_freedom``, the trace of the hat matrix
+    per sample. With ``optimise=("ridge",)`` the ridge is replaced by the one of least test error,
+    and returned as ``ridge``.
+
+    Assumes: isotropic inputs; or one spiked direction, a target of it alone, and a kernel that is
+    a power series of the inner product.
+    Status: theorem for isotropic inputs in the limit, and on the sphere for one direction;
+        heuristic for Gaussian inputs or several directions at a finite ``dim``, and with a spike.
+    References: Mei et al. 2021, arXiv:2101.10588; Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
+
+    >>> law = predict(Problem.of("h1", noise=0.01), Kernel(samples="1d", ridge=0.01))
+    >>> round(law.metrics["test_error"], 6), law.status
+    (0.394814, 'theorem')
+    """
+    case, chosen = _case(problem, settings), wants_ridge(optimise)
+    notes = [case.note]
+    if chosen:
+        best = case.best_ridge(problem.noise)
+        settings, notes = settings.replace(ridge=best.ridge), [*notes, ridge_remark(best)]
+    found = case.metrics(settings.ridge, problem.noise)
+    metrics = {name: found[name] for name in METRICS}
+    errors: dict[str, float] = {}
+    if chosen:
+        metrics["ridge"] = best.optimum
+    if math.isnan(metrics["test_error"]):
+        notes.append("the fixed point did not converge")
+    if isinstance(case, SpectralCase) and settings.dim and not problem.inputs.has_fixed_norm:
+        gain = _gain_of_norms(kernel(settings.kernel), settings.dim, case.samples * found["nu1"])
+        if gain >= 0.02:
+            errors["train_error"] = gain * metrics["train_error"]
+            notes.append(
+                f"train_error: low, by a factor of about {1 + gain:.2g}, because norms of Gaussian "
+                "inputs fluctuate"
+            )
+    if settings.dim is None and problem.inputs.spike is None:
+        notes += _limit_note(problem, settings, metrics["test_error"])
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, case.status),
+        case.references,
+        notes=tuple(notes),
+        errors=errors,
+    )
+
+
+def gradient(problem: Problem, settings: Kernel) -> dict[str, float]:
+    r"""The derivative of the predicted test error in each continuous setting.
+
+    .. math:: \frac{dR}{d\theta} = \frac{\partial R}{\partial\theta}
+        - \frac{\partial R}{\partial\nu} \Big(\frac{\partial F}{\partial\nu}\Big)^{-1}
+        \frac{\partial F}{\partial\theta}, \qquad F(\nu, \theta) = 0 .
+
+    Symbols: F the equations solved by :func:`predict`, nu their unknowns; theta is ``samples``
+    (per d in the limit of large d, a plain number with ``dim``), ``ridge``, ``noise`` and, with a
+    spike at finite ``dim``, ``spike``, its strength.
+
+    Assumes: settings that :func:`predict` covers.
+    Status: theorem for isotropic inputs; heuristic with a spike.
+    References: Mei et al. 2021, arXiv:2101.10588; Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
+
+    >>> slopes = gradient(Problem.of("h1", noise=0.01), Kernel(samples="1d", ridge=0.01))
+    >>> round(slopes["samples"], 4)
+    -0.3856
+    """
+    case = _case(problem, settings)
+    slopes = case.gradient(settings.ridge, problem.noise)
+    return {name: slope for name, slope in slopes.items() if name != "width"}
+
+
+def _case(problem: Problem, settings: Kernel) -> SpectralCase | SpikedCase:
+    shape, law = kernel(settings.kernel), problem.inputs
+    target, dim = problem.target, settings.dim
+    check_covered(law, (Gaussian, Sphere, Spiked), "kernel regression is predicted", NoTheory)
+    check_aligned(law, "kernel regression is predicted", NoTheory)
+    if law.spike is not None:
+        strength = law.spike.strength
+        check_spike_covered(target, shape, strength, dim)
+        if dim is None:
+            return spike_limit(target, settings.samples.ratio("samples"), shape, strength)
+        return spiked_case(target, settings.samples.at(dim), shape, strength, dim)
+    if dim is None:
+        return _isotropic_limit(target, settings.samples, shape)
+    return _isotropic_case(target, settings.samples.at(dim), shape, law, dim)
+
+
+def _isotropic_limit(target: Target, samples: Size, shape: KernelFunction) -> SpectralCase:
+    check_powers(shape, target, math.floor(samples.power))
+    regime = polynomial_regime(
+        samples, None, kernel_energies(shape), target_energies(target), weak_modes=True
+    )
+    return SpectralCase(
+        regime.samples,
+        math.inf,
+        regime.spectrum,
+        f"kernel = {shape.name!r}",
+        "theorem",
+        REFERENCES,
+        f"the limit of large d, samples of order d^{regime.exponent:g}",
+    )
+
+
+def _isotropic_case(
+    target: Target, samples: float, shape: KernelFunction, inputs: Inputs, dim: int
+) -> SpectralCase:
+    check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
+    # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
+    exact = inputs.has_fixed_norm and target.rank == 1 and not target.is_random
+    return SpectralCase(
+        samples,
+        math.inf,
+        _finite_spectrum(shape, target, dim, inputs.name),
+        f"kernel = {shape.name!r}",
+        "theorem" if exact else "heuristic",
+        REFERENCES,
+        f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)"),
+    )
+
+
+def _limit_note(problem: Problem, settings: Kernel, limit: float) -> list[str]:
+    def at_size(dim: int) -> float:
+        case = _case(problem, settings.replace(dim=dim))
+        return case.metrics(settings.ridge, problem.noise)["test_error"]
+
+    energy = target_energies(problem.target).total + problem.noise
+    return limit_note(limit, energy, (settings.samples,), at_size)
+
+
+@functools.lru_cache(maxsize=64)
+def _finite_spectrum(shape: KernelFunction, target: Target, dim: int, inputs: str) -> Spectrum:
+    return kernel_spectrum(shape, target, dim, inputs=inputs)
+
+
+def _gain_of_norms(shape: KernelFunction, dim: int, effective_ridge: float) -> float:
+    """By which share of itself the training error gains from norms that fluctuate.
+
+    An input of norm rho has the effective ridge c + K(x, x) - E[K(x, x)], and the training error
+    is proportional to the mean of its inverse square.
+    """
+    radii, weights = gaussian_radii(dim, 10)
+    share = radii**2 / dim
+    diagonal = (
+        shape.profile(1.0) * share**shape.order if shape.order is not None else shape.profile(share)
+    )
+    own = np.maximum(effective_ridge + diagonal - weights @ diagonal, 0.2 * effective_ridge)
+    return float(weights @ (effective_ridge / own) ** 2) - 1

@@ -1,0 +1,89 @@
+"""Nodes on the target's directions, with edges where the label changes its sign."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.language.problem import Problem
+from giantstep.language.targets.integration import block_of
+from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
+
+#: By number of axes: Gauss-Hermite order, then order, length and reach of Gauss-Legendre panels.
+_SMOOTH = {1: (80, 64), 2: (40, 32), 3: (22, 18)}
+_PANELS = {
+    1: ((20, 0.75, 9.0), (16, 1.0, 9.0)),
+    2: ((12, 2.0, 8.0), (9, 2.0, 8.0)),
+    3: ((8, 3.0, 7.0), (6, 3.0, 7.0)),
+}
+#: Nodes that weigh less are left out.
+NEGLIGIBLE = 1e-18
+#: Where signs of the label are looked for along an axis, and at which values of the others.
+_LINE = np.linspace(-7.0, 7.0, 2801)
+_ELSEWHERE = (0.6, 1.1)
+
+
+@functools.lru_cache(maxsize=16)
+def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: bool) -> Rule:
+    """A rule on the directions, the noises inside the label and, if asked, the label noise.
+
+    With ``label_signs`` panels end where the label changes its sign, as far as that happens at
+    fixed values of one variable.
+    """
+    block = block_of(problem.target)
+    count = len(block.names) + noise_axis
+    if count > 3:
+        raise NoTheory(
+            f"target = {problem.target.text!r}: equations of one neuron are solved for at most 3 "
+            "directions and noises together"
+        )
+    number = 0 if fine else 1
+    edges = [set(kinks) for kinks in block.kinks]
+    if label_signs:
+        edges = [own | _sign_changes(block, axis) for axis, own in enumerate(edges)]
+    if block.smooth and not label_signs:
+        axes = [gauss_hermite(_SMOOTH[count][number])] * len(block.names)
+    else:
+        order, length, reach = _PANELS[count][number]
+        axes = [split_gaussian(sorted(own), order, reach, length) for own in edges]
+    if noise_axis:
+        axes = [*axes, gauss_hermite(24 if fine else 18)]
+    rule = tensor_rule(axes)
+    kept = rule.weights > NEGLIGIBLE
+    return Rule(rule.nodes[kept], rule.weights[kept] / rule.weights[kept].sum(), rule.method)
+
+
+def _sign_changes(block: object, axis: int) -> set[float]:
+    """Roots of the label along an axis that do not depend on the size of the other variables."""
+    names = block.names  # type: ignore[attr-defined]
+    others = len(names) - 1
+    found: set[float] = set()
+    for signs in itertools.product((-1.0, 1.0), repeat=others):
+        roots = [
+            _roots(block, axis, np.array(signs) * size) for size in _ELSEWHERE[: 1 + bool(others)]
+        ]
+        agree = len({len(own) for own in roots}) == 1 and np.allclose(
+            roots[0], roots[-1], atol=1e-9
+        )
+        found |= {round(float(root), 12) for root in roots[0]} if agree else set()
+    return found
+
+
+def _roots(block: object, axis: int, others: Float[np.ndarray, " others"]) -> np.ndarray:
+    from scipy.optimize import brentq
+
+    def label(value: np.ndarray | float) -> np.ndarray:
+        line = np.atleast_1d(np.asarray(value, dtype=float))
+        points = np.insert(np.tile(others, (len(line), 1)), axis, line, axis=1)
+        return np.asarray(block(points))  # type: ignore[operator]
+
+    values = label(_LINE)
+    places = np.flatnonzero(values[:-1] * values[1:] < 0)
+    ends = [(_LINE[i], _LINE[i + 1]) for i in places]
+    exact = _LINE[values == 0]
+    found = [brentq(lambda x: float(label(x)[0]), *pair, xtol=1e-13) for pair in ends]
+    return np.sort(np.concatenate([exact if len(exact) < 20 else exact[:0], found]))

@@ -1,0 +1,171 @@
+"""The prediction for the learner `power-law`: the risk at given sizes, or the rates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from giantstep.answer import Prediction
+from giantstep.errors import NoTheory, SettingsError
+from giantstep.language.problem import NoTarget
+from giantstep.numerics.float64 import float64
+from giantstep.settings.power_law import PowerLaw
+from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
+from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.scaling_laws import (
+    optimal_exponents,
+    power_law_spectrum,
+    scaling_exponents,
+)
+from giantstep.theory.ridge.spectral_case import (
+    check_converged,
+    peak_note,
+    ridge_remark,
+    wants_ridge,
+)
+
+REFERENCES = ("Defilippis et al. 2024, arXiv:2405.15699",)
+METRICS = ("test_error", "bias", "variance", "train_error", "norm", "degrees_of_freedom")
+
+
+def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = ()) -> Prediction:
+    """Risk, bias, variance and training error; with ``exponents`` the rates in n.
+
+    Metrics: ``test_error``, its ``bias`` and ``variance``, ``train_error``, ``norm`` and
+    ``degrees_of_freedom`` per sample; with ``exponents`` only ``gamma``, ``gamma_bias``,
+    ``gamma_variance``, ``optimal_gamma``, ``optimal_ridge_exponent`` and ``fewest_width_exponent``.
+    The target is the settings' power law: the problem says how noisy the labels are. With
+    ``optimise=("ridge",)`` the ridge is replaced by the one of least test error, and returned.
+
+    Assumes: Gaussian features with eigenvalues k^-a, random projections of them.
+    Status: theorem
+    References: Defilippis et al. 2024, arXiv:2405.15699.
+
+    >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
+    >>> round(predict(NoTarget(noise=0.01), case).metrics["test_error"], 6)
+    0.05801
+    """
+    chosen = wants_ridge(optimise)
+    if settings.exponents:
+        return _rates(problem, settings)
+    ridge, notes = settings.ridge_value(), []
+    if chosen:
+        best = _best_ridge(problem, settings)
+        ridge, notes = best.ridge, [ridge_remark(best)]
+        settings = settings.replace(ridge=ridge, ridge_exponent=None)
+    samples, width = settings.number_of_samples(), settings.number_of_projections()
+    _check_rank(settings, samples, width, ridge)
+    with float64():
+        risk = jax.device_get(_risk(*_numbers(settings, ridge, problem.noise), _modes(settings)))
+    check_converged(risk, samples, width, ridge)
+    metrics = {name: float(getattr(risk, name)) for name in METRICS}
+    if chosen:
+        metrics["ridge"] = best.optimum
+    notes += peak_note(samples, width, ridge)
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "theorem"),
+        REFERENCES,
+        tuple(notes),
+    )
+
+
+def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
+    r"""The derivative of the predicted test error in each continuous setting.
+
+    .. math:: \frac{dR}{d\theta} = \frac{\partial R}{\partial\theta}
+        - \frac{\partial R}{\partial\nu} \Big(\frac{\partial F}{\partial\nu}\Big)^{-1}
+        \frac{\partial F}{\partial\theta}, \qquad F(\nu, \theta) = 0 .
+
+    Symbols: F the equation solved by :func:`predict`, nu its unknown; theta is ``samples``,
+    ``width``, ``ridge``, ``noise``, ``capacity``, ``source``.
+
+    Assumes: settings that :func:`predict` covers, without ``exponents``.
+    Status: theorem
+    References: Defilippis et al. 2024, arXiv:2405.15699.
+
+    >>> case = PowerLaw(capacity=1.5, source=0.4, samples=200, width=100, modes=2000)
+    >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)
+    0.8881
+    """
+    with float64():
+        numbers = _numbers(settings, settings.ridge_value(), problem.noise)
+        slopes = jax.device_get(_slopes(*numbers, _modes(settings)))
+    names = ("samples", "width", "ridge", "noise", "capacity", "source")
+    return dict(zip(names, map(float, slopes), strict=True))
+
+
+def _numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
+    samples, width = settings.number_of_samples(), settings.number_of_projections()
+    return samples, width, ridge, noise, settings.capacity, settings.source
+
+
+def _modes(settings: PowerLaw) -> float:
+    return math.inf if settings.modes is None else float(settings.modes)
+
+
+@jax.jit
+def _risk(
+    samples: Any, width: Any, ridge: Any, noise: Any, capacity: Any, source: Any, modes: Any
+) -> Any:
+    return ridge_risk(samples, width, ridge, power_law_spectrum(capacity, source, modes), noise)
+
+
+_slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
+
+
+def _best_ridge(problem: NoTarget, settings: PowerLaw) -> BestRidge:
+    def risk(ridge: float) -> float:
+        with float64():
+            numbers = _numbers(settings, ridge, problem.noise)
+            found = _risk(*numbers, _modes(settings))
+            return float(found.test_error) if found.converged else math.nan
+
+    def slope(ridge: float) -> float:
+        with float64():
+            return float(_slopes(*_numbers(settings, ridge, problem.noise), _modes(settings))[2])
+
+    return optimal_ridge(risk, slope)
+
+
+def _check_rank(settings: PowerLaw, samples: float, width: float, ridge: float) -> None:
+    if ridge == 0 and min(samples, width) >= _modes(settings):
+        raise SettingsError(
+            f"ridge = 0 with modes = {settings.modes}: there are more samples and projections than "
+            "features, so the fit is singular; give a ridge above 0"
+        )
+
+
+def _rates(problem: NoTarget, settings: PowerLaw) -> Prediction:
+    ell = settings.ridge_exponent
+    assert ell is not None, "the settings check it"
+    q = math.inf if settings.width_exponent is None else settings.width_exponent
+    if q == 1 and ell >= settings.capacity:
+        raise NoTheory(
+            "width_exponent = 1 with ridge_exponent >= capacity is the interpolation peak, which "
+            "has no rate: change one of them"
+        )
+    rates = scaling_exponents(settings.capacity, settings.source, ell, q, noisy=problem.noise > 0)
+    best = optimal_exponents(settings.capacity, settings.source)
+    metrics = {
+        "gamma_bias": rates.bias,
+        "gamma_variance": rates.variance,
+        "gamma": rates.total,
+        "optimal_ridge_exponent": best.ridge,
+        "optimal_gamma": best.rate,
+        "fewest_width_exponent": best.width,
+    }
+    note = "test_error ~ n^-gamma_bias + noise n^-gamma_variance; optimal_*: with noise"
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        dict.fromkeys(metrics, "theorem"),
+        REFERENCES,
+        (note,),
+    )

@@ -1,0 +1,111 @@
+"""Prediction for the learner `spiked-random-features`."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from giantstep.answer import Prediction, Status
+from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import activation
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import tail_energy
+from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.finite_size import (
+    VERSION_NOTES,
+    Blocks,
+    Version,
+    best_version,
+)
+from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk_bounds import risk_bounds
+
+REFERENCES = ("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938")
+
+
+def predict(
+    problem: Problem, settings: SpikedRandomFeatures, *, version: Version | None = None
+) -> Prediction:
+    r"""Exact test and train error of ridge regression on spiked random features.
+
+    Metrics: ``test_error``, ``test_error_noisy``, ``train_error``; ``bound_upper`` and
+    ``bound_lower`` on the best risk over the ridge, ``linear_floor`` (the energy beyond degree
+    one), ``random_features_error`` (the same fit without spikes).
+
+    .. math:: \phi_j(x) = \sigma\big(s_j\langle v, x\rangle
+        + \sqrt{c_j}\,\langle\hat w_j, x\rangle\big)/\sqrt p
+
+    by :func:`~giantstep.theory.spiked_random_features.risk.spiked_risk`: in the limit, or with
+    corrections of order 1/d where ``settings.dim`` is given. ``version`` overrides which.
+
+    Assumes: Gaussian inputs, at most five target directions, ridge > 0.
+    Status: replica in the limit; heuristic at finite d; theorem for the linear floor, and in the
+        limit for random features and for the bounds of one block and a single direction.
+    References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
+
+    >>> settings = SpikedRandomFeatures(
+    ...     activation="tanh", spike="0.9", alignment=0.7, readout_samples="2d", ridge=0.1)
+    >>> round(predict(Problem.of("sin(h1)"), settings).metrics["test_error"], 5)
+    0.15299
+    """
+    check_covered(
+        problem.inputs,
+        (Gaussian,),
+        "the exact risk is known",
+        NoTheory,
+        "their spike is in the weights; random-features takes one in the inputs",
+    )
+    sigma, target = activation(settings.activation), problem.target
+    spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
+    samples = ratio_to_dim(settings, "readout_samples")
+    width = ratio_to_dim(settings, "width")
+    dim = LIMIT if settings.dim is None else float(settings.dim)
+    if version is None:
+        finite = best_version(samples, width, settings.ridge)
+        version = "limit" if settings.dim is None else finite
+    blocks = Blocks(spikes, bulks, fractions)
+    sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": settings.ridge}
+    extent = {"alignment": settings.alignment, "spikes": spikes, "bulks": bulks}
+    prepared = Prepared.of(sigma, target, **extent, version=version, dim=dim)
+    risk = spiked_risk(prepared, blocks, **sizes, noise=problem.noise, dim=dim, version=version)
+    limit = prepared if version == "limit" else Prepared.of(sigma, target, **extent)
+    bounds = risk_bounds(limit, blocks)
+    features = small_step_risk(LinearFeatures.of(problem, sigma), **sizes)
+    converged = bool(risk.converged)
+    test = float(risk.test) - problem.noise if converged else math.nan
+    notes = [VERSION_NOTES[version]]
+    if not converged:
+        notes.append("the equations did not converge: no error is given")
+    metrics = {
+        "test_error": test,
+        "test_error_noisy": test + problem.noise,
+        "train_error": float(risk.train) if converged else math.nan,
+        "bound_upper": bounds.upper,
+        "bound_lower": bounds.lower,
+        "linear_floor": tail_energy(target, 1).value,
+        "random_features_error": float(features.test),
+    }
+    in_limit = version == "limit"
+    status: Status = "replica" if in_limit else "heuristic"
+    alone = len(spikes) == 1 and target.rank == 1
+    statuses: dict[str, Status] = {
+        **dict.fromkeys(metrics, status),
+        **dict.fromkeys(
+            ("bound_upper", "bound_lower"), "theorem" if in_limit and alone else status
+        ),
+        "linear_floor": "theorem",
+        "random_features_error": "theorem" if in_limit else "heuristic",
+    }
+    return Prediction(
+        settings.learner,
+        settings.to_json(),
+        metrics,
+        statuses,
+        REFERENCES,
+        notes,
+    )

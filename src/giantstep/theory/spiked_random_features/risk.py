@@ -1,0 +1,142 @@
+"""The risk of ridge regression on spiked random features: the network after one giant step."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.language.activations.activation import Activation
+from giantstep.language.targets import Target
+from giantstep.numerics.quadrature import CUTOFF
+from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.spiked_random_features.channel_equivalent import Ratios, Risk, channel_risk
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT, REACH, Table
+from giantstep.theory.spiked_random_features.conditional_labels import (
+    LabelMoments,
+    Latents,
+    conditional_label_moments,
+)
+from giantstep.theory.spiked_random_features.finite_size import (
+    Blocks,
+    Grid,
+    Version,
+    spiked_equivalent,
+    spiked_layout,
+)
+
+
+class Prepared(NamedTuple):
+    """What does not depend on the sizes and the ridge: tables of sigma and g, and the grid.
+
+    ``labels`` are exact at ``alignment``; ``drift`` is their derivative, so that the risk can be
+    differentiated in the alignment there.
+    """
+
+    table: Table
+    grid: Grid
+    labels: LabelMoments
+    drift: LabelMoments
+    alignment: Any
+
+    @classmethod
+    def of(
+        cls,
+        sigma: Activation,
+        target: Target,
+        *,
+        alignment: float,
+        spikes: Float[np.ndarray, " blocks"],
+        bulks: Float[np.ndarray, " blocks"],
+        version: Version = "limit",
+        dim: float = LIMIT,
+    ) -> Prepared:
+        """Tables that serve these spikes and bulk variances, and all between them."""
+        steepest = float(np.max(np.abs(spikes) / np.sqrt(bulks)))
+        steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
+        grid, labels, drift = _labels(target, float(alignment), version, float(dim), steepness)
+        narrow = float(np.min(grid.radius) * np.sqrt(np.min(bulks)))
+        wide = float(np.max(grid.radius) * np.sqrt(np.max(bulks)))
+        reach = float(np.max(np.abs(spikes))) * CUTOFF + REACH * wide
+        table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
+        return cls(table, grid, labels, drift, float(alignment))
+
+
+@functools.lru_cache(maxsize=32)
+def _labels(
+    target: Target, alignment: float, version: Version, dim: float, steepness: float
+) -> tuple[Grid, LabelMoments, LabelMoments]:
+    """The grid, and the moments of the labels on it."""
+    direction, _ = learned_direction(target)
+    latents = Latents.of(target, direction)
+    _, (along, *_) = latents.basis()
+    kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
+    grid = Grid.of(version, dim, kinks, steepness)
+    moments = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
+    return grid, *moments
+
+
+def spiked_risk(
+    prepared: Prepared,
+    blocks: Blocks,
+    *,
+    samples_ratio: Any,
+    width_ratio: Any,
+    ridge: Any,
+    noise: Any = 0.0,
+    alignment: Any = None,
+    dim: Any = LIMIT,
+    version: Version = "limit",
+) -> Risk:
+    r"""Test and train error, noise included, of ridge regression on spiked random features.
+
+    The features are :math:`\phi_j(x) = \sigma(\langle w_j, x\rangle)` with rows
+    :math:`w_j = s_j v + \sqrt{c_j}\,\hat w_j`, :math:`\hat w_j` uniform on the sphere; the spike v
+    has the cosine :math:`\gamma` with the target's mean gradient :math:`E[g h]`. Given
+    :math:`\kappa = \langle v, x\rangle` the features are Gaussian with moments
+    :math:`\mu_0 = E\sigma(s\kappa + \sqrt c z)`, :math:`\mu_1 = E[\sigma z]`,
+    :math:`\mu_*^2 = E\sigma^2 - \mu_0^2 - \mu_1^2`, and the labels have the moments
+    :math:`g_0 = E[g|\kappa]`, :math:`g_1 = E[z_i g|\kappa]`, one for each latent direction
+    orthogonal to v:
+    :func:`~giantstep.theory.spiked_random_features.channel_equivalent.channel_risk` does the rest.
+
+    Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples_ratio``;
+    p/d ``width_ratio``; ``ridge`` multiplies :math:`|a|^2` in
+    :math:`\sum_i (y_i - a\cdot\phi(x_i)/\sqrt p)^2 + \text{ridge}|a|^2`; Delta ``noise``;
+    gamma ``alignment`` (where it differs infinitesimally from the prepared one).
+
+    Assumes: inputs N(0, I_d); n, p, d proportional; s and c of order one and finitely many.
+    Status: replica in the limit, where it is the result of the reference, here by leave-one-out;
+        heuristic at a finite ``dim``.
+    References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> one = np.ones(1)
+    >>> prepared = Prepared.of(
+    ...     activation("tanh"), Target("sin(h1)"), alignment=0.7, spikes=0.9 * one, bulks=one)
+    >>> risk = spiked_risk(
+    ...     prepared, Blocks(0.9 * one, one, one), samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
+    >>> round(float(risk.test), 5), round(float(risk.train), 5)
+    (0.15299, 0.06643)
+    """
+    labels = prepared.labels
+    if alignment is not None:
+        change = alignment - prepared.alignment
+        pairs = zip(labels, prepared.drift, strict=True)
+        labels = LabelMoments(*(value + change * slope for value, slope in pairs))
+    width_ratios = width_ratio * blocks.fractions
+    model = spiked_equivalent(
+        prepared.table,
+        prepared.grid,
+        labels,
+        blocks,
+        noise=noise,
+        width_ratios=width_ratios,
+        dim=dim,
+        version=version,
+    )
+    layout = spiked_layout(blocks, labels, version)
+    return channel_risk(model, Ratios(samples_ratio, width_ratios, ridge * width_ratio), layout)

@@ -1,0 +1,114 @@
+"""Settings that referees tried, with their own numbers: old answers are in the comments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from giantstep import GiantStep, GradientFlow, MeanField, OnlineSgd, RandomFeatures, Repetition
+from giantstep.answer.answer import student_quantile
+from giantstep.asking.verbs import predict, simulate
+from giantstep.errors import SettingsError
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.settings.three_layer import ThreeLayer
+from giantstep.theory.convex.labels import real_labels
+from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
+from giantstep.theory.giant_step.neuron_kinds import Kinds
+
+
+@pytest.mark.parametrize("name", ["sign", "step(z)", "z + sign(z)/2"])
+@pytest.mark.parametrize(
+    "learner", [GiantStep, OnlineSgd, MeanField, GradientFlow, Repetition, ThreeLayer]
+)
+def test_no_gradient_learner_takes_an_activation_that_jumps(learner: Any, name: str) -> None:
+    """One giant step with sign promised an overlap of .847, a theorem; its slope is 0."""
+    with pytest.raises(SettingsError, match="jumps: a gradient step follows the slope"):
+        learner(activation=name)
+
+
+def test_random_features_may_jump() -> None:
+    assert RandomFeatures(activation="sign").activation == "sign"
+
+
+@pytest.mark.parametrize(("name", "dim"), [("tanh", 50), ("gelu", 40), ("relu", 60)])
+def test_gaussian_readouts_in_few_dimensions(name: str, dim: int) -> None:
+    """There was no finite number: projections of the start were longer than the row."""
+    settings = GiantStep(
+        activation=name, readout="normal", width="2d", dim=dim, samples="4d", step_size=2
+    )
+    law, run = predict(settings, "h1"), simulate(settings, "h1", seeds=24)
+    found = run.metrics["overlap"][:, 1, 0]
+    sem = found.std(ddof=1) / np.sqrt(len(found))
+    quantile = student_quantile(len(found))
+    # Corrections in 1/d are not in the law.
+    assert abs(found.mean() - law.metrics["overlap"][1, 0]) < quantile * sem + 1.5 / dim
+    assert quantile * sem < 0.05
+
+
+def test_mean_field_with_a_kink() -> None:
+    """Panels that end at the kinks of sigma(z), not at those of sigma(m.h + rho z), said .3528."""
+    law = predict(MeanField(activation="relu(z-0.7)", times="8"), "sin(2*h1)")
+    assert law.metrics["overlap"][0, 0] == pytest.approx(0.34944, abs=1e-5)
+
+
+def test_the_square_loss_as_an_expression_is_the_square_loss() -> None:
+    """With noise inside and outside of the target they differed by 2 %."""
+    problem = Problem("h1+z1**3", noise=0.1)
+    sizes = {"samples": "2d", "width": "1d", "ridge": 0.1}
+    written = predict(RandomFeatures(**sizes, loss="(y-f)**2/2"), problem)
+    named = predict(RandomFeatures(**sizes), problem)
+    assert written.metrics["test_error"] == pytest.approx(named.metrics["test_error"], rel=1e-6)
+
+
+def test_huber_loss_under_noise_of_two_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three nodes for each panel of an axis said a variance of 1.484; it is 1.079."""
+    from giantstep.theory.convex import labels
+
+    problem = Problem("h1+z1**3", noise=0.1)
+    settings = RandomFeatures(samples="2d", width="1d", ridge=0.1, loss="huber(y-f)", dim=200)
+    law = predict(settings, problem)
+    assert law.metrics["overlap_q"] == pytest.approx(1.0793, abs=2e-4)
+    few = real_labels(problem, settings.loss)
+    monkeypatch.setattr(labels, "NOISE_CELLS", {1: 96})
+    many = real_labels.__wrapped__(problem, settings.loss)
+    assert len(many.weights) > 3 * len(few.weights)
+    for power in (1, 2):
+        assert few.weights @ few.values**power == pytest.approx(many.weights @ many.values**power)
+    bounded = [each.weights @ np.abs(np.tanh(each.values)) for each in (few, many)]
+    assert bounded[0] == pytest.approx(bounded[1], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"activation": "cos", "biases": "normal", "width": 2},
+        {"activation": "gelu", "readout": "normal", "width": 4, "steps": 1},
+    ],
+)
+def test_narrow_networks_are_averages_over_their_random_readouts_and_biases(
+    options: dict[str, Any],
+) -> None:
+    """Quantiles of the law, one for each neuron, stood in their place."""
+    problem = Problem.of("h1 + He2(h1)/2")
+    settings = GiantStep(**{"steps": 2, "samples": "4d", "step_size": 2, "dim": 400, **options})
+    law, run = predict(settings, problem), simulate(settings, problem, seeds=150)
+    found = run.metrics["overlap"][:, -1, 0]
+    sem = found.std(ddof=1) / np.sqrt(len(found))
+    value, error = law.metrics["overlap"][-1, 0], law.errors["overlap"][-1, 0]
+    assert abs(found.mean() - value) < student_quantile(150) * np.hypot(sem, error)
+    assert error < 0.1 * value
+    assert any("draws of readouts and biases" in note for note in law.notes)
+    of_quantiles = giant_step_overlaps(
+        problem,
+        activation(settings.activation),
+        Kinds.of(settings),
+        steps=settings.steps,
+        step_size=2.0,
+        samples_ratio=4.0,
+        dim=400,
+    )
+    assert abs(found.mean() - of_quantiles.cosines[-1, 0]) > 4 * sem
+    assert len(Kinds.draws(settings.replace(width=400))) == 1

@@ -1,0 +1,75 @@
+"""Errors bound what a user sees, and statuses do not survive large ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks.coverage import numbers
+from giantstep import GiantStep, OnlineSgd
+from giantstep.answer import Prediction
+from giantstep.answer.places import Number
+from giantstep.asking.stated_errors import with_stated_errors
+from giantstep.asking.verbs import compare, predict
+from giantstep.language.problem import Problem
+
+
+def law(value: float, error: float) -> Prediction:
+    return Prediction(
+        "amp", {}, {"overlap_squared": value}, {"overlap_squared": "theorem"}, (),
+        errors={"overlap_squared": error},
+    )  # fmt: skip
+
+
+def test_no_theorem_is_off_by_more_than_a_tenth() -> None:
+    """An overlap of .32 +- .51 was a theorem."""
+    settings = GiantStep()
+    assert with_stated_errors(law(0.32, 0.51), settings, ()).status == "heuristic"
+    assert with_stated_errors(law(0.32, 0.01), settings, ()).status == "theorem"
+
+
+def test_a_dimension_brings_errors_of_its_size() -> None:
+    """They were those of quadrature alone: 0 beside deviations of 4 to 38 %."""
+    small, large = (
+        predict(GiantStep(samples="4d", step_size=2, dim=dim), "h1").errors["overlap"]
+        for dim in (50, 500)
+    )
+    assert np.all(small > 0)
+    assert small[1, 0] == pytest.approx(10 * large[1, 0], rel=0.2)
+    assert not predict(GiantStep(samples="4d", step_size=2), "h1").errors
+
+
+def test_few_runs_do_not_make_large_deviations() -> None:
+    """Two runs that are close by chance gave a deviation of -4.7e3."""
+    line = Number("overlap", (), mean=0.5, sem=1e-4, theory=0.97, runs=2)
+    assert line.deviation == pytest.approx(-3.82, abs=0.02)
+    many = line._replace(sem=0.2, runs=1000)
+    assert many.deviation == pytest.approx(-0.47 / 0.2, rel=0.01)
+    laid = compare(GiantStep(samples="4d", step_size=2, dim=50), "h1", seeds=2)
+    assert {number.runs for number in laid.compared()} == {2}
+
+
+def test_noise_inside_and_outside_the_target_is_one_law() -> None:
+    settings = GiantStep(samples="4d", step_size=2, dim=100, steps=2, width=8)
+    inside = predict(settings, "h1 + 0.5*z1").metrics["overlap"]
+    outside = predict(settings, Problem("h1", noise=0.25)).metrics["overlap"]
+    np.testing.assert_allclose(inside, outside, rtol=2e-3)
+
+
+def test_an_exit_beyond_the_last_time_says_so() -> None:
+    found = predict(
+        OnlineSgd(until=0.99, times="1,2", start_overlap="0.1", step_size=0.1), "tanh(h1)"
+    )
+    assert any(note.startswith("exit_time: the overlap is still below") for note in found.notes)
+
+
+def test_random_questions_are_answered_within_their_errors() -> None:
+    """Quick ones of the 200 of benchmarks/coverage.py."""
+    quick = [1, 2, 5, 6, 7, 8, 12, 13, 15, 16, 17, 18, 19, 24, 26, 27, 28, 29, 30]
+    found = [number for each in quick for number in numbers(each)]
+    assert len(found) > 150
+    assert np.mean([number.covered for number in found]) >= 0.95
+    assert np.mean([number.vague for number in found]) <= 0.05
+    # Without their errors some would be off.
+    bare = [number._replace(error=0.0) for number in found]
+    assert np.mean([number.covered for number in bare]) < 0.99

@@ -1,0 +1,128 @@
+"""`giantstep fit` and `apply` from end to end: both tasks, strangers' models, hostile names."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.estimators import GiantStepRegressor
+from giantstep.estimators.fitting import apply_model
+from giantstep.estimators.tables import plain, read_table, write_csv
+
+#: A name that clears the screen where it is printed.
+STEERING = "\x1b[2Jsize"
+
+
+def run(*words: object) -> Any:
+    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+@pytest.fixture(scope="module", params=["regression", "classification"])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A table with numbers, text and holes, fitted by the command line."""
+    folder = tmp_path_factory.mktemp(request.param)
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(generator.standard_normal((70, 2)), columns=[STEERING, "age"])
+    frame["kind"] = generator.choice(["red", "green"], 70)
+    value = 2 * frame[STEERING] + (frame["kind"] == "red") + 0.1 * generator.standard_normal(70)
+    frame["constant\x1b]0;title\x07"] = 1
+    frame.loc[[3, 5], "age"] = np.nan
+    frame["label"] = value if request.param == "regression" else np.where(value > 0, "up", "down")
+    frame.to_csv(folder / "data.csv", index=False)
+    words = ("fit", folder / "data.csv", "--label", "label", "--model", folder / "model.skops")
+    result = run(*words, "--out", folder / "page.html", "--json")
+    return request.param, folder, frame, json.loads(result.stdout)
+
+
+def test_a_table_is_fitted_scored_and_shown(kept: Any) -> None:
+    task, folder, _, found = kept
+    assert found["task"] == task
+    scores = {name: score["mean"] for name, score in found["scores"].items()}
+    peers = {"regression": {"mean", "ridge", "kernel ridge"}}.get(task, {"logistic", "kernel"})
+    assert scores.keys() > peers | {"boosted trees"}
+    assert scores["giantstep"] > 0.85
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "label in data.csv" in page
+    assert html.escape(found["verdict"]) in page
+    if task == "regression":
+        assert found["directions"]["evidence"] > 3
+        assert found["more_rows"][0]["samples"] == 140
+        for words in ("matter", "R2 0.9", "ridge 0.9", "twice the rows would give about"):
+            assert words in found["verdict"]
+        # Theory is there, folded; links carry the names of columns.
+        assert '<details class="folded">' in page
+
+
+def test_a_kept_model_predicts_the_same_rows(kept: Any) -> None:
+    task, folder, frame, _ = kept
+    run("apply", folder / "model.skops", folder / "data.csv", "--out", folder / "out.csv")
+    found = pd.read_csv(folder / "out.csv")
+    if task == "regression":
+        inside = frame["label"].between(found["prediction_low"], found["prediction_high"])
+        assert inside.mean() > 0.85
+        assert np.corrcoef(found["prediction"], frame["label"])[0, 1] > 0.95
+    else:
+        assert np.mean(found["prediction"] == frame["label"]) > 0.9
+        assert found["probability"].between(0.5, 1).all()
+    rows = read_table(folder / "data.csv").drop(columns="kind")
+    with pytest.raises(GiantstepError, match="lacks the column 'kind'"):
+        apply_model(folder / "model.skops", rows)
+
+
+class Payload:
+    """What a stranger plants: a file appears when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.mark),)
+
+
+def test_no_strangers_file_runs_code(tmp_path: Path) -> None:
+    import joblib
+    import skops.io as skops
+
+    mark, path = tmp_path / "ran", tmp_path / "model"
+    frame = pd.DataFrame({"x": [1.0]})
+    joblib.dump({"pipeline": Payload(mark), "inputs": ("x",)}, path)
+    with pytest.raises(GiantstepError, match="was not written by giantstep fit"):
+        apply_model(path, frame)
+    model = GiantStepRegressor()
+    model.random_state = os.system
+    skops.dump({"pipeline": model, "inputs": ("x",)}, path)
+    with pytest.raises(GiantstepError, match=r"asks for .*system.*nothing of it was run"):
+        apply_model(path, frame)
+    assert not mark.exists()
+    joblib.dump({"pipeline": Payload(mark)}, path)
+    joblib.load(path)
+    assert mark.exists()
+
+
+def test_names_that_steer_a_terminal_are_written_out(kept: Any) -> None:
+    _, folder, frame, found = kept
+    assert STEERING in frame.columns
+    said = " ".join(found["columns"] + found["notes"])
+    assert "\\x1b[2Jsize" in said
+    assert "\\x07" in said
+    assert "\x1b" not in said + (folder / "page.html").read_text(encoding="utf-8")
+
+
+def test_no_formula_reaches_an_export(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"=cmd()": [1.5, -2.0], "text": ["@sum", "fine"]})
+    write_csv(frame, tmp_path / "out.csv")
+    lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
+    assert lines == ["'=cmd(),text", "1.5,'@sum", "-2.0,fine"]
+    assert plain("a b") == "a b"

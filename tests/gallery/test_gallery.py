@@ -1,0 +1,102 @@
+"""Each figure of the gallery, at reduced size: it is written, and its data bear its caption out."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+
+import pandas
+import pytest
+
+from giantstep.errors import GiantstepError
+from giantstep.gallery.figures import NAMES, figure_named
+from giantstep.gallery.papers import REPRODUCTIONS, figures_of, reproduction
+from giantstep.gallery.rendering import STORE, render
+from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_figure_shows_what_it_says(name: str, tmp_path: Path) -> None:
+    figure = figure_named(name)
+    assert figure.name == name
+    done = render(figure, "reduced", tmp_path / f"{name}.png")
+    assert done.claims
+    assert all(done.claims.values()), done.claims
+    picture, data = done.files
+    png = picture.read_bytes()
+    assert png.startswith(b"\x89PNG")
+    assert len(png) > 10_000
+    table = pandas.read_csv(data)
+    assert len(table) > 1
+    assert "{" not in done.caption
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_figure_has_three_sizes_and_a_reference(name: str) -> None:
+    figure = figure_named(name)
+    assert figure.sizes.keys() == {"reduced", "quick", "full"}
+    assert figure.references
+    assert 100 < len(figure.caption_at("full")) < 900
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_claims_say_plus_where_they_mean_it(name: str) -> None:
+    """An allowance beyond standard errors is named so in the claim."""
+    figure = figure_named(name)
+    source = inspect.getsource(figure.claims)
+    assert not re.search(r"standard errors (and|\+) [0-9]", source)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_captions_say_why_a_claim_allows_more_than_standard_errors(name: str) -> None:
+    figure = figure_named(name)
+    source = re.sub(r'"\s+f?"', "", inspect.getsource(figure.claims))
+    caption = figure.caption_at("full")
+    for allowed in re.findall(r"standard errors plus ([0-9.]+(?: %)?)", source):
+        assert re.search(rf"(allow|plus).* {re.escape(allowed)}", caption), allowed
+
+
+def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
+    """He3 has leap 3: d^2 samples by one-pass SGD, d^3 in one giant step."""
+    caption = figure_named("reused-batch").caption_at("full")
+    assert (one_pass_samples(3), giant_step_samples(3)) == ("d^2", "d^3")
+    assert "takes d^2 samples by one-pass SGD and d^3 in one giant step" in caption
+
+
+def test_figures_of_papers() -> None:
+    assert "one-step-risk" in figures_of("2402.04980")
+    for paper, name in REPRODUCTIONS:
+        assert paper in figure_named(name).references or any(
+            reference.startswith(paper) for reference in figure_named(name).references
+        ), (paper, name)
+    with pytest.raises(GiantstepError, match=r"known: .*2402\.04980"):
+        figures_of("1234.56789")
+    with pytest.raises(GiantstepError, match="one-step-risk"):
+        reproduction("2402.04980", "staircase")
+
+
+def test_the_caption_is_in_the_picture_or_beside_it(tmp_path: Path) -> None:
+    figure = figure_named("staircases")
+    inside = render(figure, "reduced", tmp_path / "site")
+    beside = render(figure, "reduced", tmp_path / "paper", caption_inside=False)
+    assert [path.suffix for path in inside.files] == [".png", ".pdf", ".csv"]
+    assert beside.files[3].read_text().strip() == beside.caption
+    assert inside.files[0].stat().st_size > beside.files[0].stat().st_size
+    assert inside.files[1].read_bytes().startswith(b"%PDF")
+
+
+def test_one_picture_is_written_where_a_file_is_named(tmp_path: Path) -> None:
+    done = render(figure_named("staircases"), "reduced", tmp_path / "new" / "stairs.svg")
+    assert [path.name for path in done.files] == ["stairs.svg", "stairs.csv"]
+    assert "<svg" in done.files[0].read_text()[:600]
+
+
+def test_unknown_figures_and_folders_that_cannot_be(tmp_path: Path) -> None:
+    with pytest.raises(GiantstepError, match="spiked-kernel"):
+        figure_named("spiked")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GiantstepError, match="out ="):
+        render(figure_named(NAMES[0]), "reduced", tmp_path / "file")
+    assert not (tmp_path / STORE).exists()

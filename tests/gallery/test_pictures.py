@@ -1,0 +1,68 @@
+"""Each picture is drawn, and says what its caption says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+import giantstep as gs
+from giantstep.asking.optimum import optimum_words
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.explanation.explain import explain
+from giantstep.gallery import optimum
+from giantstep.gallery.paper import WIDTHS
+from giantstep.gallery.staircase import draw_staircase
+
+
+@pytest.mark.parametrize("target", ["h1 + He3(h1)*h2", "h1**2 * exp(-h1**2)", "sign(h1*h2*h3)"])
+def test_staircases_are_drawn(target: str, tmp_path: Path) -> None:
+    assert draw_staircase(explain(target), tmp_path / "stairs.png").stat().st_size > 10_000
+
+
+def drawn_optimum(law: gs.Prediction, monkeypatch: pytest.MonkeyPatch, **how: Any) -> Figure:
+    """The picture of an optimum, before it is written."""
+    figures: list[Figure] = []
+    monkeypatch.setattr(optimum, "save", lambda figure, path: figures.append(figure))
+    optimum.draw_optimum(law, ["ridge"], Path("best.png"), **how)
+    return figures[0]
+
+
+def test_the_curve_of_an_optimum_is_least_at_its_star(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = gs.predict(gs.Kernel(samples="2d"), "h1", noise=3.0, optimise=["ridge"])
+    figure = drawn_optimum(law, monkeypatch, size="single")
+    assert figure.get_figwidth() == WIDTHS["single"]
+    curve, star = figure.axes[0].lines[:2]
+    errors = np.asarray(curve.get_ydata(), float)
+    assert np.ptp(errors) > 0.05
+    assert np.asarray(star.get_ydata(), float)[0] <= errors.min()
+    assert str(star.get_label()).startswith("best, ")
+
+
+def test_an_optimum_at_the_edge_is_not_called_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = gs.predict(gs.Kernel(samples="2d"), "h1", noise=0.5, optimise=["ridge"])
+    assert "at the edge of what was searched" in optimum_words(law.prediction, ["ridge"])
+    star = drawn_optimum(law, monkeypatch).axes[0].lines[1]
+    assert str(star.get_label()).startswith("least at the end of the search")
+
+
+def test_a_picture_needs_an_ending_and_a_place(tmp_path: Path) -> None:
+    explanation = explain("h1")
+    with pytest.raises(GiantstepError, match=r"\.png"):
+        draw_staircase(explanation, tmp_path / "stairs.gif")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GiantstepError, match="cannot write"):
+        draw_staircase(explanation, tmp_path / "file" / "stairs.png")
+
+
+def test_a_metric_without_the_axis_of_the_others_is_drawn_by_its_places(tmp_path: Path) -> None:
+    words = ["compare", "online-sgd", "--target", "h1", "--dim", "20", "--times", "1,2"]
+    words += ["--until", "0.9", "--test-samples", "20", "--seeds", "2"]
+    done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "p.png")])
+    assert done.exit_code == 0, done.stderr
+    assert (tmp_path / "p.png").stat().st_size > 0

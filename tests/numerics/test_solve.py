@@ -1,0 +1,169 @@
+"""Roots and fixed points: their numbers and derivatives, and how they say that they failed."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from giantstep.numerics.float64 import float64, in_float64
+from giantstep.numerics.solve import (
+    Status,
+    bisect,
+    bracketed_root,
+    bracketed_roots,
+    fixed_point,
+    implicit_fixed_point,
+    iterate,
+    newton,
+)
+
+
+def test_a_point_that_diverges_says_so() -> None:
+    with float64():
+        found = fixed_point(lambda x: 2 * x + 1, jnp.asarray(1.0), max_iterations=50)
+        broken = fixed_point(lambda x: x * jnp.nan, jnp.asarray(1.0))
+    assert found.status == Status.TOO_MANY_ITERATIONS
+    assert broken.status == Status.NOT_FINITE
+
+
+def test_damping_reaches_what_plain_iteration_does_not() -> None:
+    def f(x: jax.Array) -> jax.Array:
+        return 3.0 / x
+
+    with float64():
+        plain = fixed_point(f, jnp.asarray(1.0), max_iterations=200)
+        damped = fixed_point(f, jnp.asarray(1.0), damping=0.5)
+    assert not bool(plain.converged)
+    assert float(damped.value) == pytest.approx(np.sqrt(3), abs=1e-10)
+
+
+def test_gradients_are_those_of_the_implicit_function() -> None:
+    def solve(theta: jax.Array) -> jax.Array:
+        found = implicit_fixed_point(
+            lambda x, t: {"u": jnp.cos(t * x["u"]) + 0.1 * x["v"], "v": jnp.sin(x["u"])},
+            theta,
+            {"u": jnp.asarray(0.5), "v": jnp.asarray(0.1)},
+            damping=0.7,
+        )
+        return found.value["u"] * found.value["v"]
+
+    with float64():
+        slope = float(jax.grad(solve)(0.8))
+        step = 1e-5
+        central = float(solve(jnp.asarray(0.8 + step)) - solve(jnp.asarray(0.8 - step)))
+    assert slope == pytest.approx(central / (2 * step), rel=1e-7)
+
+
+def test_bisection_runs_under_vmap() -> None:
+    with float64():
+        found = jax.vmap(lambda t: bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, t))(
+            jnp.linspace(-0.9, 0.9, 7)
+        )
+    assert found.converged.all()
+    # A bisection knows its root to the rounding of its ends.
+    rounding = 2 * np.spacing(20.0)
+    np.testing.assert_allclose(
+        np.tanh(found.value), np.linspace(-0.9, 0.9, 7), rtol=0, atol=rounding
+    )
+
+
+@pytest.mark.parametrize("level", [1.5, -1.5, math.nan])
+def test_bisection_without_a_bracket_has_not_converged(level: float) -> None:
+    with float64():
+        found = bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, level)
+    assert found.status == Status.NO_BRACKET
+
+
+def test_iterations_in_numpy_say_so_too() -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert iterate(lambda x: x * np.nan, np.ones(2)).status == Status.NOT_FINITE
+        assert not iterate(lambda x: x**3, np.full(2, 2.0)).converged
+    slow = iterate(lambda x: x / 2 + 1, np.zeros(1), max_iterations=3)
+    assert (slow.status, slow.iterations) == (Status.TOO_MANY_ITERATIONS, 3)
+    assert slow.residual == pytest.approx(0.25 / 2.75)
+
+
+def test_the_flag_outside_is_left_alone() -> None:
+    before = jax.config.jax_enable_x64
+
+    @in_float64
+    def dtype() -> str:
+        return str(jnp.ones(2).dtype)
+
+    assert dtype() == "float64"
+    assert jax.config.jax_enable_x64 == before
+
+
+def test_second_derivative() -> None:
+    """x = t + x^2/4 has x = 2 - 2 sqrt(1 - t), x'' = (1 - t)^(-3/2) / 2."""
+    with float64():
+
+        def root(t: jax.Array) -> jax.Array:
+            return implicit_fixed_point(lambda x, t: t + x**2 / 4, t, jnp.asarray(0.0)).value
+
+        found = float(jax.jit(jax.grad(jax.grad(root)))(0.5))
+    assert found == pytest.approx(0.5**-1.5 / 2, rel=1e-9)
+
+
+def test_divergence_is_reported() -> None:
+    with float64():
+        found = implicit_fixed_point(
+            lambda x, t: t * x + 1, jnp.asarray(2.0), jnp.asarray(0.3), max_iterations=50
+        )
+    assert not found.converged
+
+
+def test_finds_the_root() -> None:
+    root = bracketed_root(math.cos, 1.0, 2.0)
+    assert root.converged
+    assert root.value == pytest.approx(math.pi / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("end", [0.0, 2.0])
+def test_an_end_may_be_the_root(end: float) -> None:
+    assert bracketed_root(lambda x: x - end, 0.0, 2.0) == (end, 0.0, 0, Status.CONVERGED)
+
+
+@pytest.mark.parametrize(
+    ("function", "status"),
+    [
+        (lambda x: 1 + x**2, Status.NO_BRACKET),
+        (lambda x: math.nan, Status.NOT_FINITE),
+        (lambda x: math.nan if x > 0 else -1.0, Status.NOT_FINITE),
+        (lambda x: math.nan if 0 < x < 2 else x - 1, Status.NOT_FINITE),
+    ],
+    ids=["same sign", "NaN", "NaN at one end", "NaN on the way"],
+)
+def test_no_bracket_is_no_number(function: object, status: Status) -> None:
+    root = bracketed_root(function, 0.0, 2.0)  # type: ignore[arg-type]
+    assert math.isnan(root.value)
+    assert root.status == status
+
+
+def test_each_bracket_has_its_own_status() -> None:
+    found = bracketed_roots(
+        lambda x, a: np.where(a < 0, np.nan, x**2 - a),
+        np.zeros(3),
+        np.full(3, 2.0),
+        np.array([2.0, 9.0, -1.0]),
+    )
+    assert found.status.tolist() == [Status.CONVERGED, Status.NO_BRACKET, Status.NOT_FINITE]
+    assert found.value[0] == pytest.approx(np.sqrt(2), rel=1e-15)
+    assert np.isnan(found.value[1:]).all()
+
+
+def test_anderson_and_newton_agree_on_a_stiff_map() -> None:
+    def stiff(x: np.ndarray) -> np.ndarray:
+        return np.cos(np.array([1.0, 0.9, 0.5]) * x[::-1]) / (1 + x**2)
+
+    plain = iterate(stiff, np.full(3, 0.5), half_steps=10_000)
+    anderson = iterate(stiff, np.full(3, 0.5), memory=5, half_steps=3)
+    exact = newton(stiff, plain.value)
+    assert all(found.converged for found in (plain, anderson, exact))
+    assert anderson.iterations < plain.iterations
+    np.testing.assert_allclose(anderson.value, exact.value, atol=1e-9)
+    np.testing.assert_allclose(plain.value, exact.value, atol=1e-9)

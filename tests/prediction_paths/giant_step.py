@@ -1,0 +1,177 @@
+"""Ways through the theory of giant steps and of spiked random features."""
+
+from __future__ import annotations
+
+from prediction_paths.walking import Path, Source
+
+SUBSPACE = Source("giant_step.prediction.predict", "the subspace of the first step")
+STEPS = "giant_step.prediction.predict"
+ONE_STEP = "giant_step.one_step_overlap.one_step_overlap"
+FRESH = "giant_step.fresh_batches.giant_step_overlaps"
+SPACES = "giant_step.prediction.predicted_subspaces"
+RISK_OF_STEP = "one_step.prediction.predict"
+SPIKED = "spiked_random_features.prediction.predict"
+SPIKED_RISK = "spiked_random_features.risk.spiked_risk"
+BOUNDS = Source("spiked_random_features.risk_bounds.risk_bounds", "one block")
+BOUNDS_OF_BLOCKS = Source("spiked_random_features.risk_bounds.risk_bounds", "beyond")
+SMALL = Source("one_step.small_step.small_step_risk", "theorem")
+IN_THE_LIMIT = {"overlap": (Source(STEPS, "at a given width"), Source(ONE_STEP, "limit"))}
+FIRST_SPACE = {"subspaces": (Source(SPACES, "one step"), SUBSPACE)}
+LATER_SPACES = {
+    "subspaces": (Source(SPACES, "more"), Source(STEPS, "subspaces beyond the first step"))
+}
+RECURSION = {
+    "overlap": (Source(STEPS, "at a given width"), Source(FRESH, "limit")),
+    **LATER_SPACES,
+}
+ERRORS, ROWS = "test_error test_error_noisy train_error", "spike_strength bulk_variance alignment"
+BASELINES = "bound_upper bound_lower linear_floor random_features_error"
+OPTIMUM = "step_size ridge gain_over_random_features gain_over_linear"
+
+
+ANY = "one_step.any_activation.prediction.predict_any_activation"
+LEFT_OUT = Source(ANY, "leave-one-out")
+FUNCTIONAL = "giant_step.risk.prediction.functional_bounds"
+FITTED = Source("giant_step.risk.solution.readout_risk")
+AFTER_A_STEP = {
+    **FIRST_SPACE,
+    ERRORS: (LEFT_OUT, Source(RISK_OF_STEP, "for errors"), FITTED),
+    f"{ROWS} linear_floor random_features_error": (Source(ANY, "theorem"),),
+    "bound_upper bound_lower": (Source(FUNCTIONAL), LEFT_OUT),
+}
+AT_FINITE_D = {
+    **FIRST_SPACE,
+    ERRORS: AFTER_A_STEP[ERRORS],
+    "bound_upper bound_lower": AFTER_A_STEP["bound_upper bound_lower"],
+    f"{ROWS} random_features_error": (LEFT_OUT,),
+    "linear_floor": (Source(ANY, "theorem"),),
+}
+SEVERAL = "giant_step.risk.prediction.predict_several_steps"
+AFTER_STEPS = {
+    "overlap": (
+        Source(STEPS, "at a given width"),
+        Source("giant_step.risk.prediction.wide_overlaps", "limit"),
+    ),
+    **LATER_SPACES,
+    ERRORS: (Source(SEVERAL, "leave-one-out"), FITTED),
+    "bulk_variance subspace_floor": (Source(SEVERAL, "leave-one-out"),),
+    "network_error linear_floor random_features_error": (Source(SEVERAL, "theorem"),),
+    "bound_upper bound_lower": (Source(FUNCTIONAL), Source(SEVERAL, "leave-one-out")),
+}
+SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
+BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
+BEST = Source("one_step.curves.best_sizes")
+RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
+RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
+GIVEN_DIM = {"overlap": (Source(STEPS, "a dimension is given"), Source(ONE_STEP, "finite"))}
+GIANT_STEP = [
+    Path({"steps": 0}, {"overlap": (Source(STEPS, "at a given width"),), **FIRST_SPACE}),
+    Path({"step_size": 2}, IN_THE_LIMIT | FIRST_SPACE, "h1 + h1*h2"),
+    Path(
+        {"dim": 500, "readout": "normal", "activation": "tanh", "width": "1d"},
+        GIVEN_DIM | FIRST_SPACE,
+    ),
+    Path({"steps": 2, "width": 4}, RECURSION),
+    Path(
+        {"steps": 2, "width": 4, "dim": 500},
+        {
+            "overlap": (Source(STEPS, "a dimension is given"), Source(FRESH, "finite")),
+            **LATER_SPACES,
+        },
+    ),
+    Path(
+        {"steps": 2, "width": 4, "readout": "sign"},
+        {"overlap": (Source(STEPS, "a law of readouts"), Source(FRESH, "limit")), **LATER_SPACES},
+    ),
+    Path(
+        {"steps": 2, "width": 1, "batches": "reused", "readout": "ones"},
+        {
+            "overlap": (
+                Source(STEPS, "at a given width"),
+                Source("giant_step.reused_batch.reused_batch_two_steps"),
+            )
+        },
+    ),
+    Path(
+        {"steps": 3, "width": 1, "batches": "reused", "readout": "ones", "activation": "tanh"},
+        {
+            "overlap": (
+                Source(STEPS, "at a given width"),
+                Source("giant_step.reused_population.reused_batch_path", "smooth"),
+            )
+        },
+    ),
+    Path(RISK, IN_THE_LIMIT | AFTER_A_STEP),
+    Path({**RISK, "dim": 200, "readout": "sign"}, GIVEN_DIM | AT_FINITE_D),
+    Path({**RISK, "activation": "relu"}, IN_THE_LIMIT | AFTER_A_STEP),
+    Path({**RISK, "steps": 2}, AFTER_STEPS),
+    Path(
+        {**RISK, "step_size": "2d^-0.5"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            f"{ERRORS} {ROWS} {BASELINES}": (SMALL, Source(SMALL_STEP, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2d^-0.5", "activation": "relu", "readout": "sign"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            ERRORS: (SMALL, Source(SMALL_STEP, "other neurons")),
+            f"{ROWS} {BASELINES}": (SMALL, Source(SMALL_STEP, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.3", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "theorem"),
+                Source(BETWEEN, "theorem"),
+            ),
+            "spikes": (Source("one_step.intermediate_step.spike_degrees"),),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
+        },
+    ),
+    Path(
+        {**RISK, "step_size": "2*n^0.35", "readout": "normal"},
+        {
+            **IN_THE_LIMIT,
+            **FIRST_SPACE,
+            "gain_test gain_train test_error test_error_noisy": (
+                Source("one_step.intermediate_step.limiting_gains", "beyond"),
+                Source(BETWEEN, "larger l"),
+            ),
+            "*": (SMALL, Source(BETWEEN, "theorem")),
+        },
+    ),
+    Path(
+        RISK,
+        IN_THE_LIMIT | AFTER_A_STEP | {OPTIMUM: (BEST, Source(STEPS, "the risk"))},
+        optimise=("step_size", "ridge"),
+    ),
+]
+
+
+def spiked(clause: str, bounds: tuple[Source, ...]) -> dict[str, tuple[Source, ...]]:
+    """Sources of the risk on spiked features."""
+    own = Source(SPIKED, clause)
+    finite = (own,) if clause == "at finite d" else ()
+    return {
+        ERRORS: (own, Source(SPIKED_RISK, "limit" if not finite else "finite")),
+        "bound_upper bound_lower": (*bounds, *finite),
+        "linear_floor": (Source(SPIKED, "linear floor"),),
+        "random_features_error": (SMALL, Source(SPIKED, "random features"), *finite),
+    }
+
+
+PATHS: dict[str, list[Path]] = {
+    "giant-step": GIANT_STEP,
+    "spiked-random-features": [
+        Path({}, spiked("replica in the limit", (BOUNDS,))),
+        Path({"spike": "-1:0.5,1:0.5"}, spiked("replica in the limit", (BOUNDS_OF_BLOCKS,))),
+        Path({"dim": 100, "spike": "-1:0.5,1:0.5"}, spiked("at finite d", (BOUNDS_OF_BLOCKS,))),
+    ],
+}

@@ -1,0 +1,109 @@
+"""Predictions of the risk after several steps: shapes, finite d, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from stepped_readouts import ONE, readout_on, stepped_layer
+
+from giantstep.errors import NoTheory
+from giantstep.language.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory import random_features
+from giantstep.theory.giant_step.prediction import predict
+from giantstep.theory.giant_step.risk.finite_size import isotropic_ratio
+from giantstep.theory.giant_step.risk.readout import Fit
+
+
+def settings(**changes: Any) -> GiantStep:
+    given = {
+        "activation": "tanh", "readout": "ones", "samples": "2d", "steps": 2, "step_size": 3,
+        "width": "1d", "readout_samples": "2d", "ridge": 0.05, **changes,
+    }  # fmt: skip
+    return GiantStep(**given)
+
+
+def test_every_step_has_its_errors() -> None:
+    law = predict(Problem.of("sin(h1)"), settings())
+    assert law.metrics["test_error"].round(4).tolist() == [0.2419, 0.1296, 0.0643]
+    assert law.metrics["overlap"].shape == (3, 1)
+    for name in ("test_error", "train_error", "network_error"):
+        assert np.all(np.diff(law.metrics[name]) < 0)
+    floors = [law.metrics[name] for name in ("subspace_floor", "bound_lower", "bound_upper")]
+    assert floors == sorted(floors)
+    assert law.metrics["bound_lower"] < law.metrics["test_error"][-1]
+    assert law.arrays["kind_overlaps"].shape == (3, 1, 1)
+    assert law.arrays["kind_gram"].shape == (3, 1, 1)
+    assert law.metrics["random_features_error"] == law.metrics["test_error"][0]
+
+
+def test_large_d_is_the_limit() -> None:
+    limit, large = (predict(Problem.of("sin(h1)"), settings(dim=d)) for d in (None, 10**7))
+    for name in ("test_error", "train_error"):
+        np.testing.assert_allclose(large.metrics[name], limit.metrics[name], rtol=1e-4)
+
+
+def test_before_the_first_step_finite_d_is_that_of_random_features() -> None:
+    """The mean of the label is not fitted freely; the number of the limit was returned here."""
+    problem = Problem.of("exp(h1/2)")
+    given = settings(
+        activation="z*sigmoid(z)", samples="4d", readout_samples="4d", ridge=100, dim=150, steps=2,
+        step_size=1,
+    )  # fmt: skip
+    features = RandomFeatures(
+        activation="z*sigmoid(z)", samples="4d", width="1d", ridge=100, dim=150
+    )
+    expected = random_features.predict(problem, features).metrics["test_error"]
+    found = predict(problem, given)
+    assert found.metrics["test_error"][0] == pytest.approx(expected, rel=1e-12)
+    assert found.metrics["random_features_error"] == found.metrics["test_error"][0]
+    limit = predict(problem, given.replace(dim=None)).metrics["random_features_error"]
+    assert expected > 2 * limit
+
+
+def test_the_staircase_shows_in_the_risk() -> None:
+    """The second step learns h2, which the first could not."""
+    law = predict(
+        Problem.of("h1 + h1*h2"),
+        settings(
+            activation="gelu", readout="symmetric-sign", samples="5d", step_size=1.5, ridge=0.1,
+            width="0.8d",
+        ),
+    )  # fmt: skip
+    before, first, second = law.metrics["test_error"]
+    assert first > 1  # h1*h2 has energy 1, and neither features nor one step can fit it
+    assert second < 0.7 * first
+    assert before > first
+
+
+def test_the_ratio_of_order_one_over_d_is_of_that_order() -> None:
+    layer = stepped_layer("tanh", "sin(h1)", [(2.0, 3.0)] * 2, ONE, loss="square")
+    readout = readout_on("tanh", "sin(h1)", layer)
+    small, large = (isotropic_ratio(readout, Fit.of(2, 1, 0.1, d)) for d in (400, 4000))
+    assert small is not None
+    assert large is not None
+    assert abs(small.test - 1) > 1e-4
+    assert (small.test - 1) / (large.test - 1) == pytest.approx(10, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"steps": 9}, "at most 8 steps"),
+        ({"readout": "1:0.2,2:0.2,3:0.2,4:0.2,5:0.2"}, "at most 4"),
+        ({"readout_samples": "same"}, "fresh samples"),
+        ({"biases": "normal"}, "biases"),
+        ({"normalise": True}, "normalise"),
+        ({"ridge": 0, "readout_samples": "1d"}, "n <= p"),
+        ({"step_size": 1e5}, "lower --step-size"),
+        ({"width": "20"}, "width"),
+    ],
+)
+def test_what_is_not_covered_is_refused_in_a_line(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(NoTheory) as error:
+        predict(Problem.of("sin(h1)"), settings(**changes))
+    assert words in str(error.value)
+    assert "\n" not in str(error.value)

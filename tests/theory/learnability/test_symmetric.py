@@ -1,0 +1,93 @@
+"""Faint correlations, tied directions and high leaps: what `explain` once got wrong."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from giantstep.explanation.explain import explain
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import expansion
+from giantstep.theory.learnability.grand_staircase import generative_exponent
+from giantstep.theory.learnability.staircase import (
+    _visible_axes,
+    hermite_family,
+    information_exponent,
+    leap_staircase,
+    visible,
+)
+from giantstep.theory.learnability.thresholds import easy_thresholds
+from giantstep.theory.repetition import _reached
+
+
+@pytest.mark.parametrize(
+    ("text", "exponent"),
+    [("sin(5*h1)", 1), ("sin(6*h1)", 1), ("sin(7*h1)", 1), ("cos(2*pi*h1)", 2)],
+)
+def test_faint_correlations_count(text: str, exponent: int) -> None:
+    """E[sin(6 h) h] = 6 exp(-18) is 1e-7, and not zero."""
+    assert information_exponent(Target(text)) == exponent
+    assert generative_exponent(Target(text)) == exponent
+
+
+@pytest.mark.parametrize("text", ["h1**2*exp(-h1**2)", "cos(3*h1)", "sign(h1*h2*h3)", "He4(h1)"])
+def test_rounding_does_not(text: str) -> None:
+    expected = {"h1**2*exp(-h1**2)": 4, "cos(3*h1)": 2, "sign(h1*h2*h3)": 3, "He4(h1)": 4}
+    assert information_exponent(Target(text)) == expected[text]
+
+
+#: Sums and products whose directions symmetry makes equal, with thresholds in closed form.
+TIED = [
+    # E[h h^T | y] = (y/5) I with y of chi-square law: alpha = 1/E[(y/5 - 1)^2] = 5/2.
+    ("h1**2 + h2**2 + h3**2 + h4**2 + h5**2", 2.5),
+    ("h1*h2 + h3*h4 + h5*h6", None),
+    ("(h1*h2*h3 > 1)", None),
+]
+
+
+@pytest.mark.parametrize(("text", "alpha"), TIED)
+def test_symmetric_directions_have_one_threshold(text: str, alpha: float | None) -> None:
+    target = Target(text)
+    first, second = (easy_thresholds(target, seed=seed) for seed in (0, 1))
+    for (found,) in (first, second):
+        assert len(found.directions) == target.rank
+        assert found.alpha is not None
+        if alpha is not None:
+            assert abs(found.alpha.value - alpha) < 3 * found.alpha.error
+            assert found.alpha.error < 0.03 * alpha
+    one, two = first[0].alpha, second[0].alpha
+    assert abs(one.value - two.value) < 3 * math.hypot(one.error, two.error)
+
+
+def test_directions_of_one_stair_may_have_two_thresholds() -> None:
+    """sign(h1*h2*h3)*h1 is |h1| sign(h2*h3): phase retrieval, then a product of two signs."""
+    first, second = easy_thresholds(Target("sign(h1*h2*h3)*h1"))
+    assert first.alpha.value == pytest.approx(0.5, abs=1e-7)
+    assert second.alpha.value == pytest.approx(math.pi**2 / 4, abs=1e-6)
+    np.testing.assert_allclose(np.abs(second.directions), np.eye(3)[1:], atol=1e-12)
+
+
+@pytest.mark.parametrize("text", ["*".join(f"h{i}" for i in range(1, 11)), "He10(h1)"])
+def test_leaps_beyond_dense_tensors(text: str) -> None:
+    (stair,) = leap_staircase(Target(text)).stairs
+    assert (stair.leap, len(stair.directions)) == (10, Target(text).rank)
+
+
+def test_coefficients_alone_show_what_tensors_show() -> None:
+    target = Target("h1 + 2*He2(h1)*h2*h3 + He3(h2)*h1 - h2*h3 + h3*He2(h2)/2")
+    found, tensors = hermite_family(target, 8)
+    for learned, leap in ((np.zeros((0, 3)), 2), (np.eye(3)[:1], 1), (np.eye(3)[:1], 2)):
+        dense = visible(found, tensors, learned, leap)
+        sparse = _visible_axes(expansion(target, 8), learned, leap)
+        np.testing.assert_allclose(sparse.strengths, dense.strengths, rtol=1e-10)
+
+
+def test_fewer_ways_never_reach_more_directions() -> None:
+    found = explain("sign(h1)*h2**2 + h1")
+    ways = found.repetition
+    assert ways
+    assert "-" not in found.samples["repetition"]
+    for count in range(1, len(ways)):
+        assert _reached(ways[:count], len(ways)) <= _reached(ways, len(ways))
