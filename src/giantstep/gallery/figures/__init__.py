@@ -1,7 +1,8 @@
 """The gallery: one file per figure, each a few questions and a plot.
 
-A file has a TITLE, a CAPTION, REFERENCES, the SIZES of its computation at each scale, and the
-functions ``rows``, ``draw`` and ``claims``; see :class:`giantstep.gallery.figure.Figure`.
+The docstring of a file is the figure's title and its caption, which names sizes in braces; the file
+has REFERENCES, the SIZES of its computation at each scale, and the functions ``rows``, ``draw`` and
+``claims``; see :class:`giantstep.gallery.figure.Figure`.
 """
 
 from __future__ import annotations
@@ -67,10 +68,11 @@ def figure_named(name: str) -> Figure:
     if name not in NAMES:
         raise GiantstepError(f"figure = {name!r} is unknown: use one of {', '.join(NAMES)}")
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+    title, _, caption = str(module.__doc__).partition("\n")
     return Figure(
         name,
-        module.TITLE,
-        module.CAPTION,
+        title.removesuffix("."),
+        caption,
         module.REFERENCES,
         module.SIZES,
         module.rows,

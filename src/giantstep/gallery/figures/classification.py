@@ -1,9 +1,17 @@
-"""A map of the catalogue: which targets are trivial, easy or hard for the best fast algorithms."""
+"""Trivial, easy and hard targets.
+
+What message passing, the best known fast algorithm, needs to find the directions of {total} targets
+of the catalogue. A dot is a stair of the grand staircase, larger for several directions at once:
+trivial (any number of samples proportional to d), easy (beyond a threshold) or hard (no such
+number). Lines join the stairs of one target; a later stair whose threshold depends on how well the
+first is learned is left out.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
 
@@ -103,13 +111,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Trivial, easy and hard targets"
-CAPTION = """What message passing, the best known fast algorithm, needs to find the directions of
-    {total} targets of the catalogue. A dot is a stair of the grand staircase, larger for several
-    directions at once: trivial (any number of samples proportional to d), easy (beyond a
-    threshold) or hard (no such number). Lines join the stairs of one target; a later stair whose
-    threshold depends on how well the first is learned is left out."""
-REFERENCES = ("Troiani et al. 2024, arXiv:2405.15480", "Damian et al. 2024, arXiv:2403.05529")
+REFERENCES = cite("2405.15480", "2403.05529")
 SIZES = {
     "reduced": Sizes(targets=FEW, total=len(FEW)),
     "quick": Sizes(targets=MANY, total=len(MANY)),

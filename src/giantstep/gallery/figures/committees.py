@@ -1,9 +1,19 @@
-"""Committees: all units are alike until there are samples enough to tell them apart."""
+"""Committees: units are alike until there are samples enough to tell them apart.
+
+Bayes-optimal message passing for a sum of relu units over sqrt(r), with label noise of variance
+0.1. Lines: state evolution of the squared overlap with the mean of the units and with their
+differences; dots: {seeds} runs at d = {dim} from a small random start, with standard errors.
+Dotted: the threshold of specialisation, 2.251 for two units and 6.007 for five. Below it message
+passing knows the mean of the units and nothing else. Dots are claimed to lie within 4 standard
+errors plus 0.04, for what a finite d changes; none is drawn close to a threshold, where runs
+scatter.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
@@ -136,15 +146,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Committees: units are alike until there are samples enough to tell them apart"
-CAPTION = """Bayes-optimal message passing for a sum of relu units over sqrt(r), with label noise
-    of variance 0.1. Lines: state evolution of the squared overlap with the mean of the units and
-    with their differences; dots: {seeds} runs at d = {dim} from a small random start, with standard
-    errors. Dotted: the threshold of specialisation, 2.251 for two units and 6.007 for five. Below
-    it message passing knows the mean of the units and nothing else. Dots are claimed to lie within
-    4 standard errors plus 0.04, for what a finite d changes; none is drawn close to a threshold,
-    where runs scatter."""
-REFERENCES = ("Aubin et al. 2018, arXiv:1806.05451", "Troiani et al. 2024, arXiv:2405.15480")
+REFERENCES = cite("1806.05451", "2405.15480")
 SIZES = {
     "reduced": Sizes(few=(1.0,), many=(2.0,), dim=100, seeds=3, every=5),
     "quick": Sizes(few=(0.7, 1.4), many=(2.0,), dim=150, seeds=4, every=2),

@@ -1,4 +1,11 @@
-"""Two against three layers on a tree, both trained by AdamW."""
+"""Two against three layers on a tree, both trained by AdamW.
+
+Test error over the variance of the labels of relu networks d-512-1 and d-256-32-1, trained by AdamW
+on the same samples of y = tanh(c h), h the sum of p over d^(1/2) leaves, d = {dim}; mean over
+{seeds} seeds with standard errors. Dotted: the best cubic polynomial in the true leaves. Weight
+decay 2 or 4, whichever a fifth of the samples prefers. From the most samples both networks find the
+leaves equally well: what three layers gain is no better first layer.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench, tidy
 from giantstep.gallery.panels import joined
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -75,14 +83,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Two against three layers on a tree, both trained by AdamW"
-CAPTION = """Test error over the variance of the labels of relu networks d-512-1 and d-256-32-1,
-    trained by AdamW on the same samples of y = tanh(c h), h the sum of p over d^(1/2) leaves,
-    d = {dim}; mean over {seeds} seeds with standard errors. Dotted: the best cubic polynomial in
-    the true leaves. Weight decay 2 or 4, whichever a fifth of the samples prefers. From the most
-    samples both networks find the leaves equally well: what three layers gain is no better first
-    layer."""
-REFERENCES = ("Dandi et al. 2025, arXiv:2502.13961",)
+REFERENCES = cite("2502.13961")
 SIZES = {
     "reduced": Sizes(trees=("tree-he2",), kappas=(2.4,), dim=25, seeds=3),
     "quick": Sizes(trees=("tree-he2",), kappas=(1.9, 2.3), dim=36, seeds=3),

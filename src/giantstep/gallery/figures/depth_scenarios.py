@@ -1,4 +1,13 @@
-"""What a third layer learns of a tree that two layers cannot, scenario by scenario."""
+"""What three layers learn of a tree, and two cannot.
+
+Test error over the variance of the labels on y = tanh(c h), h the sum of p over d^(1/2) leaves, d =
+{dim}; mean over {seeds} seeds with standard errors, cut at 1.3. All but the lazy network share
+their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true leaves; dashed: the
+theorem's kappa = 3/2; solid: where half of the leaves are predicted to show in the second moments
+of the labels. No sharp threshold is visible at 3/2, where hardly anything is learned: at such d the
+first layer needs ten times the samples at which it sees anything. From few samples the third layer
+does not help, and p = He2 + He3 takes many more.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +15,7 @@ import math
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import joined
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -107,15 +117,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "What three layers learn of a tree, and two cannot"
-CAPTION = """Test error over the variance of the labels on y = tanh(c h), h the sum of p over
-    d^(1/2) leaves, d = {dim}; mean over {seeds} seeds with standard errors, cut at 1.3. All but
-    the lazy network share their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true
-    leaves; dashed: the theorem's kappa = 3/2; solid: where half of the leaves are predicted to
-    show in the second moments of the labels. No sharp threshold is visible at 3/2, where hardly
-    anything is learned: at such d the first layer needs ten times the samples at which it sees
-    anything. From few samples the third layer does not help, and p = He2 + He3 takes many more."""
-REFERENCES = ("Dandi et al. 2025, arXiv:2502.13961",)
+REFERENCES = cite("2502.13961")
 SIZES = {
     "reduced": Sizes(kappas=(1.5, 2.2), dim=36, width=120, second_width=150, seeds=3),
     "quick": Sizes(kappas=(1.5, 1.7, 1.9, 2.1, 2.3), dim=36, width=250, second_width=400, seeds=3),

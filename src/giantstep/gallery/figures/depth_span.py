@@ -1,9 +1,19 @@
-"""How much of a tree's leaves the first layer holds: theory and simulation."""
+"""How much of a tree's leaves the first layer holds.
+
+Mean squared projection of the d^(1/2) leaves of a tree with p = He2 on as many learned directions.
+Lines: predicted for the eigenvectors of the moment matrix of the labels, (1/n) sum (y - mean) x
+x^T, with the leaves as spikes that share a finite dimension (heuristic); dots: those eigenvectors,
+{seeds} simulations; squares: units |w.x| after four gradient steps, of which nothing is predicted.
+From the threshold, where the first dots are, to where the line passes 0.9, n grows about tenfold.
+The claims allow 0.02 for what is left of a finite d at the threshold, and 0.06 for the squares,
+which are another method.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
@@ -122,19 +132,7 @@ def _samples_at(table: pandas.DataFrame, span: float) -> float:
     return float(table[table["moment_span.theory"] > span].samples.min())
 
 
-TITLE = "How much of a tree's leaves the first layer holds"
-CAPTION = """Mean squared projection of the d^(1/2) leaves of a tree with p = He2 on as many
-    learned directions. Lines: predicted for the eigenvectors of the moment matrix of the labels,
-    (1/n) sum (y - mean) x x^T, with the leaves as spikes that share a finite dimension (heuristic);
-    dots: those eigenvectors, {seeds} simulations; squares: units |w.x| after four gradient steps,
-    of which nothing is predicted. From the threshold, where the first dots are, to where the line
-    passes 0.9, n grows about tenfold. The claims allow 0.02 for what is left of a finite d at the
-    threshold, and 0.06 for the squares, which are another method."""
-REFERENCES = (
-    "Dandi et al. 2025, arXiv:2502.13961",
-    "Lu, Li 2017, arXiv:1702.06435",
-    "Benaych-Georges, Nadakuditi 2009, arXiv:0910.2120",
-)
+REFERENCES = cite("2502.13961", "1702.06435", "0910.2120")
 SIZES = {
     "reduced": Sizes(points=30, dots=2, seeds=4),
     "quick": Sizes(points=40, dots=5, seeds=6),

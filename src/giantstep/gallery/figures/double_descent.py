@@ -1,10 +1,19 @@
-"""Double descent of random features, in the width and in the samples, and how a ridge ends it."""
+"""Double descent of random features, and how a ridge ends it.
+
+Excess test error of ridge regression on random relu features, target y = h + He2(h)/2 plus noise of
+variance 0.1, d = {dim}. Left: n = 2d samples and more and more neurons; right: p = 2d neurons and
+more and more samples. With almost no ridge the error explodes where neurons and samples are as many
+(dotted), so that more data can hurt; with the best ridge at each point it falls throughout. Lines:
+deterministic equivalent at this d; dots: {seeds} simulations with standard errors. The equivalent
+leaves out terms of relative order 1/d, for which the claim allows 5 %.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -88,15 +97,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "Double descent of random features, and how a ridge ends it"
-CAPTION = """Excess test error of ridge regression on random relu features, target y = h +
-    He2(h)/2 plus noise of variance 0.1, d = {dim}. Left: n = 2d samples and more and more neurons;
-    right: p = 2d neurons and more and more samples. With almost no ridge the error explodes where
-    neurons and samples are as many (dotted), so that more data can hurt; with the best ridge at
-    each point it falls throughout. Lines: deterministic equivalent at this d; dots: {seeds}
-    simulations with standard errors. The equivalent leaves out terms of relative order 1/d, for
-    which the claim allows 5 %."""
-REFERENCES = ("Mei, Montanari 2019, arXiv:1908.05355",)
+REFERENCES = cite("1908.05355")
 SIZES = {
     "reduced": Sizes(dim=60, points=5, dots=3, seeds=5),
     "quick": Sizes(dim=100, points=33, dots=9, seeds=12),

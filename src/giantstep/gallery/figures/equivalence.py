@@ -1,10 +1,20 @@
-"""Gaussian features in place of a network's: as good before a step, not after a giant one."""
+"""Gaussian equivalence before a step, conditional equivalence after a giant one.
+
+Excess test error of a ridge fit to the features of a network after one step on 8 d samples, and to
+Gaussian ones in their place: with the same mean and covariance, or with the same ones given the
+projection on the learned direction. Target sin(h1), tanh, a = 1, p = d = {dim}, 3 d samples and
+ridge 0.1. Without a step all agree. After a giant step the Gaussian equivalent can only fit linear
+functions, while the conditional one follows the network. Line: theory at d = {dim}; dots: means
+over {seeds} first layers, with standard errors. Equivalents differ from the network by terms of
+order 1/d, for which claims allow 4 %.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import predict
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -129,19 +139,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Gaussian equivalence before a step, conditional equivalence after a giant one"
-CAPTION = """Excess test error of a ridge fit to the features of a network after one step on 8 d
-    samples, and to Gaussian ones in their place: with the same mean and covariance, or with the
-    same ones given the projection on the learned direction. Target sin(h1), tanh, a = 1, p = d =
-    {dim}, 3 d samples and ridge 0.1. Without a step all agree. After a giant step the Gaussian
-    equivalent can only fit linear functions, while the conditional one follows the network. Line:
-    theory at d = {dim}; dots: means over {seeds} first layers, with standard errors. Equivalents
-    differ from the network by terms of order 1/d, for which claims allow 4 %."""
-REFERENCES = (
-    "Mei, Montanari 2019, arXiv:1908.05355",
-    "Dandi et al. 2023, arXiv:2305.18270",
-    "Cui et al. 2024, arXiv:2402.04980",
-)
+REFERENCES = cite("1908.05355", "2305.18270", "2402.04980")
 SIZES = {
     "reduced": Sizes(points=2, dots=2, dim=80, seeds=8),
     "quick": Sizes(points=25, dots=4, dim=150, seeds=5),

@@ -1,4 +1,12 @@
-"""How long one-pass SGD takes to leave its start: one line for each leap."""
+"""The higher the leap, the longer SGD stays at its start.
+
+Samples that one-pass SGD needs until the cosine of its neuron with the direction of the target has
+the size 1/2, from a cosine of d^(-1/2): y = h (step size 0.5/d), He2(h) (0.03/d) and He3(h) (0.1
+d^(-3/2)), correlation loss, an activation with the same Hermite degree. They grow as d, d log d and
+d^2. Lines: the integral of the equations of motion; dots: medians of {seeds} simulations, exact in
+law, with errors. The lines count no noise, which at these d moves the median by a term that falls
+with d: the claim allows 10 % for it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from giantstep.asking.verbs import simulate
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.activations.activation import activation
@@ -110,15 +119,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "The higher the leap, the longer SGD stays at its start"
-CAPTION = """Samples that one-pass SGD needs until the cosine of its neuron with the direction of
-    the target has the size 1/2, from a cosine of d^(-1/2): y = h (step size 0.5/d), He2(h)
-    (0.03/d) and He3(h) (0.1 d^(-3/2)), correlation loss, an activation with the same Hermite
-    degree. They grow as d, d log d and d^2. Lines: the integral of the equations of motion; dots:
-    medians of {seeds} simulations, exact in law, with errors. The lines count no
-    noise, which at these d moves the median by a term that falls with d: the claim allows 10 % for
-    it."""
-REFERENCES = ("Ben-Arous et al. 2020, arXiv:2003.10409",)
+REFERENCES = cite("2003.10409")
 SIZES = {
     "reduced": Sizes(lowest=50, doublings=2, doublings3=1, seeds=41),
     "quick": Sizes(lowest=50, doublings=4, doublings3=2, seeds=101),

@@ -1,10 +1,17 @@
-"""The spectrum of the features after a giant step: a deformed bulk with a tail, and outliers."""
+"""The spectrum of the features: deformed bulk and outliers.
+
+Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without a spike and with
+spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left: bulk, steps simulated,
+lines theory. Middle: share of eigenvalues below, without bins; dots simulated. Right: largest
+eigenvalues, dots simulated, bars the outliers predicted, dashed the edge of the bulk.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.spectra import compare_spectra
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.spectrum import spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -89,13 +96,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "The spectrum of the features: deformed bulk and outliers"
-CAPTION = """Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without
-    a spike and with spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left:
-    bulk, steps simulated, lines theory. Middle: share of eigenvalues below, without bins; dots
-    simulated. Right: largest eigenvalues, dots simulated, bars the outliers predicted, dashed the
-    edge of the bulk."""
-REFERENCES = ("Moniri et al. 2023, arXiv:2310.07891", "Dandi et al. 2024, arXiv:2410.18938")
+REFERENCES = cite("2310.07891", "2410.18938")
 SIZES = {
     "reduced": Sizes(dim=300, seeds=4),
     "quick": Sizes(dim=500, seeds=6),

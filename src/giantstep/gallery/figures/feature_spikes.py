@@ -1,10 +1,20 @@
-"""Spikes appear one by one in the spectrum of the features as the step n^alpha grows."""
+"""Spikes appear one by one in the features as the step grows.
+
+Largest eigenvalues of the features' second moment after one step of n^alpha/sqrt(p), against alpha;
+target h1 + He2(h1)/sqrt 2, centred relu, Gaussian readout, n = 2 d for the step and for the
+features, p = d. Lines: predicted outliers; dots: {seeds} simulations at d = {dim}; dashed: edge of
+the bulk. Dotted: (l - 1)/(2l), from where the power l of the learned direction stands out in the
+limit (l = 1, 2, 4; the relu has no third power). At d = {dim} spikes are late; at d = 1e12 they are
+where the limit has them. The outliers of one draw scatter with its readouts; terms of order 1/sqrt
+d are left out, for which the claim allows 10 %.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -145,15 +155,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Spikes appear one by one in the features as the step grows"
-CAPTION = """Largest eigenvalues of the features' second moment after one step of n^alpha/sqrt(p),
-    against alpha; target h1 + He2(h1)/sqrt 2, centred relu, Gaussian readout, n = 2 d for the step
-    and for the features, p = d. Lines: predicted outliers; dots: {seeds} simulations at d = {dim};
-    dashed: edge of the bulk. Dotted: (l - 1)/(2l), from where the power l of the learned direction
-    stands out in the limit (l = 1, 2, 4; the relu has no third power). At d = {dim} spikes
-    are late; at d = 1e12 they are where the limit has them. The outliers of one draw scatter with
-    its readouts; terms of order 1/sqrt d are left out, for which the claim allows 10 %."""
-REFERENCES = ("Moniri et al. 2023, arXiv:2310.07891", "Dandi et al. 2024, arXiv:2410.18938")
+REFERENCES = cite("2310.07891", "2410.18938")
 SIZES = {
     "reduced": Sizes(points=4, every=2, dim=300, seeds=4),
     "quick": Sizes(points=8, every=2, dim=300, seeds=4),

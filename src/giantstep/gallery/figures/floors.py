@@ -1,4 +1,13 @@
-"""What the second layer cannot fit: terms of a target by regime, and the floor they leave."""
+"""What the second layer cannot fit after giant steps.
+
+Left: after one giant step on n samples, a readout of p neurons fitted to n samples can fit the
+terms filled in green, out of a sum of five (energies in brackets); what is left is a floor of the
+test error. With n of order d the step finds h1, with d^2 also h2; what is found may enter in any
+way, the rest with a degree of at most kappa, min(n, p) = d^kappa. Right: test error after two steps
+against the samples of each step, d = {dim}, step size 2, {many} relu neurons with biases (squares:
+{few}), readout fitted to {fit} samples; dashed: floors for p of order 1; {seeds} simulations, exact
+in law. Errors come nearer to the floors as n/d grows, and at the largest n/d with more neurons.
+"""
 
 from __future__ import annotations
 
@@ -187,15 +196,6 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "What the second layer cannot fit after giant steps"
-CAPTION = """Left: after one giant step on n samples, a readout of p neurons fitted to n samples
-    can fit the terms filled in green, out of a sum of five (energies in brackets); what is left is
-    a floor of the test error. With n of order d the step finds h1, with d^2 also h2; what is found
-    may enter in any way, the rest with a degree of at most kappa, min(n, p) = d^kappa. Right: test
-    error after two steps against the samples of each step, d = {dim}, step size 2, {many} relu
-    neurons with biases (squares: {few}), readout fitted to {fit} samples; dashed: floors for p of
-    order 1; {seeds} simulations, exact in law. Errors come nearer to the floors as n/d grows,
-    and at the largest n/d with more neurons."""
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, conjecture 3",)
 SIZES = {
     "reduced": Sizes(dim=500, ratios=(8, 128), few=10, many=40, fit=5000, seeds=4),

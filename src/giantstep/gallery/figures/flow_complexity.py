@@ -1,10 +1,18 @@
-"""How many samples a preconditioned flow needs, over strength and alignment of the spike."""
+"""Samples that a preconditioned gradient flow needs under a spike.
+
+Left: exponent of the samples n from which Algorithm 1 learns a link of information exponent 2 or 3,
+over the alignment d^(-gamma1) and the strength d^gamma2 of the spike (upper bound; dashed: gamma2 =
+gamma1 and 2 gamma1, where the three cases meet). Right: overlap that Algorithm 1 reaches for He3, a
+neuron relu(z-1), gamma1 = 1/4, d = {dim}, {starts} starts with both signs, {seeds} seeds; these
+sizes show the trend, not the exponent.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, new_figure
@@ -99,13 +107,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "Samples that a preconditioned gradient flow needs under a spike"
-CAPTION = """Left: exponent of the samples n from which Algorithm 1 learns a link of information
-    exponent 2 or 3, over the alignment d^(-gamma1) and the strength d^gamma2 of the spike (upper
-    bound; dashed: gamma2 = gamma1 and 2 gamma1, where the three cases meet). Right: overlap that
-    Algorithm 1 reaches for He3, a neuron relu(z-1), gamma1 = 1/4, d = {dim}, {starts} starts with
-    both signs, {seeds} seeds; these sizes show the trend, not the exponent."""
-REFERENCES = ("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",)
+REFERENCES = cite("2309.03843")
 SIZES = {
     "reduced": Sizes(points=11, dots=2, dim=32, samples=("16d",), starts=8, seeds=6),
     "quick": Sizes(points=101, dots=5, dim=64, samples=("4d", "16d"), starts=8, seeds=12),

@@ -1,9 +1,16 @@
-"""Two flows under a spike along the target: one is repelled by its own output, one arrives."""
+"""A spike repels the spherical gradient flow, and not the normalised one.
+
+Overlap of one relu neuron with the target -He4(h1)/sqrt(24) along the population flow, from the
+typical start d^(-1/2) at d = 1000, under a spike of strength theta along h1. On the sphere E f^2
+grows with the overlap and drives the neuron back to the equator; dividing the pre-activation by its
+standard deviation removes that force. Exact flows at {points} times.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 
@@ -75,10 +82,5 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "A spike repels the spherical gradient flow, and not the normalised one"
-CAPTION = """Overlap of one relu neuron with the target -He4(h1)/sqrt(24) along the population
-    flow, from the typical start d^(-1/2) at d = 1000, under a spike of strength theta along h1. On
-    the sphere E f^2 grows with the overlap and drives the neuron back to the equator; dividing the
-    pre-activation by its standard deviation removes that force. Exact flows at {points} times."""
-REFERENCES = ("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",)
+REFERENCES = cite("2309.03843")
 SIZES = {"reduced": Sizes(points=25), "quick": Sizes(points=120), "full": Sizes(points=300)}

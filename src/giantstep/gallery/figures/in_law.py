@@ -1,4 +1,11 @@
-"""Giant steps simulated exactly in law, at a cost that does not depend on the dimension."""
+"""Giant steps simulated exactly in law, at a cost that ignores the dimension.
+
+Two giant steps on y = h1 + h1 h2, 8 relu neurons, step size 3, simulated directly and in law. Left:
+overlaps with h1 and h2 in {seeds} networks of each kind at d = 100, n = 10d; the two histograms are
+of one law. Right: CPU seconds per network at n = 2000 samples per step, median and range of
+{repetitions} runs. What a network does to Gaussian inputs depends on few of their projections; the
+others are drawn afterwards, together, as one small random matrix.
+"""
 
 from __future__ import annotations
 
@@ -132,13 +139,6 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "Giant steps simulated exactly in law, at a cost that ignores the dimension"
-CAPTION = """Two giant steps on y = h1 + h1 h2, 8 relu neurons, step size 3, simulated directly
-    and in law. Left: overlaps with h1 and h2 in {seeds} networks of each kind at d = 100, n = 10d;
-    the two histograms are of one law. Right: CPU seconds per network at n = 2000 samples per step,
-    median and range of {repetitions} runs. What a network does to Gaussian inputs depends on few
-    of their projections; the others are drawn afterwards, together, as one small random
-    matrix."""
 REFERENCES = (
     "Dandi et al. 2023, arXiv:2305.18270 (the steps)",
     "Bolthausen 2014, arXiv:1201.2891 (conditioning)",

@@ -1,9 +1,18 @@
-"""How many iterations message passing takes: a number, or the logarithm of the dimension."""
+"""Iterations of message passing: of order one, or log d.
+
+Iterations that Bayes-optimal message passing takes from a small random start until its estimate
+changes by less than 1e-3, n = 2 d, label noise 0.25. A trivial direction shows at the first
+iteration, and their number does not depend on d. An easy one must first be amplified from an
+overlap of order d^(-1/2), by the same factor each time: log d iterations. Lines: an estimate from
+state evolution, good to about a quarter; dots: {seeds} runs each, with standard errors: over these
+dimensions the growth is smaller than their scatter.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, new_figure
@@ -79,14 +88,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "Iterations of message passing: of order one, or log d"
-CAPTION = """Iterations that Bayes-optimal message passing takes from a small random start until
-    its estimate changes by less than 1e-3, n = 2 d, label noise 0.25. A trivial direction shows at
-    the first iteration, and their number does not depend on d. An easy one must first be amplified
-    from an overlap of order d^(-1/2), by the same factor each time: log d iterations. Lines: an
-    estimate from state evolution, good to about a quarter; dots: {seeds} runs each, with standard
-    errors: over these dimensions the growth is smaller than their scatter."""
-REFERENCES = ("Troiani et al. 2024, arXiv:2405.15480",)
+REFERENCES = cite("2405.15480")
 SIZES = {
     "reduced": Sizes(points=3, dims=(200, 400), seeds=4),
     "quick": Sizes(points=4, dims=(200, 400, 800), seeds=8),

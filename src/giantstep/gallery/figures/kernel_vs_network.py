@@ -1,10 +1,20 @@
-"""A kernel, principal components and one giant step under a spike along the target."""
+"""What a kernel, principal components and one giant step learn under a spike.
+
+Excess risk over the exponent of a spike d^gamma2 along the target, n = 4d = 4 x {dim}, for links of
+information exponent k and degree p: ridge regression with the kernel exp(<x, x'>/d), a polynomial
+of the top principal component, and a relu network of width 400 after one giant step (recipe
+spiked-network), its readout fitted on the same samples, or the step on one half and the readout on
+the other. Lines: theory, for the component with the cost of its fit to first order in 1/n: too much
+at the weakest spikes. Dots: {seeds} simulations, of the component ten times as many. Dotted: 1 -
+1/p (kernel, blue) and 1 - 1/k (network, green).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from giantstep.asking.verbs import SIMULATE, VERBS
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -127,16 +137,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "What a kernel, principal components and one giant step learn under a spike"
-CAPTION = """Excess risk over the exponent of a spike d^gamma2 along the target, n = 4d = 4 x
-    {dim}, for links of information exponent k and degree p: ridge regression with the kernel
-    exp(<x, x'>/d), a polynomial of the top principal component, and a relu network of width 400
-    after one giant step (recipe spiked-network), its readout fitted on the same samples, or the
-    step on one half and the readout on the other.
-    Lines: theory, for the component with the cost of its fit to first order in 1/n: too much at the
-    weakest spikes. Dots: {seeds} simulations, of the component ten times as many. Dotted: 1 - 1/p
-    (kernel, blue) and 1 - 1/k (network, green)."""
-REFERENCES = ("Ba et al. 2023, Advances in Neural Information Processing Systems 36",)
+REFERENCES = cite("ba-2023")
 SIZES = {
     "reduced": Sizes(points=3, dots=3, dim=48, links=("k2p3",), seeds=3),
     "quick": Sizes(points=25, dots=4, dim=100, links=tuple(LINKS), seeds=4),

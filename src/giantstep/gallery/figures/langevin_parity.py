@@ -1,10 +1,17 @@
-"""Langevin dynamics on parities: what a boost of the relevant coordinates saves in samples."""
+"""Parities learned by mean-field Langevin dynamics on anisotropic inputs.
+
+Accuracy of a mean-field network of {width} tanh particles after {steps} annealed Langevin steps on
+a parity of the first coordinates of the hypercube, d = {dim}, whose variance is boosted by d^alpha;
+{seeds} seeds. Theory gives n of order d^(1-alpha) whatever the number of coordinates; no exact
+curve is known, and at this size more coordinates do take more samples when there is no boost.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -76,13 +83,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Parities learned by mean-field Langevin dynamics on anisotropic inputs"
-CAPTION = """Accuracy of a mean-field network of {width} tanh particles after {steps} annealed
-    Langevin steps on a parity of the first coordinates of the hypercube, d = {dim}, whose variance
-    is boosted by d^alpha; {seeds} seeds. Theory gives n of order d^(1-alpha) whatever the number
-    of coordinates; no exact curve is known, and at this size more coordinates do take more samples
-    when there is no boost."""
-REFERENCES = ("Suzuki et al. 2023, Advances in Neural Information Processing Systems 36",)
+REFERENCES = cite("suzuki-2023")
 SIZES = {
     "reduced": Sizes(orders=(2,), samples=(40, 120), dim=20, width=200, steps=1000, seeds=2),
     "quick": Sizes(orders=(2, 3), samples=(50, 200), dim=20, width=300, steps=2000, seeds=2),

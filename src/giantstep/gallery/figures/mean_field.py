@@ -1,4 +1,12 @@
-"""A wide network in the flow of its risk: particles that move, and the loss that falls."""
+"""Particles of a wide network in the flow of its risk.
+
+A network with activation erf(z/sqrt 2) and readouts +1 and -1 learns y = tanh(2 h) in the
+mean-field limit, in steps of 0.5. Left: every neuron is a particle with an overlap m with the
+direction and a length rho of the rest; lines: paths of the flow; dots: the neurons of one network
+of width {width}, d = {dim}, 50 d fresh samples a step. Right: the test error; line: the flow, dots:
+{seeds} such networks with standard errors. Finite width, dimension and batches are not in the flow:
+the claim allows 2 % for them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
@@ -105,14 +114,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Particles of a wide network in the flow of its risk"
-CAPTION = """A network with activation erf(z/sqrt 2) and readouts +1 and -1 learns y = tanh(2 h)
-    in the mean-field limit, in steps of 0.5. Left: every neuron is a particle with an overlap m
-    with the direction and a length rho of the rest; lines: paths of the flow; dots: the neurons of
-    one network of width {width}, d = {dim}, 50 d fresh samples a step. Right: the test error; line:
-    the flow, dots: {seeds} such networks with standard errors. Finite width, dimension and batches
-    are not in the flow: the claim allows 2 % for them."""
-REFERENCES = ("Mei et al. 2018, arXiv:1804.06561",)
+REFERENCES = cite("1804.06561")
 SIZES = {
     "reduced": Sizes(dim=200, width=20, until=5.0, seeds=4),
     "quick": Sizes(dim=400, width=40, until=10.0, seeds=6),

@@ -1,10 +1,19 @@
-"""Where the neurons are in the plane of two target directions, before and after giant steps."""
+"""Where the neurons go in the plane of two target directions.
+
+Cosines of {width} relu neurons with h1 and h2 before and after giant steps on fresh batches; one
+network each, simulated exactly in law. First two rows: d = {dim}, step size 2; the linear part puts
+every neuron on the line of h1 + h2 (grey), and a second step leaves it only where the squares have
+opposite signs. Last row: d = {small}; a target of leap 2 is not learned from 8d samples, which
+leave noise of order d^(-1/2); from 2d^2, with step size 4 d^(1/2), neurons spread over the whole
+plane (shaded: the subspace predicted).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giantstep.asking.verbs import simulate
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
@@ -132,14 +141,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Where the neurons go in the plane of two target directions"
-CAPTION = """Cosines of {width} relu neurons with h1 and h2 before and after giant steps on fresh
-    batches; one network each, simulated exactly in law. First two rows: d = {dim}, step size 2;
-    the linear part puts every neuron on the line of h1 + h2 (grey), and a second step leaves it
-    only where the squares have opposite signs. Last row: d = {small}; a target of leap 2 is not
-    learned from 8d samples, which leave noise of order d^(-1/2); from 2d^2, with step size
-    4 d^(1/2), neurons spread over the whole plane (shaded: the subspace predicted)."""
-REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
+REFERENCES = cite("2305.18270")
 SIZES = {
     "reduced": Sizes(dim=1000, small=150, width=80),
     "quick": Sizes(dim=2000, small=200, width=200),

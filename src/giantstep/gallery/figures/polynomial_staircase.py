@@ -1,9 +1,19 @@
-"""Kernel regression learns one degree after another as the samples grow as powers of d."""
+"""Kernel regression learns degree k from d^k samples.
+
+Excess test error of ridge regression with the kernel exp(<x, x'>/d) from n = d^kappa samples on the
+sphere of radius sqrt(d); ridge 0.1; the target is a sum of degrees 1, 2 and 3 of one direction in
+equal shares. Lines: deterministic equivalent at dimension d, dashed where d is too large to
+simulate; dots: {seeds} simulations with standard errors. The equivalent leaves out terms of order
+1/d and 1/n; its claim allows 0.02 for them. As d grows the curve approaches stairs (dotted): degree
+k is learned once n exceeds d^k, however few directions the target has, because a kernel does not
+find them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -94,18 +104,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Kernel regression learns degree k from d^k samples"
-CAPTION = """Excess test error of ridge regression with the kernel exp(<x, x'>/d) from n =
-    d^kappa samples on the sphere of radius sqrt(d); ridge 0.1; the target is a sum of degrees 1, 2
-    and 3 of one direction in equal shares. Lines: deterministic equivalent at dimension d, dashed
-    where d is too large to simulate; dots: {seeds} simulations with standard errors. The
-    equivalent leaves out terms of order 1/d and 1/n; its claim allows 0.02 for them. As d grows
-    the curve approaches stairs (dotted): degree k is learned once n exceeds d^k, however few
-    directions the target has, because a kernel does not find them."""
-REFERENCES = (
-    "Ghorbani et al. 2019, arXiv:1904.12191",
-    "Mei et al. 2021, arXiv:2101.10588",
-)
+REFERENCES = cite("1904.12191", "2101.10588")
 SIZES = {
     "reduced": Sizes(points=15, dots=3, most=250, seeds=8),
     "quick": Sizes(points=71, dots=7, most=1200, seeds=8),

@@ -1,9 +1,20 @@
-"""A look ahead along each sample learns what one pass over the data cannot."""
+"""Looking ahead along each sample learns what one pass cannot.
+
+Mean signed cosine of one neuron with the direction of y = He3(h) (tanh, step size 0.2, from overlap
+0) and y = He4(h) (relu, readout -1, step size 0.08, from overlap 4 d^(-1/2), so that no run leaves
+with the other sign), correlation loss, one sample at a time. Each neuron steps along a sample after
+a look ahead along the same sample (extragradient, 0.5 and 0.3), or without (SGD). The first finds
+its direction from n ~ d and n ~ d log d samples, the second needs d^2 and d^3. Lines: equations of
+motion; dots: {seeds} simulations, exact in law, d = {small} and {large}. SGD leaves the line of He3
+as d^2 samples come into sight, at the smaller d first; the claim is about extragradient at the
+larger d.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
@@ -86,17 +97,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Looking ahead along each sample learns what one pass cannot"
-CAPTION = """Mean signed cosine of one neuron with the direction of y = He3(h) (tanh, step size
-    0.2, from overlap 0) and y = He4(h) (relu, readout -1, step size 0.08, from overlap
-    4 d^(-1/2), so that no run leaves with the other sign),
-    correlation loss, one sample at a time. Each neuron steps along a sample after a look ahead
-    along the same sample (extragradient, 0.5 and 0.3), or without (SGD). The first finds its
-    direction from n ~ d and n ~ d log d samples, the second needs d^2 and d^3. Lines: equations of
-    motion; dots: {seeds} simulations, exact in law, d = {small} and {large}. SGD leaves the
-    line of He3 as d^2 samples come into sight, at the smaller d first; the claim is about
-    extragradient at the larger d."""
-REFERENCES = ("Arnaboldi et al. 2024, arXiv:2405.15459",)
+REFERENCES = cite("2405.15459")
 SIZES = {
     "reduced": Sizes(small=512, large=1024, seeds=16),
     "quick": Sizes(small=1024, large=4096, seeds=24),

@@ -1,4 +1,14 @@
-"""Two steps on one batch learn what no number of fresh batches of that size can."""
+"""Two steps on one batch learn what fresh batches of that size never do.
+
+Top and bottom left: mean size of the cosine of a neuron with the direction of the target, n = 3d,
+tanh, step size 1, correlation loss. He3, of leap 3, takes d^2 samples by one-pass SGD and d^3 in
+one giant step; reusing its batch of 3d, the neuron finds the direction in its second step, at any
+d, while fresh batches show only noise, which falls as d^(-1/2). tanh, of leap 1, is learned at
+once, by either. Bottom right: two relu neurons with readouts 1 and -1 on one batch of 2d, step size
+1.5, square loss; the error of a ridge fit of that batch falls with every step, that of fresh
+samples does not follow. Lines: theory in the limit of large d, pure noise for He3 and fresh
+batches; dots: {seeds} simulations with errors.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +16,7 @@ import math
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
@@ -162,19 +173,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Two steps on one batch learn what fresh batches of that size never do"
-CAPTION = """Top and bottom left: mean size of the cosine of a neuron with the direction of the
-    target, n = 3d, tanh, step size 1, correlation loss. He3, of leap 3, takes d^2 samples by
-    one-pass SGD and d^3 in one giant step; reusing its batch of 3d, the neuron finds the direction
-    in its second step, at any d, while fresh batches show only noise, which falls as d^(-1/2).
-    tanh, of leap 1, is learned at once, by either. Bottom right: two relu neurons with readouts 1
-    and -1 on one batch of 2d, step size 1.5, square loss; the error of a ridge fit of that batch
-    falls with every step, that of fresh samples does not follow. Lines: theory in the limit of
-    large d, pure noise for He3 and fresh batches; dots: {seeds} simulations with errors."""
-REFERENCES = (
-    "Dandi et al. 2024, arXiv:2402.03220",
-    "Ben-Arous et al. 2020, arXiv:2003.10409",
-)
+REFERENCES = cite("2402.03220", "2003.10409")
 SIZES = {
     "reduced": Sizes(lowest=512, dimensions=3, seeds=16, steps=3),
     "quick": Sizes(lowest=256, dimensions=4, seeds=48, steps=6),

@@ -1,10 +1,20 @@
-"""Bounds on the best risk of spiked features, and how the best ridge moves between them."""
+"""Bounds on what the best ridge reaches after one step.
+
+Left: excess test error of ridge regression on spiked random features at its best ridge, against the
+samples; target sin(h1), tanh, spike 0.9 exactly along h1, p = 3 d. Line: exact in the limit of
+large d; dots on the dashed line: {seeds} simulations at d = {dim} and the theory there, which
+leaves out terms of order 1/d^2: the claim allows 2 % for them. Band: between the upper bound, where
+only the mean of the features given the learned direction is fitted (an infinite ridge), and the
+lower bound, the error of the best function in the span that the features reach. Right: the best
+ridge.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import predict, simulate
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -127,15 +137,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Bounds on what the best ridge reaches after one step"
-CAPTION = """Left: excess test error of ridge regression on spiked random features at its best
-    ridge, against the samples; target sin(h1), tanh, spike 0.9 exactly along h1, p = 3 d. Line:
-    exact in the limit of large d; dots on the dashed line: {seeds} simulations at d = {dim} and
-    the theory there, which leaves out terms of order 1/d^2: the claim allows 2 % for them. Band:
-    between the upper bound, where only the mean of the features given the learned direction is
-    fitted (an infinite ridge), and the lower bound, the error of the best function in the span
-    that the features reach. Right: the best ridge."""
-REFERENCES = ("Dandi et al. 2024, arXiv:2410.18938",)
+REFERENCES = cite("2410.18938")
 SIZES = {
     "reduced": Sizes(points=4, dots=2, dim=80, seeds=8),
     "quick": Sizes(points=13, dots=4, dim=120, seeds=8),

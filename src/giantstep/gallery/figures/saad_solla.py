@@ -1,4 +1,11 @@
-"""A committee that learns a committee: a plateau, then every neuron takes a part of its own."""
+"""A plateau, then each neuron takes a part of its own.
+
+Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a time, square
+loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05. Left: cosines of the
+first neuron with both directions; right: the test error, with its plateau. Lines: the closed
+equations of Saad and Solla in the limit of large d; dots: {seeds} simulations, exact in law, d =
+{dim}, with standard errors.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
@@ -90,13 +98,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "A plateau, then each neuron takes a part of its own"
-CAPTION = """Two neurons with activation erf(z/sqrt 2) learn the sum of two such, one sample at a
-    time, square loss, free weights, step size 0.5 in our unit, from cosines of 0.2 and 0.05.
-    Left: cosines of the first neuron with both directions; right: the test error, with its plateau.
-    Lines: the closed equations of Saad and Solla in the limit of large d; dots: {seeds}
-    simulations, exact in law, d = {dim}, with standard errors."""
-REFERENCES = ("Saad, Solla 1995, Physical Review E 52",)
+REFERENCES = cite("saad-solla-1995")
 SIZES = {
     "reduced": Sizes(dim=500, seeds=8),
     "quick": Sizes(dim=1000, seeds=16),

@@ -1,4 +1,14 @@
-"""The staircase: directions that a network learns one giant step after another."""
+"""Directions that a network learns one giant step after another.
+
+Root mean square cosine of the neurons with directions of the target, after each giant step on a
+fresh batch: d = {dim}, n = 8d, 8 relu neurons, step size 2, readout +-1 (fourth panel: n = 32d, 32
+neurons, step size 4, readout N(0, 1)). A step learns what enters the target linearly, given what is
+known: h1 - h2, h2 + h3, the plane of h2 and h3 wait for the second step; where the squares have one
+sign, h1 - h2 is never learned. Lines: limit of large d with the fluctuations of this d; dots:
+{seeds} simulations, exact in law. Right: root of the least eigenvalue of the overlap matrix of the
+fourth target after two steps, {spectra} simulations; line: its limit. With a = +-1 all neurons mix
+h2 and h3 alike and learn one line of the plane.
+"""
 
 from __future__ import annotations
 
@@ -199,16 +209,6 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Directions that a network learns one giant step after another"
-CAPTION = """Root mean square cosine of the neurons with directions of the target, after each
-    giant step on a fresh batch: d = {dim}, n = 8d, 8 relu neurons, step size 2, readout +-1
-    (fourth panel: n = 32d, 32 neurons, step size 4, readout N(0, 1)). A step learns what enters
-    the target linearly, given what is known: h1 - h2, h2 + h3, the plane of h2 and h3 wait for the
-    second step; where the squares have one sign, h1 - h2 is never learned. Lines: limit of large d
-    with the fluctuations of this d; dots: {seeds} simulations, exact in law. Right: root of the
-    least eigenvalue of the overlap matrix of the fourth target after two steps, {spectra}
-    simulations; line: its limit. With a = +-1 all neurons mix h2 and h3 alike and learn one line
-    of the plane."""
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, examples 1-3",)
 SIZES = {
     "reduced": Sizes(dim=2000, seeds=8, largest=4096, spectra=4),

@@ -1,9 +1,18 @@
-"""Two staircases of three targets: by correlations with the label, and by any function of it."""
+"""The staircase of correlations and the grand staircase, side by side.
+
+Which directions are found once others are known, for {targets} targets: from correlations with the
+label (above: giant steps on fresh samples) and from any function of it (below: message passing, or
+steps on repeated samples). He2(h1) + sign(h1 h2 h3) climbs both alike; with He4 the first
+correlation is of degree 3, while a function of the label shows h1 at order 2; the parity alone
+takes d^3 samples by correlations, and is hard for any function of the label: its stair is not
+climbed with n of order d (dashed). Thresholds are those of weak recovery.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from giantstep.bibliography import cite
 from giantstep.explanation.explain import explain
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.staircase import Tread, class_treads, draw_treads, leap_treads
@@ -85,17 +94,5 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     return found
 
 
-TITLE = "The staircase of correlations and the grand staircase, side by side"
-CAPTION = """Which directions are found once others are known, for {targets} targets: from
-    correlations with the label (above: giant steps on fresh samples) and from any function of it
-    (below: message passing, or steps on repeated samples). He2(h1) + sign(h1 h2 h3) climbs both
-    alike; with He4 the first correlation is of degree 3, while a function of the label shows h1 at
-    order 2; the parity alone takes d^3 samples by correlations, and is hard for any function of
-    the label: its stair is not climbed with n of order d (dashed). Thresholds are those of weak
-    recovery."""
-REFERENCES = (
-    "Troiani et al. 2024, arXiv:2405.15480",
-    "Abbe et al. 2023, arXiv:2302.11055",
-    "Dandi et al. 2024, arXiv:2402.03220",
-)
+REFERENCES = cite("2405.15480", "2302.11055", "2402.03220")
 SIZES = {"reduced": Sizes(targets=1), "quick": Sizes(targets=3), "full": Sizes(targets=3)}

@@ -1,10 +1,20 @@
-"""The risk on real inputs, whitened, against the curve of Gaussian ones."""
+"""Real inputs, whitened, against the curve of Gaussian ones.
+
+Excess test error of ridge regression on random features, tanh, p = 2 d, ridge 0.05, against the
+samples. Inputs: the 1797 digits of scikit-learn along their 30 leading principal components,
+whitened, or as many Gaussian vectors; labels h1 + He2(h1)/2 along a random direction, noise 0.1.
+Line: limit of large d for Gaussian inputs; dots: {seeds} draws of direction, neurons and samples,
+with standard errors; errors are measured on the images left over. Digits follow the curve of
+Gaussian inputs with their covariance to about a tenth, below it: their third moments are not 0, and
+odd features catch a part of the square. The claim allows 15 % for that.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import predict
+from giantstep.bibliography import cite
 from giantstep.datasets import load_table
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.panels import ticks_at
@@ -143,19 +153,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Real inputs, whitened, against the curve of Gaussian ones"
-CAPTION = """Excess test error of ridge regression on random features, tanh, p = 2 d, ridge 0.05,
-    against the samples. Inputs: the 1797 digits of scikit-learn along their 30 leading principal
-    components, whitened, or as many Gaussian vectors; labels h1 + He2(h1)/2 along a random
-    direction, noise 0.1. Line: limit of large d for Gaussian inputs; dots: {seeds} draws of
-    direction, neurons and samples, with standard errors; errors are measured on the images left
-    over. Digits follow the curve of Gaussian inputs with their covariance to about a tenth, below
-    it: their third moments are not 0, and odd features catch a part of the square. The claim allows
-    15 % for that."""
-REFERENCES = (
-    "Loureiro et al. 2021, arXiv:2102.08127",
-    "Hu, Lu 2020, arXiv:2009.07669",
-)
+REFERENCES = cite("2102.08127", "2009.07669")
 SIZES = {
     "reduced": Sizes(points=5, dots=2, seeds=60),
     "quick": Sizes(points=25, dots=7, seeds=100),
