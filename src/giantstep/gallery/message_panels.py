@@ -108,6 +108,4 @@ def mark(panel: Any, thresholds: Sequence[float], title: str, colour: str) -> No
     """Title, axis of samples per dimension, and dotted thresholds."""
     for threshold in thresholds:
         panel.axvline(threshold, color=colour, linestyle=":", linewidth=1.2)
-    panel.set_title(title)
-    panel.set_xlabel(r"samples per dimension $\alpha = n/d$")
-    panel.set_xlim(0, None)
+    panel.set(title=title, xlabel=r"samples per dimension $\alpha = n/d$", xlim=(0, None))

@@ -55,9 +55,7 @@ def draw_optimum(
             if "gain_over_random_features" in law.metrics:
                 without = least + float(law.metrics["gain_over_random_features"])
                 panel.axhline(without, color=GREY, linestyle="--", label="best random features")
-            panel.set_xscale("log")
-            panel.set_xlabel(axis_label(curve.axes[name]))
-            panel.set_ylabel("test error")
+            panel.set(xscale="log", xlabel=axis_label(curve.axes[name]), ylabel="test error")
             panel.legend(loc="best")
         if with_caption:
             known = {name: value for name, value in facts(answer).items() if name not in names}

@@ -127,9 +127,11 @@ def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
         marks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
         ticks_at(panel.xaxis, [mark for mark in marks if low <= mark <= high])
-    panel.set_xlabel(_NAMES[comparison.kind])
-    panel.set_ylabel("density per decade" if wide else "density")
-    panel.set_ylim(0, None)
+    panel.set(
+        xlabel=_NAMES[comparison.kind],
+        ylabel="density per decade" if wide else "density",
+        ylim=(0, None),
+    )
     panel.legend(loc="best" if wide else "upper right")
 
 
@@ -167,8 +169,7 @@ def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
             markersize=3.5,
             label="simulation",
         )
-    panel.set_xlabel(_NAMES[comparison.kind])
-    panel.set_ylabel("share of values below")
+    panel.set(xlabel=_NAMES[comparison.kind], ylabel="share of values below")
     panel.legend(loc="lower right")
 
 
@@ -205,6 +206,5 @@ def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     panel.set_xlim(0.4, count + 0.6)
     if predicted.x.max() > 10 * edge:
         panel.set_yscale("log")
-    panel.set_xlabel("rank")
-    panel.set_ylabel("largest values")
+    panel.set(xlabel="rank", ylabel="largest values")
     panel.legend(loc="upper right")

@@ -86,8 +86,7 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
 
     Stairs that are not climbed are dashed outlines: they are there, and nobody is on them.
     """
-    panel.set_xlim(-0.6, max(len(treads), 1) + 0.6)
-    panel.set_ylim(-0.35, dimension + 0.75)
+    panel.set(xlim=(-0.6, max(len(treads), 1) + 0.6), ylim=(-0.35, dimension + 0.75))
     known, reached = 0, 0
     panel.plot([-0.5, 0], [0, 0], color=GREY, linewidth=3, solid_capstyle="butt")
     for place, tread in enumerate(treads):

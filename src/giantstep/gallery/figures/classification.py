@@ -83,8 +83,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         colours = [CLASSES[kind] for kind in stairs.kind]
         panel.scatter(places, [height] * len(places), s=18 * stairs.directions, c=colours, zorder=2)
     panel.set_yticks(range(len(names)), names[::-1].target, fontsize=7)
-    panel.set_xscale("log")
-    panel.set_xlim(LEFT / 1.5, RIGHT * 1.6)
+    panel.set(xscale="log", xlim=(LEFT / 1.5, RIGHT * 1.6))
     ticks = (LEFT, 0.5, 1, 2.467, 10, 50, RIGHT)
     panel.set_xticks(ticks, ["any\n$n/d > 0$", "0.5", "1", r"$\pi^2/4$", "10", "50", "none"])
     panel.minorticks_off()

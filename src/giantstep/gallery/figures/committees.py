@@ -111,10 +111,12 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.axvline(threshold, color=GREY, linestyle=":", linewidth=1.2)
         where = {"xytext": (4, 0), "textcoords": "offset points", "color": GREY}
         panel.annotate(f"{threshold:.3f}", (threshold, 1.0), va="top", **where)
-        panel.set_title(f"{units} relu units")
-        panel.set_xlabel(r"samples per dimension $n/d$")
-        panel.set_xlim(0, FARTHEST * threshold)
-        panel.set_ylim(-0.03, 1.03)
+        panel.set(
+            title=f"{units} relu units",
+            xlabel=r"samples per dimension $n/d$",
+            xlim=(0, FARTHEST * threshold),
+            ylim=(-0.03, 1.03),
+        )
     panels[0].set_ylabel("squared overlap")
     panels[1].legend(loc="lower right")
     return figure

@@ -65,13 +65,14 @@ def draw(table: pandas.DataFrame) -> Picture:
         lay_over(right, here, "learning_rate", "overlap", colour)
     for panel in (left, right):
         panel.set_xscale("log")
-    left.set_title("our unit")
-    left.set_xlabel("step size")
-    left.set_ylabel("overlap with $h_1$ (cosine)")
+    left.set(
+        title="our unit", xlabel="step size", ylabel="overlap with $h_1$ (cosine)", ylim=(0, 0.85)
+    )
+    right.set(
+        title=r"rate for weights of size 1, inputs over $\sqrt{d}$",
+        xlabel=r"learning rate $= d \times$ step size",
+    )
     left.legend(loc="upper left")
-    left.set_ylim(0, 0.85)
-    right.set_title(r"rate for weights of size 1, inputs over $\sqrt{d}$")
-    right.set_xlabel(r"learning rate $= d \times$ step size")
     return figure
 
 

@@ -55,11 +55,8 @@ def draw(table: pandas.DataFrame) -> Picture:
             own = here[here.network == name]
             joined(panel, own, "samples", "test_error_relative", colour, label)
         panel.axhline(here.floor3.iloc[0], color=GREY, linestyle=":", linewidth=1)
-        panel.set_xscale("log")
-        panel.set_title(TREES[tree])
-        panel.set_xlabel("samples $n$")
-    panels[0][0].set_ylabel("test error / variance")
-    panels[0][0].set_ylim(bottom=0)
+        panel.set(xscale="log", title=TREES[tree], xlabel="samples $n$")
+    panels[0][0].set(ylabel="test error / variance", ylim=(0, None))
     panels[0][-1].legend(loc="upper right")
     return figure
 

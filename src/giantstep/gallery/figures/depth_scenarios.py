@@ -83,9 +83,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             panel.axhline(floor, color=GREY, linestyle=":", linewidth=1)
         panel.axvline(THEOREM, color=GREY, linestyle="--", linewidth=1)
         panel.axvline(here.half.iloc[0], color=GREY, linewidth=1)
-        panel.set_title(title)
-        panel.set_xlabel(r"$\kappa = \log n / \log d$")
-        panel.set_ylim(0, HIGHEST)
+        panel.set(title=title, xlabel=r"$\kappa = \log n / \log d$", ylim=(0, HIGHEST))
     panels[0].set_ylabel("test error / variance")
     panels[0].legend(loc="upper right", fontsize=6.5)
     return figure

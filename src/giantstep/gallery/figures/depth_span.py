@@ -101,10 +101,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             markerfacecolor="none",
             markersize=6,
         )
-    panel.set_xscale("log")
-    panel.set_ylim(0, 1)
-    panel.set_xlabel("samples $n$")
-    panel.set_ylabel("span of the leaves")
+    panel.set(xscale="log", ylim=(0, 1), xlabel="samples $n$", ylabel="span of the leaves")
     panel.legend(loc="lower right")
     return figure
 

@@ -67,14 +67,12 @@ def draw(table: pandas.DataFrame) -> Picture:
         for kind, colour in ((SMALL, COLOURS[1]), (BEST, COLOURS[0])):
             here = table[(table.axis == axis) & (table.kind == kind)]
             lay_over(panel, here, "ratio", "test_error", colour, kind)
-        panel.set_xscale("log")
-        panel.set_yscale("log")
+        panel.set(xscale="log", yscale="log")
         ticks_at(panel.xaxis, [0.1, 0.3, 1, 3, 10])
         ticks_at(panel.yaxis, [1, 2, 5, 10, 20])
         panel.set_xlabel(labels[axis])
-    panels[0].set_title("more neurons, $n = 2d$")
-    panels[1].set_title("more samples, $p = 2d$")
-    panels[0].set_ylabel("test error")
+    panels[0].set(title="more neurons, $n = 2d$", ylabel="test error")
+    panels[1].set(title="more samples, $p = 2d$")
     panels[0].legend(loc="upper left")
     return figure
 

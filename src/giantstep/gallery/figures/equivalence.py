@@ -95,9 +95,9 @@ def draw(table: pandas.DataFrame) -> Picture:
             markersize=7 if kind == "network" else 4.5,
             markerfacecolor="none" if kind == "network" else colour,
         )
-    panel.set_ylim(0, 1.45 * line["test_error.theory"].max())
-    panel.set_xlabel("step size")
-    panel.set_ylabel("test error")
+    panel.set(
+        ylim=(0, 1.45 * line["test_error.theory"].max()), xlabel="step size", ylabel="test error"
+    )
     panel.legend(loc="upper right")
     return figure
 

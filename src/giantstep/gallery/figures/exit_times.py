@@ -90,10 +90,12 @@ def draw(table: pandas.DataFrame) -> Picture:
             dims, dims * here["exit_time"], dims * here["exit_time.sem"], fmt="o", color=colour
         )
     panel.set_xscale("log", base=2)
-    panel.set_yscale("log")
-    panel.set_xlabel("dimension $d$")
-    panel.set_ylabel("samples until the overlap is 1/2")
-    panel.set_ylim(top=5 * (table.dim * table["exit_time"]).max())
+    panel.set(
+        yscale="log",
+        xlabel="dimension $d$",
+        ylabel="samples until the overlap is 1/2",
+        ylim=(None, 5 * (table.dim * table["exit_time"]).max()),
+    )
     panel.legend(loc="upper left", ncols=3)
     return figure
 

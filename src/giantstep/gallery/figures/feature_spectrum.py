@@ -58,14 +58,11 @@ def draw(table: pandas.DataFrame) -> Picture:
             ranks = outliers["rank"]
             largest.hlines(outliers.x, ranks - 0.4, ranks + 0.4, color=colour)
         largest.axhline(line.x.max(), color=colour, linestyle="--", linewidth=1)
-    bulk.set_xscale("log")
-    bulk.set_ylabel("density per decade")
+    bulk.set(xscale="log", ylabel="density per decade")
     share.set_ylabel("share of eigenvalues below")
     for panel in (bulk, share):
         panel.set_xlabel(r"eigenvalue of $\Phi^T\Phi/d$")
-    largest.set_yscale("log")
-    largest.set_xlabel("rank")
-    largest.set_ylabel("largest eigenvalues")
+    largest.set(yscale="log", xlabel="rank", ylabel="largest eigenvalues")
     bulk.legend(loc="upper left", fontsize=7)
     largest.plot([], [], "--", color=GREY, label="edge of the bulk")
     largest.plot([], [], color=GREY, label="outlier, theory")

@@ -110,8 +110,7 @@ def draw(table: pandas.DataFrame) -> Picture:
                 fontsize=8,
                 color=GREY,
             )
-        panel.set_yscale("log")
-        panel.set_xlabel(r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
+        panel.set(yscale="log", xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
         title = f"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set_title(f"$d = {title}$", pad=14)
     ticks_at(panels[0].yaxis, [3, 5, 10, 20, 50])

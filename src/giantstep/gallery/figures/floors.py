@@ -142,9 +142,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             )
     right.set_title("two steps; dashed: floors", fontsize=9)
     right.set_xscale("log", base=2)
-    right.set_xlabel("samples of each step / d")
-    right.set_ylabel("test error")
-    right.set_ylim(-0.2, 6.6)
+    right.set(xlabel="samples of each step / d", ylabel="test error", ylim=(-0.2, 6.6))
     right.legend(loc="upper right")
     return figure
 
@@ -164,8 +162,7 @@ def _draw_terms(panel: Any, terms: pandas.DataFrame) -> None:
         panel.text(column - 0.1, -0.65, text, rotation=30, ha="left", va="bottom", fontsize=8)
     panel.text(len(names) + 0.1, -0.65, "floor", ha="center", weight="bold")
     panel.text(-0.8, -0.65, "$n,\\ p$ of order", ha="right")
-    panel.set_xlim(-2.6, len(names) + 1.1)
-    panel.set_ylim(len(REGIMES) - 0.4, -3.0)
+    panel.set(xlim=(-2.6, len(names) + 1.1), ylim=(len(REGIMES) - 0.4, -3.0))
     panel.set_axis_off()
 
 

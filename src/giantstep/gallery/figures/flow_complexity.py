@@ -72,8 +72,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.plot([0, 0.5], [0, 0.5], color="white", linestyle="--", linewidth=1)
         panel.plot([0, 0.5], [0, 1], color="white", linestyle="--", linewidth=1)
         panel.grid(False)
-        panel.set_title(f"information exponent {order}")
-        panel.set_xlabel(r"alignment exponent $\gamma_1$")
+        panel.set(title=f"information exponent {order}", xlabel=r"alignment exponent $\gamma_1$")
         figure.colorbar(colours, ax=panel, label=r"$\log_d n$")
     panels[0].set_ylabel(r"strength exponent $\gamma_2$")
     runs = table[table.kind == "run"]
@@ -81,9 +80,11 @@ def draw(table: pandas.DataFrame) -> Picture:
         here = runs[runs.samples == samples].sort_values("gamma2")
         lay_over(panels[2], here, "gamma2", "overlap", colour, f"$n$ = {samples}")
         panels[2].plot(here.gamma2, here.overlap, color=colour, linewidth=0.8, alpha=0.5)
-    panels[2].set_title(r"simulated, He$_3$, $\gamma_1 = 1/4$")
-    panels[2].set_xlabel(r"strength exponent $\gamma_2$")
-    panels[2].set_ylabel(r"overlap $\omega$ reached")
+    panels[2].set(
+        title=r"simulated, He$_3$, $\gamma_1 = 1/4$",
+        xlabel=r"strength exponent $\gamma_2$",
+        ylabel=r"overlap $\omega$ reached",
+    )
     panels[2].legend()
     return figure
 

@@ -57,8 +57,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             label = rf"$\theta = d^{{{exponent:g}}}$"
             panel.semilogx(here.time, here.overlap, color=colour, label=label)
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set_title(f"{geometry} flow")
-        panel.set_xlabel("time $t$")
+        panel.set(title=f"{geometry} flow", xlabel="time $t$")
     panels[0].set_ylabel(r"overlap $\omega$")
     panels[1].legend(loc="upper left")
     return figure

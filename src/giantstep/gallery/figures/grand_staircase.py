@@ -108,10 +108,10 @@ def draw(table: pandas.DataFrame) -> Picture:
             curve = here[here.direction == direction]
             lay_over(panel, curve, "time", "overlap", colour, label)
         first = here.iloc[0]
-        panel.set_title(
-            f"{name}: {first.activation}, readout {first.readout}, step {first.step_size:g}"
+        panel.set(
+            title=f"{name}: {first.activation}, readout {first.readout}, step {first.step_size:g}",
+            xlabel="samples / $d$",
         )
-        panel.set_xlabel("samples / $d$")
     panels[0].set_ylabel("overlap |cosine|")
     panels[1].legend(loc="upper left")
     return figure

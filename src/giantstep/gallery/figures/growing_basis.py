@@ -96,9 +96,11 @@ def draw(table: pandas.DataFrame) -> Picture:
     for values, part in fits.groupby("values"):
         label = f"{values} value" + "s" * (values > 1)
         left.plot(part.kappa, part.fit, color=COLOURS[values - 1], label=label)
-    left.set_xlabel(r"learned projection $\kappa$")
-    left.set_ylabel("best function over the basis")
-    left.set_ylim(-1.7, 2.4)
+    left.set(
+        xlabel=r"learned projection $\kappa$",
+        ylabel="best function over the basis",
+        ylim=(-1.7, 2.4),
+    )
     left.legend(loc="upper right", ncols=2)
     limit, dots = risks[np.isinf(risks["size"])], risks[np.isfinite(risks["size"])]
     right.fill_between(
@@ -121,8 +123,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     )  # fmt: skip
     right.set_yscale("log")
     right.set_xticks(sorted(risks["values"].unique()))
-    right.set_xlabel("values of the readout")
-    right.set_ylabel("test error")
+    right.set(xlabel="values of the readout", ylabel="test error")
     right.legend(loc="lower left")
     return figure
 

@@ -102,16 +102,20 @@ def draw(table: pandas.DataFrame) -> Picture:
             ha="center",
             va="bottom",
         )
-    left.set_xlabel("overlap after two steps (cosine)")
-    left.set_ylabel("density over networks")
-    left.set_xlim(edges[0], edges[-1])
+    left.set(
+        xlabel="overlap after two steps (cosine)",
+        ylabel="density over networks",
+        xlim=(edges[0], edges[-1]),
+    )
     left.legend(loc="upper center")
     right.set_xscale("log", base=2)
-    right.set_yscale("log")
-    right.set_xlabel("dimension $d$, at $n = 2000$ samples")
-    right.set_ylabel("CPU seconds per network")
+    right.set(
+        yscale="log",
+        xlabel="dimension $d$, at $n = 2000$ samples",
+        ylabel="CPU seconds per network",
+        ylim=(None, 8 * times.seconds.max()),
+    )
     right.legend(loc="upper left")
-    right.set_ylim(top=8 * times.seconds.max())
     return figure
 
 

@@ -55,10 +55,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     for (target, (kind, name)), colour in zip(TARGETS.items(), COLOURS, strict=False):
         here = table[table.target == target]
         lay_over(panel, here, "dim", "iterations", colour, f"{name}: {kind}")
-    panel.set_xscale("log")
-    panel.set_ylim(bottom=0)
-    panel.set_xlabel("dimension $d$")
-    panel.set_ylabel("iterations until rest")
+    panel.set(xscale="log", ylim=(0, None), xlabel="dimension $d$", ylabel="iterations until rest")
     panel.legend(loc="upper left")
     return figure
 

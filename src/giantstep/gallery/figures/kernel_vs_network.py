@@ -107,9 +107,11 @@ def draw(table: pandas.DataFrame) -> Picture:
         if order > 1:
             panel.axvline(1 - 1 / order, color=COLOURS[2], linestyle=":", linewidth=1)
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set_title(f"$k = {order}$, $p = {degree}$")
-        panel.set_xlabel(r"exponent $\gamma_2$ of the spike")
-        panel.set_ylim(-0.05, 1.4)
+        panel.set(
+            title=f"$k = {order}$, $p = {degree}$",
+            xlabel=r"exponent $\gamma_2$ of the spike",
+            ylim=(-0.05, 1.4),
+        )
     panels[0][0].set_ylabel("test error")
     handles, labels = panels[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=2 if len(links) > 1 else 1)

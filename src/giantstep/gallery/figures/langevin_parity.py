@@ -60,8 +60,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         panel.set_xscale("log")
         panel.set_xticks(list(here.samples), [f"{n}" for n in here.samples])
         panel.minorticks_off()
-        panel.set_title(f"parity of {order}")
-        panel.set_xlabel("samples $n$")
+        panel.set(title=f"parity of {order}", xlabel="samples $n$")
     panels[0][0].set_ylabel("accuracy")
     panels[0][-1].legend(loc="lower right")
     return figure

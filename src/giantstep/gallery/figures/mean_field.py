@@ -80,9 +80,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         if len(there):
             place = (float(there.m.mean()), float(there.rho.mean()))
             left.annotate(f"t = {time:g}", place, xytext=(8, 5), textcoords="offset points")
-    left.set_xlabel("overlap $m$ with $h_1$")
-    left.set_ylabel(r"length $\rho$ of the rest")
-    left.set_ylim(0, 1.2)
+    left.set(xlabel="overlap $m$ with $h_1$", ylabel=r"length $\rho$ of the rest", ylim=(0, 1.2))
     left.margins(x=0.2)
     left.legend(loc="lower center")
     risk = table[table.kind == "risk"]
@@ -90,8 +88,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     right.errorbar(risk.time, risk["test_error"], risk["test_error.sem"], fmt="o", color=COLOURS[2])
     right.set_yscale("log")
     ticks_at(right.yaxis, [0.05, 0.1, 0.2, 0.5])
-    right.set_xlabel("time $t$ of the flow")
-    right.set_ylabel("test error")
+    right.set(xlabel="time $t$ of the flow", ylabel="test error")
     return figure
 
 

@@ -101,8 +101,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         line[0].set_ylabel(f"{example.formula}\n\ncosine with $h_2$", fontsize=8)
     for panel in panels[-1]:
         panel.set_xlabel("cosine with $h_1$")
-    panels[0, 0].set_xlim(-1, 1)
-    panels[0, 0].set_ylim(-1, 1)
+    panels[0, 0].set(xlim=(-1, 1), ylim=(-1, 1))
     return figure
 
 

@@ -87,9 +87,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         ("bound_lower", None, ":"),
     ):
         panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=style, label=words)
-    panel.set_yscale("log")
-    panel.set_xlabel("readout samples / d")
-    panel.set_ylabel("test error")
+    panel.set(yscale="log", xlabel="readout samples / d", ylabel="test error")
     figure.legend(loc="outside upper center", ncols=2)
     return figure
 

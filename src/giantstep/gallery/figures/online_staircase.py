@@ -63,8 +63,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             # The third lies on the second, which shows between its dashes.
             style = "--" if number == 2 else "-"
             lay_over(panel, curve, "time", "overlap", COLOURS[number], label, linestyle=style)
-        panel.set_title(title)
-        panel.set_xlabel("samples / $d$")
+        panel.set(title=title, xlabel="samples / $d$")
         panel.legend(loc="upper left")
     panels[0].set_ylabel("overlap (cosine)")
     return figure

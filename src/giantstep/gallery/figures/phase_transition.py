@@ -91,9 +91,11 @@ def draw(table: pandas.DataFrame) -> Picture:
     for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
         panel.axvline(number, color=GREY, linestyle=":", linewidth=1.2)
         by_dimension(panel, table[table.leap == number], "kappa", "overlap", BEYOND)
-        panel.set_title(f"leap {number}:  $y = {leap.formula}$")
-        panel.set_xlabel(r"exponent $\kappa$ of the samples $n = d^\kappa$")
-        panel.set_ylim(0, 1)
+        panel.set(
+            title=f"leap {number}:  $y = {leap.formula}$",
+            xlabel=r"exponent $\kappa$ of the samples $n = d^\kappa$",
+            ylim=(0, 1),
+        )
         panel.legend(loc="upper left")
     panels[0].set_ylabel("overlap with $h$ (cosine)")
     return figure

@@ -76,9 +76,11 @@ def draw(table: pandas.DataFrame) -> Picture:
             transform=panel.get_xaxis_transform(),
             ha="center",
         )
-    panel.set_xlim(0.3, DEGREES + 0.8)
-    panel.set_xlabel(r"exponent $\kappa$ of the samples $n = d^\kappa$")
-    panel.set_ylabel("test error")
+    panel.set(
+        xlim=(0.3, DEGREES + 0.8),
+        xlabel=r"exponent $\kappa$ of the samples $n = d^\kappa$",
+        ylabel="test error",
+    )
     panel.legend(loc="lower left")
     return figure
 

@@ -71,8 +71,7 @@ def draw(table: pandas.DataFrame) -> Picture:
                 label = f"{'extragradient' if lookahead else 'SGD'}, $d = {dim}$"
                 lay_over(panel, curve, "time", "overlap", COLOURS[number], label)
                 number += 1
-        panel.set_title(f"$y = \\mathrm{{He}}_{target[2]}(h)$")
-        panel.set_xlabel("samples / $d$")
+        panel.set(title=f"$y = \\mathrm{{He}}_{target[2]}(h)$", xlabel="samples / $d$")
     panels[0].set_ylabel("overlap (signed cosine)")
     figure.legend(*panels[1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure

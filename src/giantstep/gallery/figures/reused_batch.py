@@ -122,15 +122,13 @@ def draw(table: pandas.DataFrame) -> Picture:
     panels[3].legend(loc="center right", bbox_to_anchor=(1.0, 0.68))
     formulas = [*TARGETS.values(), r"y = \tanh(h_1) + h_1 h_2"]
     for panel, formula in zip((*panels[:2], panels[3]), formulas, strict=True):
-        panel.set_title(f"${formula}$, $d = {largest}$")
-        panel.set_xlabel("steps")
+        panel.set(title=f"${formula}$, $d = {largest}$", xlabel="steps")
         panel.set_xticks(range(int(table.step.max()) + 1))
         panel.set_ylim(bottom=-0.01)
     for panel in panels[::2]:
         panel.set_ylabel("overlap |cosine|")
     panels[0].legend(loc="upper left")
-    panels[2].set_title(f"${TARGETS[HARD]}$, two steps")
-    panels[2].set_xlabel("dimension $d$")
+    panels[2].set(title=f"${TARGETS[HARD]}$, two steps", xlabel="dimension $d$")
     panels[2].set_xscale("log", base=2)
     panels[2].set_yscale("log")
     ticks_at(panels[2].yaxis, [0.02, 0.05, 0.1, 0.2])

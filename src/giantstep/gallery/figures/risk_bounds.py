@@ -105,15 +105,12 @@ def draw(table: pandas.DataFrame) -> Picture:
         label=f"$d = {dots.dim.iloc[0]:.0f}$",
         linestyle="--",
     )
-    left.set_ylabel("test error at the best ridge")
-    left.set_yscale("log")
+    left.set(ylabel="test error at the best ridge", yscale="log")
     ticks_at(left.yaxis, [0.01, 0.02, 0.05, 0.1])
     right.plot(limit.ratio, limit.ridge, color=COLOURS[0])
-    right.set_ylabel("best ridge")
-    right.set_yscale("log")
+    right.set(ylabel="best ridge", yscale="log")
     for panel in (left, right):
-        panel.set_xscale("log")
-        panel.set_xlabel("readout samples / d")
+        panel.set(xscale="log", xlabel="readout samples / d")
         ticks_at(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
     left.legend(loc="lower left")
     return figure

@@ -74,8 +74,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     left.set_ylabel("cosine of the first neuron")
     left.legend(loc="center right")
     lay_over(right, table, "time", "test_error", COLOURS[2])
-    right.set_yscale("log")
-    right.set_ylabel("test error")
+    right.set(yscale="log", ylabel="test error")
     for panel in (left, right):
         panel.set_xlabel("samples / $d$")
     return figure

@@ -102,8 +102,9 @@ def draw(table: pandas.DataFrame) -> Picture:
         if top < SOURCES[1]:
             left.axhline(top, color="white", linestyle="--", linewidth=1)
     left.grid(False)
-    left.set_xlabel("capacity $a$: eigenvalues $k^{-a}$")
-    left.set_ylabel("source $r$: target$^2$ $k^{-(2ar+1)}$")
+    left.set(
+        xlabel="capacity $a$: eigenvalues $k^{-a}$", ylabel="source $r$: target$^2$ $k^{-(2ar+1)}$"
+    )
     for (capacity, source), colour in zip(FOLLOWED, COLOURS[1:], strict=False):
         left.plot(capacity, source, "o", color=colour, markeredgecolor="white", markersize=8)
         here = table[
@@ -112,10 +113,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         rate = here.rate.iloc[0]
         label = f"{slope(here):.3f} ({rate:.3f})"
         lay_over(right, here, "samples", "test_error", colour, label)
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel("samples $n$")
-    right.set_ylabel("test error")
+    right.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="test error")
     right.minorticks_off()
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure

@@ -76,8 +76,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     left.clabel(lines, fontsize=7)
     figure.colorbar(shades, ax=left, label=r"exponent $\gamma$, risk $\sim n^{-\gamma}$")
     left.grid(False)
-    left.set_xlabel(r"$\ell$: ridge $n^{1-\ell}$")
-    left.set_ylabel("$q$: features $p = n^q$")
+    left.set(xlabel=r"$\ell$: ridge $n^{1-\ell}$", ylabel="$q$: features $p = n^q$")
     names = {**FOLLOWED, best_place(): "best, with the fewest features"}
     for (place, name), colour in zip(names.items(), COLOURS[1:], strict=False):
         ridge, width = place
@@ -87,12 +86,9 @@ def draw(table: pandas.DataFrame) -> Picture:
         here = _followed(table, ridge, width)
         label = f"{name}: {slope(here):.3f} ({here.rate.iloc[0]:.3f})"
         lay_over(right, here, "samples", "test_error", colour, label)
-    right.set_xscale("log")
-    right.set_yscale("log")
+    right.set(xscale="log", yscale="log")
     right.minorticks_off()
-    right.set_xlabel("samples $n$")
-    right.set_ylabel("test error")
-    right.set_ylim(bottom=right.get_ylim()[0] / 60)
+    right.set(xlabel="samples $n$", ylabel="test error", ylim=(right.get_ylim()[0] / 60, None))
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
 

@@ -56,8 +56,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         by_dimension(panel, table[table.batch == samples], "size", "overlap", BEYOND)
         panel.set_title(title)
         panel.set_xscale("log", base=2)
-        panel.set_xlabel(r"step size / $\sqrt{d}$")
-        panel.set_ylim(0, 0.8)
+        panel.set(xlabel=r"step size / $\sqrt{d}$", ylim=(0, 0.8))
     panels[0].set_ylabel("overlap with $h$ (cosine)")
     panels[0].legend(loc="upper left")
     return figure

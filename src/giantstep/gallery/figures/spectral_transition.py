@@ -46,9 +46,11 @@ def draw(table: pandas.DataFrame) -> Picture:
         part = table[table.target == target]
         lay_over(panel, part, "alpha", "overlap_squared", colour, label)
         panel.axvline(part.threshold.iloc[0], color=colour, linestyle=":", linewidth=1)
-    panel.set_xlabel(r"samples per dimension $\alpha = n/d$")
-    panel.set_ylabel("squared cosine with the direction")
-    panel.set_ylim(-0.03, 1.03)
+    panel.set(
+        xlabel=r"samples per dimension $\alpha = n/d$",
+        ylabel="squared cosine with the direction",
+        ylim=(-0.03, 1.03),
+    )
     panel.legend(loc="lower right")
     return figure
 

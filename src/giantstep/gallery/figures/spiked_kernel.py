@@ -53,8 +53,7 @@ def draw(table: pandas.DataFrame) -> Picture:
             if degree > 1:
                 panel.axvline(1 - 1 / degree, color=colour, linestyle=":", linewidth=1)
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set_title(label)
-        panel.set_xlabel(r"exponent $\gamma$ of the spike $d^\gamma$")
+        panel.set(title=label, xlabel=r"exponent $\gamma$ of the spike $d^\gamma$")
     panels[0].set_ylabel("test error")
     panels[-1].legend(loc="center left", bbox_to_anchor=(0.05, 0.5))
     return figure

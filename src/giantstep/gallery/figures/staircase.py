@@ -138,9 +138,7 @@ def draw(table: pandas.DataFrame) -> Picture:
                 va="center",
                 color=COLOURS[direction],
             )
-        panel.set_title(title)
-        panel.set_xlim(-0.2, STEPS + 1.9)
-        panel.set_ylim(-0.02, 0.88)
+        panel.set(title=title, xlim=(-0.2, STEPS + 1.9), ylim=(-0.02, 0.88))
         panel.set_xticks(range(STEPS + 1))
         panel.set_xlabel("giant steps")
     panels[0].set_ylabel("overlap with the direction (cosine)")
@@ -165,14 +163,11 @@ def _draw_eigenvalue(panel: Any, table: pandas.DataFrame) -> None:
         else:
             falling = here["overlap_spectrum"].iloc[0] * np.sqrt(here.dim.iloc[0] / here.dim)
             panel.plot(here.dim, falling, color=colour, linestyle=":", label="$d^{-1/2}$")
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log")
     panel.set_xticks(list(here.dim), [f"{dim // 1024}k" for dim in here.dim])
     panel.set_yticks([0.003, 0.01, 0.03], [".003", ".01", ".03"])
     panel.minorticks_off()
-    panel.set_ylim(0.002, 0.09)
-    panel.set_xlabel("dimension $d$")
-    panel.set_title("the third direction, step 2")
+    panel.set(ylim=(0.002, 0.09), xlabel="dimension $d$", title="the third direction, step 2")
     panel.legend(loc="lower left")
 
 

@@ -78,11 +78,9 @@ def draw(table: pandas.DataFrame) -> Picture:
             fontsize=7,
             color=GREY,
         )
-    panel.set_xscale("log")
-    panel.set_yscale("log")
+    panel.set(xscale="log", yscale="log")
     ticks_at(panel.yaxis, [0.02, 0.05, 0.1, 0.2])
-    panel.set_xlabel("step size")
-    panel.set_ylabel("test error")
+    panel.set(xlabel="step size", ylabel="test error")
     panel.legend(loc="lower left")
     return figure
 

@@ -113,11 +113,9 @@ def draw(table: pandas.DataFrame) -> Picture:
             color=colour,
             label=label,
         )
-    panel.set_xscale("log")
-    panel.set_ylim(bottom=0)
+    panel.set(xscale="log", ylim=(0, None))
     ticks_at(panel.xaxis, [0.5, 1, 2, 4, 8, 16])
-    panel.set_xlabel("samples / d")
-    panel.set_ylabel("test error")
+    panel.set(xlabel="samples / d", ylabel="test error")
     panel.legend(loc="upper right")
     return figure
 

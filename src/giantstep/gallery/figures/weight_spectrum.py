@@ -69,8 +69,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         )
         if "outlier" in series:
             panel.axvline(series["outlier"].x.iloc[0], color=COLOURS[0], linestyle=":")
-        panel.set_title(f"step = {multiple:g} critical")
-        panel.set_xlabel("singular value of W")
+        panel.set(title=f"step = {multiple:g} critical", xlabel="singular value of W")
     panels[0].set_ylabel("density")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)

@@ -136,9 +136,11 @@ def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, ver
         panel.margins(x=0.04)
         panel.set_xticks(steps)
         highest = float(overlaps.max())
-        panel.set_ylim(0, max(1.0, 1.05 * highest) if highest > 0.5 else 1.2 * highest)
-        panel.set_xlabel("giant steps")
-        panel.set_ylabel("overlap (rms cosine)")
+        panel.set(
+            ylim=(0, max(1.0, 1.05 * highest) if highest > 0.5 else 1.2 * highest),
+            xlabel="giant steps",
+            ylabel="overlap (rms cosine)",
+        )
         figure.legend(loc="outside upper center", ncols=4)
         drawn = svg(figure, "climbing", alt)
     lines = ""

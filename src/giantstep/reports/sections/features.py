@@ -169,9 +169,7 @@ def _picture(
         panel.set_xscale("log")
         panel.set_xticks([0.5, 1, 2, 4, 8], ["0.5", "1", "2", "4", "8"])
         panel.minorticks_off()
-        panel.set_ylim(bottom=0)
-        panel.set_xlabel("samples of the readout fit, $n/d$")
-        panel.set_ylabel("test error")
+        panel.set(ylim=(0, None), xlabel="samples of the readout fit, $n/d$", ylabel="test error")
         figure.legend(loc="outside upper center", ncols=3)
         alt = f"Test error against samples: at the largest n, {' and '.join(ends)}."
         drawn = svg(figure, "features", alt)

@@ -103,10 +103,12 @@ def _picture(
         ]
         for alpha in drawn_thresholds:
             panel.axvline(alpha, color=GREY, linestyle=":", linewidth=1.2)
-        panel.set_ylim(-0.03, 1.05)
-        panel.set_xlim(left=0)
-        panel.set_xlabel(r"samples per dimension, $\alpha = n/d$")
-        panel.set_ylabel("overlap $M$ (cosine squared)")
+        panel.set(
+            ylim=(-0.03, 1.05),
+            xlim=(0, None),
+            xlabel=r"samples per dimension, $\alpha = n/d$",
+            ylabel="overlap $M$ (cosine squared)",
+        )
         title = f"state evolution ({status})"
         figure.legend(loc="outside upper center", ncols=overlaps.shape[1], title=title)
         drawn = svg(figure, "message-passing", alt)

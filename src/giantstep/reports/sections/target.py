@@ -86,8 +86,7 @@ def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture
             )
         panel.margins(y=0.12)
         panel.set_xticks(degrees)
-        panel.set_xlabel("Hermite degree $k$")
-        panel.set_ylabel(r"energy $\|P_k\, g\|^2$")
+        panel.set(xlabel="Hermite degree $k$", ylabel=r"energy $\|P_k\, g\|^2$")
         panel.grid(False, axis="x")
         listed = ", ".join(f"{value:.3g} at degree {k}" for k, value in enumerate(energies) if k)
         alt = f"Bars of the Hermite energies of the target: {listed}."
