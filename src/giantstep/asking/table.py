@@ -6,16 +6,24 @@ import importlib
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, cast
 
 from giantstep.asking import metrics
 from giantstep.asking.metrics import Metric
+from giantstep.bibliography import cite
 from giantstep.errors import GiantstepError, in_one_line, shown
+
+_SOURCE = Path(__file__).parents[1]
 
 
 @dataclass(frozen=True)
 class Learner:
     """A learner and its theory. Code is named as ``module:attribute`` and imported when used.
+
+    A learner of giantstep names no code: its settings are in settings/NAME.py, its simulation and
+    its cost in learners/NAME.py, or learners/NAME/simulation.py where that is a folder, and its
+    prediction in theory/NAME.py or theory/NAME/prediction.py.
 
     ``metrics`` lists exactly what simulation, theory and their comparison return, over all
     settings. ``optimisable`` are the settings for which ``predict`` finds the best value.
@@ -29,22 +37,25 @@ class Learner:
 
     name: str
     summary: str
-    settings: str
-    simulate: str
-    predict: str
     metrics: tuple[Metric, ...]
     theory: str
     references: tuple[str, ...]
     example: str
+    settings: str = ""
+    simulate: str = ""
+    predict: str = ""
+    cost: str = ""
     optimisable: tuple[str, ...] = ()
     has_target: bool = True
     has_tree: bool = False
     package: str = "giantstep"
-    cost: str = ""
     smallest: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", tuple(Metric.of(given) for given in self.metrics))
+        if self.package == "giantstep":
+            for role, code in _code_by_name(self.name).items():
+                object.__setattr__(self, role, code)
 
     @property
     def axes(self) -> dict[str, tuple[str, ...]]:
@@ -87,17 +98,33 @@ class Learner:
             ) from error
 
 
+def _code_by_name(name: str) -> dict[str, str]:
+    """Where the code of one of giantstep's learners is.
+
+    >>> _code_by_name("online-sgd")["predict"]
+    'theory.online_sgd.prediction:predict'
+    """
+    file = name.replace("-", "_")
+    rooms = {"learners": "simulation", "theory": "prediction"}
+    module = {
+        room: f"{room}.{file}.{inside}" if (_SOURCE / room / file).is_dir() else f"{room}.{file}"
+        for room, inside in rooms.items()
+    }
+    return {
+        "settings": f"settings.{file}:{name.title().replace('-', '')}",
+        "simulate": f"{module['learners']}:simulate",
+        "cost": f"{module['learners']}:cost",
+        "predict": f"{module['theory']}:predict",
+    }
+
+
 LEARNERS = (
     Learner(
         name="giant-step",
         summary="a two-layer network takes a few giant gradient steps, then fits its readout",
-        settings="settings.giant_step:GiantStep",
-        simulate="learners.giant_step.simulation:simulate",
-        predict="theory.giant_step.prediction:predict",
-        cost="learners.giant_step.simulation:cost",
         metrics=metrics.GIANT_STEP,
         theory="subspaces learned at every step; overlaps; the risk after one step",
-        references=("Dandi et al. 2023, arXiv:2305.18270", "Cui et al. 2024, arXiv:2402.04980"),
+        references=cite("2305.18270", "2402.04980"),
         example="--target 'h1 + h1*h2' --dim 1000 --samples 8d --steps 3 --step-size 2",
         optimisable=("step_size", "ridge"),
         smallest=(
@@ -114,17 +141,9 @@ LEARNERS = (
     Learner(
         name="online-sgd",
         summary="a first layer that sees every sample once, plain, in batches or looking ahead",
-        settings="settings.online_sgd:OnlineSgd",
-        simulate="learners.online_sgd.simulation:simulate",
-        predict="theory.online_sgd.prediction:predict",
-        cost="learners.online_sgd.simulation:cost",
         metrics=metrics.ONLINE_SGD,
         theory="equations of motion of overlaps and norms; exit times; signs that go wrong",
-        references=(
-            "Saad, Solla 1995, Physical Review E 52",
-            "Ben-Arous et al. 2020, arXiv:2003.10409",
-            "Arnaboldi et al. 2024, arXiv:2405.15459",
-        ),
+        references=cite("saad-solla-1995", "2003.10409", "2405.15459"),
         example="--target 'He3(h1)' --activation tanh --loss correlation --step-size 0.2 "
         "--lookahead 0.5 --start-overlap 0 --times 2,5,10 --dim 1000",
         smallest=(
@@ -135,42 +154,27 @@ LEARNERS = (
     Learner(
         name="mean-field",
         summary="a wide network that follows the gradient of the population risk",
-        settings="settings.mean_field:MeanField",
-        simulate="learners.mean_field:simulate",
-        predict="theory.mean_field:predict",
-        cost="learners.mean_field:cost",
         metrics=metrics.MEAN_FIELD,
         theory="particles in the flow of the risk, in the limit of a wide network",
-        references=("Mei et al. 2018, arXiv:1804.06561",),
+        references=cite("1804.06561"),
         example="--target 'tanh(2*h1)' --activation erf2 --times 1,2,5 --width 20 --dim 200",
         smallest=("--target h1 --dim 20 --times 0.2,0.4 --width 4",),
     ),
     Learner(
         name="repetition",
         summary="the first moves of a neuron that looks ahead along a sample before it moves",
-        settings="settings.repetition:Repetition",
-        simulate="learners.repetition:simulate",
-        predict="theory.repetition:predict",
-        cost="learners.repetition:cost",
         metrics=metrics.REPETITION,
         theory="force, growth and noise of small overlaps; the best step and how fast one learns",
-        references=(
-            "Arnaboldi et al. 2024, arXiv:2405.15459",
-            "Dandi et al. 2024, arXiv:2402.03220",
-        ),
+        references=cite("2405.15459", "2402.03220"),
         example="--target 'He4(h1)' --activation relu --lookahead 0.3 --readout -1 --dim 1000",
         smallest=("--target 'He3(h1)' --dim 20 --samples 50",),
     ),
     Learner(
         name="spiked-random-features",
         summary="ridge regression on the features that one giant step leaves, spike and bulk given",
-        settings="settings.spiked_random_features:SpikedRandomFeatures",
-        simulate="learners.spiked_random_features:simulate",
-        predict="theory.spiked_random_features.prediction:predict",
-        cost="learners.spiked_random_features:cost",
         metrics=metrics.SPIKED_RANDOM_FEATURES,
         theory="the exact risk, with corrections of order 1/d; bounds on the best risk",
-        references=("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938"),
+        references=cite("2402.04980", "2410.18938"),
         example="--target 'sin(h1)' --activation tanh --spike 1.2 --alignment 0.85 "
         "--readout-samples 3d --width 2d --ridge 0.1 --dim 100",
         smallest=("--target 'sin(h1)' --dim 20",),
@@ -178,17 +182,9 @@ LEARNERS = (
     Learner(
         name="random-features",
         summary="a two-layer network whose first layer stays random; only its readout is fitted",
-        settings="settings.random_features:RandomFeatures",
-        simulate="learners.random_features:simulate",
-        predict="theory.random_features:predict",
-        cost="learners.random_features:cost",
         metrics=metrics.RANDOM_FEATURES,
         theory="proportional and polynomial regimes; square, logistic and hinge loss; finite d",
-        references=(
-            "Mei, Montanari 2019, arXiv:1908.05355",
-            "Gerace et al. 2020, arXiv:2002.09339",
-            "Defilippis et al. 2024, arXiv:2405.15699",
-        ),
+        references=cite("1908.05355", "2002.09339", "2405.15699"),
         example="--target 'h1 + He2(h1)' --samples 2d --width 1d --ridge 0.1 --dim 200",
         optimisable=("ridge",),
         smallest=(
@@ -199,16 +195,9 @@ LEARNERS = (
     Learner(
         name="kernel",
         summary="ridge regression with an inner-product kernel",
-        settings="settings.kernel:Kernel",
-        simulate="learners.kernel:simulate",
-        predict="theory.kernel:predict",
-        cost="learners.kernel:cost",
         metrics=metrics.KERNEL,
         theory="proportional and polynomial regimes; spiked inputs; finite d",
-        references=(
-            "Mei et al. 2021, arXiv:2101.10588",
-            "Ba et al. 2023, Advances in Neural Information Processing Systems 36",
-        ),
+        references=cite("2101.10588", "ba-2023"),
         example="--target 'He2(h1)' --kernel exp --samples 1d --dim 300 --inputs spiked:d^0.5",
         optimisable=("ridge",),
         smallest=("--target h1 --dim 20 --test-samples 20",),
@@ -216,13 +205,9 @@ LEARNERS = (
     Learner(
         name="gradient-flow",
         summary="one neuron follows its gradient under a spike, in one of three geometries",
-        settings="settings.gradient_flow:GradientFlow",
-        simulate="learners.gradient_flow:simulate",
-        predict="theory.gradient_flow.prediction:predict",
-        cost="learners.gradient_flow:cost",
         metrics=metrics.GRADIENT_FLOW,
         theory="the population flow of the overlaps, exactly, and its hitting times",
-        references=("Mousavi-Hosseini et al. 2023, arXiv:2309.03843",),
+        references=cite("2309.03843"),
         example="--target 'He3(h1)/sqrt(6)' --activation 'relu(z-1)' --dim 20 --samples 500d "
         "--inputs spiked:strength=8,alignment=0.5 --geometry normalised --start-spike-overlap 0.3 "
         "--start-target-overlap 0.4 --times 0.3 --step 0.02 --starts 2",
@@ -236,32 +221,18 @@ LEARNERS = (
     Learner(
         name="pca",
         summary="the top principal component of the inputs, and a polynomial fitted along it",
-        settings="settings.pca:Pca",
-        simulate="learners.pca:simulate",
-        predict="theory.pca:predict",
-        cost="learners.pca:cost",
         metrics=metrics.PCA,
         theory="eigenvalue and overlap beyond the threshold of the spike; the test error",
-        references=(
-            "Baik et al. 2005, Annals of Probability 33",
-            "Ba et al. 2023, Advances in Neural Information Processing Systems 36",
-        ),
+        references=cite("baik-2005", "ba-2023"),
         example="--target 'He2(h1)/sqrt(2)' --samples 4d --dim 200 --inputs spiked:2",
         smallest=("--target h1 --dim 20 --test-samples 20 --inputs spiked:3",),
     ),
     Learner(
         name="langevin",
         summary="noisy gradient descent of many tanh particles on a parity (mean field)",
-        settings="settings.langevin:Langevin",
-        simulate="learners.langevin:simulate",
-        predict="theory.langevin:predict",
-        cost="learners.langevin:cost",
         metrics=metrics.LANGEVIN,
         theory="rates in d, and the stationary law without a loss; no exact curve",
-        references=(
-            "Suzuki et al. 2023, Advances in Neural Information Processing Systems 36",
-            "Suzuki et al. 2023, arXiv:2306.07221",
-        ),
+        references=cite("suzuki-2023", "2306.07221"),
         example="--target 'sign(h1*h2)' --inputs hypercube:boost=d^0.5 --dim 20 --samples 100",
         smallest=(
             "--target 'sign(h1*h2)' --inputs hypercube --dim 10 --steps 3 --width 5 "
@@ -271,17 +242,9 @@ LEARNERS = (
     Learner(
         name="amp",
         summary="Bayes-optimal message passing, which knows the target and seeks its directions",
-        settings="settings.amp:Amp",
-        simulate="learners.amp.simulation:simulate",
-        predict="theory.amp.prediction:predict",
-        cost="learners.amp.simulation:cost",
         metrics=metrics.AMP,
         theory="state evolution, free entropy, and with --phases the transitions in n/d",
-        references=(
-            "Troiani et al. 2024, arXiv:2405.15480",
-            "Aubin et al. 2018, arXiv:1806.05451",
-            "Barbier et al. 2017, arXiv:1708.03395",
-        ),
+        references=cite("2405.15480", "1806.05451", "1708.03395"),
         example="--target 'sign(h1*h2)' --samples 6d --dim 300",
         smallest=(
             "--target 'sign(h1)' --dim 20 --iterations 2",
@@ -291,17 +254,9 @@ LEARNERS = (
     Learner(
         name="spectral",
         summary="top eigenvectors of a matrix weighted by a function of the labels",
-        settings="settings.spectral:Spectral",
-        simulate="learners.spectral:simulate",
-        predict="theory.spectral:predict",
-        cost="learners.spectral:cost",
         metrics=metrics.SPECTRAL,
         theory="outlier, edge of the bulk and overlap; with --phases the transition in n/d",
-        references=(
-            "Lu, Li 2017, arXiv:1702.06435",
-            "Mondelli, Montanari 2017, arXiv:1708.05932",
-            "Defilippis et al. 2025, arXiv:2502.02545",
-        ),
+        references=cite("1702.06435", "1708.05932", "2502.02545"),
         example="--target 'abs(h1)' --samples 1.5d --dim 500",
         smallest=(
             "--target 'abs(h1)' --dim 20",
@@ -311,13 +266,9 @@ LEARNERS = (
     Learner(
         name="three-layer",
         summary="networks of two and three layers on a tree, trained layer by layer or by AdamW",
-        settings="settings.three_layer:ThreeLayer",
-        simulate="learners.three_layer.simulation:simulate",
-        predict="theory.three_layer.prediction:predict",
-        cost="learners.three_layer.simulation:cost",
         metrics=metrics.THREE_LAYER,
         theory="the span of the leaves in second moments, samples for it, floors, rates in d",
-        references=("Dandi et al. 2025, arXiv:2502.13961",),
+        references=cite("2502.13961"),
         example="--target tree-he2 --dim 36 --samples 1296",
         has_tree=True,
         smallest=(
@@ -328,13 +279,9 @@ LEARNERS = (
     Learner(
         name="power-law",
         summary="ridge regression on features whose spectrum and target decay as powers",
-        settings="settings.power_law:PowerLaw",
-        simulate="learners.power_law:simulate",
-        predict="theory.power_law:predict",
-        cost="learners.power_law:cost",
         metrics=metrics.POWER_LAW,
         theory="deterministic equivalent; the map of exponents",
-        references=("Defilippis et al. 2024, arXiv:2405.15699",),
+        references=cite("2405.15699"),
         example="--capacity 1.5 --source 0.4 --samples 200 --width 100 --ridge 0.01 --noise 0.01",
         optimisable=("ridge",),
         has_target=False,
