@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.posterior import Posterior, mixture
+from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture
 from giantstep.channels.signs import log_ndtr, sign_agreement
 
 #: Stands for infinity as the edge of an interval: its density is 0, its logarithms are finite.
@@ -43,7 +43,7 @@ class Cells:
         """A point inside every class."""
         return cell_centres(self.kinks)[[self.classes.index(c) for c in range(self.count)]]
 
-    def posteriors(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
+    def posteriors(self, mean: Vector, cov: Matrix) -> Posterior:
         """log P(class), its gradient and its Hessian in the mean, one row per class."""
         if not self.kinks:
             one = jnp.zeros(1, mean.dtype)
@@ -58,9 +58,9 @@ class Cells:
 
     def _intervals(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
         pieces = interval_posteriors(jnp.asarray(self.kinks[0], mean.dtype), mean, cov)
-        return _stacked(
-            [_united(pieces, np.flatnonzero(np.equal(self.classes, c))) for c in range(self.count)]
-        )
+        members = (np.flatnonzero(np.equal(self.classes, c)) for c in range(self.count))
+        united = [_united(pieces, which) for which in members]
+        return Posterior(*(jnp.stack(parts) for parts in zip(*united, strict=True)))
 
     def _parity_order(self) -> list[int] | None:
         """Which of the events (product of signs -1, +1) each class is, if classes are these."""
@@ -73,7 +73,7 @@ class Cells:
                 return order
         return None
 
-    def _boxes(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
+    def _boxes(self, mean: Vector, cov: Matrix) -> Posterior:
         """Probabilities of unions of boxes: multilinear in the signs of z_i - kink.
 
         Absolute accuracy is that of the sign products, about 1e-15.
@@ -150,11 +150,7 @@ def _united(pieces: Posterior, members: np.ndarray) -> Posterior:
     return Posterior(*(part[0] for part in chosen)) if len(members) == 1 else mixture(chosen)
 
 
-def _stacked(posteriors: list[Posterior]) -> Posterior:
-    return Posterior(*(jnp.stack(parts) for parts in zip(*posteriors, strict=True)))
-
-
-def _expected_sign(mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> tuple[Any, Any, Any]:
+def _expected_sign(mean: Vector, cov: Matrix) -> tuple[Any, Any, Any]:
     """E[prod_i sign(z_i)] with its gradient and Hessian."""
     events = sign_agreement(mean, cov)
     weights = jnp.asarray([-1.0, 1.0], mean.dtype) * jnp.exp(events.log_partition)

@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from giantstep.channels.cells import Cells, cell_centres
 from giantstep.channels.closed_forms import Affine, Discrete
 from giantstep.channels.committees.core import Committees, covered_committee, votes_on_lattice
-from giantstep.channels.posterior import Posterior
+from giantstep.channels.posterior import Matrix, Posterior, Vector
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature, resolved
 from giantstep.channels.structure import (
@@ -53,9 +53,7 @@ class Likelihood:
     axes: tuple[tuple[float, ...], ...]
     extra: tuple[tuple[float, ...], ...]
 
-    def fields(
-        self, omega: Float[Array, " r"], cov: Float[Array, "r r"]
-    ) -> tuple[Float[Array, " m"], Float[Array, "m m"]]:
+    def fields(self, omega: Float[Array, " r"], cov: Float[Array, "r r"]) -> tuple[Vector, Matrix]:
         """Mean and covariance of the core's fields when h ~ N(omega, cov)."""
         a = jnp.asarray(self.axes, omega.dtype)
         return a @ omega, a @ cov @ a.T + jnp.asarray(self.extra, omega.dtype)

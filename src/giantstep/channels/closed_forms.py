@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Cells
-from giantstep.channels.posterior import Posterior, mixture
+from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture
 from giantstep.errors import TargetError
 
 
@@ -58,13 +58,11 @@ class Discrete:
             raise TargetError(f"label y = {stranger:.6g} is none of this target's values: {known}")
         return np.where(match, 0.0, -np.inf)
 
-    def posterior(
-        self, label: Float[Array, " c"], mean: Float[Array, " m"], cov: Float[Array, "m m"]
-    ) -> Posterior:
+    def posterior(self, label: Float[Array, " c"], mean: Vector, cov: Matrix) -> Posterior:
         """The classes' posteriors, mixed by how well each explains the label."""
         return mixture(self.cells.posteriors(mean, cov), label)
 
-    def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
+    def label_mean(self, mean: Vector, cov: Matrix) -> Float[Array, ""]:
         """E[y]."""
         chances = jnp.exp(self.cells.posteriors(mean, cov).log_partition)
         return chances @ jnp.asarray(self.values, mean.dtype)

@@ -8,6 +8,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+Vector = Float[Array, " m"]
+Matrix = Float[Array, "m m"]
+
 
 class Posterior(NamedTuple):
     """log Z(y, omega, V) of one label, its gradient and its Hessian in omega.

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Cells, interval_posteriors
-from giantstep.channels.posterior import Posterior, mixture, with_rest
+from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture, with_rest
 from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.structure import Structure
 from giantstep.errors import TargetError
@@ -93,9 +93,7 @@ class Preimages:
             )
         return {"roots": root, "log_weights": log_weight, "atoms": atom}
 
-    def posterior(
-        self, label: dict[str, Array], mean: Float[Array, " m"], cov: Float[Array, "m m"]
-    ) -> Posterior:
+    def posterior(self, label: dict[str, Array], mean: Vector, cov: Matrix) -> Posterior:
         """The mixture over the preimages of a label."""
         precision = 1 / cov[:1, :1]
         slope = cov[1:, :1] * precision
@@ -126,7 +124,7 @@ class Preimages:
         )
         return Posterior(*(part[:, 1] for part in intervals))
 
-    def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
+    def label_mean(self, mean: Vector, cov: Matrix) -> Float[Array, ""]:
         """E[y], by one-dimensional quadrature."""
         return Quadrature(self.structure, (_MEAN_NODES,), self.groups).label_mean(mean, cov)
 

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Cells
-from giantstep.channels.posterior import Posterior, mixture, with_rest
+from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture, with_rest
+from giantstep.channels.signs import unit_legendre
 from giantstep.channels.structure import Structure
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
@@ -32,12 +33,6 @@ def even_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
     nodes = np.linspace(-CUTOFF, CUTOFF, count)
     logs = -(nodes**2) / 2
     return nodes, logs - np.log(np.exp(logs).sum())
-
-
-@functools.lru_cache(maxsize=64)
-def _panel(count: int) -> tuple[np.ndarray, np.ndarray]:
-    nodes, weights = np.polynomial.legendre.leggauss(count)
-    return (nodes + 1) / 2, np.log(weights / 2)
 
 
 def gaussian_nodes(
@@ -61,10 +56,10 @@ def gaussian_nodes(
             edges = jnp.clip((positions - centre[:, None]) / chol[i, i], -CUTOFF, CUTOFF)
             ends = jnp.full((edges.shape[0], 1), CUTOFF, mean.dtype)
             edges = jnp.concatenate([-ends, edges, ends], axis=1)
-            unit, mass = _panel(max(4, -(-count // (len(at) + 1))))
+            unit, mass = unit_legendre(max(4, -(-count // (len(at) + 1))))
             length = jnp.diff(edges, axis=1)[:, :, None]
             new = (edges[:, :-1, None] + length * unit[None, None, :]).reshape(x.shape[0], -1)
-            share = mass[None, None, :] + jnp.log(jnp.maximum(length, 1e-300))
+            share = np.log(mass)[None, None, :] + jnp.log(jnp.maximum(length, 1e-300))
             weight = share.reshape(new.shape) - new**2 / 2 - np.log(2 * np.pi) / 2
         else:
             nodes, masses = even_rule(count)
@@ -108,26 +103,26 @@ class Quadrature:
         """Number of nodes, over all fields."""
         return int(np.prod(self.counts)) * self.groups.count
 
-    def _nodes(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> tuple[Array, ...]:
-        """Nodes of the integrated fields, their log weights, pulls, and the others' means."""
+    def _nodes(self, mean: Vector, cov: Matrix) -> tuple[Array, ...]:
+        """Nodes of the integrated fields, log weights, pulls and precision; the others given them.
+
+        Of the other fields: their slope on the integrated ones, covariance and means.
+        """
         q = len(self.counts)
         x, logs = gaussian_nodes(mean[:q], cov[:q, :q], self.structure.kinks[:q], self.counts)
         chol = jnp.linalg.cholesky(cov[:q, :q])
         inverse = jax.scipy.linalg.solve_triangular(chol, jnp.eye(q, dtype=mean.dtype), lower=True)
         pulls = x @ inverse
         points = mean[None, :q] + x @ chol.T
-        return points, logs, pulls, inverse.T @ inverse
-
-    def posterior(
-        self, label: Float[Array, 2], mean: Float[Array, " m"], cov: Float[Array, "m m"]
-    ) -> Posterior:
-        """The mixture over the nodes."""
-        q = len(self.counts)
-        points, logs, pulls, precision = self._nodes(mean, cov)
+        precision = inverse.T @ inverse
         slope = cov[q:, :q] @ precision
         rest_cov = cov[q:, q:] - slope @ cov[:q, q:]
-        rest_means = mean[None, q:] + pulls @ cov[:q, q:]
-        if cov.shape[0] == q:
+        return points, logs, pulls, precision, slope, rest_cov, mean[None, q:] + pulls @ cov[:q, q:]
+
+    def posterior(self, label: Float[Array, 2], mean: Vector, cov: Matrix) -> Posterior:
+        """The mixture over the nodes."""
+        points, logs, pulls, precision, slope, rest_cov, rest_means = self._nodes(mean, cov)
+        if not len(rest_cov):
             fit: Any = jax.vmap(lambda z: _log_normal(label[0] - self.structure.jax(z), label[1]))
             hessian = -precision[None]
             return mixture(Posterior(fit(points), pulls, hessian), logs)
@@ -166,20 +161,14 @@ class Quadrature:
         centres = jnp.asarray(self.groups.representatives(), point.dtype)
         return jnp.stack([self.structure.jax(jnp.concatenate([point, c])) for c in centres])
 
-    def label_mixture(
-        self, mean: Float[Array, " m"], cov: Float[Array, "m m"], noise: Float[Array, ""]
-    ) -> LabelMixture:
+    def label_mixture(self, mean: Vector, cov: Matrix, noise: Float[Array, ""]) -> LabelMixture:
         """What :meth:`posterior` sums up, for all labels at once: one Gaussian an alternative."""
-        q = len(self.counts)
-        points, logs, pulls, precision = self._nodes(mean, cov)
-        if cov.shape[0] == q:
+        points, logs, pulls, _, slope, rest_cov, rest_means = self._nodes(mean, cov)
+        if not len(rest_cov):
             centres = jax.vmap(self.structure.jax)(points)
             return LabelMixture(
                 logs, centres, jnp.full_like(centres, noise), pulls, jnp.zeros_like(pulls)
             )
-        slope = cov[q:, :q] @ precision
-        rest_cov = cov[q:, q:] - slope @ cov[:q, q:]
-        rest_means = mean[None, q:] + pulls @ cov[:q, q:]
         # What the other fields say pulls the integrated ones through the conditional mean.
         chained = jnp.concatenate([-slope, jnp.eye(len(slope), dtype=mean.dtype)], axis=1)
         pulls = jnp.pad(pulls, ((0, 0), (0, len(slope))))
@@ -198,7 +187,7 @@ class Quadrature:
             logs, centres, jnp.full_like(centres, noise), pulls, jnp.zeros_like(pulls)
         )
 
-    def label_mean(self, mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, ""]:
+    def label_mean(self, mean: Vector, cov: Matrix) -> Float[Array, ""]:
         """E[y]."""
         law = self.label_mixture(mean, cov, jnp.zeros((), mean.dtype))
         return jnp.exp(law.logs) @ law.centres

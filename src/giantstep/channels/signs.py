@@ -10,7 +10,7 @@ import numpy as np
 from jax.scipy.special import erf, erfcx
 from jaxtyping import Array, Float
 
-from giantstep.channels.posterior import Posterior
+from giantstep.channels.posterior import Matrix, Posterior, Vector
 from giantstep.numerics.quadrature import CUTOFF
 
 #: Gauss-Legendre nodes for Owen's integral on [0, CUTOFF]: relative error below 1e-12.
@@ -24,8 +24,9 @@ _FIRST = np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
 _OTHERS = 1.0 - _FIRST
 
 
-@functools.lru_cache(maxsize=8)
-def _unit_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
+@functools.lru_cache(maxsize=64)
+def unit_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Gauss-Legendre nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     return (nodes + 1) / 2, weights / 2
 
@@ -62,7 +63,7 @@ def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     """
     size = jnp.abs(k)
     big, small = jnp.maximum(h, size), jnp.minimum(h, size)
-    nodes, weights = _unit_legendre(_OWEN_NODES)
+    nodes, weights = unit_legendre(_OWEN_NODES)
     scale = jnp.maximum(big, 1e-300)
     length = jnp.minimum(small, CUTOFF) / scale
     x = length[None] * nodes
@@ -105,7 +106,7 @@ def _log_agreement_three(mean: Float[Array, 3], cov: Float[Array, "3 3"]) -> Flo
     tightest = jnp.argmax(jnp.abs(jnp.stack([corr[1, 2], corr[0, 2], corr[0, 1]])))
     order = jnp.asarray([[0, 1, 2], [1, 0, 2], [2, 0, 1]])[tightest]
     mean, corr = (mean / spread)[order], corr[order][:, order]
-    unit, mass = _unit_legendre(_THIRD_FIELD_NODES)
+    unit, mass = unit_legendre(_THIRD_FIELD_NODES)
     alone, _ = _product(mean[:1], jnp.ones((1, 1), mean.dtype))
     pair, _ = _product(mean[1:], corr[1:, 1:])
 
@@ -139,16 +140,14 @@ def _pair_curvature(mean: Float[Array, 3], corr: Float[Array, "3 3"], j: int) ->
     return 4 * density * _mean_sign(t)
 
 
-def _log_agreement(mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Float[Array, 2]:
+def _log_agreement(mean: Vector, cov: Matrix) -> Float[Array, 2]:
     if mean.shape[0] == 1:
         t = mean[0] / jnp.sqrt(cov[0, 0])
         return jnp.stack([log_ndtr(-t), log_ndtr(t)])
     return (_log_agreement_two if mean.shape[0] == 2 else _log_agreement_three)(mean, cov)
 
 
-def _product(
-    mean: Float[Array, " m"], cov: Float[Array, "m m"]
-) -> tuple[Float[Array, ""], Float[Array, " m"]]:
+def _product(mean: Vector, cov: Matrix) -> tuple[Float[Array, ""], Vector]:
     """E[prod_i sign(z_i)] and its gradient, for at most two fields."""
     if mean.shape[0] == 0:
         return jnp.ones((), mean.dtype), mean
@@ -164,7 +163,7 @@ def _product(
 
 
 def _given_zero(
-    mean: Float[Array, " m"], cov: Float[Array, "m m"]
+    mean: Vector, cov: Matrix
 ) -> tuple[Float[Array, "m s"], Float[Array, "m s s"], Float[Array, "m s"]]:
     """Mean and covariance of the other fields given z_i = 0, and their slope on z_i, for each i."""
     m = mean.shape[0]
@@ -179,7 +178,7 @@ def _given_zero(
     return mean[rest] - slope * mean[own], rest_cov, slope
 
 
-def sign_agreement(mean: Float[Array, " m"], cov: Float[Array, "m m"]) -> Posterior:
+def sign_agreement(mean: Vector, cov: Matrix) -> Posterior:
     r"""The posteriors of the events prod_i sign(z_i) = -1 and = +1, z ~ N(mean, cov), m <= 3.
 
     With P_s = (1 + s S)/2, S = E[prod_i sign(z_i)],

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from giantstep.channels.posterior import Vector
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
 from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.tree import Call, Node, Number, Product, Sum, variables, walk
+from giantstep.language.targets.integration import kink_surfaces
+from giantstep.language.targets.tree import Node, variables
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.quadrature import CUTOFF
-from giantstep.numerics.solve import bracketed_roots
-
-Function = Callable[[np.ndarray], np.ndarray]
 
 #: Random points at which the target is probed, and how exactly a property must hold there.
 _PROBES = 400
@@ -99,18 +94,14 @@ class Structure:
 
     def numpy(self, u: Float[np.ndarray, "... m"]) -> Float[np.ndarray, " ..."]:
         """The target at given fields."""
-        return _values(self.target, np.asarray(u) @ self._lift.T)
+        v, r = np.asarray(u) @ self._lift.T, self.target.rank
+        return np.broadcast_to(self.target.numpy(v[..., :r], v[..., r:]), v.shape[:-1])
 
-    def jax(self, u: Float[Array, " m"]) -> Float[Array, ""]:
+    def jax(self, u: Vector) -> Float[Array, ""]:
         """The target at given fields, for one point, in JAX."""
         r = self.target.rank
         v = jnp.asarray(self._lift, u.dtype) @ u
         return jnp.asarray(self.target.jax(v[:r], v[r:]), u.dtype)
-
-
-def _values(target: Target, v: np.ndarray) -> np.ndarray:
-    r = target.rank
-    return np.broadcast_to(np.asarray(target.numpy(v[..., :r], v[..., r:])), v.shape[:-1])
 
 
 @functools.lru_cache(maxsize=256)
@@ -146,37 +137,21 @@ def _probes(dims: int) -> Float[np.ndarray, "probes dims"]:
     return np.random.default_rng(0).normal(size=(_PROBES, dims))
 
 
-def _kink_arguments(target: Target) -> Iterator[Node]:
-    """Every expression whose sign decides on which side of a kink the target is."""
-    for node in walk(target.tree):
-        if not (isinstance(node, Call) and FUNCTIONS[node.function].kink):
-            continue
-        if len(node.arguments) == 1:
-            argument = node.arguments[0]
-            yield from argument.factors if isinstance(argument, Product) else (argument,)
-        for one, other in itertools.combinations(node.arguments, 2):
-            yield Sum((one, Product((Number(Fraction(-1)), other))))
-
-
 def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], set[int]]:
     """Kinks on single variables, kinks on planes (normal, position), variables of curved kinks."""
     names = [f"h{i + 1}" for i in range(target.rank)] + [f"z{i + 1}" for i in range(target.noises)]
-    positions = [set(at) for at in target.kinks] + [set() for _ in range(target.noises)]
+    positions = [set(at) for at in (*target.kinks, *target.noise_kinks)]
     planes: list[tuple[np.ndarray, float]] = []
     curved: set[int] = set()
-    for argument in _kink_arguments(target):
+    for argument in kink_surfaces((target.tree,), singular=False):
         used = sorted(variables(argument), key=names.index)
-        if not used:
+        if len(used) < 2:
             continue
 
         def value(v: np.ndarray, argument: Node = argument) -> np.ndarray:
             leaves = {name: v[..., i] for i, name in enumerate(names)}
             return np.broadcast_to(evaluate(argument, NUMPY, leaves), v.shape[:-1])
 
-        if len(used) == 1:
-            if used[0].startswith("z"):
-                positions[names.index(used[0])] |= _sign_changes(value, names.index(used[0]), names)
-            continue
         zero = np.zeros((1, len(names)))
         offset = value(zero)[0]
         normal = np.array([value(zero + row)[0] - offset for row in np.eye(len(names))])
@@ -187,20 +162,6 @@ def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, flo
             continue
         planes.append((normal / size, -offset / size))
     return positions, planes, curved
-
-
-def _sign_changes(value: Function, axis: int, names: list[str]) -> set[float]:
-    """Where a function of one variable changes sign."""
-
-    def along(x: np.ndarray) -> np.ndarray:
-        return value(x[:, None] * np.eye(len(names))[axis])
-
-    grid = np.linspace(-CUTOFF, CUTOFF, 4001)
-    signs = np.sign(along(grid))
-    low, high = (grid[i] for i in (slice(-1), slice(1, None)))
-    change = signs[1:] * signs[:-1] < 0
-    exact = set(grid[signs == 0])
-    return exact | set(bracketed_roots(along, low[change], high[change]).value.tolist())
 
 
 def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray, "m dims"]:

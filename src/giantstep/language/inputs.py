@@ -20,6 +20,8 @@ from giantstep.language.sizes import Size
 if TYPE_CHECKING:
     from giantstep.language.targets import Target
 
+Normals = Float[np.ndarray, "... columns"]
+Latent = Float[np.ndarray, "... r"]
 #: Coordinates of a parity on the hypercube whose 2^k corners are looked at.
 LARGEST_PARITY = 12
 
@@ -48,9 +50,7 @@ class Inputs(abc.ABC):
         return None
 
     @abc.abstractmethod
-    def place(
-        self, normals: Float[np.ndarray, "... columns"], rank: int, dim: int
-    ) -> Float[np.ndarray, "... r"]:
+    def place(self, normals: Normals, rank: int, dim: int) -> Latent:
         """Turn standard normals into inputs x, in place, and return what the target reads of them.
 
         Columns beyond the special ones may stand for any directions of a Gaussian law.
@@ -93,9 +93,7 @@ class Gaussian(Inputs):
     syntax = "gaussian"
     is_gaussian = True
 
-    def place(
-        self, normals: Float[np.ndarray, "... columns"], rank: int, dim: int
-    ) -> Float[np.ndarray, "... r"]:
+    def place(self, normals: Normals, rank: int, dim: int) -> Latent:
         """The normals themselves."""
         return normals[..., :rank]
 
@@ -108,9 +106,7 @@ class Sphere(Inputs):
     syntax = "sphere"
     has_fixed_norm = True
 
-    def place(
-        self, normals: Float[np.ndarray, "... columns"], rank: int, dim: int
-    ) -> Float[np.ndarray, "... r"]:
+    def place(self, normals: Normals, rank: int, dim: int) -> Latent:
         """The normals, each row brought to the length sqrt(d)."""
         norms = np.linalg.norm(normals, axis=-1, keepdims=True)
         normals *= np.sqrt(dim, dtype=normals.dtype) / norms
@@ -205,9 +201,7 @@ class Spiked(Inputs):
         direction = self.leading_direction(rank, dim)
         return np.eye(dim) + self.numbers(dim)[0] * np.outer(direction, direction)
 
-    def place(
-        self, normals: Float[np.ndarray, "... columns"], rank: int, dim: int
-    ) -> Float[np.ndarray, "... r"]:
+    def place(self, normals: Normals, rank: int, dim: int) -> Latent:
         r"""x = :math:`z + (\sqrt{1+\theta} - 1)\langle\mu, z\rangle\mu`; h1 is normalised."""
         x, (theta, cosine) = normals, self.numbers(dim)
         gain = np.sqrt(1 + theta) - 1
@@ -267,9 +261,7 @@ class Hypercube(Inputs):
         own, other = self.scales(dim)
         return np.diag(np.where(np.arange(dim) < rank, own**2, other**2))
 
-    def place(
-        self, normals: Float[np.ndarray, "... columns"], rank: int, dim: int
-    ) -> Float[np.ndarray, "... r"]:
+    def place(self, normals: Normals, rank: int, dim: int) -> Latent:
         """The signs of the normals, scaled."""
         x, (own, other) = normals, self.scales(dim)
         latent = np.where(x[..., :rank] < 0, -1.0, 1.0).astype(x.dtype)

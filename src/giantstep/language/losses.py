@@ -14,8 +14,8 @@ from giantstep.language.targets.evaluate import JAX, NUMPY, evaluate
 from giantstep.language.targets.integration import kink_surfaces
 from giantstep.language.targets.reading import read_loss
 from giantstep.language.targets.tree import Node
-from giantstep.numerics.float64 import in_float64
-from giantstep.numerics.solve import halved
+from giantstep.numerics.float64 import elementwise_derivative, in_float64
+from giantstep.numerics.solve import bisected, halved
 
 #: Outputs between which a loss is looked at, and how finely.
 FARTHEST, POINTS = 40.0, 3201
@@ -49,19 +49,11 @@ class Loss:
 
     def slope(self, y: Any, f: Any) -> Any:
         """The derivative of l in f, in JAX; at a kink something between its sides."""
-        import jax
-        import jax.numpy as jnp
-
-        f = jnp.asarray(f)
-        return jax.jvp(lambda x: self.value(y, x) + 0 * x, (f,), (jnp.ones_like(f),))[1]
+        return elementwise_derivative(lambda x: self.value(y, x) + 0 * x, f)
 
     def curvature(self, y: Any, f: Any) -> Any:
         """The second derivative of l in f between its kinks, in JAX."""
-        import jax
-        import jax.numpy as jnp
-
-        f = jnp.asarray(f)
-        return jax.jvp(lambda x: self.slope(y, x) + 0 * x, (f,), (jnp.ones_like(f),))[1]
+        return elementwise_derivative(lambda x: self.slope(y, x) + 0 * x, f)
 
     def proximal(self, y: Any, w: Any, v: Any) -> Any:
         r"""The minimum over t of l(y, t) + (t - w)^2/(2v), in JAX, by bisection.
@@ -155,8 +147,5 @@ def _roots(surface: Node, labels: np.ndarray) -> np.ndarray:
     before = np.take_along_axis(seen, order, axis=1)
     low = np.take_along_axis(grid, order, axis=1)
     high = low + (scan[1] - scan[0])
-    for _ in range(HALVINGS if count else 0):
-        middle = (low + high) / 2
-        same = values(middle) == before
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    low, high = bisected(lambda f: values(f) != before, low, high, HALVINGS if count else 0)
     return np.where(present, (low + high) / 2, np.inf)

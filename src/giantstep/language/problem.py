@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 from jaxtyping import Float
@@ -20,6 +20,7 @@ FIELDS = ("target", "noise", "inputs")
 MOST_NOISE = 1e30
 #: How a law of the inputs may be given: see :func:`giantstep.language.inputs.read_inputs`.
 GivenInputs = Inputs | str | Mapping[str, Any]
+AnyTarget = TypeVar("AnyTarget", Target, TreeTarget)
 
 
 class Labelled(NamedTuple):
@@ -32,7 +33,51 @@ class Labelled(NamedTuple):
 
 
 @dataclass(frozen=True, init=False)
-class Problem:
+class _WithTarget(Generic[AnyTarget]):
+    """What a problem is made of, whichever kind of target it has."""
+
+    target: AnyTarget
+    noise: float
+    inputs: Inputs
+
+    def __init__(
+        self, target: AnyTarget | str, noise: float = 0.0, inputs: GivenInputs = "gaussian"
+    ) -> None:
+        law = read_inputs(inputs)
+        read = self._read(target, law)
+        for name, value in {"target": read, "noise": _variance(noise), "inputs": law}.items():
+            object.__setattr__(self, name, value)
+
+    @staticmethod
+    def _read(target: Any, law: Inputs) -> Any:
+        """The target, if it can be learned from inputs of this law."""
+        raise NotImplementedError
+
+    @classmethod
+    def of(
+        cls,
+        given: _WithTarget[Any] | Target | TreeTarget | str,
+        *,
+        noise: float | None = None,
+        inputs: GivenInputs | None = None,
+    ) -> Self:
+        """A problem from a target or its text; noise and inputs given here replace a problem's."""
+        known = given if isinstance(given, _WithTarget) else None
+        if isinstance(known, cls) and noise is None and inputs is None:
+            return known
+        return cls(
+            given if known is None else known.target,
+            (0.0 if known is None else known.noise) if noise is None else noise,
+            ("gaussian" if known is None else known.inputs) if inputs is None else inputs,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The problem as plain values."""
+        return {"target": str(self.target), "noise": self.noise, "inputs": self.inputs.to_json()}
+
+
+@dataclass(frozen=True, init=False)
+class Problem(_WithTarget[Target]):
     """Labels ``y = g(h) + sqrt(noise) * xi`` of inputs x, with h = W* x the target's directions.
 
     ``target`` is an expression, the name of a catalogued target, or a :class:`Target`; ``noise``
@@ -40,31 +85,11 @@ class Problem:
     the law of the inputs: learners and theories read it here.
     """
 
-    target: Target
-    noise: float
-    inputs: Inputs
-
-    def __init__(
-        self, target: Target | str, noise: float = 0.0, inputs: GivenInputs = "gaussian"
-    ) -> None:
-        object.__setattr__(self, "target", target if isinstance(target, Target) else Target(target))
-        object.__setattr__(self, "noise", _variance(noise))
-        object.__setattr__(self, "inputs", read_inputs(inputs))
-        self.inputs.check_target(self.target)
-
-    @classmethod
-    def of(
-        cls,
-        given: Problem | Target | str,
-        *,
-        noise: float | None = None,
-        inputs: GivenInputs | None = None,
-    ) -> Problem:
-        """A problem from a target or its text; noise and inputs given here replace a problem's."""
-        problem = given if isinstance(given, Problem) else cls(given)
-        changes = {"noise": noise, "inputs": inputs}
-        changes = {name: value for name, value in changes.items() if value is not None}
-        return replace(problem, **changes) if changes else problem  # type: ignore[arg-type]
+    @staticmethod
+    def _read(target: Any, law: Inputs) -> Target:
+        read = target if isinstance(target, Target) else Target(target)
+        law.check_target(read)
+        return read
 
     def draw(self, samples: int, dim: int, rng: np.random.Generator) -> Labelled:
         """Samples in float64, whatever the law of the inputs; h are the first axes."""
@@ -75,10 +100,6 @@ class Problem:
         clean = np.broadcast_to(np.asarray(self.target.numpy(latent, inner), float), (samples,))
         noise = np.sqrt(self.noise) * rng.standard_normal(samples) if self.noise else 0.0
         return Labelled(x, latent, clean, clean + noise)
-
-    def to_json(self) -> dict[str, Any]:
-        """The problem as plain values."""
-        return {"target": self.target.text, "noise": self.noise, "inputs": self.inputs.to_json()}
 
 
 @dataclass(frozen=True)
@@ -96,53 +117,26 @@ class NoTarget:
 
 
 @dataclass(frozen=True, init=False)
-class TreeProblem:
+class TreeProblem(_WithTarget[TreeTarget]):
     """Labels ``y = tree(x) + sqrt(noise) * xi`` of Gaussian inputs x.
 
     ``target`` is a :class:`TreeTarget`, its text or its name in the catalogue.
     """
 
-    target: TreeTarget
-    noise: float
-    inputs: Inputs
-
-    def __init__(
-        self, target: TreeTarget | str, noise: float = 0.0, inputs: GivenInputs = "gaussian"
-    ) -> None:
+    @staticmethod
+    def _read(target: Any, law: Inputs) -> TreeTarget:
         read = any_target(target)
         if not isinstance(read, TreeTarget):
             raise SettingsError(
                 f"target = {shown(read.text)} is no tree: write tree(tanh(2*u), He2(z)/sqrt(2)) "
                 "with a function of a branch u and one of a leaf z, or a name such as tree-he2"
             )
-        law = read_inputs(inputs)
         if law != Gaussian():
             raise SettingsError(
                 f"inputs = {law}: a tree is learned from gaussian inputs alone (its branches are "
                 "sums of independent leaves)"
             )
-        for name, value in {"target": read, "noise": _variance(noise), "inputs": law}.items():
-            object.__setattr__(self, name, value)
-
-    @classmethod
-    def of(
-        cls,
-        given: TreeProblem | Problem | Target | TreeTarget | str,
-        *,
-        noise: float | None = None,
-        inputs: GivenInputs | None = None,
-    ) -> TreeProblem:
-        """A problem from a tree or its text; noise and inputs given here replace a problem's."""
-        known = given if isinstance(given, TreeProblem | Problem) else None
-        return cls(
-            given if known is None else known.target,  # type: ignore[arg-type]
-            (0.0 if known is None else known.noise) if noise is None else noise,
-            ("gaussian" if known is None else known.inputs) if inputs is None else inputs,
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The problem as plain values."""
-        return {"target": self.target.text, "noise": self.noise, "inputs": self.inputs.to_json()}
+        return read
 
 
 def read_problem(

@@ -1,4 +1,4 @@
-"""Double precision for JAX without touching the process-wide flag."""
+"""Double precision for JAX without touching the process-wide flag, and derivatives by entry."""
 
 from __future__ import annotations
 
@@ -15,6 +15,19 @@ def float64() -> AbstractContextManager[None]:
     import jax
 
     return jax.enable_x64(True)
+
+
+def elementwise_derivative(function: Callable[[Any], Any], x: Any) -> Any:
+    """The derivative, in JAX, of a function that acts on each entry.
+
+    >>> float(elementwise_derivative(lambda x: x**2, 3.0))
+    6.0
+    """
+    import jax
+    import jax.numpy as jnp
+
+    x = jnp.asarray(x)
+    return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
 
 
 def in_float64(function: Function) -> Function:

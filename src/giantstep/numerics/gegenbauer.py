@@ -9,6 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.numerics.quadrature import NodesAndWeights, legendre_panels
+
 #: In standard deviations of one coordinate; degree-30 polynomials have died out there.
 REACH = 16.0
 PANEL_LENGTH = 0.5
@@ -28,9 +30,7 @@ def harmonic_dimension(degree: int, dim: float) -> float:
     return math.exp(logarithm) if logarithm < 700 else math.inf
 
 
-def coordinate_rule(
-    dim: float, kinks: Sequence[float] = ()
-) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
+def coordinate_rule(dim: float, kinks: Sequence[float] = ()) -> NodesAndWeights:
     """Nodes t and weights of E[f(t)] with density (1 - t^2)^((d-3)/2), split at the kinks.
 
     In the angle t = sin(delta) the density is cos(delta)^(d-2): smooth to both ends, and
@@ -47,12 +47,9 @@ def coordinate_rule(
     for low, high in itertools.pairwise(corners):
         panels = math.ceil((high - low) * math.sqrt(dim) / PANEL_LENGTH)
         edges.extend(np.linspace(low, high, max(panels, 4) + 1)[:-1])
-    left = np.array([*edges, reach])
-    unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
-    half = np.diff(left)[:, None] / 2
-    angle = (left[:-1, None] + half * (unit + 1)).ravel()
+    angle, lengths = legendre_panels(np.array([*edges, reach]), PANEL_ORDER)
     t = np.sin(angle)
-    weights = (half * mass).ravel() * np.exp((dim - 2) / 2 * np.log1p(-np.minimum(t**2, 1 - 1e-16)))
+    weights = lengths * np.exp((dim - 2) / 2 * np.log1p(-np.minimum(t**2, 1 - 1e-16)))
     return t, weights / weights.sum()
 
 
@@ -80,9 +77,7 @@ def _off_diagonal(k: int, dim: float) -> float:
     return math.sqrt(k * (k + dim - 3) / ((2 * k + dim - 2) * (2 * k + dim - 4)))
 
 
-def gaussian_radii(
-    dim: float, order: int
-) -> tuple[Float[np.ndarray, " {order}"], Float[np.ndarray, " {order}"]]:
+def gaussian_radii(dim: float, order: int) -> NodesAndWeights:
     """Nodes and weights for the norm of N(0, I_d): generalised Gauss-Laguerre in rho^2 / 2.
 
     >>> radii, weights = gaussian_radii(50.0, 6)

@@ -130,7 +130,7 @@ def split_grid(
     shape: tuple[int, ...] = ()
     planar = len(surfaces) == 2
     for axis, here in enumerate(surfaces):
-        labels = [functools.partial(_sign, surface) for surface in here]
+        labels = [functools.partial(is_positive, surface) for surface in here]
         if planar and axis == 0:
             labels.append(functools.partial(_crossing_count, surfaces[1]))
         cuts = line_crossings(labels, lines)
@@ -143,7 +143,8 @@ def split_grid(
     return GaussianGrid(tuple(axes))
 
 
-def _sign(surface: Function, points: np.ndarray) -> np.ndarray:
+def is_positive(surface: Function, points: np.ndarray) -> np.ndarray:
+    """On which side of the surface the points are."""
     return surface(points) > 0
 
 
@@ -151,7 +152,7 @@ def _crossing_count(surfaces: Sequence[Function], points: np.ndarray) -> np.ndar
     lines = points.reshape(-1, points.shape[-1])
     count = np.zeros(len(lines), dtype=int)
     for surface in surfaces:
-        rows, _, _ = _brackets(functools.partial(_sign, surface), surface, lines)
+        rows, _, _ = _brackets(functools.partial(is_positive, surface), surface, lines)
         count += np.bincount(rows, minlength=len(lines))
     return count.reshape(points.shape[:-1])
 
@@ -248,8 +249,4 @@ def _on_lines(function: Function, lines: np.ndarray, inner: np.ndarray) -> np.nd
 
 def rotated(function: Function, frame: Float[np.ndarray, "m D"]) -> Function:
     """The function of coordinates c along orthonormal rows: f(c @ frame)."""
-    return functools.partial(_rotated, function, frame)
-
-
-def _rotated(function: Function, frame: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return function(points @ frame)
+    return lambda points: function(points @ frame)

@@ -17,6 +17,10 @@ else:
     Array = Any
 
 
+#: Directions, one on each row.
+Rows = Float[np.ndarray, "_ r"]
+
+
 def mean_product(
     left: Float[np.ndarray, "a n"],
     right: Float[np.ndarray, "b n"],
@@ -152,8 +156,8 @@ def symmetric_tensors(
 
 def block(
     tensor: Float[np.ndarray, " ..."],
-    first: Float[np.ndarray, "m r"],
-    rest: Float[np.ndarray, "n r"],
+    first: Rows,
+    rest: Rows,
     leap: int,
     order: int,
 ) -> Float[np.ndarray, " ..."]:
@@ -165,7 +169,7 @@ def block(
     return tensor
 
 
-def complement(rows: Float[np.ndarray, "m r"]) -> Float[np.ndarray, "n r"]:
+def complement(rows: Rows) -> Rows:
     """An orthonormal basis of what is orthogonal to the rows, along the axes if possible.
 
     >>> complement(np.array([[0.0, 1.0, 0.0]])).tolist()
@@ -175,9 +179,7 @@ def complement(rows: Float[np.ndarray, "m r"]) -> Float[np.ndarray, "n r"]:
     return tidy_basis(np.eye(rank) - rows.T @ rows, rank - len(rows))
 
 
-def tidy_basis(
-    rows: Float[np.ndarray, "m r"], dimension: int, noise: float = 0.0
-) -> Float[np.ndarray, "n r"]:
+def tidy_basis(rows: Rows, dimension: int, noise: float = 0.0) -> Rows:
     """An orthonormal basis of the row span that does not depend on how the rows are mixed.
 
     Echelon form with the heaviest columns as pivots, then Gram-Schmidt: coordinate axes come out

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
+from giantstep.numerics.solve import bisected
+
 
 class Trajectory(NamedTuple):
     """Values at the times that were reached, NaN at the others; ``message`` says why it stopped.
@@ -189,9 +191,9 @@ def _last_step(
     length: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Where a step of at most that length meets the event."""
-    low, high = np.zeros_like(length), length
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        beyond = event(_step(rate, y, slope, middle)[0]) >= 0
-        low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+
+    def is_beyond(h: np.ndarray) -> np.ndarray:
+        return event(_step(rate, y, slope, h)[0]) >= 0
+
+    _, high = bisected(is_beyond, np.zeros_like(length), length, BISECTIONS)
     return np.where(length > 0, _step(rate, y, slope, high)[0], y), t + high

@@ -14,6 +14,7 @@ from jaxtyping import Float
 
 from giantstep.errors import GiantstepError
 
+NodesAndWeights = tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]
 #: Beyond 9 standard deviations the Gaussian weighs 2e-19: below float64's resolution.
 CUTOFF = 9.0
 #: Panels of at most this length with 16 nodes integrate degree-8 Hermite moments to 1e-14.
@@ -35,7 +36,7 @@ class Rule:
 
 
 @functools.lru_cache(maxsize=64)
-def _gauss_hermite(order: int) -> tuple[np.ndarray, np.ndarray]:
+def _gauss_hermite(order: int) -> NodesAndWeights:
     from scipy.linalg import eigh_tridiagonal
 
     if order < 1:
@@ -51,7 +52,7 @@ def _gauss_hermite(order: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes, weights
 
 
-def gauss_hermite(order: int) -> tuple[Float[np.ndarray, " order"], Float[np.ndarray, " order"]]:
+def gauss_hermite(order: int) -> NodesAndWeights:
     """Nodes and weights for E[f(z)], z ~ N(0,1), exact for polynomials below degree 2*order.
 
     By Golub and Welsch (eigenvalues of the Jacobi matrix, off-diagonal sqrt(k)):
@@ -64,12 +65,24 @@ def gauss_hermite(order: int) -> tuple[Float[np.ndarray, " order"], Float[np.nda
     return _gauss_hermite(int(order))
 
 
+def legendre_panels(edges: Float[np.ndarray, " edges"], order: int) -> NodesAndWeights:
+    """Gauss-Legendre nodes between neighbouring edges, with the lengths that they stand for.
+
+    >>> nodes, lengths = legendre_panels(np.array([0.0, 1.0, 3.0]), 4)
+    >>> round(float(lengths @ nodes**2), 12)
+    9.0
+    """
+    unit, mass = np.polynomial.legendre.leggauss(order)
+    half = np.diff(edges)[:, None] / 2
+    return (edges[:-1, None] + half * (unit + 1)).ravel(), (half * mass).ravel()
+
+
 def split_gaussian(
     kinks: Sequence[float] = (),
     panel_order: int = PANEL_ORDER,
     cutoff: float = CUTOFF,
     panel_length: float = PANEL_LENGTH,
-) -> tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]]:
+) -> NodesAndWeights:
     """Composite Gauss-Legendre for E[f(z)], with panel edges at the kinks and jumps of f.
 
     >>> nodes, weights = split_gaussian(kinks=[0.0])
@@ -82,11 +95,8 @@ def split_gaussian(
         np.linspace(low, high, math.ceil((high - low) / panel_length) + 1)[:-1]
         for low, high in itertools.pairwise(corners)
     ]
-    left = np.concatenate([*edges, [cutoff]])
-    unit, mass = np.polynomial.legendre.leggauss(panel_order)
-    half = np.diff(left)[:, None] / 2
-    nodes = (left[:-1, None] + half * (unit + 1)).ravel()
-    weights = (half * mass).ravel() * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
+    nodes, lengths = legendre_panels(np.concatenate([*edges, [cutoff]]), panel_order)
+    weights = lengths * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
     return nodes, weights / weights.sum()
 
 

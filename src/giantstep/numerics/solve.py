@@ -13,6 +13,7 @@ from jaxtyping import Float
 if TYPE_CHECKING:
     import jax
 
+Vector = Float[np.ndarray, " n"]
 Value = TypeVar("Value")
 Map = Callable[[np.ndarray], np.ndarray]
 
@@ -110,10 +111,10 @@ def bracketed_root(
 
 def bracketed_roots(
     function: Callable[..., np.ndarray],
-    low: Float[np.ndarray, " n"],
-    high: Float[np.ndarray, " n"],
-    *parameters: Float[np.ndarray, " n"],
-) -> Solution[Float[np.ndarray, " n"]]:
+    low: Vector,
+    high: Vector,
+    *parameters: Vector,
+) -> Solution[Vector]:
     """The roots of ``function(x, *parameters)`` in many brackets at once, to full precision.
 
     >>> squares = np.array([2.0, 3.0])
@@ -133,14 +134,14 @@ def bracketed_roots(
 
 def iterate(
     f: Map,
-    start: Float[np.ndarray, " n"],
+    start: Vector,
     *,
     tolerance: float = 1e-11,
     max_iterations: int = 10_000,
     memory: int = 0,
     half_steps: int = 0,
     residual_of: Callable[[np.ndarray, np.ndarray], float] | None = None,
-) -> Solution[Float[np.ndarray, " n"]]:
+) -> Solution[Vector]:
     """The fixed point of a map of numpy arrays; for JAX see :func:`fixed_point`.
 
     With ``memory``, each step is Anderson's: the combination of the last images whose residual is
@@ -176,8 +177,8 @@ def iterate(
 
 
 def newton(
-    f: Map, start: Float[np.ndarray, " n"], *, tolerance: float = 1e-10, max_iterations: int = 15
-) -> Solution[Float[np.ndarray, " n"]]:
+    f: Map, start: Vector, *, tolerance: float = 1e-10, max_iterations: int = 15
+) -> Solution[Vector]:
     """Newton's iteration for a fixed point of an analytic f, from a good start.
 
     >>> root = newton(np.cos, np.array([0.7]))
@@ -194,7 +195,7 @@ def newton(
     return Solution(x, residual, count, _status(residual, tolerance))
 
 
-def overall(gap: Float[np.ndarray, " n"], x: Float[np.ndarray, " n"]) -> float:
+def overall(gap: Vector, x: Vector) -> float:
     """The largest change relative to the largest entry."""
     return float(np.max(np.abs(gap)) / max(float(np.max(np.abs(x))), 1e-300))
 
@@ -209,9 +210,7 @@ def _status(residual: float, tolerance: float) -> Status:
     return Status.TOO_MANY_ITERATIONS if math.isfinite(residual) else Status.NOT_FINITE
 
 
-def derivative_along(
-    f: Map, x: Float[np.ndarray, " n"], direction: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " m"]:
+def derivative_along(f: Map, x: Vector, direction: Vector) -> Float[np.ndarray, " m"]:
     """The derivative of f at x along a direction, by a complex step: Im f(x + i h v) / h.
 
     A function written in numpy without absolute values or conjugates also takes complex numbers;
@@ -224,7 +223,7 @@ def derivative_along(
 
 
 def response(
-    f: Map, x: Float[np.ndarray, " n"], source: Float[np.ndarray, "n sources"]
+    f: Map, x: Vector, source: Float[np.ndarray, "n sources"]
 ) -> Float[np.ndarray, "n sources"]:
     """How far a fixed point x of f moves when f is shifted: (1 - f'(x))^-1 source.
 
@@ -340,6 +339,22 @@ def _jax_status(residual: jax.Array, tolerance: float) -> jax.Array:
 
     stopped = jnp.where(jnp.isfinite(residual), Status.TOO_MANY_ITERATIONS, Status.NOT_FINITE)
     return jnp.where(residual <= tolerance, Status.CONVERGED, stopped)
+
+
+def bisected(
+    is_above: Map, low: np.ndarray, high: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Brackets halved in numpy, entry by entry, until the place where ``is_above`` becomes true.
+
+    >>> low, high = bisected(lambda x: x * x > 2, np.zeros(1), np.full(1, 2.0), 20)
+    >>> round(float(low[0]), 4), round(float(high[0]), 4)
+    (1.4142, 1.4142)
+    """
+    for _ in range(steps):
+        middle = (low + high) / 2
+        above = is_above(middle)
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return low, high
 
 
 def halved(

@@ -6,8 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, number, option, size, switch, whole
 from giantstep.settings.types import (
     NumberField,
     OptionalNumberField,
@@ -33,26 +32,23 @@ class Amp(Settings):
 
     learner: ClassVar[str] = "amp"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: SizeField = option("4d", "samples n", kind=Size)
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
+    samples: SizeField = size("4d", "samples n")
     start: str = option(
         "random",
         "first estimate: nothing, a small random one, the spectral one, or one near the truth",
         choices=("zero", "random", "spectral", "informed"),
     )
-    start_size: NumberField = option(
-        1e-3, "size of the entries of a random start", kind=float, above=0
-    )
-    start_overlap: NumberField = option(0.9, "overlap of an informed start", kind=float, above=0)
-    damping: OptionalNumberField = option(
+    start_size: NumberField = number(1e-3, "size of the entries of a random start", above=0)
+    start_overlap: NumberField = number(0.9, "overlap of an informed start", above=0)
+    damping: OptionalNumberField = number(
         None,
         "share of the last state that is kept; by default 0.1 for one direction, 0.3 for several, "
         "and more once estimates swing",
-        kind=float,
         low=0,
     )
-    iterations: WholeField = option(400, "most iterations", kind=int, low=1)
-    tolerance: NumberField = option(1e-6, "stop once entries change by less", kind=float, above=0)
+    iterations: WholeField = whole(400, "most iterations", low=1)
+    tolerance: NumberField = number(1e-6, "stop once entries change by less", above=0)
     form: str = option(
         "auto",
         "estimate of the precision: its Hessian form, the guarded average, or the second where "
@@ -60,9 +56,7 @@ class Amp(Settings):
         choices=("auto", "hessian", "guarded"),
         only="simulate",
     )
-    phases: bool = option(
-        False, "predict: list the transitions in n/d instead", kind=bool, only="predict"
-    )
+    phases: bool = switch("predict: list the transitions in n/d instead", only="predict")
     dtype: str = option(
         "auto",
         "precision of the matrix products; auto takes float32 for large data",

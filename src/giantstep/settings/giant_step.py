@@ -8,7 +8,16 @@ from typing import Any, ClassVar
 from giantstep.errors import SettingsError, shown
 from giantstep.language.sizes import Size, StepInSamples
 from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import (
+    TEST_SAMPLES,
+    Settings,
+    activation_option,
+    number,
+    option,
+    size,
+    switch,
+    whole,
+)
 from giantstep.settings.types import (
     ActivationField,
     OptionalSizeField,
@@ -44,22 +53,19 @@ class GiantStep(Settings):
 
     learner: ClassVar[str] = "giant-step"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: SizeField = option("4d", "samples n of each gradient step", kind=Size)
-    steps: WholeField = option(1, "number of gradient steps T", kind=int, low=0)
-    step_size: SizeField = option(
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
+    samples: SizeField = size("4d", "samples n of each gradient step")
+    steps: WholeField = whole(1, "number of gradient steps T", low=0)
+    step_size: SizeField = size(
         "1",
         "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
         "neuron by order 1 (maximal update); an expression in d, or C*n^A with 0 < A < 1/2 for "
         "eta = C n^A/sqrt(p), between small steps and giant ones",
-        kind=Size,
         high=1e12,
         in_samples=True,
     )
-    width: SizeField = option("20", "number of neurons p", kind=Size)
-    activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
-    )
+    width: SizeField = size("20", "number of neurons p")
+    activation: ActivationField = activation_option("relu", moved=True)
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
     start: str = option("sphere", "law of the first weights", choices=("sphere", "gaussian"))
     readout: str = option(
@@ -69,32 +75,23 @@ class GiantStep(Settings):
     )
     batches: str = option("fresh", "samples of each step", choices=("fresh", "reused"))
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
-    detrend: bool = option(False, "remove the empirical constant and linear part of y", kind=bool)
-    normalise: bool = option(False, "put the rows back on the sphere after each step", kind=bool)
-    centre: bool = option(False, "remove the mean label of the batch", kind=bool)
-    forget: bool = option(
-        False,
+    detrend: bool = switch("remove the empirical constant and linear part of y")
+    normalise: bool = switch("put the rows back on the sphere after each step")
+    centre: bool = switch("remove the mean label of the batch")
+    forget: bool = switch(
         "replace the rows by their gradient, at unit variance of the pre-activations; neurons "
-        "without a gradient are dropped",
-        kind=bool,
+        "without a gradient are dropped"
     )
-    redraw_biases: bool = option(False, "draw new biases for the readout", kind=bool)
-    ridge: RidgeField = option(
-        None,
-        "ridge of the readout fit, or gcv to choose it; none: no fit",
-        kind=float,
-        low=0,
-        words=("gcv",),
+    redraw_biases: bool = switch("draw new biases for the readout")
+    ridge: RidgeField = number(
+        None, "ridge of the readout fit, or gcv to choose it; none: no fit", low=0, words=("gcv",)
     )
-    readout_samples: OptionalSizeField = option(
+    readout_samples: OptionalSizeField = size(
         None,
         "fresh samples for the readout fit (default: as `samples`), or `same` for the batch",
-        kind=Size,
         words=("same",),
     )
-    test_samples: SizeField = option(
-        "10000", "fresh samples that measure the test error", kind=Size, only="simulate"
-    )
+    test_samples: SizeField = size("10000", TEST_SAMPLES, only="simulate")
     method: str = option(
         "auto", "how to simulate", choices=("auto", "direct", "in-law"), only="simulate"
     )

@@ -6,8 +6,15 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import (
+    TEST_SAMPLES,
+    Settings,
+    activation_option,
+    number,
+    option,
+    size,
+    whole,
+)
 from giantstep.settings.types import (
     ActivationField,
     NumberField,
@@ -33,42 +40,38 @@ class GradientFlow(Settings):
 
     learner: ClassVar[str] = "gradient-flow"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=3)
-    samples: SizeField = option("8d", "samples n of the simulated flow", kind=Size)
-    activation: ActivationField = option(
-        "relu", "activation: relu, 'relu(z-1)', tanh, He3, ...", moved=True
-    )
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=3)
+    samples: SizeField = size("8d", "samples n of the simulated flow")
+    activation: ActivationField = activation_option("relu", moved=True)
     geometry: str = option(
         "preconditioned",
         "geometry of the flow",
         choices=("spherical", "normalised", "preconditioned"),
     )
-    start_spike_overlap: OptionalNumberField = option(
-        None, "start: cosine m with the spike; none: random", kind=float, low=-1, high=1
+    start_spike_overlap: OptionalNumberField = number(
+        None, "start: cosine m with the spike; none: random", low=-1, high=1
     )
-    start_target_overlap: OptionalNumberField = option(
-        None, "start: cosine b with the target; none: random", kind=float, low=-1, high=1
+    start_target_overlap: OptionalNumberField = number(
+        None, "start: cosine b with the target; none: random", low=-1, high=1
     )
-    start_overlap: OptionalNumberField = option(
-        None, "start: overlap omega of the pre-activation and h1", kind=float, low=-1, high=1
+    start_overlap: OptionalNumberField = number(
+        None, "start: overlap omega of the pre-activation and h1", low=-1, high=1
     )
-    times: OptionalNumberField = option(
-        None, f"time at which the flow is read (default {DEFAULT_TIME:g})", kind=float, low=0
+    times: OptionalNumberField = number(
+        None, f"time at which the flow is read (default {DEFAULT_TIME:g})", low=0
     )
-    until: OptionalNumberField = option(
-        None, "overlap omega whose hitting time is asked for", kind=float, low=-1, high=1
+    until: OptionalNumberField = number(
+        None, "overlap omega whose hitting time is asked for", low=-1, high=1
     )
-    step: NumberField = option(0.2, "time step of the simulated flow", kind=float, above=0)
-    starts: WholeField = option(
-        8, "random starts of the simulated flow, each with both signs", kind=int, low=1
+    step: NumberField = number(0.2, "time step of the simulated flow", above=0)
+    starts: WholeField = whole(
+        8, "random starts of the simulated flow, each with both signs", low=1
     )
-    width: SizeField = option("100", "neurons of the readout, with random biases", kind=Size)
-    ridge: RidgeField = option(
-        "gcv", "ridge of the readout, or gcv to choose it", kind=float, low=0, words=("gcv",)
+    width: SizeField = size("100", "neurons of the readout, with random biases")
+    ridge: RidgeField = number(
+        "gcv", "ridge of the readout, or gcv to choose it", low=0, words=("gcv",)
     )
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the test error", kind=int, low=1
-    )
+    test_samples: WholeField = whole(4000, TEST_SAMPLES, low=1)
     dtype: str = option(
         "float32", "precision of the simulated flow", choices=("float32", "float64")
     )

@@ -7,8 +7,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import TEST_SAMPLES, Settings, number, option, size, whole
 from giantstep.settings.types import NumberField, OptionalWholeField, SizeField, WholeField
 
 
@@ -18,21 +17,15 @@ class Kernel(Settings):
 
     learner: ClassVar[str] = "kernel"
 
-    dim: OptionalWholeField = option(
-        None,
-        "dimension d; without it, the limit of large d is predicted",
-        kind=float,
-        low=3,
-        high=1e60,
+    dim: OptionalWholeField = number(
+        None, "dimension d; without it, the limit of large d is predicted", low=3, high=1e60
     )
-    samples: SizeField = option("1d", "samples n", kind=Size)
-    ridge: NumberField = option(0.01, "ridge added to the kernel matrix", kind=float, low=0)
+    samples: SizeField = size("1d", "samples n")
+    ridge: NumberField = number(0.01, "ridge added to the kernel matrix", low=0)
     kernel: str = option(
         "exp", "kernel F: exp, arccos0, arccos1, a polynomial 1+t+t^2/2, or coefficients 1,1,0.5"
     )
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
-    )
+    test_samples: WholeField = whole(4000, TEST_SAMPLES, low=1, only="simulate")
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

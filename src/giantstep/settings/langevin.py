@@ -6,8 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, number, size, whole
 from giantstep.settings.types import NumberField, OptionalWholeField, SizeField, WholeField
 
 
@@ -22,22 +21,18 @@ class Langevin(Settings):
 
     learner: ClassVar[str] = "langevin"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: SizeField = option("4d", "samples n", kind=Size)
-    width: SizeField = option("500", "number of particles N", kind=Size)
-    steps: WholeField = option(2000, "number of steps", kind=int, low=1)
-    step_size: NumberField = option(1.0, "step size eta", kind=float, above=0, high=1e3)
-    temperature: NumberField = option(
-        0.1, "temperature lambda at the start", kind=float, above=0, high=1e3
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
+    samples: SizeField = size("4d", "samples n")
+    width: SizeField = size("500", "number of particles N")
+    steps: WholeField = whole(2000, "number of steps", low=1)
+    step_size: NumberField = number(1.0, "step size eta", above=0, high=1e3)
+    temperature: NumberField = number(0.1, "temperature lambda at the start", above=0, high=1e3)
+    last_temperature: NumberField = number(
+        0.001, "temperature at the end; it falls geometrically", above=0, high=1e3
     )
-    last_temperature: NumberField = option(
-        0.001, "temperature at the end; it falls geometrically", kind=float, above=0, high=1e3
-    )
-    decay: NumberField = option(0.1, "weight decay lambda_1", kind=float, above=0, high=1e3)
-    radius: NumberField = option(15.0, "scale R of the outputs", kind=float, above=0, high=1e6)
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the accuracy", kind=int, low=1
-    )
+    decay: NumberField = number(0.1, "weight decay lambda_1", above=0, high=1e3)
+    radius: NumberField = number(15.0, "scale R of the outputs", above=0, high=1e6)
+    test_samples: WholeField = whole(4000, "fresh samples that measure the accuracy", low=1)
 
     def check(self) -> None:
         """A decay that a step survives; see :class:`Settings`."""

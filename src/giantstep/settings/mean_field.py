@@ -6,9 +6,8 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, activation_option, number, option, size, whole
 from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
@@ -22,16 +21,12 @@ class MeanField(Settings):
 
     learner: ClassVar[str] = "mean-field"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
     times: str = option("1,2,5", "times to look at: a list, or a range 0:10:11")
-    step: NumberField = option(0.1, "time that one step takes", kind=float, above=0, high=1e6)
-    width: SizeField = option("100", "number of neurons p, or of particles", kind=Size)
-    activation: ActivationField = option(
-        "tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
-    )
-    samples: SizeField = option(
-        "50d", "fresh samples of each step of a simulation", kind=Size, only="simulate"
-    )
+    step: NumberField = number(0.1, "time that one step takes", above=0, high=1e6)
+    width: SizeField = size("100", "number of neurons p, or of particles")
+    activation: ActivationField = activation_option("tanh", moved=True)
+    samples: SizeField = size("50d", "fresh samples of each step of a simulation", only="simulate")
 
     def check(self) -> None:
         """Times that increase."""

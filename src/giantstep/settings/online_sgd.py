@@ -11,7 +11,7 @@ from typing import ClassVar
 from giantstep.errors import SettingsError, shown
 from giantstep.language.sizes import Size
 from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, activation_option, number, option, size, whole
 from giantstep.settings.sweeps import sweep_values
 from giantstep.settings.types import (
     ActivationField,
@@ -38,36 +38,31 @@ class OnlineSgd(Settings):
 
     learner: ClassVar[str] = "online-sgd"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
     times: str = option("1,2,4,8", "times to look at, in samples/d: a list, or a range 0:10:11")
-    step_size: SizeField = option(
-        "1", "step size for each sample, in units of 1/d, an expression in d", kind=Size, high=1e12
+    step_size: SizeField = size(
+        "1", "step size for each sample, in units of 1/d, an expression in d", high=1e12
     )
-    activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
-    )
+    activation: ActivationField = activation_option("relu", moved=True)
     loss: str = option("square", "loss of the first layer", choices=("square", "correlation"))
     geometry: str = option(
         "sphere", "whether rows go back to the sphere", choices=("sphere", "free")
     )
-    width: SizeField = option("1", "number of neurons p", kind=Size)
+    width: SizeField = size("1", "number of neurons p")
     readout: str = option(
         "ones", "readouts a_j of f = (1/p) sum_j a_j sigma: ones, symmetric-sign, or 1,-1,1,-1"
     )
-    lookahead: NumberField = option(
-        0.0, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
+    lookahead: NumberField = number(
+        0.0, "step inside the gradient: above 0 extragradient, below 0 SAM", high=1e6
     )
-    batch: WholeField = option(1, "samples of each step", kind=int, low=1, high=1e9)
+    batch: WholeField = whole(1, "samples of each step", low=1, high=1e9)
     start_overlap: str = option(
-        "random",
-        "cosines at the start, one for each direction (0.1,-d^-0.5), neurons apart by ;",
+        "random", "cosines at the start, one for each direction (0.1,-d^-0.5), neurons apart by ;"
     )
-    until: OptionalNumberField = option(
-        None, "record when the overlap reaches this size", kind=float, above=0, high=1
+    until: OptionalNumberField = number(
+        None, "record when the overlap reaches this size", above=0, high=1
     )
-    test_samples: SizeField = option(
-        "8192", "points that measure the test error", kind=Size, only="simulate"
-    )
+    test_samples: SizeField = size("8192", "points that measure the test error", only="simulate")
     method: str = option(
         "auto", "how to simulate", choices=("auto", "direct", "in-law"), only="simulate"
     )

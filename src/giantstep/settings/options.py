@@ -58,6 +58,20 @@ def option(
     return dataclasses.field(default=default, metadata=metadata)
 
 
+size = functools.partial(option, kind=Size)
+whole = functools.partial(option, kind=int)
+number = functools.partial(option, kind=float)
+switch = functools.partial(option, False, kind=bool)
+#: What ``test_samples`` are in every learner that has them.
+TEST_SAMPLES = "fresh samples that measure the test error"
+
+
+def activation_option(default: str, *, moved: bool = False, only: str | None = None) -> Any:
+    """An activation: a name, an expression in z, or a function."""
+    help = "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
+    return option(default, help, moved=moved, only=only)
+
+
 def flag(name: str) -> str:
     """The command-line spelling of a field name."""
     return "--" + name.replace("_", "-")

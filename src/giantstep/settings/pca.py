@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import TEST_SAMPLES, Settings, number, size, whole
 from giantstep.settings.types import OptionalWholeField, RidgeField, SizeField, WholeField
 
 
@@ -20,14 +19,10 @@ class Pca(Settings):
 
     learner: ClassVar[str] = "pca"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=2)
-    samples: SizeField = option("4d", "samples n", kind=Size)
-    degree: WholeField = option(
-        8, "degree of the polynomial along the component", kind=int, low=1, high=30
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=2)
+    samples: SizeField = size("4d", "samples n")
+    degree: WholeField = whole(8, "degree of the polynomial along the component", low=1, high=30)
+    ridge: RidgeField = number(
+        "gcv", "ridge of the polynomial fit, or gcv to choose it", low=0, words=("gcv",)
     )
-    ridge: RidgeField = option(
-        "gcv", "ridge of the polynomial fit, or gcv to choose it", kind=float, low=0, words=("gcv",)
-    )
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the test error", kind=int, low=1
-    )
+    test_samples: WholeField = whole(4000, TEST_SAMPLES, low=1)

@@ -6,8 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, number, size, switch, whole
 from giantstep.settings.types import (
     NumberField,
     OptionalNumberField,
@@ -28,31 +27,19 @@ class PowerLaw(Settings):
 
     learner: ClassVar[str] = "power-law"
 
-    samples: SizeField = option("1000", "samples n, a number", kind=Size)
-    width: OptionalSizeField = option(
-        None, "random projections p, a number; none: all features", kind=Size
+    samples: SizeField = size("1000", "samples n, a number")
+    width: OptionalSizeField = size(None, "random projections p, a number; none: all features")
+    ridge: NumberField = number(0.01, "ridge of the fit", low=0)
+    capacity: NumberField = number(1.5, "decay a of the eigenvalues k^-a", above=1, high=100)
+    source: NumberField = number(
+        0.5, "smoothness r of the target, squared coefficients k^-(2ar+1)", above=0, high=100
     )
-    ridge: NumberField = option(0.01, "ridge of the fit", kind=float, low=0)
-    capacity: NumberField = option(
-        1.5, "decay a of the eigenvalues k^-a", kind=float, above=1, high=100
+    modes: OptionalWholeField = whole(None, "number of features; none: all", low=1)
+    exponents: bool = switch("predict the rates instead of the risk", only="predict")
+    ridge_exponent: OptionalNumberField = number(
+        None, "ell: the ridge is n^(1-ell)", above=0, high=20
     )
-    source: NumberField = option(
-        0.5,
-        "smoothness r of the target, squared coefficients k^-(2ar+1)",
-        kind=float,
-        above=0,
-        high=100,
-    )
-    modes: OptionalWholeField = option(None, "number of features; none: all", kind=int, low=1)
-    exponents: bool = option(
-        False, "predict the rates instead of the risk", kind=bool, only="predict"
-    )
-    ridge_exponent: OptionalNumberField = option(
-        None, "ell: the ridge is n^(1-ell)", kind=float, above=0, high=20
-    )
-    width_exponent: OptionalNumberField = option(
-        None, "q: the width is n^q", kind=float, above=0, high=20
-    )
+    width_exponent: OptionalNumberField = number(None, "q: the width is n^q", above=0, high=20)
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

@@ -6,8 +6,15 @@ import dataclasses
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import (
+    TEST_SAMPLES,
+    Settings,
+    activation_option,
+    number,
+    option,
+    size,
+    whole,
+)
 from giantstep.settings.types import (
     ActivationField,
     NumberField,
@@ -32,15 +39,13 @@ class RandomFeatures(Settings):
 
     learner: ClassVar[str] = "random-features"
 
-    dim: OptionalWholeField = option(
-        None, "dimension d; without it, the limit of large d is predicted", kind=int, low=3
+    dim: OptionalWholeField = whole(
+        None, "dimension d; without it, the limit of large d is predicted", low=3
     )
-    samples: SizeField = option("2d", "samples n", kind=Size)
-    width: SizeField = option("1d", "number of random neurons p", kind=Size)
-    ridge: NumberField = option(0.1, "ridge of the readout fit", kind=float, low=0)
-    activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
-    )
+    samples: SizeField = size("2d", "samples n")
+    width: SizeField = size("1d", "number of random neurons p")
+    ridge: NumberField = number(0.1, "ridge of the readout fit", low=0)
+    activation: ActivationField = activation_option("relu")
     loss: WordField = option(
         "square",
         "loss of the fit: square, logistic or hinge (for labels -1 and 1), or a convex function of "
@@ -48,9 +53,7 @@ class RandomFeatures(Settings):
     )
     start: str = option("sphere", "law of the weights", choices=("sphere", "gaussian"))
     biases: str = option("none", "biases of the neurons", choices=("none", "normal", "uniform"))
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the test error", kind=int, low=1, only="simulate"
-    )
+    test_samples: WholeField = whole(4000, TEST_SAMPLES, low=1, only="simulate")
 
     def check(self) -> None:
         """Rules that tie several fields together; see :class:`Settings`."""

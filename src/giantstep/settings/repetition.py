@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, activation_option, number, size, whole
 from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
@@ -19,14 +18,12 @@ class Repetition(Settings):
 
     learner: ClassVar[str] = "repetition"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
-    activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ...", moved=True
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
+    activation: ActivationField = activation_option("relu", moved=True)
+    lookahead: NumberField = number(
+        0.3, "step inside the gradient: above 0 extragradient, below 0 SAM", high=1e6
     )
-    lookahead: NumberField = option(
-        0.3, "step inside the gradient: above 0 extragradient, below 0 SAM", kind=float, high=1e6
-    )
-    readout: NumberField = option(1.0, "readout a of the neuron", kind=float, high=1e6)
-    samples: SizeField = option(
-        "100000", "samples over which a simulation takes means", kind=Size, only="simulate"
+    readout: NumberField = number(1.0, "readout a of the neuron", high=1e6)
+    samples: SizeField = size(
+        "100000", "samples over which a simulation takes means", only="simulate"
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import ClassVar
 
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, number, option, size, switch, whole
 from giantstep.settings.types import NumberField, OptionalWholeField, SizeField
 
 
@@ -19,18 +18,14 @@ class Spectral(Settings):
 
     learner: ClassVar[str] = "spectral"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=1)
-    samples: SizeField = option("4d", "samples n", kind=Size)
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
+    samples: SizeField = size("4d", "samples n")
     preprocessing: str = option("optimal", "T(y): optimal, or an expression in y such as tanh(y)")
-    clip: NumberField = option(
-        50.0, "the optimal T is cut off below minus this", kind=float, above=0
-    )
+    clip: NumberField = number(50.0, "the optimal T is cut off below minus this", above=0)
     method: str = option(
         "auto",
         "blocks: one matrix per direction; linearised: message passing around zero, for directions "
         "that no rotation separates",
         choices=("auto", "blocks", "linearised"),
     )
-    phases: bool = option(
-        False, "predict: the transition in n/d instead", kind=bool, only="predict"
-    )
+    phases: bool = switch("predict: the transition in n/d instead", only="predict")

@@ -7,8 +7,7 @@ import math
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import Settings, activation_option, number, option, size, whole
 from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
 
@@ -22,16 +21,14 @@ class SpikedRandomFeatures(Settings):
 
     learner: ClassVar[str] = "spiked-random-features"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=4)
-    activation: ActivationField = option(
-        "tanh", "activation: relu, tanh, erf2, He3, 'relu(z-1)', ..."
-    )
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=4)
+    activation: ActivationField = activation_option("tanh")
     spike: str = option("1", "spike s of the neurons: a number, or value:fraction,...")
     bulk: str = option("1", "bulk variance c: a number, or one per block, as 1.02,1.1,1.3")
-    alignment: NumberField = option(1.0, "cosine of the spike with the target", kind=float, low=0)
-    readout_samples: SizeField = option("2d", "samples n of the ridge regression", kind=Size)
-    width: SizeField = option("1d", "number of neurons p", kind=Size)
-    ridge: NumberField = option(0.1, "ridge of the readout", kind=float, above=0)
+    alignment: NumberField = number(1.0, "cosine of the spike with the target", low=0)
+    readout_samples: SizeField = size("2d", "samples n of the ridge regression")
+    width: SizeField = size("1d", "number of neurons p")
+    ridge: NumberField = number(0.1, "ridge of the readout", above=0)
 
     def check(self) -> None:
         """Spikes and bulks that can be read and go together; see :class:`Settings`."""

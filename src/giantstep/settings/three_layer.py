@@ -7,8 +7,15 @@ import math
 from typing import ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.language.sizes import Size
-from giantstep.settings.options import Settings, option
+from giantstep.settings.options import (
+    TEST_SAMPLES,
+    Settings,
+    activation_option,
+    option,
+    size,
+    switch,
+    whole,
+)
 from giantstep.settings.types import (
     ActivationField,
     OptionalSizeField,
@@ -42,41 +49,39 @@ class ThreeLayer(Settings):
 
     learner: ClassVar[str] = "three-layer"
 
-    dim: OptionalWholeField = option(None, "dimension d of the inputs", kind=int, low=2)
-    samples: SizeField = option("d^2", "samples n, used again by every layer", kind=Size)
+    dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=2)
+    samples: SizeField = size("d^2", "samples n, used again by every layer")
     scenario: str = option("joint", "how far and how the network is trained", choices=SCENARIOS)
     layers: str = option(
-        "both", "layers of the network that adam trains", choices=("2", "3", "both"),
+        "both",
+        "layers of the network that adam trains",
+        choices=("2", "3", "both"),
         only="simulate",
-    )  # fmt: skip
-    leaves: OptionalSizeField = option(
+    )
+    leaves: OptionalSizeField = size(
         None,
         "directions of the first layer: a size, or auto to count them; none: those of the target",
-        kind=Size,
         words=("auto",),
         only="simulate",
     )
-    oracle: bool = option(
-        False, "draw the first layer inside the span of the true leaves", kind=bool, only="simulate"
+    oracle: bool = switch(
+        "draw the first layer inside the span of the true leaves", only="simulate"
     )
-    width: OptionalSizeField = option(
-        None, "neurons of the first layer (default 500; adam 256, authors 1000)", kind=Size,
+    width: OptionalSizeField = size(
+        None, "neurons of the first layer (default 500; adam 256, authors 1000)", only="simulate"
+    )
+    second_width: OptionalSizeField = size(
+        None, "neurons of the second layer (default 1000; adam 32, authors 100)", only="simulate"
+    )
+    steps: OptionalWholeField = whole(
+        None,
+        "steps of the first layer (default 4; authors 15 ln d), or epochs of adam",
+        low=1,
+        high=1e5,
         only="simulate",
-    )  # fmt: skip
-    second_width: OptionalSizeField = option(
-        None, "neurons of the second layer (default 1000; adam 32, authors 100)", kind=Size,
-        only="simulate",
-    )  # fmt: skip
-    steps: OptionalWholeField = option(
-        None, "steps of the first layer (default 4; authors 15 ln d), or epochs of adam",
-        kind=int, low=1, high=1e5, only="simulate",
-    )  # fmt: skip
-    activation: ActivationField = option(
-        "relu", "activation: relu, tanh, erf, ...", only="simulate", moved=True
     )
-    test_samples: WholeField = option(
-        4000, "fresh samples that measure the test error", kind=int, low=2, only="simulate"
-    )
+    activation: ActivationField = activation_option("relu", only="simulate", moved=True)
+    test_samples: WholeField = whole(4000, TEST_SAMPLES, low=2, only="simulate")
 
     def check(self) -> None:
         """Settings that the scenario would not heed; see :class:`Settings`."""

@@ -42,9 +42,13 @@ def test_matrices_are_positive_semidefinite(name: str, seed: int, dim: int) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["1-t", "t^30", "x", "sin(t)", "1", "", "t^t", "1/0", "1,a", "+", "t^-1", "(1+t)^2"]
+    "text", ["1-t", "t^30", "x", "sin(t)", "1", "", "t^t", "1/0", "1,a", "+", "t^-1", "He2(t)"]
 )
 def test_what_is_not_a_kernel(text: str) -> None:
     with pytest.raises(SettingsError, match="kernel") as caught:
         kernel(text)
     assert "\n" not in str(caught.value)
+
+
+def test_a_polynomial_is_an_expression_of_the_language() -> None:
+    assert kernel("(1 + t)^2 + 0.5t").series.tolist() == [1.0, 2.5, 1.0]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -178,7 +176,6 @@ def test_a_function_of_the_language_is_one_entry(monkeypatch):
         magnitude=odd(np.arctan, 1.0),
         growth="bounded",
         parity="odd",
-        zero=Fraction(0),
         rising=True,
         latex=r"\arctan",
     )

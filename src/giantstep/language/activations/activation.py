@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import numpy as np
 from giantstep.errors import SettingsError, TargetError
 from giantstep.language.targets.language import ABBREVIATIONS, FUNCTIONS, MAX_HERMITE
 from giantstep.language.targets.tokens import ALIASES
-from giantstep.numerics.float64 import float64
+from giantstep.numerics.float64 import elementwise_derivative, float64
+from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import split_gaussian
 
 #: Names of activations: functions of the language of one argument, Hermite polynomials, and two.
@@ -38,6 +40,7 @@ NEAR, NO_JUMP = 1e-6, 1e-7
 NO_COEFFICIENT = 1e-10
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Activation:
     """A function of one variable, its derivative, and its Gaussian moments.
 
@@ -45,19 +48,11 @@ class Activation:
     JAX derivative (0 at the jumps of `sign`, one of the one-sided values at a kink).
     """
 
-    def __init__(
-        self,
-        name: str,
-        numpy: Callable[[Any], Any],
-        jax: Callable[[Any], Any],
-        kinks: tuple[float, ...] = (),
-        slope: Callable[[Any], Any] | None = None,
-    ) -> None:
-        self.name = name
-        self.numpy = numpy
-        self.jax = jax
-        self.kinks = kinks
-        self._slope = slope
+    name: str
+    numpy: Callable[[Any], Any]
+    jax: Callable[[Any], Any]
+    kinks: tuple[float, ...] = ()
+    slope: Callable[[Any], Any] | None = None
 
     def __repr__(self) -> str:
         return f"Activation({self.name!r})"
@@ -76,16 +71,13 @@ class Activation:
 
     def derivative(self, z: Any) -> Any:
         """sigma'(z) in JAX, elementwise."""
-        import jax
-        import jax.numpy as jnp
-
-        return jax.jvp(self.jax, (z,), (jnp.ones_like(z),))[1]
+        return elementwise_derivative(self.jax, z)
 
     def numpy_derivative(self, z: np.ndarray) -> np.ndarray:
         """sigma'(z) in float64, elementwise; without JAX where ``slope`` was given."""
         z = np.asarray(z, dtype=np.float64)
-        if self._slope is not None:
-            return np.asarray(self._slope(z))
+        if self.slope is not None:
+            return np.asarray(self.slope(z))
         # Arrays of few lengths: JAX compiles the derivative for these, not for every shape.
         padded = np.zeros(4096)
         while len(padded) < z.size:
@@ -103,11 +95,8 @@ class Activation:
 
     def numpy_second_derivative(self, z: np.ndarray) -> np.ndarray:
         """sigma''(z) in float64, elementwise, between the kinks."""
-        import jax
-
         with float64():
-            z = np.asarray(z, dtype=np.float64)
-            return np.asarray(jax.jvp(self.derivative, (z,), (np.ones_like(z),))[1])
+            return np.asarray(elementwise_derivative(self.derivative, np.asarray(z, np.float64)))
 
     @functools.cached_property
     def slope_jumps(self) -> tuple[tuple[float, float], ...]:
@@ -144,11 +133,7 @@ class Activation:
         """
         nodes, _ = self._rule
         values = self.numpy(nodes)
-        moments, previous, current = [], np.zeros_like(nodes), np.ones_like(nodes)
-        for k in range(degree + 1):
-            moments.append(self._mean(values * current))
-            previous, current = current, nodes * current - k * previous
-        result = np.array(moments)
+        result = np.array([self._mean(values * he) for he in hermite_values(nodes, degree)])
         result[np.abs(result) < 1e-13 * np.sqrt(max(self.second_moment, 1e-300))] = 0.0
         result.setflags(write=False)
         return result

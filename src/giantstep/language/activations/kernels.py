@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, TargetError
+from giantstep.language.targets.normal import normal_form
+from giantstep.language.targets.parser import parse
 
 #: Longest text of a kernel, measured before it is matched.
 LONGEST = 1000
 #: Powers kept of an infinite series. Inputs of squared norm up to 20 d need no more.
 SERIES_LENGTH = 96
-_NUMBER = r"\d+\.?\d*(?:e[+-]?\d+)?|\.\d+(?:e[+-]?\d+)?"
-_TERM = re.compile(
-    rf"^(?P<factor>{_NUMBER})?\*?(?P<power>t(?:\^(?P<exponent>\d+))?)?(?:/(?P<divisor>{_NUMBER}))?$"
-)
 _REMEDY = "use exp, arccos0, arccos1, a polynomial such as 1+t+t^2/2, or coefficients 1,1,0.5"
 
 
@@ -92,31 +89,21 @@ def _arccos1(t: Any) -> Any:
     return (np.sqrt(1 - np.square(t)) + t * (np.pi / 2 + np.arcsin(t))) / np.pi
 
 
-def _coefficients(text: str) -> np.ndarray:
+def _coefficients(text: str) -> list[float]:
     """The coefficients of a polynomial in t, or of a comma-separated list."""
-    compact = re.sub(r"\s+", "", text).replace("**", "^")
     try:
-        if "," in compact:
-            pairs = list(enumerate(float(part) for part in compact.split(",")))
-        else:
-            pairs = [_term(part) for part in re.split(r"(?<!e)\+", compact)]
-    except (ValueError, ZeroDivisionError):
+        if "," in text:
+            return [float(part) for part in text.split(",")]
+        terms = normal_form(parse(text, ("t",)))
+    except (ValueError, TargetError):
         raise SettingsError(f"kernel = {text[:60]!r} cannot be read: {_REMEDY}") from None
-    degree = max(j for j, _ in pairs)
+    powers = {sum(n for _, n in monomial): float(c) for monomial, c in terms.items()}
+    degree = max(powers, default=0)
+    if any(base.text != "t" or n < 0 for monomial in terms for base, n in monomial):
+        raise SettingsError(f"kernel = {text[:60]!r} is no polynomial in t: {_REMEDY}")
     if degree > 20:
         raise SettingsError(f"kernel = {text[:60]!r} has power {degree}, beyond 20: {_REMEDY}")
-    series = np.zeros(degree + 1)
-    for j, value in pairs:
-        series[j] += value
-    return series
-
-
-def _term(text: str) -> tuple[int, float]:
-    match = _TERM.match(text)
-    if match is None or not (match["factor"] or match["power"]):
-        raise ValueError(text)
-    value = float(match["factor"] or 1.0) / float(match["divisor"] or 1.0)
-    return (int(match["exponent"] or 1) if match["power"] else 0), value
+    return [powers.get(j, 0.0) for j in range(degree + 1)]
 
 
 @functools.lru_cache(maxsize=64)
@@ -135,13 +122,9 @@ def kernel(given: str) -> KernelFunction:
         order = int(given[-1])
         profile = _arccos1 if order else _arccos0
         return KernelFunction(given, _arc_cosine_series(order), profile, order)
-    if "-" in re.sub(r"e-", "", given):
+    series = np.array(_coefficients(given))
+    if np.any(series < 0):
         raise SettingsError(f"kernel = {given[:60]!r} has a negative coefficient: {_REMEDY}")
-    series = _coefficients(given)
     if not (np.all(np.isfinite(series)) and np.any(series[1:] > 0)):
         raise SettingsError(f"kernel = {given[:60]!r} is constant or not finite: {_REMEDY}")
-    return KernelFunction(given, series, functools.partial(_polynomial, series))
-
-
-def _polynomial(series: np.ndarray, t: Any) -> Any:
-    return np.polynomial.polynomial.polyval(t, series)
+    return KernelFunction(given, series, np.polynomial.Polynomial(series))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.errors import GiantstepError
 from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.magnitude import Magnitude
 from giantstep.language.targets.tree import (
@@ -211,6 +212,12 @@ def _number(value: Fraction) -> Magnitude:
     return Magnitude.of(float(value))
 
 
+def on_line(node: Node, name: str, x: np.ndarray) -> np.ndarray:
+    """A function of one variable at each of its values."""
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
+
+
 def magnitude(node: Node, names: Sequence[str], points: np.ndarray) -> Magnitude:
     """The size of a node at points of shape (..., number of names)."""
     at = {name: Magnitude.of(points[..., i]) for i, name in enumerate(names)}
@@ -226,31 +233,29 @@ def to_sympy(tree: Node) -> Any:
     >>> to_sympy(parse("He3(h1)/3"))
     h1**3/3 - h1
     """
-    import sympy
-
+    try:
+        import sympy
+    except ImportError:
+        raise GiantstepError(
+            "expressions in SymPy need SymPy: install it with pip install 'giantstep[sympy]'"
+        ) from None
     symbols = {name: sympy.Symbol(name, real=True) for name in variables(tree)}
-    return evaluate(tree, SympyAlgebra(), symbols)
+    return evaluate(tree, SympyAlgebra(sympy), symbols)
 
 
 class SympyAlgebra(Algebra):
     """Exact expressions. ``step`` is Heaviside with the value 0 at 0."""
 
-    def __init__(self) -> None:
-        import sympy
-
-        self.pi = sympy.pi
+    def __init__(self, sympy: Any) -> None:
+        self.sympy, self.pi = sympy, sympy.pi
 
     def number(self, value: Fraction) -> Any:
         """An exact rational."""
-        import sympy
-
-        return sympy.Rational(value.numerator, value.denominator)
+        return self.sympy.Rational(value.numerator, value.denominator)
 
     def hermite(self, degree: int, x: Any) -> Any:
         """The polynomial, written in powers."""
-        from sympy.polys.orthopolys import hermite_prob_poly
-
-        return hermite_prob_poly(degree, x)
+        return self.sympy.polys.orthopolys.hermite_prob_poly(degree, x)
 
     def power(self, base: Any, exponent: Fraction) -> Any:
         """An exact power."""
@@ -258,6 +263,4 @@ class SympyAlgebra(Algebra):
 
     def call(self, function: str, arguments: Sequence[Any]) -> Any:
         """The function of the same meaning."""
-        import sympy
-
-        return FUNCTIONS[function].sympy(sympy, *arguments)
+        return FUNCTIONS[function].sympy(self.sympy, *arguments)

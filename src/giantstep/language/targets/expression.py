@@ -10,10 +10,11 @@ import numpy as np
 
 from giantstep.errors import TargetError
 from giantstep.language.targets.evaluate import JAX, NUMPY, evaluate, to_sympy
+from giantstep.language.targets.integrability import singular_base
 from giantstep.language.targets.kinks import Kinks, discrete_values, find_kinks
 from giantstep.language.targets.printing import to_latex
 from giantstep.language.targets.reading import is_tree, read_function, read_target, refuse_tree
-from giantstep.language.targets.tree import Call, Node, Power, variables, walk
+from giantstep.language.targets.tree import Call, Node, Variable, replaced, variables, walk
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,7 @@ class Target:
     def is_polynomial(self) -> bool:
         """Whether g is a polynomial in h and z."""
         return not any(
-            variables(part)
-            and (isinstance(part, Call) or (isinstance(part, Power) and not _is_whole(part)))
+            variables(part) and (isinstance(part, Call) or singular_base(part) is not None)
             for part in walk(self.tree)
         )
 
@@ -212,6 +212,10 @@ class ScalarFunction:
 
         return evaluate(self.tree, JAX, {self.variable: jnp.asarray(x)})
 
+    def of(self, name: str) -> Node:
+        """The tree with another name for the variable."""
+        return replaced(self.tree, {Variable(self.variable): Variable(name)})
+
     @cached_property
     def kinks(self) -> tuple[float, ...]:
         """Sorted positions of kinks, jumps and poles."""
@@ -235,7 +239,3 @@ def parse_function(text: str, variable: str = "z") -> ScalarFunction:
 def target(given: Target | str) -> Target:
     """The target itself, or the one that an expression or a catalogued name stands for."""
     return given if isinstance(given, Target) else Target(given)
-
-
-def _is_whole(power: Power) -> bool:
-    return power.exponent.denominator == 1 and power.exponent >= 0

@@ -31,9 +31,9 @@ from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
 from giantstep.numerics.linear_algebra import (
+    Rows,
     complement,
     dense_degree,
-    is_permutation,
     symmetric_tensors,
     tidy_basis,
 )
@@ -113,24 +113,26 @@ def tail_energy(target: Target, degree: int) -> Estimate:
     0.594715
     """
     if (series := hermite_series(target)) is not None:
-        beyond = [
-            float(a) ** 2 * factorial(j)
-            for j, a in series.terms.items()
-            if sum(j[: target.rank]) > degree and not any(j[target.rank :])
-        ]
-        return Estimate(math.fsum(beyond), 0.0, "closed form")
+        return Estimate(_series_tail(series, 0, target.rank, degree), 0.0, "closed form")
     found = expansion(target, max(degree, 8))
     value = max(found.regression_moment - found.energy(0, degree), 0.0)
     return Estimate(value, _square_error(found), found.method)
+
+
+def _series_tail(series: HermiteSeries, m: int, rank: int, degree: int) -> float:
+    """The energy beyond a degree in the directions from m on, noises averaged out."""
+    return math.fsum(
+        float(a) ** 2 * factorial(j)
+        for j, a in series.terms.items()
+        if sum(j[m:rank]) > degree and not any(j[rank:])
+    )
 
 
 def _square_error(found: Expansion) -> float:
     return 2 * found.error * math.sqrt(max(found.second_moment, 0.0)) + found.error**2
 
 
-def conditional_tail_energy(
-    target: Target, learned: Float[np.ndarray, "m r"], degree: int
-) -> Estimate:
+def conditional_tail_energy(target: Target, learned: Rows, degree: int) -> Estimate:
     """|P_{U,>kappa} g|^2: beyond any function of h_U times total degree kappa in the rest.
 
     ``learned`` holds an orthonormal basis of U as rows, ``degree`` is kappa.
@@ -150,18 +152,13 @@ def conditional_tail_energy(
         return Estimate(0.0, 0.0, "depends on learned directions only")
     frame = np.vstack([learned, complement(learned)])
     if target.is_polynomial and (series := rotated_series(target, frame)) is not None:
-        beyond = [
-            float(a) ** 2 * factorial(j)
-            for j, a in series.terms.items()
-            if sum(j[m:rank]) > degree and not any(j[rank:])
-        ]
-        value = math.fsum(beyond)
+        value = _series_tail(series, m, rank, degree)
         rounding = 1e-13 * expansion(target).second_moment
         return Estimate(value if value > rounding else 0.0, rounding, "closed form")
     found = expansion(target)
-    captured = captured_energy(target, Frame(frame.tobytes(), m), max(degree, 2))
-    value = max(found.regression_moment - math.fsum(captured.values[: degree + 1]), 0.0)
-    return Estimate(value, captured.error + _square_error(found), captured.method)
+    captured, error, method = captured_energy(target, frame.tobytes(), m, max(degree, 2))
+    value = max(found.regression_moment - math.fsum(captured[: degree + 1]), 0.0)
+    return Estimate(value, error + _square_error(found), method)
 
 
 #: Points at which the target is evaluated to see on which directions it depends.
@@ -170,7 +167,7 @@ POINTS = 4000
 NO_CHANGE = 2e-4
 
 
-def used_subspace(target: Target) -> Float[np.ndarray, "m r"]:
+def used_subspace(target: Target) -> Rows:
     """The smallest subspace such that g depends on h through its part in it only.
 
     Orthonormal rows. Polynomials by linear algebra on their gradients, of every degree. For other
@@ -275,36 +272,20 @@ def _used_axes(block: Block, found: np.ndarray) -> np.ndarray:
     return rest[[not _suffices(block, complement(row[None])) for row in rest]]
 
 
-@dataclass(frozen=True)
-class Frame:
-    """An orthonormal frame (the bytes of its rows), whose first rows span U: hashable."""
-
-    rows: bytes
-    learned: int
-
-    def matrix(self, rank: int) -> Float[np.ndarray, "r r"]:
-        """The rows as an array."""
-        return np.frombuffer(self.rows).reshape(rank, rank)
-
-
-@dataclass(frozen=True)
-class Captured:
-    """Energies, one for each degree in the directions outside of U, with error and method."""
-
-    values: tuple[float, ...]
-    error: float
-    method: str
+#: Energies, one for each degree in the directions outside of U, with error and method.
+Captured = tuple[Float[np.ndarray, " k"], float, str]
 
 
 @functools.lru_cache(maxsize=256)
-def captured_energy(target: Target, frame: Frame, degree: int) -> Captured:
+def captured_energy(target: Target, frame: bytes, learned: int, degree: int) -> Captured:
     """E_u[sum_{|b|=k} E[g He_b(v) | u]^2 / b!] for k = 0..degree, where h = (u, v) in the frame.
 
-    By quadrature, or by pairs of samples that share u.
+    ``frame`` are the bytes of orthonormal rows, the first ``learned`` of which span U. By
+    quadrature, or by pairs of samples that share u.
     """
     block = block_of(target)
     by = _by_quadrature if integrable(block) else _by_sampling
-    return by(block, frame.matrix(target.rank), frame.learned, degree)
+    return by(block, np.frombuffer(frame).reshape(target.rank, -1), learned, degree)
 
 
 def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
@@ -320,12 +301,7 @@ def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Capt
             total[sum(j)] += grid.average(conditional[place] ** 2) / factorial(j)
         return total
 
-    if is_permutation(full):
-        names = tuple(block.names[axis] for axis in np.argmax(full, axis=1))
-        values, error, method = integrate(Block(block.factors, names), energies)
-    else:
-        values, error, method = integrate(block, energies, full)
-    return Captured(tuple(values.tolist()), error, method)
+    return integrate(block, energies, full)
 
 
 def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
@@ -349,4 +325,4 @@ def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captur
         batches.append(row)
     spread = np.std(np.cumsum(batches, axis=1), axis=0, ddof=1) / math.sqrt(BATCHES)
     method = f"Monte Carlo, {SAMPLES} samples"
-    return Captured(tuple(np.mean(batches, axis=0).tolist()), float(np.max(spread)), method)
+    return np.mean(batches, axis=0), float(np.max(spread)), method

@@ -16,7 +16,6 @@ for 1/(h1**2 + h2**2), are found by descent.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -88,13 +87,19 @@ def _check_work(tree: Node) -> None:
         )
 
 
-def _is_singular(node: Node) -> bool:
+def singular_base(node: Node) -> Node | None:
+    """The argument of a logarithm, or the base of a negative or fractional power; else None."""
     match node:
-        case Call("log", _):
-            return bool(variables(node))
-        case Power(base, exponent):
-            return bool(variables(base)) and (exponent < 0 or exponent.denominator > 1)
-    return False
+        case Call(function, (base,)) if FUNCTIONS[function].growth == "logarithmic":
+            return base
+        case Power(base, exponent) if exponent < 0 or exponent.denominator > 1:
+            return base
+    return None
+
+
+def _is_singular(node: Node) -> bool:
+    base = singular_base(node)
+    return base is not None and bool(variables(base))
 
 
 def _degree(node: Node) -> float:
@@ -124,15 +129,12 @@ def _check_domain(tree: Node, names: Sequence[str], random: np.random.Generator)
     cloud = random.standard_normal((len(_SCALES), _POINTS, len(names)))
     points = (cloud * np.array(_SCALES)[:, None, None]).reshape(-1, len(names))
     for part in reversed(list(walk(tree))):
-        match part:
-            case Call("log", (base,)) | Power(base, _) if _is_singular(part):
-                size = magnitude(base, names, points)
-            case _:
-                continue
-        infinite = isinstance(part, Call) or part.exponent < 0
-        if infinite and np.any(size.sign == 0):
+        base = singular_base(part)
+        if base is None or not variables(base):
+            continue
+        if _is_infinite_at_zero(part) and np.any(magnitude(base, names, points).sign == 0):
             raise Unusable(f"{shortened(part)} is infinite where {shortened(base)} = 0")
-        fractional = isinstance(part, Call) or part.exponent.denominator > 1
+        fractional = not isinstance(part, Power) or part.exponent.denominator > 1
         if fractional and _is_negative_somewhere(base, names, points, random):
             raise Unusable(f"{shortened(part)} is not a real number where {shortened(base)} < 0")
 
@@ -141,17 +143,17 @@ def _is_negative_somewhere(
     base: Node, names: Sequence[str], points: np.ndarray, random: np.random.Generator
 ) -> bool:
     """At one of the points, or where a search from the lowest of them leads."""
-    values = _plain(base, names, points)
+
+    def plain(points: np.ndarray) -> np.ndarray:
+        return magnitude(base, names, points).plain()
+
+    values = plain(points)
     if np.any(values < 0) or is_nonnegative(normal_form(base)):
         return bool(np.any(values < 0))
     axes = [i for i, name in enumerate(names) if name in variables(base)]
     starts = points[np.argsort(values)[:4]]
-    _, lowest = descend(functools.partial(_plain, base, names), starts, axes, 1.0, random)
+    _, lowest = descend(plain, starts, axes, 1.0, random)
     return bool(lowest.min() < -_ROUNDING * np.median(values))
-
-
-def _plain(node: Node, names: Sequence[str], points: np.ndarray) -> np.ndarray:
-    return magnitude(node, names, points).plain()
 
 
 def _check_growth(tree: Node, names: Sequence[str], random: np.random.Generator) -> None:
@@ -244,15 +246,13 @@ def vanishes_somewhere(node: Node, names: Sequence[str]) -> bool:
         return len(_isolated_zeros(node, names, random)[0]) > 0
 
 
+def _is_infinite_at_zero(node: Node) -> bool:
+    return not isinstance(node, Power) or node.exponent < 0
+
+
 def _vanishing_bases(tree: Node) -> list[Node]:
-    bases: dict[Node, None] = {}
-    for part in walk(tree):
-        match part:
-            case Call("log", (base,)):
-                bases[base] = None
-            case Power(base, exponent) if exponent < 0:
-                bases[base] = None
-    return [base for base in bases if variables(base)]
+    bases = {singular_base(part): None for part in walk(tree) if _is_infinite_at_zero(part)}
+    return [base for base in bases if base is not None and variables(base)]
 
 
 def _zeros_on_lines(
@@ -354,7 +354,10 @@ def _isolated_zeros(
     axes = [i for i, name in enumerate(names) if name in inside]
     nothing = np.zeros((0, len(names)))
     cloud = random.standard_normal((1000, len(names)))
-    size = functools.partial(_log_size, base, names)
+
+    def size(points: np.ndarray) -> np.ndarray:
+        return magnitude(base, names, points).log
+
     sizes = size(cloud)
     if len(axes) < 2 or not np.all(np.isfinite(sizes)):
         return nothing, nothing, 1
@@ -371,10 +374,6 @@ def _isolated_zeros(
     vectors = np.zeros((8, len(names)))
     vectors[:, axes] = random.standard_normal((8, len(axes)))
     return np.repeat(zero, 8, axis=0), _unit(vectors), codimension
-
-
-def _log_size(node: Node, names: Sequence[str], points: np.ndarray) -> np.ndarray:
-    return magnitude(node, names, points).log
 
 
 def descend(

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 
 from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expression import Target
-from giantstep.language.targets.kinks import Kinks, find_kinks
+from giantstep.language.targets.kinks import Kinks, find_kinks, sharing_variables
 from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.tree import (
     Call,
@@ -44,6 +44,7 @@ from giantstep.numerics.grids import (
     rotated,
     split_grid,
 )
+from giantstep.numerics.linear_algebra import is_permutation
 
 #: Terms of an expanded sum; beyond it the target counts as not separable.
 MAX_TERMS = 64
@@ -89,20 +90,11 @@ def _terms(node: Node) -> tuple[Factors, ...]:
     return found
 
 
-def components(factors: Iterable[Node]) -> tuple[float, tuple[Factors, ...]]:
+def components(factors: Factors) -> tuple[float, tuple[Factors, ...]]:
     """The constant factors multiplied, and the others grouped so that groups share no variable."""
-    constant = 1.0
-    groups: list[tuple[frozenset[str], Factors]] = []
-    for factor in factors:
-        names = variables(factor)
-        if not names:
-            constant *= float(evaluate(factor, NUMPY, {}))
-            continue
-        touching = [group for group in groups if group[0] & names]
-        groups = [group for group in groups if not group[0] & names]
-        merged = frozenset(names).union(*[group[0] for group in touching])
-        groups.append((merged, (*itertools.chain.from_iterable(g[1] for g in touching), factor)))
-    return constant, tuple(factors for _, factors in groups)
+    moving = [factor for factor in factors if variables(factor)]
+    constant = [float(evaluate(x, NUMPY, {})) for x in factors if not variables(x)]
+    return math.prod(constant), tuple(map(tuple, sharing_variables(moving)))
 
 
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
@@ -110,8 +102,11 @@ def renamed(node: Node, names: Mapping[str, str]) -> Node:
     return replaced(node, {Variable(old): Variable(new) for old, new in names.items()})
 
 
-def kink_surfaces(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Expressions u such that the nodes are smooth away from the surfaces u = 0."""
+def kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tuple[Node, ...]:
+    """Expressions u such that the nodes are smooth away from the surfaces u = 0.
+
+    Without the ``singular`` ones, bases of roots and denominators, those of kinks and jumps alone.
+    """
     found: dict[Node, None] = {}
     for part in itertools.chain.from_iterable(walk(node) for node in nodes):
         match part:
@@ -122,7 +117,7 @@ def kink_surfaces(nodes: Sequence[Node]) -> tuple[Node, ...]:
                 candidates = [
                     Sum((a, Product((minus, b)))) for a, b in itertools.combinations(arguments, 2)
                 ]
-            case Power(base, exponent) if exponent < 0 or exponent.denominator != 1:
+            case Power(base, exponent) if singular and (exponent < 0 or exponent.denominator > 1):
                 candidates = [base]
             case _:
                 candidates = []
@@ -174,6 +169,10 @@ class Block:
                 lambda left, node: left * evaluate(node, NUMPY, values), self.factors, 1.0
             )
         return np.broadcast_to(product, points.shape[:-1])
+
+    def on_line(self, h: Float[np.ndarray, " ..."]) -> Float[np.ndarray, " ..."]:
+        """The values of a block of one variable."""
+        return self(h[..., None])
 
     @functools.cached_property
     def _found_kinks(self) -> Kinks:
@@ -231,6 +230,10 @@ def integrate(
     """
     if agreement is None:
         agreement = AGREEMENT[min(len(block.names), 3) - 1]
+    if frame is not None and is_permutation(frame):
+        # Kinks along the axes stay along them.
+        names = tuple(block.names[axis] for axis in np.argmax(frame, axis=1))
+        block, frame = Block(block.factors, names), None
     function = block if frame is None else rotated(block, frame)
     previous, best = None, None
     for method, grid in _rules(block, frame):
@@ -246,6 +249,31 @@ def integrate(
         previous = value
     assert best is not None
     return best
+
+
+def hermite_tables(
+    block: Block,
+    degree: int,
+    family: Callable[[GaussianGrid, np.ndarray], Iterable[np.ndarray]],
+    agreement: float | None = None,
+) -> tuple[Shaped[np.ndarray, "family ..."], float]:
+    """E[f He_j(h)], j up to a degree in all, for functions f; and the error over sqrt(j!).
+
+    ``family(grid, values)`` gives the functions at the grid's nodes. An array over j has zeros
+    beyond the degree.
+    """
+    rank, noises = block.latent, len(block.names) - block.latent
+    roots = np.sqrt([math.factorial(k) for k in range(degree + 1)])
+    norms = functools.reduce(np.multiply.outer, [roots] * rank, np.array(1.0))
+    total = functools.reduce(np.add.outer, [np.arange(degree + 1)] * rank, np.array(0))
+    degrees = [degree] * rank + [0] * noises
+
+    def tables(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
+        found = [grid.contract(function, degrees) for function in family(grid, values)]
+        return np.stack(found).reshape(-1, *norms.shape) / norms * (total <= degree)
+
+    found, error, _ = integrate(block, tables, agreement=agreement)
+    return found * norms, error
 
 
 def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, GaussianGrid]]:

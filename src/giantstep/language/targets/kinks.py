@@ -9,13 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.integrability import vanishes_somewhere
+from giantstep.language.targets.evaluate import NUMPY, evaluate, on_line
+from giantstep.language.targets.integrability import singular_base, vanishes_somewhere
 from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.normal import normal_form
 from giantstep.language.targets.polynomial import Monomial, Polynomial, add, scaled, to_tree
-from giantstep.language.targets.tree import Call, Node, Power, Variable, children, variables, walk
+from giantstep.language.targets.tree import Call, Node, Variable, children, variables, walk
 from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.solve import bisected
 
 #: Kinks are looked for on a grid that avoids round numbers.
 _GRID = np.linspace(-CUTOFF, CUTOFF, 4000)
@@ -53,9 +54,7 @@ def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
                     yield add(first, scaled(second, Fraction(-1))), False
             case Call(function, (argument,)) if FUNCTIONS[function].kink:
                 yield normal_form(argument), False
-            case Call("log", (base,)):
-                yield normal_form(base), True
-            case Power(base, exponent) if exponent < 0 or exponent.denominator > 1:
+            case _ if (base := singular_base(part)) is not None:
                 yield normal_form(base), True
 
 
@@ -89,14 +88,11 @@ def _split_off(polynomial: Polynomial, name: str) -> tuple[Polynomial, Polynomia
 
 def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
     """The sign changes of a function of one variable; if asked, also where it touches zero."""
-    values = _values(node, name, _GRID)
+    values = on_line(node, name, _GRID)
     signs = np.sign(values)
     before = np.flatnonzero((signs[1:] != signs[:-1]) & ~np.isnan(signs[1:] + signs[:-1]))
     low, high = _GRID[before], _GRID[before + 1]
-    for _ in range(55):
-        middle = (low + high) / 2
-        same = np.sign(_values(node, name, middle)) == signs[before]
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    low, high = bisected(lambda x: np.sign(on_line(node, name, x)) != signs[before], low, high, 55)
     crossings = [_rounded(x) for x in (low + high) / 2]
     return crossings + (_touching(node, name, np.abs(values)) if may_touch else [])
 
@@ -107,17 +103,12 @@ def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
     low, high = _GRID[lowest], _GRID[lowest + 2]
     for _ in range(60):
         first, second = (2 * low + high) / 3, (low + 2 * high) / 3
-        down = np.abs(_values(node, name, first)) < np.abs(_values(node, name, second))
+        down = np.abs(on_line(node, name, first)) < np.abs(on_line(node, name, second))
         low, high = np.where(down, low, first), np.where(down, second, high)
     position = (low + high) / 2
     # A minimum is only known to the square root of the rounding error.
-    zero = np.abs(_values(node, name, position)) < 1e-12
+    zero = np.abs(on_line(node, name, position)) < 1e-12
     return [_rounded(x, digits=4, error=1e-7) for x in position[zero]]
-
-
-def _values(node: Node, name: str, x: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
 
 
 def _rounded(x: float, digits: int = 6, error: float = 1e-9) -> float:
@@ -146,8 +137,8 @@ def discrete_values(tree: Node) -> tuple[float, ...] | None:
     evaluating its signs and steps on many points, jointly where they share variables and
     independently where they do not.
     """
-    atoms = _atoms(tree)
-    if atoms is None:
+    atoms, rest = atoms_and_rest(tree)
+    if rest:
         return None
     combinations = [joint_values(group) for group in sharing_variables(atoms)]
     if np.prod([len(rows) for rows in combinations], dtype=float) > 100 * MAX_VALUES:
@@ -161,16 +152,15 @@ def discrete_values(tree: Node) -> tuple[float, ...] | None:
     return tuple(float(v) + 0.0 for v in distinct) if len(distinct) <= MAX_VALUES else None
 
 
-def _atoms(node: Node) -> list[Node] | None:
-    """The topmost signs and steps, or None if a variable is used outside of them."""
+def atoms_and_rest(node: Node) -> tuple[list[Node], set[str]]:
+    """The topmost signs and steps, and the variables that are used outside of them."""
     if isinstance(node, Variable):
-        return None
+        return [], {node.name}
     if isinstance(node, Call) and FUNCTIONS[node.function].finite:
-        return [node]
-    below = [_atoms(child) for child in children(node)]
-    if any(atoms is None for atoms in below):
-        return None
-    return list(dict.fromkeys(atom for atoms in below if atoms for atom in atoms))
+        return [node], set()
+    below = [atoms_and_rest(child) for child in children(node)]
+    atoms = dict.fromkeys(atom for found, _ in below for atom in found)
+    return list(atoms), set().union(*(rest for _, rest in below))
 
 
 def sharing_variables(atoms: Sequence[Node]) -> list[list[Node]]:

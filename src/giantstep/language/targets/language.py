@@ -24,6 +24,7 @@ from giantstep.language.targets.magnitude import (
     oscillation,
     positive,
     rectified,
+    smaller,
     softplus,
 )
 
@@ -52,11 +53,9 @@ class FunctionFacts:
     """The facts about one function.
 
     ``numpy`` computes it on arrays, ``jax`` and ``sympy`` do so given their module, ``magnitude``
-    on signs and logarithms. ``growth``: how fast it grows with its argument. ``zero``: its value at
-    0 where that is rational. ``kink``: whether it has a kink or a jump where its argument is zero
-    (for min and max: where two arguments meet). ``finite``: whether it takes finitely many values.
-    ``homogeneous``: k if f(c x) = c^k f(x) for c > 0. ``rising``: strictly. ``positive``: strictly,
-    ``nonnegative``: it may vanish. ``latex``: its name there, if that is not the operator's.
+    on signs and logarithms. ``growth``: how fast it grows with its argument. ``homogeneous``: k if
+    f(c x) = c^k f(x) for c > 0. ``rising``: strictly. ``values``: where they lie. ``latex``: its
+    name there, if that is not the operator's.
     """
 
     numpy: Callable[..., Any]
@@ -65,21 +64,65 @@ class FunctionFacts:
     magnitude: Callable[..., Magnitude]
     growth: Literal["bounded", "linear", "logarithmic", "exponential"]
     parity: Literal["odd", "even", "none"] = "none"
-    zero: Fraction | None = None
-    kink: bool = False
-    finite: bool = False
     homogeneous: int | None = None
     rising: bool = False
-    positive: bool = False
-    nonnegative: bool = False
+    values: Literal["any", "nonnegative", "positive"] = "any"
     many_arguments: bool = False
     latex: str = ""
     aliases: tuple[str, ...] = ()
 
+    @property
+    def kink(self) -> bool:
+        """Whether it has a kink or a jump where its argument is zero, or two arguments meet.
 
-_HALF = Fraction(1, 2)
-_ZERO = Fraction(0)
-_ONE = Fraction(1)
+        A homogeneous function of one argument is a line or has one.
+        """
+        return self.homogeneous is not None or self.many_arguments
+
+    @property
+    def finite(self) -> bool:
+        """Whether it takes finitely many values: those at -1, 0 and 1."""
+        return self.homogeneous == 0
+
+    @property
+    def positive(self) -> bool:
+        """Whether it is positive everywhere."""
+        return self.values == "positive"
+
+    @functools.cached_property
+    def zero(self) -> Fraction | None:
+        """Its value at 0 where that is rational, a whole number of halves."""
+        with np.errstate(all="ignore"):
+            value = float(self.numpy(0.0))
+        return Fraction(value) if (2 * value).is_integer() else None
+
+
+def _elementary(function: Callable[[Any, Any], Any], **facts: Any) -> FunctionFacts:
+    """A function that has the same name in numpy, JAX and SymPy; it is given the module."""
+    modules: dict[str, Any] = {
+        "numpy": functools.partial(function, np),
+        "jax": lambda jax, x: function(jax.numpy, x),
+        "sympy": function,
+    }
+    return FunctionFacts(**(modules | facts))
+
+
+def _extreme(
+    numpy: Callable[[Any], Any],
+    sympy: Callable[..., Any],
+    of_two: Callable[[Magnitude, Magnitude], Magnitude],
+    **facts: Any,
+) -> FunctionFacts:
+    """The smallest or the largest of several arguments."""
+    return FunctionFacts(
+        numpy=lambda *x: functools.reduce(numpy(np), x),
+        jax=lambda jax, *x: functools.reduce(numpy(jax.numpy), x),
+        sympy=sympy,
+        magnitude=lambda *x: functools.reduce(of_two, x),
+        growth="linear",
+        many_arguments=True,
+        **facts,
+    )
 
 
 def _erf(x: Any) -> Any:
@@ -103,16 +146,11 @@ def _exact_phi(sympy: Any, x: Any) -> Any:
 
 
 FUNCTIONS: dict[str, FunctionFacts] = {
-    "sign": FunctionFacts(
-        numpy=np.sign,
-        jax=lambda jax, x: jax.numpy.sign(x),
-        sympy=lambda sympy, x: sympy.sign(x),
+    "sign": _elementary(
+        lambda module, x: module.sign(x),
         magnitude=lambda x: Magnitude.of(x.sign),
         growth="bounded",
         parity="odd",
-        zero=_ZERO,
-        kink=True,
-        finite=True,
         homogeneous=0,
         aliases=("sgn", "signum"),
     ),
@@ -122,11 +160,8 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         sympy=lambda sympy, x: sympy.Heaviside(x, 0),
         magnitude=lambda x: Magnitude.of(np.where(x.sign > 0, 1.0, 0.0)),
         growth="bounded",
-        zero=_ZERO,
-        kink=True,
-        finite=True,
         homogeneous=0,
-        nonnegative=True,
+        values="nonnegative",
         aliases=("heaviside",),
     ),
     "relu": FunctionFacts(
@@ -135,54 +170,38 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         sympy=lambda sympy, x: sympy.Max(x, 0),
         magnitude=rectified,
         growth="linear",
-        zero=_ZERO,
-        kink=True,
         homogeneous=1,
-        nonnegative=True,
+        values="nonnegative",
     ),
-    "abs": FunctionFacts(
-        numpy=np.abs,
-        jax=lambda jax, x: jax.numpy.abs(x),
+    "abs": _elementary(
+        lambda module, x: module.abs(x),
         sympy=lambda sympy, x: sympy.Abs(x),
         magnitude=lambda x: Magnitude(np.abs(x.sign), x.log),
         growth="linear",
         parity="even",
-        zero=_ZERO,
-        kink=True,
         homogeneous=1,
-        nonnegative=True,
+        values="nonnegative",
         aliases=("absolute", "fabs"),
     ),
-    "min": FunctionFacts(
-        numpy=lambda *x: functools.reduce(np.minimum, x),
-        jax=lambda jax, *x: functools.reduce(jax.numpy.minimum, x),
-        sympy=lambda sympy, *x: sympy.Min(*x),
-        magnitude=lambda *x: -functools.reduce(larger, [-y for y in x]),
-        growth="linear",
-        kink=True,
-        many_arguments=True,
+    "min": _extreme(
+        lambda module: module.minimum,
+        lambda sympy, *x: sympy.Min(*x),
+        smaller,
         latex=r"\min",
         aliases=("minimum",),
     ),
-    "max": FunctionFacts(
-        numpy=lambda *x: functools.reduce(np.maximum, x),
-        jax=lambda jax, *x: functools.reduce(jax.numpy.maximum, x),
-        sympy=lambda sympy, *x: sympy.Max(*x),
-        magnitude=lambda *x: functools.reduce(larger, x),
-        growth="linear",
-        kink=True,
-        many_arguments=True,
+    "max": _extreme(
+        lambda module: module.maximum,
+        lambda sympy, *x: sympy.Max(*x),
+        larger,
         latex=r"\max",
         aliases=("maximum",),
     ),
-    "tanh": FunctionFacts(
-        numpy=np.tanh,
-        jax=lambda jax, x: jax.numpy.tanh(x),
-        sympy=lambda sympy, x: sympy.tanh(x),
+    "tanh": _elementary(
+        lambda module, x: module.tanh(x),
         magnitude=odd(np.tanh, 1.0),
         growth="bounded",
         parity="odd",
-        zero=_ZERO,
         rising=True,
         latex=r"\tanh",
     ),
@@ -193,7 +212,6 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         magnitude=odd(lambda x: np.tanh(1.1283792 * x + 0.10277 * x**3), 1.1283792),
         growth="bounded",
         parity="odd",
-        zero=_ZERO,
         rising=True,
     ),
     "sigmoid": FunctionFacts(
@@ -202,10 +220,8 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         sympy=lambda sympy, x: 1 / (1 + sympy.exp(-x)),
         magnitude=lambda x: positive(log_sigmoid(x.plain())),
         growth="bounded",
-        zero=_HALF,
         rising=True,
-        positive=True,
-        nonnegative=True,
+        values="positive",
         aliases=("expit", "logistic"),
     ),
     "softplus": FunctionFacts(
@@ -215,8 +231,7 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         magnitude=softplus,
         growth="linear",
         rising=True,
-        positive=True,
-        nonnegative=True,
+        values="positive",
     ),
     "gelu": FunctionFacts(
         numpy=lambda x: x * _phi(x),
@@ -224,44 +239,31 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         sympy=lambda sympy, x: x * _exact_phi(sympy, x),
         magnitude=lambda x: x * positive(log_normal_distribution(x.plain())),
         growth="linear",
-        zero=_ZERO,
     ),
-    "sin": FunctionFacts(
-        numpy=np.sin,
-        jax=lambda jax, x: jax.numpy.sin(x),
-        sympy=lambda sympy, x: sympy.sin(x),
+    "sin": _elementary(
+        lambda module, x: module.sin(x),
         magnitude=odd(oscillation(np.sin), 1.0),
         growth="bounded",
         parity="odd",
-        zero=_ZERO,
         latex=r"\sin",
     ),
-    "cos": FunctionFacts(
-        numpy=np.cos,
-        jax=lambda jax, x: jax.numpy.cos(x),
-        sympy=lambda sympy, x: sympy.cos(x),
+    "cos": _elementary(
+        lambda module, x: module.cos(x),
         magnitude=lambda x: Magnitude.of(oscillation(np.cos)(x.plain())),
         growth="bounded",
         parity="even",
-        zero=_ONE,
         latex=r"\cos",
     ),
-    "exp": FunctionFacts(
-        numpy=np.exp,
-        jax=lambda jax, x: jax.numpy.exp(x),
-        sympy=lambda sympy, x: sympy.exp(x),
+    "exp": _elementary(
+        lambda module, x: module.exp(x),
         magnitude=lambda x: positive(x.plain()),
         growth="exponential",
-        zero=_ONE,
         rising=True,
-        positive=True,
-        nonnegative=True,
+        values="positive",
         latex=r"\exp",
     ),
-    "log": FunctionFacts(
-        numpy=np.log,
-        jax=lambda jax, x: jax.numpy.log(x),
-        sympy=lambda sympy, x: sympy.log(x),
+    "log": _elementary(
+        lambda module, x: module.log(x),
         magnitude=lambda x: Magnitude.of(np.where(x.sign < 0, np.nan, x.log)),
         growth="logarithmic",
         rising=True,
@@ -274,10 +276,8 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         sympy=_exact_phi,
         magnitude=lambda x: positive(log_normal_distribution(x.plain())),
         growth="bounded",
-        zero=_HALF,
         rising=True,
-        positive=True,
-        nonnegative=True,
+        values="positive",
         latex=r"\Phi",
     ),
 }
@@ -296,7 +296,7 @@ class Abbreviation:
 ABBREVIATIONS: dict[str, Abbreviation] = {
     "silu": Abbreviation("x*sigmoid(x)", aliases=("swish",)),
     "mish": Abbreviation("x*tanh(softplus(x))"),
-    "elu": Abbreviation("relu(x) + a*(exp(-relu(-x)) - 1)", constant=_ONE),
+    "elu": Abbreviation("relu(x) + a*(exp(-relu(-x)) - 1)", constant=Fraction(1)),
     "leaky_relu": Abbreviation(
         "relu(x) - a*relu(-x)", constant=Fraction(1, 100), aliases=("leakyrelu",)
     ),

@@ -52,19 +52,13 @@ _MINUS_ONE = Number(Fraction(-1))
 _ONE = Number(Fraction(1))
 
 
-def parse(
-    text: str,
-    *,
-    variable: str | None = None,
-    noun: str = "target",
-    letters: tuple[str, ...] = (),
-) -> Node:
-    """Read an expression in h1.. and z1.., or in one named variable, or in a few ``letters``.
+def parse(text: str, letters: tuple[str, ...] = (), noun: str = "target") -> Node:
+    """Read an expression in h1.. and z1.., or in a few ``letters``.
 
     >>> parse("2*h1")
     Product(factors=(Number(value=Fraction(2, 1)), Variable(name='h1')))
     """
-    return _Parser(text, letters or ((variable,) if variable else ()), noun).whole()
+    return _Parser(text, letters, noun).whole()
 
 
 def is_plain(text: str) -> bool:
@@ -183,14 +177,10 @@ class _Parser:
                 return _product(left, right)
             case "/":
                 return _product(left, Power(right, Fraction(-1)))
-            case "<":
-                return Call("step", (_sum(right, _negative(left)),))
-            case ">":
-                return Call("step", (_sum(left, _negative(right)),))
-            case "<=":
-                return _sum(_ONE, _negative(Call("step", (_sum(left, _negative(right)),))))
-            case ">=":
-                return _sum(_ONE, _negative(Call("step", (_sum(right, _negative(left)),))))
+            case "<" | ">" | "<=" | ">=":
+                large, small = (left, right) if operator.text in (">", "<=") else (right, left)
+                above = Call("step", (_sum(large, _negative(small)),))
+                return above if operator.text in "<>" else _sum(_ONE, _negative(above))
         return Exponential(left, right)
 
     def operand(self) -> Node:
@@ -316,7 +306,7 @@ class _Parser:
 
 @functools.cache
 def _meaning(name: str) -> Node:
-    return parse(ABBREVIATIONS[name].text, letters=("x", "a"))
+    return parse(ABBREVIATIONS[name].text, ("x", "a"))
 
 
 def _written_out(name: str, short: Abbreviation, arguments: list[Node]) -> Node:

@@ -32,8 +32,8 @@ from giantstep.language.targets.tree import (
     Number,
     Power,
     Product,
-    Sum,
     Variable,
+    total,
     variables,
     walk,
 )
@@ -265,8 +265,7 @@ def to_tree(polynomial: Polynomial) -> Node:
     in_order = ordered(terms)
     if in_order[0][1] < 0 and in_order[-1][0] == () and in_order[-1][1] > 0:
         in_order = [in_order[-1], *in_order[:-1]]
-    nodes = [_term(monomial, coefficient, hermite) for monomial, coefficient in in_order]
-    return nodes[0] if len(nodes) == 1 else Sum(tuple(nodes))
+    return total([_term(monomial, coefficient, hermite) for monomial, coefficient in in_order])
 
 
 def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
@@ -340,7 +339,7 @@ def _is_nonnegative(base: Generator) -> bool:
         return is_nonnegative(base.parts[0])
     match base.node:
         case Call(function, _):
-            return FUNCTIONS[function].nonnegative
+            return FUNCTIONS[function].values != "any"
         case Power(_, exponent):
             return exponent.denominator > 1
     return False
@@ -388,7 +387,9 @@ def sign_of(monomial: Monomial) -> Polynomial:
             front *= 1 if n % 2 == 0 or value_of(alone(base)) > 0 else -1
         elif isinstance(base.node, Variable):
             kept[base] = n % 2
-        elif not (isinstance(base.node, Call) and FUNCTIONS[base.node.function].positive):
+        elif not (
+            isinstance(base.node, Call) and FUNCTIONS[base.node.function].values == "positive"
+        ):
             even = 0 if is_smooth(alone(base)) else 2
             kept[base] = (1 if n % 2 else even) * (1 if n > 0 else -1)
     x: Polynomial = {monomial_of(kept): Fraction(1)}

@@ -19,7 +19,9 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
+    total,
 )
+from giantstep.numerics.linear_algebra import Rows
 
 _HALF = Fraction(1, 2)
 
@@ -38,11 +40,7 @@ def to_text(node: Node) -> str:
         case Variable(name):
             return name
         case Sum(terms):
-            pieces = [to_text(term) for term in terms]
-            return pieces[0] + "".join(
-                f" - {piece[1:]}" if piece.startswith("-") else f" + {piece}"
-                for piece in pieces[1:]
-            )
+            return _signed_sum([to_text(term) for term in terms])
         case Product() | Power():
             return _product_text(node)
         case Hermite(degree, argument):
@@ -50,6 +48,11 @@ def to_text(node: Node) -> str:
         case Call(function, arguments):
             return f"{function}({', '.join(to_text(argument) for argument in arguments)})"
     raise TypeError(f"not a node in normal form: {node!r}")
+
+
+def _signed_sum(pieces: list[str]) -> str:
+    signed = (f" - {p[1:]}" if p.startswith("-") else f" + {p}" for p in pieces[1:])
+    return pieces[0] + "".join(signed)
 
 
 def shortened(node: Node) -> str:
@@ -147,11 +150,7 @@ def to_latex(node: Node) -> str:
         case Variable(name):
             return f"{name[0]}_{{{name[1:]}}}" if name[1:].isdigit() else name
         case Sum(terms):
-            pieces = [to_latex(term) for term in terms]
-            return pieces[0] + "".join(
-                f" - {piece[1:]}" if piece.startswith("-") else f" + {piece}"
-                for piece in pieces[1:]
-            )
+            return _signed_sum([to_latex(term) for term in terms])
         case Product() | Power():
             return _latex_product(node)
         case Hermite(degree, argument):
@@ -191,7 +190,7 @@ def _latex_inequality(node: Node) -> str:
     constant = [term.value for term in terms if isinstance(term, Number)]
     others = tuple(term for term in terms if not isinstance(term, Number))
     bound = -constant[0] if constant else Fraction(0)
-    left = to_latex(others[0] if len(others) == 1 else Sum(others))
+    left = to_latex(total(others))
     if all(to_latex(term).startswith("-") for term in others):
         flipped = " + ".join(to_latex(term)[1:] for term in others)
         return f"{flipped} < {_latex_number(-bound)}"
@@ -203,15 +202,13 @@ def _latex_product(node: Node) -> str:
     sign, size = ("-" if number < 0 else ""), abs(number)
     upper = [_latex_factor(factor, alone=len(above) == 1) for factor in above]
     lower = [_latex_factor(factor, alone=len(below) == 1) for factor in below]
-    if below or decimal_text(size) is None:
-        if decimal_text(size) is None:
-            lower.insert(0, str(size.denominator))
-            size = Fraction(size.numerator)
-        if size != 1 or not upper:
-            upper.insert(0, _latex_number(size))
-        return rf"{sign}\frac{{{_latex_join(upper)}}}{{{_latex_join(lower)}}}"
+    if decimal_text(size) is None:
+        lower.insert(0, str(size.denominator))
+        size = Fraction(size.numerator)
     if size != 1 or not upper:
         upper.insert(0, _latex_number(size))
+    if lower:
+        return rf"{sign}\frac{{{_latex_join(upper)}}}{{{_latex_join(lower)}}}"
     return sign + _latex_join(upper)
 
 
@@ -224,10 +221,9 @@ def _latex_factor(node: Node, alone: bool) -> str:
         case Power(base, exponent) if exponent == _HALF:
             return rf"\sqrt{{{to_latex(base)}}}"
         case Power(base, exponent):
-            closed = isinstance(base, Variable | Pi) or base == Number(abs(_whole(base)))
+            in_bars = isinstance(base, Call) and base.function == "abs"
+            closed = in_bars or isinstance(base, Variable | Pi) or base == Number(abs(_whole(base)))
             inside = to_latex(base) if closed else rf"\left({to_latex(base)}\right)"
-            if isinstance(base, Call) and base.function == "abs":
-                inside = to_latex(base)
             return rf"{inside}^{{{_latex_number(exponent)}}}"
         case Sum() if not alone:
             return rf"\left({to_latex(node)}\right)"
@@ -266,7 +262,7 @@ def _combination(parts: Iterable[tuple[float, str]]) -> str:
     return text
 
 
-def directions_text(rows: Float[np.ndarray, "m r"]) -> str:
+def directions_text(rows: Rows) -> str:
     """Several directions, separated by commas; `nothing` if there are none.
 
     >>> directions_text(np.eye(3)[:2])

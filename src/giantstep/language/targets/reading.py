@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import functools
 import re
+from collections.abc import Callable
 from typing import NoReturn
 
 from giantstep.errors import TargetError
@@ -119,34 +120,43 @@ def read_function(text: str, variable: str) -> tuple[str, Node]:
 @functools.lru_cache(maxsize=256)
 def read_loss(text: str) -> Node:
     """The tree of an expression in a label y and an output f; huber(u) is known beside the rest."""
-    parsed = parse(text, noun="loss", letters=("y", "f"))
-    try:
-        tree = to_tree(normal_form(parsed))
+
+    def check(_: Node, tree: Node) -> None:
         if "f" not in variables(tree):
             raise Unusable("it does not depend on the output f")
-    except Unusable as problem:
-        raise TargetError(f"loss {quoted(text)}: {problem}") from None
-    except RecursionError:
-        raise TargetError(f"loss {quoted(text)}: it is nested too deeply") from None
-    return tree
+
+    return _normal_tree(text, "loss", ("y", "f"), check)
 
 
 def _read(text: str, variable: str | None, noun: str) -> tuple[str, Node]:
-    parsed = parse(text, variable=variable, noun=noun)
-    try:
-        tree = to_tree(normal_form(parsed))
+    letters = (variable,) if variable else ()
+
+    def check(parsed: Node, tree: Node) -> None:
         _check_variables(variables(parsed), variables(tree), variable)
         canonical = to_text(tree)
         if len(canonical) > MAX_CHARACTERS:
             raise Unusable(TOO_LONG)
-        parse(canonical, variable=variable, noun=noun)
+        parse(canonical, letters, noun)
         check_integrable(tree)
+
+    tree = _normal_tree(text, noun, letters, check)
+    return to_text(tree), tree
+
+
+def _normal_tree(
+    text: str, noun: str, letters: tuple[str, ...], check: Callable[[Node, Node], None]
+) -> Node:
+    """The tree in normal form; ``check`` looks at it, and at the tree as it was written."""
+    parsed = parse(text, letters, noun)
+    try:
+        tree = to_tree(normal_form(parsed))
+        check(parsed, tree)
     except Unusable as problem:
         counted = "; h1 is what you call h[0]" if "[" in text else ""
         raise TargetError(f"{noun} {quoted(text)}: {problem}{counted}") from None
     except RecursionError:
         raise TargetError(f"{noun} {quoted(text)}: it is nested too deeply") from None
-    return canonical, tree
+    return tree
 
 
 def _check_variables(typed: frozenset[str], used: frozenset[str], variable: str | None) -> None:

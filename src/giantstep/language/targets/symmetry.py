@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate
+from giantstep.language.targets.evaluate import NUMPY, evaluate, on_line
 from giantstep.language.targets.expression import Target
 from giantstep.language.targets.integration import renamed
 from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import Call, Node, Sum, Variable, replaced, variables, walk
+from giantstep.language.targets.tree import (
+    Call,
+    Node,
+    Sum,
+    Variable,
+    replaced,
+    total,
+    variables,
+    walk,
+)
 from giantstep.numerics.hermite import MultiIndex
 
 #: Random points at which a symmetry must hold, and how exactly.
@@ -97,13 +106,29 @@ def signed_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
     >>> len(signed_permutations(Target("h1 + abs(h2)")))
     2
     """
+    eye = np.eye(target.rank)
+    return [eye[list(order)] * np.array(signs)[:, None] for order, signs in _signed_orders(target)]
+
+
+def _signed_orders(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
+    """All orders and signs of the directions that have an effect."""
+    orders = itertools.permutations(range(target.rank))
+    signs = itertools.product((1.0, -1.0), repeat=target.rank)
+    return [one for one in itertools.product(orders, signs) if effect(target, *one)]
+
+
+def _counts(change: Effect | None, exactly: bool) -> bool:
+    """Whether a change has an effect; ``exactly``: whether it leaves every label as it is."""
+    return change is not None and (change.none or not exactly)
+
+
+def _flips(target: Target, exactly: bool) -> list[tuple[int, ...]]:
+    """Sets of directions whose change of sign counts."""
     rank = target.rank
-    return [
-        np.eye(rank)[list(order)] * np.array(signs)[:, None]
-        for order in itertools.permutations(range(rank))
-        for signs in itertools.product((1.0, -1.0), repeat=rank)
-        if effect(target, order, signs) is not None
-    ]
+    sizes = range(1, rank + 1) if rank <= ALL_SIGNS else (1, 2, rank)
+    tried = (itertools.combinations(range(rank), size) for size in sizes)
+    every = itertools.chain.from_iterable(tried)
+    return [chosen for chosen in every if _counts(flipped(target, chosen), exactly)]
 
 
 def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
@@ -115,18 +140,12 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
     rank = target.rank
     axes, plus = list(range(rank)), [1.0] * rank
     if rank <= ALL_ORDERS:
-        tried = itertools.product(
-            itertools.permutations(axes), itertools.product((1.0, -1.0), repeat=rank)
-        )
-        return [(order, signs) for order, signs in tried if effect(target, order, signs)]
-    sizes = range(1, rank + 1) if rank <= ALL_SIGNS else (1, 2, rank)
+        return _signed_orders(target)
     found: list[tuple[Sequence[int], Sequence[float]]] = [
         (axes, [-1.0 if axis in chosen else 1.0 for axis in axes])
-        for size in sizes
-        for chosen in itertools.combinations(axes, size)
-        if flipped(target, chosen)
+        for chosen in _flips(target, exactly=False)
     ]
-    classes = _classes(target, lambda change: change is not None)
+    classes = _classes(target, exactly=False)
     blocks = [([one], [two]) for c in classes for one, two in itertools.pairwise(c)]
     for left, right in [*blocks, *itertools.combinations(classes, 2)]:
         if len(left) == len(right):
@@ -179,12 +198,12 @@ def symmetrised(
     return (sign * means[orbit]).reshape(tensor.shape)
 
 
-def _classes(target: Target, counts: Callable[[Effect | None], bool]) -> list[list[int]]:
-    """The directions in sets within which exchanges have an effect that counts."""
+def _classes(target: Target, exactly: bool) -> list[list[int]]:
+    """The directions in sets within which exchanges count."""
     classes: list[list[int]] = []
     for axis in range(target.rank):
         for members in classes:
-            if counts(exchanged(target, members[0], axis)):
+            if _counts(exchanged(target, members[0], axis), exactly):
                 members.append(axis)
                 break
         else:
@@ -271,16 +290,9 @@ def invariance(target: Target) -> Invariance:
     >>> invariance(Target("h1*h2 + h3**2"))
     Invariance(flips=((2,), (0, 1), (0, 1, 2)), exchanges=((0, 1),))
     """
-    axes = range(target.rank)
-    sizes = range(1, target.rank + 1) if target.rank <= ALL_SIGNS else (1, 2, target.rank)
-    flips = [
-        chosen
-        for size in sizes
-        for chosen in itertools.combinations(axes, size)
-        if (found := flipped(target, chosen)) and found.none
-    ]
-    classes = _classes(target, lambda change: change is not None and change.none)
-    return Invariance(tuple(flips), tuple(tuple(c) for c in classes if len(c) > 1))
+    classes = _classes(target, exactly=True)
+    exchanges = tuple(tuple(members) for members in classes if len(members) > 1)
+    return Invariance(tuple(_flips(target, exactly=True)), exchanges)
 
 
 #: Points at which two links must agree, and how exactly.
@@ -314,16 +326,13 @@ class Committee:
     @property
     def is_even(self) -> bool:
         """Whether g(-h) = g(h), so that labels never tell the sign of a direction."""
-        points = np.linspace(0.05, 6.0, _PROBES)[:, None]
-        up, down = self.link.numpy(points), self.link.numpy(-points)
-        return bool(np.all(np.abs(up - down) <= _EXACT * (1 + np.abs(up))))
+        return _counts(flipped(self.link, [0]), exactly=True)
 
     def with_noise(self, variance: float) -> Committee:
         """The same labels with more additive noise."""
         if self.vote is None:
-            return Committee(self.link, self.rank, self.shift, self.noise + variance)
-        more = self.vote_noise + variance
-        return Committee(self.link, self.rank, self.shift, self.noise, self.vote, more)
+            return replace(self, noise=self.noise + variance)
+        return replace(self, vote_noise=self.vote_noise + variance)
 
 
 @functools.lru_cache(maxsize=256)
@@ -364,9 +373,9 @@ def _summed(tree: Node, rank: int) -> Committee | None:
             units.setdefault(names[0], []).append(term)
     if len(units) != rank:
         return None
-    links = [_first_unit(parts, name) for name, parts in sorted(units.items())]
+    links = [renamed(total(parts), {name: "h1"}) for name, parts in sorted(units.items())]
     probes = np.random.default_rng(4).normal(size=_PROBES) * 2
-    values = [_at(link, probes) for link in links]
+    values = [on_line(link, "h1", probes) for link in links]
     scale = _EXACT * (1 + np.abs(values[0]))
     if not all(np.all(np.abs(other - values[0]) <= scale) for other in values[1:]):
         return None
@@ -404,20 +413,9 @@ def _voted(tree: Node, rank: int) -> Committee | None:
 _OUTCOMES = {"sign": (-1.0, 0.0, 1.0), "step": (0.0, 0.0, 1.0)}
 
 
-def _first_unit(parts: list[Node], name: str) -> Node:
-    """The terms of one direction as a function of h1."""
-    node = parts[0] if len(parts) == 1 else Sum(tuple(parts))
-    return renamed(node, {name: "h1"})
-
-
-def _at(node: Node, points: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.broadcast_to(evaluate(node, NUMPY, {"h1": points}), points.shape)
-
-
 def _slope(term: Node, name: str) -> float | None:
     """The factor of a noise that enters linearly; None if it does not."""
-    unit = renamed(term, {name: "h1"})
-    probes = np.random.default_rng(5).normal(size=_PROBES)
-    slope = float(_at(unit, np.array([1.0]))[0])
-    return slope if np.allclose(_at(unit, probes), slope * probes, atol=_EXACT) else None
+    probes = np.append(1.0, np.random.default_rng(5).normal(size=_PROBES))
+    values = on_line(term, name, probes)
+    slope = float(values[0])
+    return slope if np.allclose(values, slope * probes, atol=_EXACT) else None

@@ -116,6 +116,11 @@ def with_children(node: Node, below: Sequence[Node]) -> Node:
     return node
 
 
+def total(terms: Sequence[Node]) -> Node:
+    """The sum of the terms; a single one is itself."""
+    return Sum(tuple(terms)) if len(terms) > 1 else terms[0]
+
+
 def replaced(node: Node, new: Mapping[Node, Node]) -> Node:
     """The tree with some subtrees replaced by others."""
     if node in new:

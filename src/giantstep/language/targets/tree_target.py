@@ -17,7 +17,6 @@ from giantstep.language.targets.language import MAX_CHARACTERS
 from giantstep.language.targets.parser import quoted
 from giantstep.language.targets.printing import to_latex, to_text
 from giantstep.language.targets.reading import EXAMPLE, is_tree, tree_arguments
-from giantstep.language.targets.tree import Variable, replaced
 
 _DEFAULTS = {"branches": "1", "leaves": "d^0.5"}
 
@@ -85,7 +84,7 @@ class TreeTarget:
     @cached_property
     def inner_link(self) -> Target:
         """The inner function p as a target of one direction, for its Hermite coefficients."""
-        return _in_one_direction(self.inner)
+        return Target(to_text(self.inner.of("h1")))
 
     def branch_values(
         self, z: Float[np.ndarray, "... branches leaves"], signs: Float[np.ndarray, "..."]
@@ -107,8 +106,8 @@ class TreeTarget:
     @cached_property
     def latex(self) -> str:
         """The target in LaTeX, for mathematics mode."""
-        outer = _latex_of(self.outer, "u_i")
-        inner = _latex_of(self.inner, "z_{ij}")
+        outer = to_latex(self.outer.of("u_i"))
+        inner = to_latex(self.inner.of("z_{ij}"))
         b, leaves = _size_latex(self.branches), _size_latex(self.leaves)
         branch = rf"u_i = \frac{{1}}{{\sqrt{{l}}}} \sum_{{j \le l}} a_{{ij}} \left[{inner}\right]"
         sizes = rf"b = {b},\ l = {leaves}"
@@ -155,14 +154,6 @@ def _size(whole: str, name: str, given: str) -> Size:
         return Size.parse(given, name)
     except SettingsError as error:
         raise TargetError(f"target {quoted(whole.strip())}: {error}") from None
-
-
-def _in_one_direction(function: ScalarFunction) -> Target:
-    return Target(to_text(replaced(function.tree, {Variable(function.variable): Variable("h1")})))
-
-
-def _latex_of(function: ScalarFunction, name: str) -> str:
-    return to_latex(replaced(function.tree, {Variable(function.variable): Variable(name)}))
 
 
 def _size_latex(size: Size) -> str:

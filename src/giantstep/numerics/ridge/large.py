@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from giantstep.numerics.ridge.path import (
     GCV,
+    Labels,
     NormalEquations,
     RidgePath,
     chosen_ridge,
@@ -50,9 +51,7 @@ def by_chunks(
     return np.concatenate([function(part) for part in chunks(samples, columns)])
 
 
-def summed(
-    chunks: Iterable[tuple[np.ndarray, np.ndarray]],
-) -> tuple[NormalEquations, float]:
+def summed(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[NormalEquations, float]:
     """The sums over chunks of features and labels, in float64, and the rounding of the features.
 
     Memory is O(p^2) however many samples there are.
@@ -69,7 +68,7 @@ def summed(
 
 def fit_ridge(
     features: Callable[[slice], np.ndarray],
-    labels: Float[np.ndarray, " n"],
+    labels: Labels,
     columns: int,
     *,
     intercept: bool = True,
@@ -130,7 +129,7 @@ def lanczos(
 def krylov_ridge(
     forward: Product,
     backward: Product,
-    labels: Float[np.ndarray, " n"],
+    labels: Labels,
     columns: int,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, " p"]:

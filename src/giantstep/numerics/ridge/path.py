@@ -11,6 +11,8 @@ from jaxtyping import Float
 
 from giantstep.errors import SettingsError
 
+Features = Float[np.ndarray, "n p"]
+Labels = Float[np.ndarray, " n"]
 #: Eigenvalues below this fraction of the largest are rounding errors of the Gram matrix.
 NEGLIGIBLE = 1e-13
 EPSILON = float(np.finfo(np.float64).eps)
@@ -54,9 +56,7 @@ class NormalEquations(NamedTuple):
     squares: Float[np.ndarray, ""]
 
     @classmethod
-    def of(
-        cls, features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"]
-    ) -> NormalEquations:
+    def of(cls, features: Features, labels: Labels) -> NormalEquations:
         """The sums over these rows."""
         return cls(
             np.array(float(len(labels))),
@@ -141,17 +141,11 @@ class RidgePath:
     feature_mean: Float[np.ndarray, " p"] | None = None
     label_mean: float = 0.0
     scores: Float[np.ndarray, "n k"] | None = None  # left singular vectors of the features
-    labels: Float[np.ndarray, " n"] | None = None
+    labels: Labels | None = None
     precision: float = EPSILON
 
     @classmethod
-    def fit(
-        cls,
-        features: Float[np.ndarray, "n p"],
-        labels: Float[np.ndarray, " n"],
-        *,
-        intercept: bool = False,
-    ) -> RidgePath:
+    def fit(cls, features: Features, labels: Labels, *, intercept: bool = False) -> RidgePath:
         """The path for features held in memory; the only way to leave-one-out errors."""
         phi = np.asarray(features, dtype=np.float64)
         y = np.asarray(labels, dtype=np.float64)

@@ -15,18 +15,18 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lapack
 
-from giantstep.numerics.ridge.path import GRID, Fit, best_ridge
+from giantstep.numerics.ridge.path import GRID, Features, Fit, Labels, best_ridge
 
 
 class Scaled(NamedTuple):
     """Features centred and divided by one number, so that their mean square row norm is 1."""
 
-    features: Float[np.ndarray, "n p"]
+    features: Features
     centre: Float[np.ndarray, " p"]
     scale: float
 
     @classmethod
-    def of(cls, features: Float[np.ndarray, "n p"]) -> Scaled:
+    def of(cls, features: Features) -> Scaled:
         """Centre and scale these features; rows that are all equal keep the scale 1."""
         centre = features.mean(axis=0)
         centred = features - centre
@@ -47,7 +47,7 @@ class Scaled(NamedTuple):
     def fit(
         self,
         solution: Float[np.ndarray, " k"],
-        labels: Float[np.ndarray, " n"],
+        labels: Labels,
         ridge: float,
         *,
         freedom: float = np.nan,
@@ -91,7 +91,7 @@ class Tridiagonal(NamedTuple):
 
     def fit(
         self,
-        labels: Float[np.ndarray, " n"],
+        labels: Labels,
         *,
         spent: float = 0.0,
         grid: Float[np.ndarray, " ridges"] | None = None,
@@ -137,9 +137,7 @@ class Tridiagonal(NamedTuple):
         return solution if info == 0 else np.full_like(right, np.nan)
 
 
-def ridge(
-    features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"], *, spent: float = 0.0
-) -> Fit:
+def ridge(features: Features, labels: Labels, *, spent: float = 0.0) -> Fit:
     """Ridge regression with an intercept; the ridge with the least GCV score.
 
     >>> x = np.linspace(-1, 1, 50)[:, None]
@@ -175,7 +173,7 @@ class FixedRidge(NamedTuple):
         lower = np.tril(inverse)
         return cls(scaled, ridge, lower + np.tril(inverse, -1).T)
 
-    def fit(self, labels: Float[np.ndarray, " n"]) -> Fit:
+    def fit(self, labels: Labels) -> Fit:
         """The fit to these labels."""
         centred = labels - labels.mean()
         right = self.scaled.features.T @ centred if self.scaled.primal else centred
@@ -192,7 +190,7 @@ class FixedRidge(NamedTuple):
             kept = self.ridge * self.inverse[np.ix_(block, block)]
         return np.linalg.solve(kept - 1.0 / len(residuals), residuals[block])
 
-    def without(self, block: Float[np.ndarray, " s"], labels: Float[np.ndarray, " n"]) -> Fit:
+    def without(self, block: Float[np.ndarray, " s"], labels: Labels) -> Fit:
         """The fit to the other rows.
 
         It is the fit to all rows with the labels of the block replaced by what the other rows

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.theory.amp.averages.overlaps import EDGE, inside, room
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, inside, room
 from giantstep.theory.amp.averages.population import Population
 
 #: Overlap of an uninformed start: small, so that the dynamics is linear, but not zero. An overlap
@@ -36,7 +36,7 @@ class Rest(NamedTuple):
     small change of the map into that of the fixed point.
     """
 
-    overlap: Float[np.ndarray, "r r"]
+    overlap: Overlap
     converged: bool
     steps: int
     rate: float
@@ -60,7 +60,7 @@ class _Flow:
     def coordinates(self, overlap: np.ndarray) -> Float[np.ndarray, " p"]:
         return np.einsum("pij,ij->p", self.basis, overlap)
 
-    def matrix(self, coordinates: np.ndarray) -> Float[np.ndarray, "r r"]:
+    def matrix(self, coordinates: np.ndarray) -> Overlap:
         return np.einsum("p,pij->ij", coordinates, self.basis)
 
     def linearised(self, overlap: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,7 +98,7 @@ class _Flow:
 def settle(
     population: Population,
     samples_ratio: float,
-    overlap: Float[np.ndarray, "r r"],
+    overlap: Overlap,
     basis: Float[np.ndarray, "p r r"],
     *,
     upward: bool = True,

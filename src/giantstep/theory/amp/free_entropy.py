@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.channels import Channel
-from giantstep.theory.amp.averages.overlaps import EDGE
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap
 from giantstep.theory.amp.averages.population import Population
 
 
 def free_entropy(
     population: Population,
     samples_ratio: float,
-    overlap: Float[np.ndarray, "r r"],
-    conjugate: Float[np.ndarray, "r r"],
+    overlap: Overlap,
+    conjugate: Overlap,
 ) -> float:
     r"""The replica free entropy per dimension at an overlap M and its conjugate M^.
 
@@ -48,9 +47,7 @@ def free_entropy(
     return float(energy + entropy + samples_ratio * psi)
 
 
-def free_entropy_at(
-    population: Population, samples_ratio: float, overlap: Float[np.ndarray, "r r"]
-) -> float:
+def free_entropy_at(population: Population, samples_ratio: float, overlap: Overlap) -> float:
     r"""The free entropy on the curve of state evolution, M^ = M (I - M)^-1.
 
     .. math:: \Phi(M) = \tfrac12 \mathrm{Tr} M + \tfrac12 \log\det(I - M) + \alpha \Psi(M)
@@ -78,9 +75,7 @@ def free_entropy_at(
     return float(np.trace(inside) / 2 + entropy + samples_ratio * psi)
 
 
-def mutual_information(
-    population: Population, samples_ratio: float, overlap: Float[np.ndarray, "r r"]
-) -> float:
+def mutual_information(population: Population, samples_ratio: float, overlap: Overlap) -> float:
     r"""Mutual information between the directions and the labels, per dimension, in nats.
 
     .. math:: I/d = \alpha\, E[\log P(y \mid h)] - \Phi(M)

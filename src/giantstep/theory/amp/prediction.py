@@ -7,7 +7,6 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status, weakest
 from giantstep.channels import channel_for
@@ -19,7 +18,7 @@ from giantstep.language.targets.symmetry import invariant_basis
 from giantstep.measures.matching import overlap_metrics
 from giantstep.settings.amp import Amp
 from giantstep.settings.ratios import ratio_to_dim
-from giantstep.theory.amp.averages.overlaps import gap, inside
+from giantstep.theory.amp.averages.overlaps import Overlap, gap, inside
 from giantstep.theory.amp.averages.population import Population
 from giantstep.theory.amp.committees.errors import (
     as_committee,
@@ -186,7 +185,7 @@ def _moves(dim: int, distance: float) -> float:
     return float(width / (1 + distance / width))
 
 
-def _moved(found: FixedOverlap, dim: int) -> Float[np.ndarray, "r r"]:
+def _moved(found: FixedOverlap, dim: int) -> Overlap:
     """An overlap as far from the fixed point as runs of this dimension are on average."""
     overlap, alpha, eye = inside(found.overlap), found.samples_ratio, np.eye(len(found.overlap))
     if found.rest is not None:
@@ -207,7 +206,7 @@ def _moved(found: FixedOverlap, dim: int) -> Float[np.ndarray, "r r"]:
     return inside((here + change + np.copysign(1 / dim, change)) * eye)
 
 
-def _corrected(found: FixedOverlap, coarse: Population) -> Float[np.ndarray, "r r"]:
+def _corrected(found: FixedOverlap, coarse: Population) -> Overlap:
     """The fixed point of a slightly different map F_c: M + (1 - F')^-1 (F_c(M) - F(M))."""
     overlap, alpha = inside(found.overlap), found.samples_ratio
     eye = np.eye(len(overlap))

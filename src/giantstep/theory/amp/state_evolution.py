@@ -14,7 +14,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import moments
 from giantstep.language.targets.symmetry import invariant_basis
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import EDGE, inside, logistic, logit
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, inside, logistic, logit
 from giantstep.theory.amp.averages.population import Population, population_of
 from giantstep.theory.amp.fixed_points import START, Rest, settle
 
@@ -147,7 +147,7 @@ class FixedOverlap:
     all fixed points gives it directly.
     """
 
-    overlap: Float[np.ndarray, "r r"]
+    overlap: Overlap
     samples_ratio: float
     start: str
     converged: bool

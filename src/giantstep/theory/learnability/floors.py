@@ -6,13 +6,13 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import HermiteSeries, hermite_series
 from giantstep.language.targets.hermite import conditional_tail_energy, moments
 from giantstep.language.targets.printing import directions_text
 from giantstep.numerics.estimate import Estimate
+from giantstep.numerics.linear_algebra import Rows
 from giantstep.theory.learnability.staircase import learned_subspaces
 
 #: Powers of d: samples of a step and of the readout fit, and neurons.
@@ -27,7 +27,7 @@ class Floor:
     sample_power: int
     width_power: int
     steps: int
-    directions: Float[np.ndarray, "m r"]
+    directions: Rows
     kappa: int
     fitted: str
     floor: Estimate

@@ -33,6 +33,7 @@ from giantstep.language.targets.label_law.law import (
 from giantstep.language.targets.symmetry import invariance
 from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
 from giantstep.numerics.linear_algebra import (
+    Rows,
     complement,
     dense_degree,
     symmetric_tensors,
@@ -40,7 +41,6 @@ from giantstep.numerics.linear_algebra import (
 )
 from giantstep.theory.learnability.staircase import (
     Search,
-    Stair,
     Staircase,
     Tensors,
     Visible,
@@ -96,7 +96,7 @@ class QuadraticLabel:
     def _size(self) -> float:
         return float(np.linalg.norm(self.matrix, 2) + np.linalg.norm(self.linear))
 
-    def visible(self, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+    def visible(self, learned: Rows, leap: int) -> Visible:
         """The directions that show at a leap, once others are known."""
         rest = complement(learned)
         unknown = np.zeros((len(rest) + len(self.linear) - self.rank, len(self.linear)))
@@ -151,7 +151,13 @@ class LabelEvidence:
     """Families of functions of the label, from the cheapest to the sampled one."""
 
     def __init__(self, target: Target, degree: int, seed: int) -> None:
-        self._target, self._degree, self._seed = target, degree, seed
+        self._target = target
+        self._families: list[Callable[[], FunctionMoments | None]] = [
+            functools.cache(functools.partial(label_itself, target, degree)),
+            functools.cache(functools.partial(label_powers, target, degree)),
+            functools.cache(functools.partial(label_waves, target, degree)),
+            functools.cache(functools.partial(sampled_waves, target, SAMPLED_DEGREE, seed)),
+        ]
         self._consulted: list[str] = []
         self._known: dict[str, Tensors] = {}
         self._random: dict[int, Tensors] = {}
@@ -161,7 +167,7 @@ class LabelEvidence:
         """The families that were needed."""
         return "; ".join(dict.fromkeys(self._consulted))
 
-    def visible(self, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+    def visible(self, learned: Rows, leap: int) -> Visible:
         """The directions that show at a leap, once others are known.
 
         A family that need not show everything is followed by the next one, unless symmetry
@@ -172,8 +178,8 @@ class LabelEvidence:
         strengths: tuple[float, ...] = ()
         sampled, error = False, 0.0
         possible = self._possible(learned, leap)
-        for asked in ("_itself", "_powers", "_waves", "_samples"):
-            family = getattr(self, asked) if len(found) < possible else None
+        for ask in self._families:
+            family = ask() if len(found) < possible else None
             if family is None:
                 continue
             self._consulted.append(family.method)
@@ -186,22 +192,6 @@ class LabelEvidence:
         if len(found) == possible < rank - len(learned):
             self._consulted.append("symmetries")
         return Visible(found, strengths, sampled, error)
-
-    @functools.cached_property
-    def _itself(self) -> FunctionMoments:
-        return label_itself(self._target, self._degree)
-
-    @functools.cached_property
-    def _powers(self) -> FunctionMoments | None:
-        return label_powers(self._target, self._degree)
-
-    @functools.cached_property
-    def _waves(self) -> FunctionMoments | None:
-        return label_waves(self._target, self._degree)
-
-    @functools.cached_property
-    def _samples(self) -> FunctionMoments:
-        return sampled_waves(self._target, SAMPLED_DEGREE, self._seed)
 
     def _shown(
         self, family: FunctionMoments, learned: np.ndarray, found: np.ndarray, leap: int
@@ -296,11 +286,8 @@ def grand_staircase(
     stairs, open_end = climb(
         _with_correlations(search, target, core, degree), len(core.rows), degree
     )
-    found = tuple(
-        Stair(s.leap, _in_all(s.directions, core.rows, s.error), s.strengths, s.sampled, s.error)
-        for s in stairs
-    )
-    return Staircase(found, target.rank, degree, method(), open_end)
+    found = [replace(s, directions=_in_all(s.directions, core.rows, s.error)) for s in stairs]
+    return Staircase(tuple(found), target.rank, degree, method(), open_end)
 
 
 def _with_correlations(search: Search, target: Target, core: LabelCore, degree: int) -> Search:

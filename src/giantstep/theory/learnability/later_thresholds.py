@@ -15,7 +15,7 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.integration import Block, block_of, integrate
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
-from giantstep.numerics.linear_algebra import complement, is_permutation
+from giantstep.numerics.linear_algebra import Rows, complement
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 
 
@@ -75,8 +75,8 @@ class LaterThreshold(NamedTuple):
 
 def later_threshold(
     target: Target,
-    learned: Float[np.ndarray, "m r"],
-    directions: Float[np.ndarray, "n r"],
+    learned: Rows,
+    directions: Rows,
     noise: float = 0.0,
 ) -> LaterThreshold:
     r"""The threshold of a later easy stair, or the reason why it is not known.
@@ -140,17 +140,9 @@ class _ConditionalLaw:
 
     def mean_product(self) -> tuple[Float[np.ndarray, "n n n n"], float, str]:
         """E[G_ij G_kl] over label and learned direction, its error, and the method."""
-        others = len(self.frame) - 1
-        if others > MAX_OTHERS:
+        if len(self.frame) - 1 > MAX_OTHERS:
             return self._sampled_product()
-        if is_permutation(self.frame):
-            # Kinks along the axes stay along them.
-            names = tuple(self.block.names[axis] for axis in np.argmax(self.frame, axis=1))
-            block, frame = Block(self.block.factors, names), None
-        else:
-            block, frame = self.block, self.frame
-        flat, error, method = integrate(block, self._product_on, frame, AGREEMENT)
-        return flat, error, method
+        return integrate(self.block, self._product_on, self.frame, AGREEMENT)
 
     def _product_on(self, grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
         """The mean product by a rule whose first axis is the learned direction."""
@@ -259,9 +251,7 @@ def _next_overlap(channel: np.ndarray, overlap: float, alpha: float) -> float:
 _ACCURACY = 1e-6
 
 
-def specialised_threshold(
-    target: Target, directions: Float[np.ndarray, "n r"], noise: float
-) -> LaterThreshold | None:
+def specialised_threshold(target: Target, directions: Rows, noise: float) -> LaterThreshold | None:
     r"""The threshold of a stair that is all differences between the units of a committee.
 
     .. math:: \\alpha\\, E[\\gamma(y, \\omega_0)^2] = 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from giantstep.answer import Status
@@ -117,13 +117,13 @@ def sample_complexities(
     return {
         "correlations": Complexity(
             "best use of correlations (CSQ bound)",
-            _correlations(staircase, dimension),
+            _at_largest(correlation_samples, staircase, dimension),
             _weakened(proved, seen),
             ABBE,
         ),
         "one_pass_sgd": Complexity(
             "one-pass SGD",
-            _one_pass(staircase, dimension),
+            _at_largest(one_pass_samples, staircase, dimension),
             _weakened("theorem" if single else "conjecture", seen),
             BEN_AROUS if single else ABBE,
         ),
@@ -147,10 +147,11 @@ def _weakened(status: Status, sampled: bool) -> Status:
     return "heuristic" if sampled and status in ("theorem", "replica") else status
 
 
-def _correlations(staircase: Staircase, dimension: int) -> str:
+def _at_largest(law: Callable[[int], str], staircase: Staircase, dimension: int) -> str:
+    """The law at the largest leap on the way."""
     if staircase.largest_leap is None:
         return _nothing(staircase)
-    return correlation_samples(staircase.largest_leap) + _missed(staircase, dimension)
+    return law(staircase.largest_leap) + _missed(staircase, dimension)
 
 
 def _missed(staircase: Staircase, dimension: int) -> str:
@@ -165,12 +166,6 @@ def _nothing(staircase: Staircase) -> str:
     return f"nothing is seen up to degree {staircase.degree}"
 
 
-def _one_pass(staircase: Staircase, dimension: int) -> str:
-    if staircase.largest_leap is None:
-        return _nothing(staircase)
-    return one_pass_samples(staircase.largest_leap) + _missed(staircase, dimension)
-
-
 def _one_step(staircase: Staircase, dimension: int) -> str:
     if staircase.first_leap is None:
         return _nothing(staircase)
@@ -182,15 +177,12 @@ def _one_step(staircase: Staircase, dimension: int) -> str:
 
 
 def _several_steps(staircase: Staircase, dimension: int) -> str:
-    if staircase.largest_leap is None:
-        return _nothing(staircase)
-    count = len(staircase.stairs)
-    text = giant_step_samples(staircase.largest_leap)
-    text += f" in each of {count} steps" if count > 1 else " in one step"
     leaps = [stair.leap for stair in staircase.stairs]
     if len(set(leaps)) > 1:
         text = ", then ".join(giant_step_samples(leap) for leap in leaps)
-    return text + _missed(staircase, dimension)
+        return text + _missed(staircase, dimension)
+    steps = f" in each of {len(leaps)} steps" if len(leaps) > 1 else " in one step"
+    return _at_largest(lambda leap: giant_step_samples(leap) + steps, staircase, dimension)
 
 
 def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimension: int) -> str:
@@ -201,13 +193,8 @@ def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimensio
         if stair.difficulty == "trivial":
             parts.append("alpha d with any alpha > 0")
         elif stair.difficulty == "easy":
-            parts += [_easy(threshold) for threshold in thresholds if threshold.stair == number]
+            alphas = [threshold.alpha for threshold in thresholds if threshold.stair == number]
+            parts += [f"{a.value:.4g} d" if a else "alpha d above an unknown alpha" for a in alphas]
         else:
             parts.append(f"d^{stair.leap / 2:g}")
     return ", then ".join(parts) + _missed(grand, dimension)
-
-
-def _easy(threshold: Threshold) -> str:
-    if threshold.alpha is None:
-        return "alpha d above an unknown alpha"
-    return f"{threshold.alpha.value:.4g} d"

@@ -21,6 +21,7 @@ from giantstep.language.targets.expansion import Expansion, expansion
 from giantstep.language.targets.hermite import hermite_coefficients, used_subspace
 from giantstep.numerics.hermite import MultiIndex, factorial
 from giantstep.numerics.linear_algebra import (
+    Rows,
     block,
     complement,
     dense_degree,
@@ -56,7 +57,7 @@ class Visible:
     ``error`` how far off they may be (the sine of an angle).
     """
 
-    directions: Float[np.ndarray, "m r"]
+    directions: Rows
     strengths: tuple[float, ...] = ()
     sampled: bool = False
     error: float = 0.0
@@ -67,7 +68,7 @@ class Stair:
     """Directions that become visible together, at a leap; the rest as in :class:`Visible`."""
 
     leap: int
-    directions: Float[np.ndarray, "m r"]
+    directions: Rows
     strengths: tuple[float, ...] = ()
     sampled: bool = False
     error: float = 0.0
@@ -107,7 +108,7 @@ def climb(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair, ...], boo
 
 def unfolded(
     tensors: Tensors,
-    learned: Float[np.ndarray, "m r"],
+    learned: Rows,
     leap: int,
     scale: Callable[[int, int], float],
     usable: Callable[[int], bool] = lambda order: True,
@@ -192,7 +193,7 @@ def _cross_gram(
     return (gram + gram.T) / 2
 
 
-def simplified(rows: Float[np.ndarray, "m r"], error: float) -> Float[np.ndarray, "m r"]:
+def simplified(rows: Rows, error: float) -> Rows:
     """Sampled directions, snapped to ratios of small whole numbers that their error allows."""
     close = max(SAMPLED_ACCURACY, 4 * error) if error < SAMPLED_BLUR else SAMPLED_ACCURACY
     return tidy_basis(rows, len(rows), close)
@@ -224,7 +225,7 @@ class Staircase:
         return self.open_end or any(stair.sampled for stair in self.stairs)
 
     @property
-    def subspace(self) -> Float[np.ndarray, "m r"]:
+    def subspace(self) -> Rows:
         """All directions that are reached, as orthonormal rows."""
         return np.vstack([np.zeros((0, self.rank)), *[stair.directions for stair in self.stairs]])
 
@@ -303,7 +304,7 @@ def learned_subspaces(
     leap: int = 1,
     usable: Callable[[int], bool] | None = None,
     degree: int = 8,
-) -> tuple[Float[np.ndarray, "_ r"], ...]:
+) -> tuple[Rows, ...]:
     r"""The subspaces U_0, ..., U_T learned after 0..T giant steps with fresh batches of n ~ d^leap.
 
     .. math::
@@ -357,7 +358,7 @@ def _threshold(found: Expansion) -> float:
     return max(TOLERANCE * math.sqrt(found.variance), ERRORS * found.error)
 
 
-def _visible_axes(found: Expansion, learned: Float[np.ndarray, "m r"], leap: int) -> Visible:
+def _visible_axes(found: Expansion, learned: Rows, leap: int) -> Visible:
     """The same from the coefficients alone, at any degree, while the learned directions are axes.
 
     Equal columns of an unfolded tensor, which differ by the order of their slots, are one here.

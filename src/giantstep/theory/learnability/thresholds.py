@@ -15,9 +15,9 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.law import FINE, FINER, label_core, label_moments
 from giantstep.language.targets.symmetry import committee_of, symmetrised
-from giantstep.numerics.estimate import Estimate
+from giantstep.numerics.estimate import Estimate, jackknife
 from giantstep.numerics.hermite import MultiIndex
-from giantstep.numerics.linear_algebra import complement, tidy_basis
+from giantstep.numerics.linear_algebra import Rows, complement, tidy_basis
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.later_thresholds import (
     LaterThreshold,
@@ -50,7 +50,7 @@ class Threshold:
     """
 
     stair: int
-    directions: Float[np.ndarray, "m r"]
+    directions: Rows
     alpha: Estimate | None
     reason: str | None = None
     above: Estimate | None = None
@@ -96,12 +96,7 @@ def easy_thresholds(
     return tuple(found)
 
 
-def _later(
-    target: Target,
-    learned: Float[np.ndarray, "m r"],
-    directions: Float[np.ndarray, "n r"],
-    noise: float,
-) -> LaterThreshold:
+def _later(target: Target, learned: Rows, directions: Rows, noise: float) -> LaterThreshold:
     """The threshold of a stair beyond the first; that of a committee has a form of its own."""
     if committee_of(target) is not None:
         found = specialised_threshold(target, directions, noise)
@@ -195,8 +190,7 @@ def _jackknife(
     every, _ = _top(moments, directions, symmetric)
     others = ([r for r in replicas if r != out] for out in replicas)
     without = np.array([_top(moments, directions, symmetric, kept)[0] for kept in others])
-    count = len(without)
-    spread = math.sqrt((count - 1) / count * float(np.sum((without - without.mean()) ** 2)))
+    count, spread = len(without), float(jackknife(np.append(every, without)))
     return count * every - (count - 1) * float(without.mean()), spread
 
 

@@ -22,10 +22,14 @@ from jaxtyping import Float, Int
 
 from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import Block, integrable, integrate
-from giantstep.language.targets.kinks import find_kinks, joint_values, sharing_variables
+from giantstep.language.targets.integration import Block, hermite_tables, integrable
+from giantstep.language.targets.kinks import (
+    atoms_and_rest,
+    find_kinks,
+    joint_values,
+    sharing_variables,
+)
 from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.normal import normal_form
 from giantstep.language.targets.polynomial import to_tree
 from giantstep.language.targets.tree import (
@@ -34,7 +38,6 @@ from giantstep.language.targets.tree import (
     Number,
     Product,
     Sum,
-    Variable,
     children,
     replaced,
     variables,
@@ -95,10 +98,10 @@ def branches_of(target: Target, degree: int) -> Branches | None:
     [3.0, 5.0]
     """
     tree = _with_split_signs(target.tree)
-    moving = _outside_of_classes(tree)
+    every, moving = atoms_and_rest(tree)
     if len(moving) != 1 or not (name := moving.pop()).startswith("h"):
         return None
-    atoms = _atoms(tree, name)
+    atoms = [atom for atom in every if variables(atom) - {name}]
     groups = sharing_variables(atoms)
     if any(name in variables(atom) for atom in atoms) or not all(
         integrable(Block.of(tuple(group))) for group in groups
@@ -121,7 +124,7 @@ def branches_of(target: Target, degree: int) -> Branches | None:
     return Branches(
         tuple(
             Branch(
-                _on_line(Block((branch,), (name,))),
+                Block((branch,), (name,)).on_line,
                 find_kinks(branch, (name,)).positions[name],
                 product,
             )
@@ -131,10 +134,6 @@ def branches_of(target: Target, degree: int) -> Branches | None:
         indices,
         sum(part.error for part in classes),
     )
-
-
-def _on_line(block: Block) -> Function:
-    return lambda h: block(h[..., None])
 
 
 def _with_split_signs(node: Node) -> Node:
@@ -147,23 +146,6 @@ def _with_split_signs(node: Node) -> Node:
         half = Number(Fraction(1, 2))
         return Sum((half, Product((half, *signs.factors))))
     return signs if node.function == "sign" else with_children(node, below)
-
-
-def _outside_of_classes(node: Node) -> set[str]:
-    """The variables with which the value moves, not counting signs and steps."""
-    if isinstance(node, Variable):
-        return {node.name}
-    if isinstance(node, Call) and FUNCTIONS[node.function].finite:
-        return set()
-    return set().union(*(_outside_of_classes(child) for child in children(node)))
-
-
-def _atoms(node: Node, name: str) -> list[Node]:
-    """The topmost signs and steps that depend on other variables than the named one."""
-    if isinstance(node, Call) and FUNCTIONS[node.function].finite:
-        return [node] if variables(node) - {name} else []
-    found = [atom for child in children(node) for atom in _atoms(child, name)]
-    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,26 +171,16 @@ class _Classes:
 
 def _classes(atoms: Sequence[Node], degree: int) -> _Classes:
     block, values = Block.of(tuple(atoms)), joint_values(atoms)
-    rank, noises = block.latent, len(block.names) - block.latent
-    norms = functools.reduce(
-        np.multiply.outer,
-        [np.sqrt([math.factorial(k) for k in range(degree + 1)])] * rank,
-        np.array(1.0),
-    )
 
-    def tables(grid: GaussianGrid, _: np.ndarray) -> np.ndarray:
+    def indicators(grid: GaussianGrid, _: np.ndarray) -> list[np.ndarray]:
         points = grid.points()
         known = {name: points[..., axis] for axis, name in enumerate(block.names)}
         labels = np.stack([evaluate(atom, NUMPY, known) for atom in atoms], axis=-1)
-        rows = [
-            grid.contract(1.0 * np.all(labels == row, axis=-1), [degree] * rank + [0] * noises)
-            for row in values
-        ]
-        return np.stack([row.reshape((degree + 1,) * rank) / norms for row in rows])
+        return [1.0 * np.all(labels == row, axis=-1) for row in values]
 
-    table, error, _ = integrate(block, tables)
-    axes = tuple(int(name[1:]) - 1 for name in block.names[:rank])
-    return _Classes(tuple(atoms), values, axes, table * norms, error)
+    table, error = hermite_tables(block, degree, indicators)
+    axes = tuple(int(name[1:]) - 1 for name in block.names[: block.latent])
+    return _Classes(tuple(atoms), values, axes, table, error)
 
 
 MAX_PIECES = 80

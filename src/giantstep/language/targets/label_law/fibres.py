@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.grids import Function, line_crossings
+from giantstep.numerics.grids import Function, is_positive, line_crossings
 from giantstep.numerics.hermite import hermite_primitives
 from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.solve import bisected
 
 #: Half the distance between the two nodes at either side of a kink.
 NUDGE = 1e-11
@@ -86,11 +88,11 @@ class Fibres:
             slope = np.maximum(1 - bend[some] * (1 - 2 * position[some]), 0.1)
             position[some] = np.clip(position[some] + (share[some] - reached) / slope, 0, 1)
         curved = np.flatnonzero(np.abs(bend) >= CURVED)
-        left, right = np.zeros(len(curved)), np.ones(len(curved))
-        for _ in range(BISECTIONS):
-            middle = (left + right) / 2
-            beyond = (value(curved, middle) - level[curved]) * step[curved] > 0
-            left, right = np.where(beyond, left, middle), np.where(beyond, middle, right)
+
+        def is_beyond(position: np.ndarray) -> np.ndarray:
+            return (value(curved, position) - level[curved]) * step[curved] > 0
+
+        left, right = bisected(is_beyond, np.zeros(len(curved)), np.ones(len(curved)), BISECTIONS)
         position[curved] = (left + right) / 2
         return start + position * length
 
@@ -129,7 +131,7 @@ def fibres_of(
     """The function on the lines: nodes of the grid, pairs at kink surfaces, turning points."""
     at = np.broadcast_to(grid, (len(lines), len(grid)))
     if surfaces:
-        labels = [_positive(surface) for surface in surfaces]
+        labels = [functools.partial(is_positive, surface) for surface in surfaces]
         cuts = np.minimum(line_crossings(labels, lines, surfaces), CUTOFF)
         at = np.sort(np.concatenate([at, cuts - NUDGE, cuts + NUDGE], axis=1), axis=1)
     points = np.empty((*at.shape, lines.shape[1] + 1))
@@ -137,10 +139,6 @@ def fibres_of(
     points[..., -1] = at
     values = np.broadcast_to(function(points), at.shape)
     return _with_turning_points(Fibres(function, lines, at, values))
-
-
-def _positive(surface: Function) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda points: surface(points) > 0
 
 
 def _with_turning_points(fibres: Fibres) -> Fibres:

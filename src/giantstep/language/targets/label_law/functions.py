@@ -18,10 +18,10 @@ from jaxtyping import Complex, Float
 
 from giantstep.language.targets.expansion import expansion, hermite_series
 from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import Block, block_of, integrate
+from giantstep.language.targets.integration import Block, block_of, hermite_tables
+from giantstep.language.targets.kinks import sharing_variables
 from giantstep.language.targets.symmetry import invariance
-from giantstep.language.targets.tree import Node, Sum, variables
-from giantstep.numerics.grids import GaussianGrid
+from giantstep.language.targets.tree import Sum, total, variables
 from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
 from giantstep.numerics.linear_algebra import dense_degree
 
@@ -127,7 +127,7 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
         waves = functools.partial(_exponentials, frequencies=FREQUENCIES / width)
         count = len(FREQUENCIES)
     degree = dense_degree(target.rank, degree, 2 * count)
-    tables = [_block_waves(block, waves, degree) for block in blocks]
+    tables = [hermite_tables(b, degree, lambda _, y: waves(y), AGREEMENT) for b in blocks]
     indices = multi_indices(target.rank, degree)
     product = np.ones((count, len(indices)), dtype=complex)
     for block, (table, _) in zip(blocks, tables, strict=True):
@@ -181,19 +181,9 @@ def _monomials(
 def _additive_blocks(target: Target) -> list[Block]:
     """The target as a sum of functions of different variables, as many as possible."""
     terms = target.tree.terms if isinstance(target.tree, Sum) else (target.tree,)
-    groups: list[tuple[frozenset[str], list[Node]]] = []
-    for term in terms:
-        names = variables(term)
-        touching = [group for group in groups if group[0] & names]
-        groups = [group for group in groups if not group[0] & names]
-        joined = [node for _, nodes in touching for node in nodes]
-        groups.append((names.union(*(group[0] for group in touching)), [*joined, term]))
     # Constant terms only turn the phase.
-    return [
-        Block.of((Sum(tuple(nodes)) if len(nodes) > 1 else nodes[0],))
-        for names, nodes in groups
-        if names
-    ]
+    groups = sharing_variables([term for term in terms if variables(term)])
+    return [Block.of((total(group),)) for group in groups]
 
 
 def _place_and_spread(target: Target) -> tuple[float, float]:
@@ -222,20 +212,3 @@ def _exponentials(
     """exp(i t y) for each frequency t."""
     for frequency in frequencies:
         yield np.exp(1j * frequency * values)
-
-
-def _block_waves(
-    block: Block, waves: Waves, degree: int
-) -> tuple[Complex[np.ndarray, "family ..."], float]:
-    """E[wave(g_B) He_j(h_B)] for all j up to a degree on each axis, and the error over sqrt(j!)."""
-    rank, noises = block.latent, len(block.names) - block.latent
-    norms = np.sqrt([math.factorial(k) for k in range(degree + 1)])
-    scale = functools.reduce(np.multiply.outer, [norms] * rank, np.array(1.0))
-
-    def tables(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
-        degrees = [degree] * rank + [0] * noises
-        found = [grid.contract(wave, degrees) for wave in waves(values)]
-        return np.stack([table.reshape((degree + 1,) * rank) / scale for table in found])
-
-    found, error, _ = integrate(block, tables, agreement=AGREEMENT)
-    return found * scale, error

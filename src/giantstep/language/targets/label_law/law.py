@@ -21,7 +21,7 @@ from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expansion import expansion
 from giantstep.language.targets.expression import Target
 from giantstep.language.targets.hermite import used_subspace
-from giantstep.language.targets.integration import Block, block_of, integrable, integrate
+from giantstep.language.targets.integration import Block, block_of, hermite_tables, integrable
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.branches import (
     NODES,
@@ -30,10 +30,10 @@ from giantstep.language.targets.label_law.branches import (
     single_branch,
 )
 from giantstep.language.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
-from giantstep.language.targets.label_law.slices import Slicing, sliced_moments
+from giantstep.language.targets.label_law.slices import Slicing, reordered, sliced_moments
 from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.polynomial import Unusable, to_tree
+from giantstep.language.targets.polynomial import Unusable, is_nonnegative, to_tree
 from giantstep.language.targets.printing import to_text
 from giantstep.language.targets.tree import (
     Call,
@@ -47,8 +47,8 @@ from giantstep.language.targets.tree import (
     variables,
     walk,
 )
-from giantstep.numerics.grids import Function, GaussianGrid
-from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
+from giantstep.numerics.grids import GaussianGrid
+from giantstep.numerics.hermite import MultiIndex, multi_indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def undone(target: Target) -> Target:
     """
     names = variables(target.tree)
     candidates = [node for node in set(walk(target.tree)) if variables(node) == names]
-    for node in sorted(candidates, key=_size):
+    for node in sorted(candidates, key=lambda node: (sum(1 for _ in walk(node)), to_text(node))):
         if _direction(target.tree, node):
             try:
                 return Target(to_text(_bare(node)))
@@ -113,10 +113,6 @@ def _in_used_directions(target: Target) -> LabelCore:
         return LabelCore(target, np.eye(target.rank))
 
 
-def _size(node: Node) -> tuple[int, str]:
-    return sum(1 for _ in walk(node)), to_text(node)
-
-
 def _direction(node: Node, inner: Node) -> int | None:
     """+1 or -1 if the node rises or falls strictly with the inner one, 0 if it is constant."""
     if node == inner:
@@ -135,28 +131,16 @@ def _direction(node: Node, inner: Node) -> int | None:
             return None if inside is None else inside * int(sign)
         case Call(function, (argument,)) if FUNCTIONS[function].rising:
             return _direction(argument, inner)
-        case Power(base, exponent) if exponent > 0 and (_is_odd(exponent) or _never_negative(base)):
+        case Power(base, exponent) if exponent > 0 and _is_odd(exponent):
             return _direction(base, inner)
-        case Power(base, _) if _never_negative(base):
+        case Power(base, exponent) if exponent.denominator > 1 or is_nonnegative(normal_form(base)):
             below = _direction(base, inner)
-            return None if below is None else -below
+            return below if below is None or exponent > 0 else -below
     return None
 
 
 def _is_odd(exponent: Fraction) -> bool:
     return exponent.denominator == 1 and exponent.numerator % 2 == 1
-
-
-def _never_negative(node: Node) -> bool:
-    match node:
-        case Call(function, _):
-            return FUNCTIONS[function].nonnegative
-        case Power(base, exponent):
-            # A fractional power is defined for bases that are never negative only.
-            return exponent.denominator > 1 or not _is_odd(exponent) or _never_negative(base)
-        case Sum(parts) | Product(parts):
-            return all(_never_negative(part) for part in parts)
-    return not variables(node) and bool(evaluate(node, NUMPY, {}) >= 0)
 
 
 def _constant(factors: Sequence[Node]) -> float:
@@ -256,7 +240,7 @@ def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMomen
     """The same in the target's own coordinates; None where labels would have to be sampled."""
     branches = None
     if target.rank == 1 and not target.noises:
-        branches = single_branch(_on_line(block_of(target)), target.kinks[0], degree)
+        branches = single_branch(block_of(target).on_line, target.kinks[0], degree)
     elif target.discrete_values is None:
         branches = branches_of(target, _class_degree(target, degree))
     if target.discrete_values is not None and (branches is None or noise > 0):
@@ -284,10 +268,6 @@ def _slicing(target: Target) -> Slicing:
     return Slicing(block, block.latent, block.kinks, () if block.aligned else block.surfaces)
 
 
-def _on_line(block: Block) -> Function:
-    return lambda h: block(h[..., None])
-
-
 def _with_noise(view: Slicing, noise: float) -> Slicing:
     """Label noise as one more noise inside the label."""
     deviation = math.sqrt(noise)
@@ -295,12 +275,8 @@ def _with_noise(view: Slicing, noise: float) -> Slicing:
     def noisy(points: np.ndarray) -> np.ndarray:
         return view.function(points[..., :-1]) + deviation * points[..., -1]
 
-    surfaces = tuple(_first_axes(surface) for surface in view.surfaces)
+    surfaces = tuple(reordered(surface, slice(-1)) for surface in view.surfaces)
     return Slicing(noisy, view.latent, (*view.kinks, ()), surfaces)
-
-
-def _first_axes(surface: Function) -> Function:
-    return lambda points: surface(points[..., :-1])
 
 
 def _class_moments(target: Target, noise: float, degree: int) -> LabelMoments | None:
@@ -340,17 +316,8 @@ def _two_classes(
 def _classes_by_quadrature(
     block: Block, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
 ) -> tuple[Float[np.ndarray, "classes indices"], float]:
-    rank, degree = block.latent, sum(indices[-1])
-    degrees = [degree] * rank + [0] * (len(block.names) - rank)
-    norms = np.sqrt([factorial(j) for j in indices])
-    where = tuple(np.array(indices).T)
+    def indicators(_: GaussianGrid, labels: np.ndarray) -> list[np.ndarray]:
+        return [1.0 * (np.abs(labels - value) < 1e-9) for value in values]
 
-    def numbers(grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
-        rows = []
-        for value in values:
-            table = grid.contract(1.0 * (np.abs(labels - value) < 1e-9), degrees)
-            rows.append(table.reshape([degree + 1] * rank)[where] / norms)
-        return np.stack(rows)
-
-    found, error, _ = integrate(block, numbers)
-    return found * norms, error
+    table, error = hermite_tables(block, sum(indices[-1]), indicators)
+    return table[(slice(None), *np.array(indices).T)], error

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.branches import Branch, Branches
 from giantstep.numerics.hermite import MultiIndex, hermite_values
-from giantstep.numerics.quadrature import CUTOFF, split_gaussian
+from giantstep.numerics.quadrature import CUTOFF, legendre_panels, split_gaussian
 
 #: Nodes on the axis of h at most; largest step of g between two, in units of the noise.
 MAX_NODES = 100_000
@@ -41,7 +41,7 @@ def noisy_moments(
     edges = [
         _label_panels(branch.function, branch.kinks, deviation) for branch in branches.branches
     ]
-    y, lengths = _label_nodes(_thinned(np.concatenate(edges), 0.5 * deviation), order)
+    y, lengths = legendre_panels(_thinned(np.concatenate(edges), 0.5 * deviation), order)
     powers = branches.powers
     moments = np.zeros((len(y), len(powers)))
     for branch, count in zip(branches.branches, counts, strict=True):
@@ -80,7 +80,7 @@ def smeared_classes(
 ) -> LabelMoments:
     """Moments on a continuous label y = v_c + noise, from the moments of the classes v_c."""
     deviation = math.sqrt(variance)
-    y, lengths = _label_nodes(_graded(np.array(values), deviation), order)
+    y, lengths = legendre_panels(_graded(np.array(values), deviation), order)
     mixed = _density(y[:, None] - np.array(values), deviation) @ moments
     method = "exact sums over classes, noisy grid"
     return _normalised(indices, mixed * lengths[:, None], method, error)
@@ -128,9 +128,3 @@ def _thinned(edges: np.ndarray, gap: float) -> np.ndarray:
         if edge - kept[-1] >= gap:
             kept.append(edge)
     return np.array(kept[1:])
-
-
-def _label_nodes(edges: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
-    unit, mass = np.polynomial.legendre.leggauss(order)
-    half = np.diff(edges)[:, None] / 2
-    return (edges[:-1, None] + half * (unit + 1)).ravel(), (half * mass).ravel()

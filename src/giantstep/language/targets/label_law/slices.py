@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -53,15 +53,16 @@ class Slicing:
         order = (*(axis for axis in range(self.axes) if axis != inner), inner)
         back = np.argsort(order)
         return Slicing(
-            lambda points: self.function(points[..., back]),
+            reordered(self.function, back),
             self.latent,
             tuple(self.kinks[axis] for axis in order),
-            tuple(_reordered(surface, back) for surface in self.surfaces),
+            tuple(reordered(surface, back) for surface in self.surfaces),
             order,
         )
 
 
-def _reordered(function: Function, back: np.ndarray) -> Function:
+def reordered(function: Function, back: np.ndarray | slice) -> Function:
+    """The function of the chosen coordinates, in their order."""
     return lambda points: function(points[..., back])
 
 
@@ -154,7 +155,8 @@ def _replica(
     inner_degree = degree if problem.order[-1] < problem.latent else 0
     basis = hermite_values(lines, degree)
     total = np.zeros((len(edges) + 1, len(indices)))
-    for part in _chunks(len(lines), len(edges)):
+    size = max(CHUNK // (4 * len(edges)), 1)
+    for part in (slice(start, start + size) for start in range(0, len(lines), size)):
         fibres = fibres_of(problem.function, problem.surfaces, lines[part], grid)
         below = fibres.moments_below(edges, inner_degree)
         for column, index in enumerate(indices):
@@ -168,12 +170,6 @@ def _replica(
                     factor = factor * basis[index[axis], part, place]
             total[:, column] += np.diff(factor @ below[power], prepend=0.0)
     return total
-
-
-def _chunks(lines: int, edges: int) -> Iterator[slice]:
-    size = max(CHUNK // (4 * edges), 1)
-    for start in range(0, lines, size):
-        yield slice(start, start + size)
 
 
 #: A critical or constant value on this share of the lines is a singular point of the law of y.

@@ -10,12 +10,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.channels.closed_forms import Affine, Discrete
-from giantstep.channels.posterior import mixture
+from giantstep.channels.posterior import Matrix, mixture
 from giantstep.channels.quadrature import even_rule
 from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.amp.averages.rules import (
     Averages,
-    Matrix,
     averages_of,
     layered_nodes,
     stretch_of,

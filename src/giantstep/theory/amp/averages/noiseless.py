@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from giantstep.channels.channel import CLOSED_FORM, Channel, blockwise
+from giantstep.channels.posterior import Matrix
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import even_rule, gaussian_nodes
 from giantstep.language.targets.symmetry import keeps_fields_apart
@@ -22,7 +23,6 @@ from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
 from giantstep.theory.amp.averages.rules import (
     COARSE,
     Averages,
-    Matrix,
     averages_of,
     cholesky,
     layered_nodes,

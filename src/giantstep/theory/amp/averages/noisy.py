@@ -19,14 +19,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.channel import Channel
+from giantstep.channels.posterior import Matrix
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import LabelMixture, Quadrature
 from giantstep.language.targets.symmetry import signed_permutations
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.solve import halved
+from giantstep.theory.amp.averages.overlaps import Overlap
 from giantstep.theory.amp.averages.rules import (
     Averages,
-    Matrix,
     averages_of,
     layered_nodes,
     stretch_of,
@@ -67,7 +68,7 @@ class NoisyEnsemble:
         return self.labels, self.channel.noise, 0.5 if self.coarse else 0.0
 
     @in_float64
-    def averages(self, core: Quadrature, overlap: Float[np.ndarray, "r r"]) -> Averages:
+    def averages(self, core: Quadrature, overlap: Overlap) -> Averages:
         """E[g_out g_out^T] in the directions h, E[log Z] and E[E[y | omega]^2]."""
         structure = self.channel.structure
         axes, told = structure.projection, structure.told

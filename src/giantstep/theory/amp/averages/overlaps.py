@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
+Overlap = Float[np.ndarray, "r r"]
 #: Overlaps closer than this to 0 or 1 are taken for 0 or 1.
 EDGE = 1e-7
 
@@ -21,13 +22,13 @@ def logit(m: Float[np.ndarray, " *k"] | np.floating | float) -> Any:
     return np.log(m / (1 - m))
 
 
-def inside(overlap: Float[np.ndarray, "r r"], low: float = 0.0) -> Float[np.ndarray, "r r"]:
+def inside(overlap: Overlap, low: float = 0.0) -> Overlap:
     """The overlap with its eigenvalues brought into [low, 1 - EDGE]."""
     values, vectors = np.linalg.eigh((overlap + overlap.T) / 2)
     return (vectors * np.clip(values, low, 1 - EDGE)) @ vectors.T
 
 
-def room(overlap: Float[np.ndarray, "r r"], directions: Float[np.ndarray, "p r r"]) -> np.ndarray:
+def room(overlap: Overlap, directions: Float[np.ndarray, "p r r"]) -> np.ndarray:
     """How far M + t D stays below I, for each of the directions D, which are positive."""
     values, vectors = np.linalg.eigh(overlap)
     scale = 1 / np.sqrt(1 - values)

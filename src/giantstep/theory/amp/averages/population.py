@@ -26,6 +26,7 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.theory.amp.averages.closed import AffineEnsemble, cell_ensemble
 from giantstep.theory.amp.averages.noiseless import noiseless_ensemble, noiseless_law
 from giantstep.theory.amp.averages.noisy import NoisyEnsemble, noisy_ensemble
+from giantstep.theory.amp.averages.overlaps import Overlap
 from giantstep.theory.amp.averages.rules import Averages
 
 #: Kinds of channel whose averages have no error to tell.
@@ -80,7 +81,7 @@ class Population:
             return self._over(lambda matrix: _explained(*given, matrix), overlap)
         return self._over(lambda matrix: self._averages(matrix).explained, overlap)
 
-    def _averages(self, overlap: Float[np.ndarray, "r r"]) -> Averages:
+    def _averages(self, overlap: Overlap) -> Averages:
         if isinstance(self.core, Committees):
             raise NoTheory(
                 "averages at an overlap matrix cover at most 3 directions: predict amp covers "
@@ -91,7 +92,7 @@ class Population:
             return _noisy_averages(self.ensemble, self.core, overlap.shape, overlap.tobytes())
         return _averages(self._static, self.ensemble, overlap)
 
-    def quadrature_error(self, overlap: Float[np.ndarray, "r r"]) -> float:
+    def quadrature_error(self, overlap: Overlap) -> float:
         """How much E[g_out g_out^T] changes, relatively, by a coarser rule."""
         if self.coarse is None:
             return 0.0

@@ -14,14 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from giantstep.channels.posterior import Matrix, Vector
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.numerics.solve import halved
 
 #: Share of the nodes that a coarse rule keeps.
 COARSE = 2 / 3
 _BISECTIONS = 50
-
-Matrix = Float[Array, "m m"]
 
 
 class Averages(NamedTuple):
@@ -51,8 +50,8 @@ def stretch_of(coarse: bool) -> Float[np.ndarray, ""]:
 
 
 def layered_nodes(
-    cov: Float[Array, "m m"],
-    widths: Float[Array, " m"],
+    cov: Matrix,
+    widths: Vector,
     kinks: Sequence[Any],
     count: int,
     stretch: Any = 1.0,

@@ -313,26 +313,26 @@ def first_point(branch: Branch, samples_ratio: float, leaves: float) -> Float[np
                 return np.array([float(first), point.coordinates[1]])
             return _between(before, point, samples_ratio)
         before = point
-    raise NoTheory(
-        f"samples = {samples_ratio:g}d: the units of the committee are known almost perfectly, and "
-        f"averages lose their accuracy; up to about {before.samples_ratio if before else 0:.3g}d "
-        "is covered"
-    )
+    raise _almost_perfect(samples_ratio, before)
 
 
 def last_point(branch: Branch, samples_ratio: float) -> Float[np.ndarray, "2"] | None:
     """Coordinates of the specialised point reached from above; None if there is none."""
     known = list(branch.scan())
     if known[-1].samples_ratio <= samples_ratio:
-        raise NoTheory(
-            f"samples = {samples_ratio:g}d: the units of the committee are known almost perfectly, "
-            f"and averages lose their accuracy; up to about {known[-1].samples_ratio:.3g}d is "
-            "covered"
-        )
+        raise _almost_perfect(samples_ratio, known[-1])
     for below, above in reversed(list(itertools.pairwise(known))):
         if below.samples_ratio <= samples_ratio:
             return _between(below, above, samples_ratio)
     return None
+
+
+def _almost_perfect(samples_ratio: float, last: Point | None) -> NoTheory:
+    return NoTheory(
+        f"samples = {samples_ratio:g}d: the units of the committee are known almost perfectly, and "
+        f"averages lose their accuracy; up to about {last.samples_ratio if last else 0:.3g}d "
+        "is covered"
+    )
 
 
 def _between(below: Point, above: Point, samples_ratio: float) -> Float[np.ndarray, "2"]:
