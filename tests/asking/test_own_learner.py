@@ -42,7 +42,7 @@ class Average(Settings):
 ''',
     "learner.py": '''
 """The average, measured."""
-from giantstep.learners.cost import Cost
+from giantstep.numerics.cost import Cost
 from giantstep.learners.seeds import run_of_seeds
 
 

@@ -7,14 +7,20 @@ import os
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import giantstep as gs
+from giantstep.asking.questions import asked
 from giantstep.asking.studies.study import Study
+from giantstep.asking.table import learner_named
+from giantstep.asking.workers.backlog import REFUSED
 from giantstep.asking.workers.environment import _forget_old, threads_here
 from giantstep.errors import MOST_SAID, SettingsError
+from giantstep.laboratory.work import do
 from giantstep.settings.mean_field import MeanField
+from giantstep.settings.online_sgd import OnlineSgd
 
 
 @pytest.mark.parametrize(
@@ -23,8 +29,10 @@ from giantstep.settings.mean_field import MeanField
         lambda: gs.simulate(gs.GiantStep(dim=1000, width=10**9), "h1"),
         lambda: gs.simulate(MeanField(dim=1000, width=10**9), "h1"),
         lambda: gs.spectrum(gs.GiantStep(dim=10**6, width="1d", samples="4d"), "h1"),
+        lambda: gs.predict(MeanField(dim=100, width=2000, activation="relu"), "h1*h2*h3"),
+        lambda: gs.predict(OnlineSgd(width=2000, activation="erf2"), "erf(h1/sqrt(2))"),
     ],
-    ids=["giant-step", "mean-field", "spectrum"],
+    ids=["giant-step", "mean-field", "spectrum", "mean-field theory", "online-sgd theory"],
 )
 def test_what_does_not_fit_is_refused_before_memory_is_taken(ask: Callable[[], object]) -> None:
     tracemalloc.start()
@@ -34,6 +42,37 @@ def test_what_does_not_fit_is_refused_before_memory_is_taken(ask: Callable[[], o
         assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem", "words"),
+    [
+        ({"dim": 100, "width": 1000, "activation": "relu"}, "h1*h2*h3", "of memory and the lab"),
+        ({"dim": 100, "width": 500, "times": "1000000"}, "h1", "for each point and the lab gives"),
+    ],
+)
+def test_the_lab_refuses_theory_that_does_not_fit(
+    settings: dict[str, Any], problem: str, words: str
+) -> None:
+    point = {"learner": "mean-field", "settings": settings, "problem": {"target": problem}}
+    outcome = do(("predict", {"point": point}), lambda share: None)
+    assert outcome.status == REFUSED
+    assert words in outcome.error
+
+
+def test_the_estimate_of_a_theory_is_near_what_it_uses() -> None:
+    row, settings = learner_named("mean-field"), MeanField(dim=100, width=40, times="0.2")
+    for kind in ("relu", "tanh"):
+        question = asked(settings.replace(activation=kind), "h1*h2").questions[0]
+        cost = row.cost_of("predict", question)
+        assert cost is not None
+        tracemalloc.start()
+        try:
+            row.load("predict")(question.problem, question.settings)
+            used = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert used / 2.5 < cost.bytes < 2.5 * used
 
 
 def test_cells_of_other_threads_are_other_cells(monkeypatch: pytest.MonkeyPatch) -> None:

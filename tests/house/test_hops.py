@@ -7,15 +7,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from giantstep.asking.table import Learner, learner_named
 from giantstep.cli.main import app
+from giantstep.estimators import GiantStepRegressor
 from giantstep.gallery.figure import Sizes, Workbench
 from giantstep.gallery.figures import figure_named
 
 MOST_HOPS = 8
+NUMERICS = "giantstep.numerics."
 #: Rooms that keep the books of a question and its answer.
 BOOKKEEPING = ("asking", "answer", "gallery")
 
@@ -64,6 +67,36 @@ def test_a_comparison_is_few_hops_from_the_learner(
     for role, modules in stacks.items():
         assert modules[0].startswith("giantstep.cli."), modules
         assert len(modules) <= MOST_HOPS, (role, modules)
+
+
+def test_a_prediction_is_few_hops_from_its_theory(stacks: dict[str, list[str]]) -> None:
+    row = learner_named("online-sgd")
+    result = CliRunner().invoke(app, ["predict", row.name, *shlex.split(row.smallest[0])])
+    assert result.exit_code == 0, result.output
+    assert list(stacks) == ["predict"]
+    assert stacks["predict"][0].startswith("giantstep.cli.")
+    assert len(stacks["predict"]) <= MOST_HOPS, stacks
+
+
+def test_a_fit_is_few_hops_from_its_solvers() -> None:
+    """The deepest stack over all calls of a numerical routine during a fit."""
+    rng = np.random.default_rng(0)
+    rows = rng.standard_normal((60, 5))
+    deepest: list[str] = []
+
+    def watched(frame: Any, event: str, _: Any) -> None:
+        nonlocal deepest
+        if event == "call" and frame.f_globals.get("__name__", "").startswith(NUMERICS):
+            modules = modules_on_the_stack()
+            deepest = max(deepest, modules, key=len)
+
+    sys.setprofile(watched)
+    try:
+        GiantStepRegressor().fit(rows, np.sin(rows[:, 0]))
+    finally:
+        sys.setprofile(None)
+    assert deepest[0].startswith("giantstep.estimators."), deepest
+    assert len(deepest) <= MOST_HOPS, deepest
 
 
 def test_an_inline_figure_keeps_few_books(stacks: dict[str, list[str]], tmp_path: Path) -> None:

@@ -25,10 +25,8 @@ def run_of(
 ) -> Run:
     """The simulation of one question by the learner of that row."""
     settings, problem = question.settings, question.problem
-    if row.cost:
-        cost = row.load("cost")(problem, settings)
-        cost.check_memory()
-        cost.check_time(seeds)
+    if cost := row.cost_of("simulate", question):
+        cost.check(seeds)
     run: Run = row.load("simulate")(problem, settings, seeds=seeds, seed=seed, progress=progress)
     return dataclasses.replace(run, seeds=tuple(range(seed, seed + seeds)))
 
@@ -38,13 +36,11 @@ def expected_seconds(row: Learner, questions: Sequence[Question], seeds: int) ->
 
     Raises where it does not fit into memory: then it will not run at all.
     """
-    if not row.cost:
-        return 0.0
-    costs = [row.load("cost")(question.problem, question.settings) for question in questions]
+    costs = [row.cost_of("simulate", question) for question in questions]
     for cost in costs:
-        cost.check_memory()
-        cost.check_time(seeds)
-    return sum(cost.seconds(seeds) for cost in costs)
+        if cost:
+            cost.check(seeds)
+    return sum(cost.seconds(seeds) for cost in costs if cost)
 
 
 def prediction_of(row: Learner, question: Question, optimise: Sequence[str] = ()) -> Prediction:
@@ -58,6 +54,8 @@ def prediction_of(row: Learner, question: Question, optimise: Sequence[str] = ()
         known = ", ".join(row.optimisable) or "nothing"
         raise SettingsError(f"optimise = {unknown[0]!r}: {row.name} can optimise {known}")
     how: dict[str, Any] = {"optimise": tuple(optimise)} if optimise else {}
+    if cost := row.cost_of("predict", question):
+        cost.check()
     try:
         law: Prediction = row.load("predict")(question.problem, question.settings, **how)
     except (ArithmeticError, MemoryError) as failure:

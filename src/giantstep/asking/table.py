@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import importlib
 import shlex
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from giantstep.asking import metrics
 from giantstep.asking.metrics import Metric
 from giantstep.bibliography import cite
 from giantstep.errors import GiantstepError, in_one_line, shown
+
+if TYPE_CHECKING:
+    from giantstep.answer import Question
+    from giantstep.numerics.cost import Cost
 
 _SOURCE = Path(__file__).parents[1]
 
@@ -30,7 +35,8 @@ class Learner:
     ``has_target`` is False where the settings say what is to be learned, ``has_tree`` True where
     the target is a tree. ``package`` is where the modules live; a learner of one's own names its
     own package, and may name its metrics by texts. ``cost`` estimates what a simulation needs;
-    without it, nothing is refused or announced. ``smallest`` are options, written as those of
+    without it, nothing is refused or announced. A theory whose work grows with its settings has a
+    function ``cost`` beside ``predict``. ``smallest`` are options, written as those of
     ``example``, that take a moment to run and together give every simulated metric: generic tests
     run them.
     """
@@ -79,6 +85,16 @@ class Learner:
         # An example may say how many seeds to run, which is no setting.
         known = {f.name for f in fields(cast("Any", self.load("settings"))) if f.metadata}
         return {name: given[name] for name in given if name in known}, problem
+
+    def cost_of(self, verb: str, question: Question) -> Cost | None:
+        """What ``simulate``, once, or ``predict`` needs for a question; None where no one knows."""
+        estimate: Callable[..., Cost] | None
+        if verb == "predict":
+            self.load(verb)
+            estimate = getattr(sys.modules[self.module(verb)], "cost", None)
+        else:
+            estimate = self.load("cost") if self.cost else None
+        return estimate(question.problem, question.settings) if estimate else None
 
     def module(self, role: str) -> str:
         """The full name of the module behind a role: settings, simulate, predict or cost."""

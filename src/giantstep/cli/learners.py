@@ -105,7 +105,7 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
     use_compilation_cache()
     from giantstep.asking import verbs
     from giantstep.asking.one_point import expected_seconds
-    from giantstep.learners.cost import duration
+    from giantstep.numerics.cost import duration
 
     optimise: list[str] = []
     if verb == "predict":

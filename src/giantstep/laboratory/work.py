@@ -135,10 +135,12 @@ def explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 
 
 def predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
-    """The prediction of one point."""
+    """The prediction of one point, if it fits."""
     import giantstep
 
-    return giantstep.predict(_question(point))
+    question = _question(point)
+    _check_cost(question, "predict")
+    return giantstep.predict(question)
 
 
 def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
@@ -146,7 +148,7 @@ def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
     import giantstep
 
     question = _question(point)
-    _check_cost(question)
+    _check_cost(question, "simulate")
     return giantstep.simulate(question, seeds=1, seed=seed)
 
 
@@ -164,7 +166,7 @@ def spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -> di
 
     grid = _question(point)
     if seeds:
-        _check_cost(grid)
+        _check_cost(grid, "simulate")
     question = grid.questions[0]
     found = giantstep.spectrum(question.settings, question.problem, of=of, seeds=seeds)
     return {**found.to_json(), "simulated": [run.values for run in found.runs]}
@@ -240,21 +242,23 @@ def _check_points(count: int) -> None:
         raise SettingsError(f"the range has {count} values: the lab draws {Limits().points}")
 
 
-def _check_cost(grid: Any) -> None:
+def _check_cost(grid: Any, verb: str) -> None:
     """Refuse what would not fit, before anything is allocated."""
-    from giantstep.learners.cost import duration, readable
+    from giantstep.numerics.cost import duration, readable
 
-    if not grid.learner.cost:
+    limits = Limits()
+    cost = grid.learner.cost_of(verb, grid.questions[0])
+    if cost is None:
         return
-    question, limits = grid.questions[0], Limits()
-    cost = grid.learner.load("cost")(question.problem, question.settings)
     if cost.bytes > limits.memory_bytes:
         raise SettingsError(
             f"{cost.sizes} needs about {readable(cost.bytes)} of memory and the lab gives "
             f"{readable(limits.memory_bytes)}: {cost.remedy}"
         )
-    if cost.seconds(1) > limits.seed_seconds:
+    most = limits.seed_seconds if verb == "simulate" else limits.seconds[verb]
+    if cost.seconds(1) > most:
         raise SettingsError(
-            f"{cost.sizes} would take about {duration(cost.seconds(1))} for each seed and the lab "
-            f"gives {duration(limits.seed_seconds)}: {cost.remedy}"
+            f"{cost.sizes} would take about {duration(cost.seconds(1))} for each "
+            f"{'seed' if verb == 'simulate' else 'point'} and the lab gives {duration(most)}: "
+            f"{cost.remedy}"
         )

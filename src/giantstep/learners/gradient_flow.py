@@ -15,8 +15,8 @@ from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Labelled, Problem
-from giantstep.learners.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
 from giantstep.settings.flow_start import given_overlaps, spike_of, unseen_degree

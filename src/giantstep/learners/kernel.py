@@ -10,8 +10,8 @@ from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.kernels import KernelFunction, kernel
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim
 from giantstep.settings.kernel import Kernel
 
 #: Eigenvalues below this fraction of the largest are rounding errors of the kernel matrix.

@@ -13,8 +13,8 @@ from jaxtyping import Array, Float, Int32, UInt32
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.numerics.noise import normal_noise
 from giantstep.settings.langevin import Langevin
 from giantstep.settings.problem_rules import check_binary_labels

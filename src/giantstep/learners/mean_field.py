@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from giantstep.answer import Run
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import Cost, needed_dim
 from giantstep.learners.online_sgd import simulation
+from giantstep.numerics.cost import Cost, needed_dim
 from giantstep.settings.mean_field import MeanField
 from giantstep.settings.online_sgd import OnlineSgd
 

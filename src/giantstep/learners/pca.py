@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from giantstep.answer import Run
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
 from giantstep.settings.pca import Pca
 

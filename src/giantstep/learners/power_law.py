@@ -12,8 +12,8 @@ import numpy as np
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import NoTarget
-from giantstep.learners.cost import DRAW, Cost, ridge_fit
 from giantstep.learners.seeds import over_seeds
+from giantstep.numerics.cost import DRAW, Cost, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.power_law import PowerLaw
 

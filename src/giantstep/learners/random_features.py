@@ -19,8 +19,8 @@ from giantstep.learners.convex_fit import (
     mean_loss,
     susceptibility,
 )
-from giantstep.learners.cost import DRAW, ENTRY, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures

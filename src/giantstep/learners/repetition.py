@@ -12,8 +12,8 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.settings.repetition import Repetition
 
 

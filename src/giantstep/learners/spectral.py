@@ -22,8 +22,8 @@ from giantstep.channels.preprocessing import (
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
-from giantstep.learners.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.learners.seeds import over_seeds
+from giantstep.numerics.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.settings.spectral import Spectral
 
 #: Up to this dimension the matrix is formed and solved densely.

@@ -13,9 +13,9 @@ from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import hermite_coefficients
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.seeds import run_of_seeds
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 

@@ -13,7 +13,8 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.numerics.quadrature import normal_points, split_gaussian
+from giantstep.numerics.cost import Cost
+from giantstep.numerics.quadrature import Rule, normal_points, split_gaussian
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.online_sgd.latent_rule import latent_rule
 
@@ -23,6 +24,9 @@ LIMIT_DIM = 1e18
 MOST_PARTICLES, DIVERGED = 2000, 1e6
 #: The rule for the rest of a field: its range, panels, and nodes of each.
 CUTOFF, PANELS, PANEL_ORDER = 7.0, 7, 8
+#: Arrays over particles, directions and rests that a step holds at once, without and with kinks,
+#: and multiplications that it takes for each of their entries.
+SMOOTH_ARRAYS, KINKED_ARRAYS, STEP_OPERATIONS = 9, 18, 450
 
 
 class Particles(NamedTuple):
@@ -58,13 +62,10 @@ def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
     0.1034
     """
     sigma, target = activation(settings.activation), problem.target
-    rule = latent_rule(problem, label_signs=False, noise_axis=False, fine=True)
+    rule = _rule(problem)
     latent, weights = rule.nodes[:, : target.rank], rule.weights
     labels = np.broadcast_to(target.numpy(latent, rule.nodes[:, target.rank :]), weights.shape)
-    # Without a dimension all begin at the same place: one particle of each sign will do.
-    half = settings.even_width(settings.dim or 1) // 2 if settings.dim else 1
-    if half > MOST_PARTICLES // 2:
-        raise NoTheory(f"width = {settings.width}: at most {MOST_PARTICLES} particles are followed")
+    half = _particles(settings) // 2
     count = 1 << (half - 1).bit_length()
     drawn = normal_points(count, target.rank, np.random.default_rng(0))[:half]
     overlaps = drawn * (settings.dim or LIMIT_DIM) ** -0.5
@@ -94,6 +95,31 @@ def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
                     f"{done * settings.step:g}; lower --step"
                 )
     return found
+
+
+def _rule(problem: Problem) -> Rule:
+    return latent_rule(problem, label_signs=False, noise_axis=False, fine=True)
+
+
+def _particles(settings: MeanField) -> int:
+    # Without a dimension all begin at the same place: one particle of each sign will do.
+    particles = settings.even_width(settings.dim) if settings.dim else 2
+    if particles > MOST_PARTICLES:
+        raise NoTheory(f"width = {settings.width}: at most {MOST_PARTICLES} particles are followed")
+    return particles
+
+
+def cost(problem: Problem, settings: MeanField) -> Cost:
+    """Fields of all particles at all nodes, in every step."""
+    kinks, steps = len(activation(settings.activation).kinks), settings.step_counts[-1]
+    particles, nodes = _particles(settings), len(_rule(problem).weights)
+    entries = float(particles * nodes * (PANELS + kinks) * PANEL_ORDER)
+    return Cost(
+        8 * entries * (KINKED_ARRAYS if kinks else SMOOTH_ARRAYS),
+        STEP_OPERATIONS * entries * max(steps, 1),
+        f"width = {settings.width}, {steps} steps of {settings.step:g}",
+        "lower --width, raise --step or shorten --times",
+    )
 
 
 def _rest_rule(

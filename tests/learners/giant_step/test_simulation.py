@@ -10,12 +10,12 @@ from giantstep.errors import GiantstepError, SettingsError
 from giantstep.language.inputs import Sphere, Spiked
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.learners import cost
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.plan import plan
 from giantstep.learners.giant_step.samples import Batches
 from giantstep.learners.giant_step.simulation import choose, simulate
+from giantstep.numerics import cost
 from giantstep.numerics.float64 import float64
 from giantstep.settings.giant_step import GiantStep
 

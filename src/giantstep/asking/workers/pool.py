@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 from giantstep.asking.workers.backlog import FAILED, Answer, Backlog, Job, Outcome, Task
 from giantstep.asking.workers.process import Worker, WorkerDied
 from giantstep.errors import GiantstepError
-from giantstep.learners.cost import machine_bytes, readable
+from giantstep.numerics.cost import machine_bytes, readable
 
 #: How often the watch looks for tasks that take too much and jobs that nobody waits for.
 _PULSE_SECONDS = 0.1

@@ -22,9 +22,9 @@ from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
 from giantstep.learners.amp.iteration import State, pass_messages
-from giantstep.learners.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.learners.seeds import over_seeds
 from giantstep.measures.matching import overlap_metrics
+from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
 from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral

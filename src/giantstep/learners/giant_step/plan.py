@@ -10,9 +10,9 @@ from giantstep.errors import SettingsError, TargetError
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Inputs
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import needed_dim
 from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
+from giantstep.numerics.cost import needed_dim
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.neuron_readouts import neuron_readouts
 

@@ -12,13 +12,13 @@ from giantstep import measures
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
 from giantstep.learners.giant_step.in_law import InLaw
 from giantstep.learners.giant_step.plan import Plan, plan
 from giantstep.learners.giant_step.readout import HELD_NUMBERS, LabelledFeatures, readout_errors
 from giantstep.learners.giant_step.samples import most_rows
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
 from giantstep.settings.giant_step import RECIPES, GiantStep

@@ -12,13 +12,13 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
-from giantstep.learners.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
 from giantstep.learners.giant_step.plan import plan
 from giantstep.learners.giant_step.samples import start_neurons
 from giantstep.learners.giant_step.simulation import run_seed
 from giantstep.learners.spiked_random_features import spike_direction, spiked_rows
+from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.numerics.ridge.path import RidgePath

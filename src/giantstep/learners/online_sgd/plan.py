@@ -12,7 +12,7 @@ from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.learners.cost import needed_dim
+from giantstep.numerics.cost import needed_dim
 from giantstep.settings.online_sgd import OnlineSgd
 
 

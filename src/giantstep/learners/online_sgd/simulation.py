@@ -12,9 +12,9 @@ from jaxtyping import Float
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost
 from giantstep.learners.online_sgd.plan import Draws, Plan, plan
 from giantstep.learners.online_sgd.step import Constants, State, advance, constants_of
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import normal_points
 from giantstep.numerics.seeds import stable_seed

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from giantstep.errors import SettingsError
 from giantstep.language.problem import TreeProblem
-from giantstep.learners.cost import needed_dim
+from giantstep.numerics.cost import needed_dim
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Their second layer is one unit, which starts as a regression of the labels: of several branches

@@ -11,7 +11,6 @@ import numpy as np
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import TreeProblem
-from giantstep.learners.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.learners.seeds import over_seeds
 from giantstep.learners.three_layer.adam import DECAYS, TWO_LAYERS_WIDER, train_adam
 from giantstep.learners.three_layer.authors import RANDOM_WIDTH, SECOND_STEPS, train_authors
@@ -25,6 +24,7 @@ from giantstep.learners.three_layer.layerwise import (
     train_lazy,
 )
 from giantstep.learners.three_layer.samples import alignment, draw_tree_data, tree_sizes
+from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.ridge.large import ENTRIES, KRYLOV_STEPS, PROBES
 from giantstep.settings.three_layer import LAYERWISE, ThreeLayer
 

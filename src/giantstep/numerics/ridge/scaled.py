@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.linalg import lapack
 
 from giantstep.numerics.ridge.path import GRID, Features, Fit, Labels, best_ridge
@@ -180,7 +180,7 @@ class FixedRidge(NamedTuple):
         return self.scaled.fit(self.inverse @ right, labels, self.ridge)
 
     def errors_without(
-        self, block: Float[np.ndarray, " s"], residuals: Float[np.ndarray, " n"]
+        self, block: Int[np.ndarray, " s"], residuals: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " s"]:
         """Errors in the block of the fit to the other rows; the scale of the features is kept."""
         if self.scaled.primal:
@@ -190,7 +190,7 @@ class FixedRidge(NamedTuple):
             kept = self.ridge * self.inverse[np.ix_(block, block)]
         return np.linalg.solve(kept - 1.0 / len(residuals), residuals[block])
 
-    def without(self, block: Float[np.ndarray, " s"], labels: Labels) -> Fit:
+    def without(self, block: Int[np.ndarray, " s"], labels: Labels) -> Fit:
         """The fit to the other rows.
 
         It is the fit to all rows with the labels of the block replaced by what the other rows

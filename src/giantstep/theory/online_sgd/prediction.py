@@ -13,6 +13,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
+from giantstep.numerics.cost import Cost
 from giantstep.numerics.ode import trajectory
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.committee import (
@@ -39,6 +40,9 @@ MOST_NEURONS = 64
 #: Evaluations after which equations are given up, of means by quadrature and by sampling: where a
 #: solution blows up, steps become ever smaller.
 MOST_CALLS, MOST_SAMPLED_CALLS = 30_000, 3000
+#: Closed forms hold so many arrays over four neurons each, and take so many multiplications for
+#: each entry along a short path.
+ARRAYS, PATH_OPERATIONS = 6, 6000
 
 
 class Path(NamedTuple):
@@ -115,6 +119,21 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     )
 
 
+def cost(problem: Problem, settings: OnlineSgd) -> Cost:
+    """Means over four neurons at a time, where they have a closed form."""
+    width = settings.width.count(settings.dim or 1, "width")
+    if width > MOST_NEURONS and not _has_closed_form(problem, settings):
+        raise NoTheory(f"width = {width}: equations are solved for at most {MOST_NEURONS} neurons")
+    entries = float(width) ** 2 * (width + problem.target.rank) ** 2
+    sizes = f"width = {width}"
+    return Cost(8 * ARRAYS * entries, PATH_OPERATIONS * entries, sizes, "lower --width")
+
+
+def _has_closed_form(problem: Problem, settings: OnlineSgd) -> bool:
+    error_functions = activation(settings.activation).name == "erf2" and settings.loss == "square"
+    return error_functions and ErrorFunctions.teacher_of(problem) is not None
+
+
 def _start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, list[str]]:
     """The first layer: unit rows, whose parts outside the directions are orthogonal."""
     rank, notes = problem.target.rank, []
@@ -152,8 +171,6 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     if teacher is not None and settings.loss == "square":
         closed = ErrorFunctions(readout, teacher, problem.noise)
         return [_in_company(closed, step_size, settings.geometry, 1e-8)]
-    if width > MOST_NEURONS:
-        raise NoTheory(f"width = {width}: equations are solved for at most {MOST_NEURONS} neurons")
     axes = problem.target.rank + problem.target.noises + bool(problem.noise)
     known = settings.loss == "correlation" or not sigma.kinks
     if width == 1 and settings.geometry == "sphere" and known and axes <= 3:

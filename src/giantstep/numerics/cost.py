@@ -1,4 +1,4 @@
-"""What a simulation costs: bytes and operations, known before anything is allocated."""
+"""What a computation costs: bytes and operations, known before anything is allocated."""
 
 from __future__ import annotations
 
@@ -33,6 +33,11 @@ class Cost(NamedTuple):
     operations: float
     sizes: str
     remedy: str
+
+    def check(self, seeds: int = 1) -> None:
+        """Raise SettingsError if it does not fit into memory, or if nobody would wait for it."""
+        self.check_memory()
+        self.check_time(seeds)
 
     def check_memory(self) -> None:
         """Raise SettingsError if the machine has not enough memory."""
