@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import types
+import venv
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -80,17 +82,45 @@ def test_an_explanation_shows_itself() -> None:
     assert "data:image/png" in found._repr_html_()
 
 
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of packages of an environment into which the wheel was unpacked."""
+    pytest.importorskip("hatchling", reason="make test installs what builds the wheel")
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(build, cwd=Path(__file__).parents[1], check=True, capture_output=True)
+    venv.create(folder / "python", symlinks=True)
+    (packages,) = (folder / "python").rglob("site-packages")
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(packages)
+    return packages
+
+
 @pytest.mark.slow
-def test_a_setting_that_does_not_exist_is_an_error_of_types(tmp_path: Path) -> None:
-    """The stub and py.typed tell a type checker what the settings are."""
+def test_the_wheel_has_every_file(installed: Path) -> None:
+    def files(folder: Path) -> set[Path]:
+        found = (path for path in folder.rglob("*") if "__pycache__" not in path.parts)
+        return {path.relative_to(folder) for path in found if path.is_file()}
+
+    own = files(Path(gs.__file__).parent)
+    assert {Path("py.typed"), Path("__init__.pyi"), Path("bibliography.toml")} <= own
+    assert files(installed / "giantstep") == own
+
+
+@pytest.mark.slow
+def test_a_setting_that_does_not_exist_is_an_error_of_types(
+    installed: Path, tmp_path: Path
+) -> None:
+    """The stub and py.typed of the wheel tell a type checker what the settings are."""
     lines = ["import giantstep as gs", "gs.OnlineSgd(step_size=0.1)", "gs.OnlineSgd(nonsense=3)"]
     (tmp_path / "script.py").write_text("\n".join(lines), encoding="utf-8")
-    source = Path(gs.__file__).parent
-    assert (source / "py.typed").exists()
+    python = installed.parents[2] / "bin" / "python"
+    options = ["--config-file=", f"--python-executable={python}"]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", "script.py"],
+        [sys.executable, "-m", "mypy", *options, "script.py"],
         cwd=tmp_path,
-        env=os.environ | {"MYPYPATH": str(source.parent)},
+        env={name: value for name, value in os.environ.items() if "PYTHON" not in name},
         capture_output=True,
         text=True,
         check=False,

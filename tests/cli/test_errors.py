@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -110,6 +112,33 @@ def test_an_interrupted_run_stops_with_130(monkeypatch: pytest.MonkeyPatch) -> N
     assert code == 130
     assert out == ""
     assert err == "giantstep: stopped\n"
+
+
+#: A library that drops Ctrl-C, as a callback of its own would.
+DEAF = """
+import signal, time
+from giantstep.cli import output
+
+def deaf():
+    print("begun", flush=True)
+    while True:
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            pass
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+output.GRACE_SECONDS = 0.2
+output.run_program(deaf)
+"""
+
+
+def test_ctrl_c_ends_what_does_not_hear_it() -> None:
+    with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
 
 
 def test_a_picture_into_a_missing_folder_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import functools
 import io
 import json
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -22,6 +24,8 @@ from giantstep.errors import GiantstepError
 INTERRUPTED = 130
 #: A full disk, a quota, a device that fails.
 _NOTHING_MORE_FITS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+#: How long Ctrl-C waits for what is being done to end by itself.
+GRACE_SECONDS = 3.0
 #: Nobody needs a progress bar for less.
 PATIENCE_SECONDS = 2.0
 
@@ -50,8 +54,21 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
+def _stop(*_: object) -> None:
+    """Ctrl-C, raised where it is heard, and the end of the process after a moment.
+
+    A library may drop the exception in a callback of its own, or wait for its threads for ever.
+    """
+    end = threading.Timer(GRACE_SECONDS, os._exit, (INTERRUPTED,))
+    end.daemon = True
+    end.start()
+    raise KeyboardInterrupt
+
+
 def run_program(program: Callable[[], None]) -> None:
     """Run the command line: whatever the terminal is, nothing that is said to it can fail twice."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _stop)
     for stream in (sys.stdout, sys.stderr):
         # A terminal in Latin-1 has no letter for every sign: it gets \\u2264.
         if isinstance(stream, io.TextIOWrapper):

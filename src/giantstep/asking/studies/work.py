@@ -17,7 +17,7 @@ from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, Va
 from giantstep.asking.studies.versions import library_versions
 from giantstep.asking.verbs import PREDICT
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY, Outcome
-from giantstep.errors import GiantstepError, NoTheory
+from giantstep.errors import GiantstepError, NoTheory, in_one_line
 from giantstep.language.problem import read_problem
 
 
@@ -28,7 +28,7 @@ def compute(block: Block, tell: Callable[[float], None] | None = None) -> Outcom
     except NoTheory as answer:
         status, error = NO_THEORY, str(answer)
     except GiantstepError as wrong:
-        status, error = FAILED, f"{type(wrong).__name__}: {wrong}"
+        status, error = FAILED, in_one_line(wrong)
     except (Exception, SystemExit):
         status, error = FAILED, traceback.format_exc()
     return Outcome(status, error=error, about={"versions": library_versions()})
