@@ -112,3 +112,31 @@ def test_narrow_networks_are_averages_over_their_random_readouts_and_biases(
     )
     assert abs(found.mean() - of_quantiles.cosines[-1, 0]) > 4 * sem
     assert len(Kinds.draws(settings.replace(width=400))) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "step_size", "old"),
+    [("He2(h1)", "He2", 1, 2.649), ("He2(h1)", "relu", 2, 2.441)],
+)
+def test_the_second_order_part_of_the_target_that_a_step_amplifies(
+    target: str, name: str, step_size: float, old: float
+) -> None:
+    """Rows grow along He_2's direction by a factor of 5: terms of order 1/d in the hundreds."""
+    settings = GiantStep(
+        dim=100,
+        activation=name,
+        readout="ones",
+        step_size=step_size,
+        width="1d",
+        readout_samples="4d",
+        ridge=0.1,
+        test_samples=2000,
+    )
+    law, run = predict(settings, target), simulate(settings, target, seeds=24)
+    found = run.metrics["test_error"][:, -1]
+    sem = found.std(ddof=1) / np.sqrt(len(found))
+    quantile = student_quantile(len(found))
+    value, error = law.metrics["test_error"][-1], law.errors["test_error"][-1]
+    assert abs(found.mean() - value) < quantile * sem + error
+    assert error < 0.1 * value
+    assert abs(found.mean() - old) > quantile * sem

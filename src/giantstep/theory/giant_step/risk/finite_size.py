@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import Activation
 from giantstep.numerics.solve import STEP
-from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
+from giantstep.theory.giant_step.risk.solution import readout_risk
 
 #: Ratios outside this range are not small corrections: they are not applied.
 TRUSTED = (0.75, 1.33)
@@ -24,6 +27,50 @@ class Ratios(NamedTuple):
 
 #: No correction.
 NONE = Ratios(1.0, 1.0)
+
+
+def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Ratios, float]:
+    r"""By how much amplified components of the rows change the risk, and which share is unknown.
+
+    .. math:: \frac{R_{\text{second order}}(\Gamma)}{R_{\text{second order}}(c\,1)},\qquad
+        \max_a\frac{E[\beta_a^2]}{c_a}
+
+    The terms of all directions alike are not amplified, and are left to other corrections. Orders
+    beyond the second are smaller by the mean square of the components along the target's directions
+    relative to the bulk, by which share the change of the risk is not known.
+
+    Symbols: Gamma, beta, c of :class:`~giantstep.theory.giant_step.risk.components.Components`.
+
+    Assumes: components that are small beside the bulk; Gaussian over neurons. No change is found
+    for targets of so many directions that they are not integrated one by one.
+    Status: heuristic, checked by simulation.
+    References: Ba et al. 2022, arXiv:2205.01445, for the covariance of rows after a step.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.language.problem import Problem
+    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
+    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> problem, sigma = Problem.of("He2(h1)"), activation("He2")
+    >>> *_, layer = first_layers(
+    ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[4.0])
+    >>> ratio, share = component_ratio(
+    ...     Readout(problem, sigma, layer), sigma, Fit.of(4.0, 1.0, 0.1, 400))
+    >>> round(ratio.test, 2), round(share, 4)
+    (0.78, 0.0292)
+    """
+    if not readout.layer.batches or fit.dim == LIMIT:
+        return NONE, 0.0
+    given = readout.problem, sigma, readout.layer
+    try:
+        both = [Readout(*given, coarse=True, dim=fit.dim, alike=alike) for alike in (False, True)]
+    except NoTheory:
+        return NONE, 0.0
+    found, plain = (readout_risk(each, fit) for each in both)
+    components, noise = both[0].components, readout.problem.noise
+    if components is None or not (found.converged and plain.converged):
+        return NONE, 0.0
+    ratio = (found.test - noise) / (plain.test - noise)
+    return Ratios(ratio, found.train / plain.train), components.share
 
 
 def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:

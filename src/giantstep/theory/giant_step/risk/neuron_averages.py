@@ -18,6 +18,8 @@ SPACING = 0.1
 #: Panels of the integral over the pre-activation: their largest length, in standard deviations
 #: and absolutely, their nodes, and how far they reach.
 PANEL, ABSOLUTE_PANEL, ORDER, REACH = 1.0, 0.75, 16, 8.5
+#: Variances between which averages are interpolated.
+VARIANCES = 7
 #: Entries of a table that are held in memory at once.
 CHUNK = 2_000_000
 
@@ -46,14 +48,17 @@ class SlopeRest(NamedTuple):
 
 
 def neuron_averages(
-    sigma: Activation, variance: float, at: Float[np.ndarray, " points"]
+    sigma: Activation,
+    variance: float | Float[np.ndarray, " points"],
+    at: Float[np.ndarray, " points"],
 ) -> NeuronAverages:
     r"""Mean, mean derivatives and mean squares of a neuron at every projection s.
 
     .. math:: m = E\,\sigma(s + \sqrt c z),\qquad w_n = E\,\sigma^{(n+1)}(s + \sqrt c z)
         = c^{-n/2}E[\sigma'(\cdot)\,\mathrm{He}_n(z)],\qquad E\,\sigma^2,\quad E\,\sigma'^2
 
-    Symbols: s ``at``, c ``variance``; w_0, w_1, w_2 ``slope``, ``bend``, ``twist``.
+    Symbols: s ``at``, c ``variance``, one or one per point; w_0, w_1, w_2 ``slope``, ``bend``,
+    ``twist``.
 
     Assumes: an activation without jumps.
     Status: theorem (Stein's lemma for the derivatives).
@@ -65,6 +70,8 @@ def neuron_averages(
     [0.797885, 0.5, 0.199471, 0.0]
     """
     check_continuous(sigma)
+    if not isinstance(variance, float):
+        return _between(sigma, variance, at)
     deviation = math.sqrt(variance)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
@@ -78,6 +85,25 @@ def neuron_averages(
         ]
 
     return NeuronAverages(*_tabulated(sigma, variance, at, table))
+
+
+def _between(sigma: Activation, variances: np.ndarray, at: np.ndarray) -> NeuronAverages:
+    """Averages at one variance per point, by polynomials in it through Chebyshev's nodes."""
+    low, high = float(np.min(variances)), float(np.max(variances))
+    angles = math.pi * (2 * np.arange(VARIANCES) + 1) / (2 * VARIANCES)
+    nodes = (low + high) / 2 + (high - low) / 2 * np.cos(angles)
+    found = np.array([neuron_averages(sigma, float(c), at) for c in nodes])
+    if high - low < 1e-12 * high:
+        return NeuronAverages(*found[0])
+    # Lagrange's polynomials, which nodes as dense at the ends as these keep small.
+    gaps = nodes[:, None] - nodes + np.eye(VARIANCES)
+    shares = (
+        np.array(
+            [np.prod(np.delete(variances - nodes[:, None], i, 0), 0) for i in range(VARIANCES)]
+        )
+        / np.prod(gaps, 1)[:, None]
+    )
+    return NeuronAverages(*np.einsum("cn,cpn->pn", shares, found))
 
 
 def slope_rest(sigma: Activation, variance: float, at: Float[np.ndarray, " points"]) -> SlopeRest:

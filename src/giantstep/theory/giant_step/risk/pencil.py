@@ -23,7 +23,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from giantstep.numerics.solve import STEP
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, GradientBatch
+
+#: Radius, relative to 1/Gamma, and points of the circle on which moments are read off.
+CIRCLE, CIRCLE_POINTS = 0.02, 8
+#: Iterations of the batches' self-energies at a small coupling.
+MOST_ITERATIONS = 50
 
 
 class State(NamedTuple):
@@ -122,6 +128,48 @@ class Pencil:
         own = resolvent[first, first]
         turned = (energy[k:, :k] - np.eye(k)) @ own[:k, k:] + energy[k:, k:] @ own[k:, k:]
         return Averages(resolvent, tuple(energies), bulk, turned @ state.bound + held)
+
+    def moments(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""Moments of the rows' covariances Gamma_a / d along directions F.
+
+        :math:`F^T\Gamma_a^nF` for n = 1, 2, 3; :math:`\mathrm{tr}\,\Gamma_a^2/d`; and
+        :math:`F^T\Gamma_a\Gamma_bF`. They are coefficients, in C, of the forms at chi = 1,
+
+        .. math:: F^T(\Gamma^{-1} + C)^{-1}F = F^T(\Gamma - \Gamma C\Gamma
+            + \Gamma C\Gamma C\Gamma - \dots)F ,
+
+        read off a small circle for C = c, and off differences for a C between kinds.
+        """
+        k, one = self.kinds, np.eye(self.kinds)
+        start, _ = self._forms_at(0.0 * one, directions)
+        small = CIRCLE / float(np.max(np.abs(start)))
+        turns = np.exp(2j * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS)
+        around = [self._forms_at(small * turn * one, directions) for turn in turns]
+        kinds, scales = np.arange(k), (-small) ** -np.arange(3.0)
+        own = np.stack([forms[kinds, kinds] for forms, _ in around])
+        taken = np.fft.fft(own, axis=0)[:3].real / CIRCLE_POINTS
+        traces = np.fft.fft([np.diag(bulk) for _, bulk in around], axis=0)[1].real / CIRCLE_POINTS
+        between, _ = self._forms_at(1j * STEP * (1 - one), directions)
+        crossed = -between.imag / STEP
+        crossed[kinds, kinds] = taken[1] * scales[1]
+        return (taken * scales[:, None, None, None]).swapaxes(0, 1), traces * scales[1], crossed
+
+    def _forms_at(self, coupling: np.ndarray, directions: np.ndarray) -> tuple[Any, Any]:
+        """Forms between directions, by kinds, and N at chi = 1."""
+        k = self.kinds
+        flat = tuple(np.zeros((2 * k, 2 * k), coupling.dtype) for _ in self.layer.batches)
+        state = State(np.eye(k), flat, coupling)
+        for _ in range(MOST_ITERATIONS):
+            found = self.averages(state)
+            pairs = zip(found.energies, state.energies, strict=True)
+            change = max(float(np.max(np.abs(new - old))) for new, old in pairs)
+            state = state._replace(energies=found.energies)
+            if change < 1e-14 * float(np.max(np.abs(found.bulk))):
+                break
+        forms = self.forms(state)[:, :k, :, :k]
+        return np.einsum(
+            "vi,vawb,wj->abij", directions, forms, directions, optimize=True
+        ), found.bulk
 
     def terms(self, batch: GradientBatch, spread: Any) -> Any:
         """M at every sample of a batch."""

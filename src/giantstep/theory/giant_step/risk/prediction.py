@@ -16,7 +16,7 @@ from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.ratios import ratio_to_dim
-from giantstep.theory.giant_step.risk.finite_size import NONE, isotropic_ratio
+from giantstep.theory.giant_step.risk.finite_size import NONE, component_ratio, isotropic_ratio
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers, network_error
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
@@ -35,12 +35,16 @@ ERRORS = ("test_error", "test_error_noisy", "train_error")
 
 
 class Risks(NamedTuple):
-    """Excess test error and train error after each step, and the last readout's features."""
+    """Excess test error and train error after each step, and the last readout's features.
+
+    ``unknown``: what is not known of amplified components of the rows.
+    """
 
     test: Float[np.ndarray, " steps1"]
     train: Float[np.ndarray, " steps1"]
     corrected: bool
     readout: Readout
+    unknown: Float[np.ndarray, "2 steps1"]
 
 
 def predict_several_steps(problem: Problem, settings: GiantStep) -> Prediction:
@@ -101,10 +105,10 @@ def predict_several_steps(problem: Problem, settings: GiantStep) -> Prediction:
     if settings.dim is not None:
         # All that is known of order 1/d tells the size of what is not.
         limit = _risks(problem, _proportional(settings), sigma, layers)
-        for name, found, far in zip(
-            ("test_error", "train_error"), fine[:2], limit[:2], strict=True
+        for name, found, far, unknown in zip(
+            ("test_error", "train_error"), fine[:2], limit[:2], fine.unknown, strict=True
         ):
-            errors[name] = errors[name] + np.abs(found - far)
+            errors[name] = errors[name] + np.abs(found - far) + unknown
     errors["test_error_noisy"] = errors["test_error"]
     return Prediction(
         settings.learner,
@@ -207,7 +211,7 @@ def _risks(
         float(settings.ridge),
         settings.dim,
     )
-    test, train, corrected = [], [], True
+    test, train, unknown, corrected = [], [], [], True
     for layer in layers:
         readout = Readout(problem, sigma, layer, coarse=coarse)
         risk = readout_risk(readout, fit)
@@ -215,11 +219,14 @@ def _risks(
         if settings.dim is not None and layer.batches and not layer.neurons.paired:
             found = isotropic_ratio(readout, fit)
             corrected, ratio = corrected and found is not None, found or NONE
-        test.append((risk.test - problem.noise) * ratio.test)
-        train.append(risk.train * ratio.train)
+        amplified, share = component_ratio(readout, sigma, fit)
+        test.append((risk.test - problem.noise) * ratio.test * amplified.test)
+        train.append(risk.train * ratio.train * amplified.train)
+        changes = test[-1] * (1 / amplified.test - 1), train[-1] * (1 / amplified.train - 1)
+        unknown.append(share * np.abs(changes))
     if settings.dim is not None:
         test[0], train[0] = features_without_steps(problem, settings, test[0], train[0])
-    return Risks(np.array(test), np.array(train), corrected, readout)
+    return Risks(np.array(test), np.array(train), corrected, readout, np.array(unknown).T)
 
 
 def features_without_steps(

@@ -14,6 +14,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.giant_step.risk.batch_samples import frame_rule
+from giantstep.theory.giant_step.risk.components import Components
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
 from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
@@ -72,23 +73,28 @@ class Learned(NamedTuple):
     power: Float[np.ndarray, " points"]
 
 
-def learned(problem: Problem, layer: FirstLayer, *, coarse: bool = False) -> Learned:
+def learned(
+    problem: Problem, layer: FirstLayer, *, coarse: bool = False, whole: bool = False
+) -> Learned:
     """The labels given the projections on the means: one axis where the means are parallel.
 
-    >>> from giantstep.language.activations.activation import activation
-    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
-    >>> problem = Problem.of("h1 + h2")
-    >>> *_, layer = first_layers(
-    ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
-    ...     samples_ratios=[4.0])
-    >>> found = learned(problem, layer)
-    >>> found.kappa.shape[0], found.labels.shape[0]
-    (1, 3)
+        ``whole``: given the target's directions as well.
+
+        >>> from giantstep.language.activations.activation import activation
+        >>> from giantstep.theory.giant_step.risk.components import Components
+    from giantstep.theory.giant_step.risk.first_layer import Neurons
+        >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+        >>> problem = Problem.of("h1 + h2")
+        >>> *_, layer = first_layers(
+        ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
+        ...     samples_ratios=[4.0])
+        >>> found = learned(problem, layer)
+        >>> found.kappa.shape[0], found.labels.shape[0]
+        (1, 3)
     """
     left, values, right = np.linalg.svd(layer.means, full_matrices=False)
     count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
-    if count <= 1:
+    if count <= 1 and not whole:
         spikes, unit = left[:, 0] * values[0], right[0]
         return _on_one_axis(problem, layer, spikes, unit, coarse)
     means, frame = frame_of(layer.means, problem.target.rank)
@@ -155,14 +161,23 @@ def _conditional(
 class Readout:
     """Features of a first layer and labels, as the fit of the readout sees them.
 
-    Everything that depends on neither the sizes of the fit nor its ridge.
+    Everything that depends on neither the sizes of the fit nor its ridge. ``dim``: with components
+    of the rows to second order; ``alike``: as if these were alike along all directions.
     """
 
     def __init__(
-        self, problem: Problem, sigma: Activation, layer: FirstLayer, *, coarse: bool = False
+        self,
+        problem: Problem,
+        sigma: Activation,
+        layer: FirstLayer,
+        *,
+        coarse: bool = False,
+        dim: float | None = None,
+        alike: bool = False,
     ) -> None:
         self.problem, self.layer, self.pencil = problem, layer, Pencil(layer)
-        self.learned = learned(problem, layer, coarse=coarse)
+        whole = dim is not None and bool(layer.batches)
+        self.learned = learned(problem, layer, coarse=coarse, whole=whole)
         neurons, s = layer.neurons, self.learned.projections
         length = np.ones(len(s))
         if neurons.normalise and layer.batches:
@@ -170,14 +185,36 @@ class Readout:
         self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
         bulks = layer.bulks / np.outer(length, length)
         s = s / length[:, None]
-        averages = [
-            neuron_averages(own, float(c), at)
-            for own, c, at in zip(self.sigmas, np.diag(bulks), s, strict=True)
-        ]
-        found = NeuronAverages(*map(np.stack, zip(*averages, strict=True)))
-        self.means, self.slopes = found.mean, found.slope / length[:, None]
+        found = self._averages(np.diag(bulks), s)
         self.noise = self._noise(found, bulks, s)
+        self.components = None
+        if dim is not None and layer.batches:
+            rank = problem.target.rank
+            directions, at = self.learned.directions[:, :rank], self.learned.kappa[:rank]
+            self.components = Components(self.pencil, directions, at, length, dim, alike=alike)
+            found = self._spread_out(self.components, found, bulks, s)
+        self.means, self.slopes = found.mean, found.slope / length[:, None]
         self.functions = self._functions(found, bulks, s, length)
+
+    def _averages(self, variances: np.ndarray, s: np.ndarray) -> NeuronAverages:
+        averages = [
+            neuron_averages(own, float(c) if np.ndim(c) == 0 else c, at)
+            for own, c, at in zip(self.sigmas, variances, s, strict=True)
+        ]
+        return NeuronAverages(*map(np.stack, zip(*averages, strict=True)))
+
+    def _spread_out(
+        self, components: Components, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray
+    ) -> NeuronAverages:
+        """Averages at the variances that samples see; what second-order spikes hold is no noise."""
+        variances = components.variances(np.diag(bulks))
+        wider = self._averages(variances, s)
+        own = wider.power - wider.mean**2 - variances * wider.slope**2
+        own = np.maximum(own - (wider.bend * components.along) ** 2 / 2, 0.0)
+        before = np.diagonal(self.noise).T
+        growth = np.sqrt(own / np.where(before > 1e-12 * found.power, before, 1.0))
+        self.noise = self.noise * growth * growth[:, None]
+        return wider
 
     def _noise(
         self, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray
@@ -236,7 +273,16 @@ class Readout:
         means = np.zeros((groups, k, s.shape[1]))
         means[0] = self.means
         singles = list(single.transpose(1, 0, 2, 3))
-        return np.concatenate([means, *singles, *lengths], axis=1)
+        functions = np.concatenate([means, *singles, *lengths], axis=1)
+        if self.components is None:
+            return functions
+        ones, second = self.components.functions(found.bend)
+        flat = second.reshape(len(second), -1, s.shape[1])
+        shared = [0, *range(groups, groups + len(ones) - 1)]
+        both = np.pad(functions, [(0, len(ones) - 1), (0, flat.shape[1]), (0, 0)])
+        both[shared, :k] += ones
+        both[shared, functions.shape[1] :] = flat
+        return both
 
     def _label_free(self) -> Float[np.ndarray, "vectors directions"]:
         """Directions of the pushes beyond all those of which the labels speak."""
@@ -295,8 +341,11 @@ class Readout:
         load = np.einsum("gin,gjn->ij", weighted, functions, optimize=True)
         labels = self.learned.labels
         source = np.einsum("gin,gn->i", weighted[: len(labels)], labels)
-        overlaps = np.zeros(load.shape, single.dtype)
-        overlaps[:k, :k], overlaps[k:, k:] = fit.dim * np.linalg.inv(state.bound), single
+        overlaps, last = np.zeros(load.shape, single.dtype), k + len(single)
+        spread = np.linalg.inv(state.bound)
+        overlaps[:k, :k], overlaps[k:last, k:last] = fit.dim * spread, single
+        if self.components is not None:
+            overlaps[last:, last:] = self.components.overlaps(spread)
         return SpikeColumns(overlaps, load, source, weights)
 
     def objective(self, state: State, fit: Fit) -> Any:

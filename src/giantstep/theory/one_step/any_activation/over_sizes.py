@@ -13,7 +13,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
-from giantstep.theory.giant_step.risk.finite_size import NONE, Ratios
+from giantstep.theory.giant_step.risk.finite_size import NONE, Ratios, component_ratio
 from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
 from giantstep.theory.giant_step.risk.pencil import State
@@ -30,13 +30,16 @@ class Errors(NamedTuple):
     """Excess test error and train error; NaN where the equations were not solved.
 
     ``correction``: the factor of order 1/d that they include, None where one is wanted but not
-    to be trusted.
+    to be trusted. ``amplified``: the factor, included too, of amplified components of the rows;
+    ``unknown``: the share of what that changes which is not known.
     """
 
     test: float
     train: float
     converged: bool
     correction: Ratios | None
+    amplified: Ratios = NONE
+    unknown: float = 0.0
 
 
 class RiskOverSizes:
@@ -103,9 +106,12 @@ class RiskOverSizes:
         correction: Ratios | None = NONE
         if self.corrected and corrected:
             correction = finite_size_ratio(self.problem, self.sigma, self.step, sizes)
-        factor = correction or NONE
-        test = (found.test - self.problem.noise) * factor.test
-        return Errors(test, found.train * factor.train, True, correction)
+        factor, amplified, unknown = correction or NONE, NONE, 0.0
+        if corrected and self.settings.dim is not None:
+            amplified, unknown = component_ratio(self.network(sizes), self.sigma, fit)
+        test = (found.test - self.problem.noise) * factor.test * amplified.test
+        train = found.train * factor.train * amplified.train
+        return Errors(test, train, True, correction, amplified, unknown)
 
     def without_step(self, sizes: Sizes) -> float:
         """Excess risk of the same fit before the step."""

@@ -37,7 +37,8 @@ def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
 
     In the limit of large d, or at ``settings.dim``: with spikes of finite strength, and for
     independent rows without biases times the ratio by which corrections of order 1/d change the
-    isotropic theory. Errors are what fewer nodes and blocks would change.
+    isotropic theory, and times what components of the rows that the step has amplified change.
+    Errors are what fewer nodes and blocks would change, and what is not known of such components.
 
     Assumes: Gaussian inputs; a continuous activation; one step; a readout fitted to fresh samples.
     Status: heuristic (leave-one-out), verified by simulation, unpublished; theorem for the linear
@@ -119,9 +120,11 @@ def _quadrature_errors(problem: Problem, settings: GiantStep, risk: Errors) -> d
     found = coarse.at(coarse.sizes, corrected=False)
     if not found.converged:
         return {}
-    factor = risk.correction or NONE
-    test = abs(found.test * factor.test - risk.test)
-    train = abs(found.train * factor.train - risk.train)
+    factor, amplified = risk.correction or NONE, risk.amplified
+    test = abs(found.test * factor.test * amplified.test - risk.test)
+    train = abs(found.train * factor.train * amplified.train - risk.train)
+    test += risk.unknown * abs(risk.test * (1 / amplified.test - 1))
+    train += risk.unknown * abs(risk.train * (1 / amplified.train - 1))
     return {"test_error": test, "test_error_noisy": test, "train_error": train}
 
 
