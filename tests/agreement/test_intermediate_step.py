@@ -1,7 +1,8 @@
 """Steps n^A with 0 < A < 1/2: limiting gains against features whose spikes are very strong.
 
 Spikes of a real network of this size are still weak (their strength grows as n^(2A - 1/2)), so what
-is simulated is the limit's own features: F_0 plus the powers of the learned projection. All else
+is simulated is the limit's own features: F_0 plus the powers of the learned projection, the square
+with the constant that the gradient's noise adds to it. All else
 is real: the batch that gives the direction, its cosine, the neurons, the fits. The test error is
 that over all inputs: moments of a centred relu, of powers and of the target are known.
 """
@@ -40,7 +41,7 @@ def arccosine(cosines: np.ndarray) -> np.ndarray:
 
 
 def simulated(
-    square: float, noise: float, degrees: tuple[int, ...], dim: int, seed: int
+    square: float, noise: float, degrees: tuple[int, ...], spread: float, dim: int, seed: int
 ) -> tuple[np.ndarray, float]:
     """Falls of test error and train objective by spikes of these degrees, and the cosine."""
     rng, ridge = np.random.default_rng([dim, seed, len(degrees)]), RATIOS["ridge"]
@@ -69,13 +70,15 @@ def simulated(
         phi = np.maximum(train @ rows.T, 0) - CURVATURE
         gram, source = arccosine(rows @ rows.T), plain.copy()
         for k, power in zip(degrees, strength * powers, strict=True):
-            phi += np.outer(kappa**k, power)
+            phi += np.outer(kappa**k + (spread if k == 2 else 0.0), power)
             cross = np.outer(moments[k], power)
             gram = gram + cross + cross.T
             source += spikes[k] * power
             for other, factor in zip(degrees, strength * powers, strict=True):
                 if (k + other) % 2 == 0:
-                    gram = gram + (3.0 if k == 2 else 1.0) * np.outer(power, factor)
+                    gram = gram + (2 + (1 + spread) ** 2 if k == 2 else 1.0) * np.outer(
+                        power, factor
+                    )
         phi /= math.sqrt(width)
         fit = np.linalg.solve(phi.T @ phi + ridge * np.eye(width), phi.T @ labels)
         objective = labels @ (labels - phi @ fit) / samples
@@ -98,10 +101,15 @@ def test_limiting_gains(target: str) -> None:
     limit = np.array([law["gain_test"], law["gain_train"]])
     assert law["spikes"] == len(degrees)
 
+    # The gradient of a batch of 4d has a noise of variance Var(sigma') E[y^2]/4 beside a spike of
+    # mu_1^2 (1 + E[y^2]/4), Var(sigma') = 1/4 for relu.
+    power = 1 + 2 * square**2 + noise
+    spread = (0.25 * power / 4) / (SLOPE**2 * (1 + power / 4))
     # Gains are A cos^2 + B cos^4: at each draw's own cosine they take no fluctuation from it.
     cosines = np.array([0.5, 1.0])
     known = [
-        limiting_gains(problem, sigma, alignment=c, degrees=degrees, **RATIOS) for c in cosines
+        limiting_gains(problem, sigma, alignment=c, degrees=degrees, spread=spread, **RATIOS)
+        for c in cosines
     ]
     powers = np.linalg.solve(np.stack([cosines**2, cosines**4], axis=1), np.array(known))
     cosine = law["alignment"]
@@ -109,7 +117,7 @@ def test_limiting_gains(target: str) -> None:
 
     means, errors = [], []
     for dim, draws in SIZES.items():
-        runs = [simulated(square, noise, degrees, dim, seed) for seed in range(draws)]
+        runs = [simulated(square, noise, degrees, spread, dim, seed) for seed in range(draws)]
         theory = np.array([[c**2, c**4] for _, c in runs]) @ powers
         differences = (np.array([gains for gains, _ in runs]) - theory) / limit
         means.append(differences.mean(axis=0))

@@ -141,7 +141,7 @@ GIANT_STEP = [
             **IN_THE_LIMIT,
             **FIRST_SPACE,
             "gain_test gain_train test_error test_error_noisy": (
-                Source("one_step.intermediate_step.limiting_gains", "beyond"),
+                Source("one_step.intermediate_step.limiting_gains", "else"),
                 Source(BETWEEN, "larger l"),
             ),
             "*": (SMALL, Source(BETWEEN, "theorem")),

@@ -62,6 +62,12 @@ BASELINES = ("bound_upper", "bound_lower", "linear_floor", "random_features_erro
 GIANT_STEP = (
     *both("overlap", axes=STEP_AND_DIRECTION),
     *both(*RISK, axes=STEP, when="with a ridge"),
+    *predicted(
+        "overlap_power",
+        "overlap_prefactor",
+        axes=STEP_AND_DIRECTION,
+        when="for several steps on batches in powers of d",
+    ),
     *simulated("overlap_spectrum", axes=("step", "component")),
     *simulated("baseline", axes=STEP_AND_DIRECTION),
     *simulated("gcv_error", axes=STEP, when="with a ridge"),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
@@ -26,8 +27,6 @@ START_ORDERS = {3: 24, 4: 5}
 MANY = 1e6
 #: Samples for targets of so many variables that no product rule can integrate them.
 SAMPLES = 200_000
-#: Hermite tensors below this share of the target are those of one without them, in float64.
-VANISHING = 1e-10
 
 
 def one_step_overlap(
@@ -78,11 +77,11 @@ def one_step_overlap(
     start = _start_rule(rank, fine)
     m = _on_the_sphere(start.nodes, dim)
     power = moments(problem.target).second_moment + problem.noise
-    power_along = power + _excess_along(problem.target)
+    power_along = power + excess_along(problem.target)
     squared = np.zeros(rank)
     for bias, bias_weight in biases:
         shifted = activation.shifted(bias)
-        signal, along = _mean_step(tensors, shifted.hermite(degree + 1), m)
+        signal, along = mean_step(tensors, shifted.hermite(degree + 1), m)
         # Squared projections and norms are quadratic in a: coefficients of 1, a and a^2.
         moved = step_size * (m * along[:, None] + signal)
         noise = step_size**2 * shifted.derivative_second_moment / samples
@@ -95,53 +94,6 @@ def one_step_overlap(
         cosine = _mean_over_readout(projected, norm[:, :, None], readout)
         squared += bias_weight * (start.weights @ cosine)
     return np.sqrt(squared)
-
-
-def kept_in_the_limit(
-    target: Target,
-    activation: Activation,
-    *,
-    step_power: float,
-    samples_power: float,
-    degree: int = 8,
-) -> Bool[np.ndarray, " r"]:
-    r"""Which cosines of :func:`one_step_overlap` have a limit other than 0 as d grows.
-
-    With :math:`\eta\sim d^e` and :math:`n\sim d^q` a squared projection on direction k and the
-    squared norm of the row are of the orders :math:`d^{P_k}` and :math:`d^N`,
-
-    .. math::
-        P_k = \max\{-1,\ 2e-q,\ 2e-(i-1)\ [\mu_iC_i^{(k)}\ne0],\ L-1\}, \qquad
-        N = \max\{0,\ 2e-q+1,\ L,\ P_1,\dots,P_r\},
-
-    with :math:`L = \max\{2e-i\,:\,\mu_{i+2}C_i\ne0\}` the order of the move along the row
-    itself; a cosine stays where :math:`P_k = N`.
-
-    Symbols: e ``step_power``, q ``samples_power``, :math:`C_i^{(k)}` the entries of the target's
-    i-th Hermite tensor that have an index k.
-
-    Assumes: as :func:`one_step_overlap`; terms of equal order do not cancel.
-    Status: theorem.
-    References: Dandi et al. 2023, arXiv:2305.18270.
-
-    >>> from giantstep.language.activations.activation import activation
-    >>> kept_in_the_limit(
-    ...     Target("h1*h2 + h2"), activation("relu"), step_power=0, samples_power=1).tolist()
-    [False, True]
-    """
-    tensors, degrees = hermite_tensors(target, degree), activation.degrees(degree + 2)
-    scale = VANISHING * math.sqrt(moments(target).second_moment)
-    projected = np.full(target.rank, max(-1.0, 2 * step_power - samples_power))
-    length = max(0.0, 2 * step_power - samples_power + 1)
-    for i, tensor in enumerate(tensors):
-        size = np.abs(tensor)
-        if i + 2 in degrees and np.max(size) > scale:
-            along = 2 * step_power - i
-            length, projected = max(length, along), np.maximum(projected, along - 1)
-        if i >= 1 and i in degrees:
-            seen = np.max(size.reshape(target.rank, -1), axis=1) > scale
-            projected = np.where(seen, np.maximum(projected, 2 * step_power - i + 1), projected)
-    return projected >= max(length, float(np.max(projected)))
 
 
 def _start_rule(rank: int, fine: bool) -> Rule:
@@ -184,7 +136,7 @@ def _mean_over_readout(
     return mean
 
 
-def _excess_along(target: Target) -> Float[np.ndarray, " r"]:
+def excess_along(target: Target) -> Float[np.ndarray, " r"]:
     """E[y^2 (h_k^2 - 1)] for each direction: what makes the noise larger along V*."""
     block = block_of(target)
     if integrable(block):
@@ -195,18 +147,44 @@ def _excess_along(target: Target) -> Float[np.ndarray, " r"]:
     return np.mean(block(points)[:, None] ** 2 * (points[:, : target.rank] ** 2 - 1), axis=0)
 
 
-def _mean_step(
+def mean_step(
     tensors: Sequence[np.ndarray], mu: np.ndarray, m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """s(m) and l(m) at every start m, by contracting each tensor with m as often as it takes."""
-    signal, along = np.zeros_like(m), np.zeros(len(m))
-    for k, tensor in enumerate(tensors):
-        contracted = np.broadcast_to(tensor, (len(m), *tensor.shape))
-        for _ in range(k - 1):
-            contracted = np.einsum("p...i,pi->p...", contracted, m)
-        if k >= 1:
-            signal += mu[k] / math.factorial(k - 1) * contracted
-            contracted = np.einsum("pi,pi->p", contracted, m)
-        if k + 2 < len(mu):
-            along += mu[k + 2] / math.factorial(k) * contracted
-    return signal, along
+    """s(m) and l(m) of :func:`one_step_overlap` at every start m."""
+    signal, scaled = np.zeros_like(m), _scaled_powers(tensors, m)
+    for k in range(1, len(tensors)):
+        for indices, entry in _entries(tensors[k]):
+            for j in set(indices):
+                rest = list(indices)
+                rest.remove(j)
+                signal[:, j] += mu[k] * entry * _monomial(scaled, rest)
+    return signal, contracted(tensors, mu[2:], m)
+
+
+def contracted(tensors: Sequence[np.ndarray], factors: np.ndarray, m: np.ndarray) -> np.ndarray:
+    """The sum over k of factors_k/k! C_k[m, ..., m] at every start m, as far as both reach."""
+    total, scaled = np.zeros(len(m)), _scaled_powers(tensors, m)
+    for tensor, factor in zip(tensors, factors, strict=False):
+        for indices, entry in _entries(tensor):
+            total += factor * entry * _monomial(scaled, indices)
+    return total
+
+
+def _entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Entries of a symmetric tensor that are not zero, each with its sorted indices."""
+    for indices in combinations_with_replacement(range(max(tensor.shape, default=1)), tensor.ndim):
+        if tensor[indices] != 0:
+            yield indices, float(tensor[indices])
+
+
+def _scaled_powers(tensors: Sequence[np.ndarray], m: np.ndarray) -> np.ndarray:
+    """m_i^q/q! for every power q that the tensors ask for."""
+    return np.stack([m.T**q / math.factorial(q) for q in range(len(tensors))])
+
+
+def _monomial(scaled: np.ndarray, indices: Sequence[int]) -> np.ndarray:
+    """The product of m_i over the indices, over the factorials of how often each stands there."""
+    found = np.ones(scaled.shape[2])
+    for i in set(indices):
+        found = found * scaled[indices.count(i), i]
+    return found

@@ -15,13 +15,18 @@ from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
+from giantstep.theory.giant_step.neuron_kinds import (
+    VALUES_FOR_LAWS,
+    Kinds,
+    bias_law,
+    neuron_arrays,
+)
 from giantstep.theory.giant_step.one_batch import OneBatch
-from giantstep.theory.giant_step.one_step_overlap import kept_in_the_limit, one_step_overlap
+from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
+from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
 from giantstep.theory.learnability.staircase import learned_subspaces
 from giantstep.theory.one_step.readout_law import readout_blocks, readout_nodes
 
@@ -38,19 +43,22 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     """Overlaps after every step, and the risk after one step where a ridge is given.
 
     Metrics: ``overlap``, (steps + 1, r), the root mean square over neurons and runs of the cosine
-    with each direction; with a ridge those of the risk after one step, or after any number of
-    steps on one batch. ``subspaces`` holds for each step what is learned, its directions as rows,
-    where batches are fresh. ``arrays``, for several steps and readouts that are not random, has
-    the signed ``cosines`` (steps + 1, p, r) of the neurons in the limit, and their ``norms``. With
-    ``optimise`` the step size, the ridge or both are first replaced by those of least risk, and
-    reported with what they gain over random features and over linear methods; one that has no
-    optimum inside the range of the search is NaN, and a note says at which end the risk is least.
+    with each direction; for several steps on batches in powers of d it goes as
+    ``overlap_prefactor`` times d to the ``overlap_power``; with a ridge those of the risk after one
+    step, or after any number of steps on one batch. ``subspaces`` holds for each step what is
+    learned, its directions as rows, where batches are fresh and in proportion to d. ``arrays``, for
+    several steps and readouts that are not random, has the signed ``cosines`` (steps + 1, p, r) of
+    the neurons in the limit, and their ``norms``. With ``optimise`` the step size, the ridge or
+    both are first replaced by those of least risk, and reported with what they gain over random
+    features and over linear methods; one that has no optimum inside the range of the search is NaN,
+    and a note says at which end the risk is least.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem for overlaps in the limit of large d at a given width, and for the subspace of
         the first step; heuristic where a dimension is given, where the width of several steps grows
         with it, and where values stand for a law of readouts or biases; conjecture for subspaces
-        beyond the first step; replica for the risk where one_step.prediction says so.
+        beyond the first step; heuristic for several steps on batches in powers of d; replica for
+        the risk where one_step.prediction says so.
     References: Dandi et al. 2023, arXiv:2305.18270; Cui et al. 2024, arXiv:2402.04980.
 
     >>> law = predict(Problem.of("h1"), GiantStep(samples="4d", step_size=2))
@@ -95,16 +103,20 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         )
 
         check_several_steps(problem, settings)
-    subspaces, hidden = predicted_subspaces(problem, settings)
     found = _overlaps(problem, settings, sigma)
-    notes = [*edges, *hidden, *found.notes]
+    notes = [*edges, *found.notes]
     metrics: dict[str, Any] = {"overlap": found.cosines}
     statuses: dict[str, Status] = {"overlap": found.status}
-    if _is_two_steps(problem, settings):
-        subspaces = ()
-    else:
-        statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
     errors = {"overlap": found.errors} if np.any(found.errors) else {}
+    subspaces: tuple[np.ndarray, ...] = ()
+    if found.scaling is not None:
+        metrics |= found.scaling.metrics
+        statuses = dict.fromkeys(metrics, found.status)
+        errors["overlap_prefactor"] = found.scaling.prefactor_errors
+    elif not _is_two_steps(problem, settings):
+        subspaces, hidden = predicted_subspaces(problem, settings)
+        statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
+        notes = [*edges, *hidden, *found.notes]
     references: tuple[str, ...] = REFERENCES
     risk_arrays: Mapping[str, np.ndarray] = {}
     if settings.ridge is not None:
@@ -174,6 +186,12 @@ class Overlaps(NamedTuple):
     status: Status
     notes: list[str]
     arrays: Mapping[str, np.ndarray] = MappingProxyType({})
+    scaling: SmallBatches | None = None
+
+
+def _in_powers(settings: GiantStep) -> bool:
+    """Whether batches are not in proportion to d, or steps of a fixed width not of order 1."""
+    return settings.samples.power != 1 or settings.step_size.power != 0 == settings.width.power
 
 
 def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
@@ -204,7 +222,7 @@ def _mean_output(settings: GiantStep, sigma: Activation) -> float:
     values, fractions = readout_blocks(settings)
     mean_readout = float(fractions @ values)
     return mean_readout * sum(
-        weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in _bias_law(settings)
+        weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in bias_law(settings)
     )
 
 
@@ -225,7 +243,7 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
             samples=settings.samples.at(dim),
             dim=dim,
             readout=None if settings.readout == "normal" else readout_nodes(settings),
-            biases=_bias_law(settings, fine),
+            biases=bias_law(settings, fine),
             fine=fine,
         )
         for fine in (True, False)
@@ -233,13 +251,15 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
     error = np.abs(cosine - coarse)
     if settings.dim is None:
         seen = np.zeros(problem.target.rank, dtype=bool)
-        for bias, _ in _bias_law(settings):
-            seen |= kept_in_the_limit(
+        for bias, _ in bias_law(settings):
+            powers = overlap_powers(
                 problem.target,
                 sigma.shifted(bias),
+                steps=1,
                 step_power=settings.step_size.power,
                 samples_power=settings.samples.power,
             )
+            seen |= powers[1] == 0
         cosine, error = np.where(seen, cosine, 0.0), np.where(seen, error, 0.0)
     start = np.full(problem.target.rank, _start_overlap(settings))
     where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
@@ -324,6 +344,11 @@ def _many_steps(
     problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
 ) -> Overlaps:
     """The recursion; its first step is replaced by the law of one step where that is known."""
+    if _in_powers(settings):
+        found = SmallBatches.of(problem, settings, sigma)
+        where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
+        note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
+        return Overlaps(found.cosines, found.errors, "heuristic", [note], scaling=found)
     if settings.width.power > 0 and settings.biases == "none" and not settings.normalise:
         from giantstep.theory.giant_step.risk.prediction import wide_overlaps
 
@@ -335,11 +360,6 @@ def _many_steps(
             notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
             errors = errors + cosines / settings.dim
         return Overlaps(cosines, errors, status, notes)
-    if settings.step_size.power != 0:
-        raise NoTheory(
-            f"step_size = {settings.step_size}: several steps are predicted at fixed step size; "
-            "give a plain number, or one step from a symmetric start"
-        )
     networks = Kinds.draws(settings)
     drawn = len(networks) > 1
     paths = [
@@ -386,15 +406,3 @@ def _many_steps(
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
     arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
     return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes, arrays)
-
-
-def _bias_law(settings: GiantStep, fine: bool = True) -> list[tuple[float, float]]:
-    """Values of a bias with their probabilities: none, N(0,1), or uniform on [-1, 1]."""
-    if settings.biases == "none":
-        return [(0.0, 1.0)]
-    if settings.biases == "normal":
-        nodes, weights = gauss_hermite(20 if fine else 14)
-    else:
-        nodes, weights = np.polynomial.legendre.leggauss(12 if fine else 8)
-        weights = weights / 2
-    return list(zip(map(float, nodes), map(float, weights), strict=True))

@@ -62,33 +62,6 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
     return tuple(k for k in sigma.degrees(math.ceil(bound) - 1) if k > 0)
 
 
-def spike_strengths(
-    sigma: Activation, *, step_size: float, gradient: float, degrees: Sequence[int]
-) -> tuple[float, ...]:
-    r"""Operator norms of the spikes relative to :math:`\sqrt{n p}`, for a Gaussian readout.
-
-    .. math:: \frac{|\mu_k|}{k!} (\hat\eta\mu_1|b|)^k\,
-        \sqrt{E\kappa^{2k}\,E a^{2k}}, \qquad E\kappa^{2k} = (2k-1)!!
-
-    Symbols: etahat ``step_size``, :math:`|b|` ``gradient``, k ``degrees``.
-
-    Assumes: a step size that tends to 0.
-    Status: theorem.
-    References: Moniri et al. 2023, arXiv:2310.07891.
-
-    >>> from giantstep.language.activations.activation import activation
-    >>> [round(s, 6) for s in spike_strengths(
-    ...     activation("relu"), step_size=0.2, gradient=1.0, degrees=(1, 2))]
-    [0.05, 0.005984]
-    """
-    mu = sigma.hermite(max(degrees))
-    spike = step_size * mu[1] * gradient
-    return tuple(
-        float(abs(mu[k] / math.factorial(k) * spike**k) * math.prod(range(1, 2 * k, 2)))
-        for k in degrees
-    )
-
-
 def limiting_gains(
     problem: Problem,
     sigma: Activation,
@@ -98,11 +71,12 @@ def limiting_gains(
     samples_ratio: float,
     width_ratio: float,
     ridge: float,
+    spread: float = 0.0,
 ) -> Gains:
     r"""Fall of test risk and train objective against random features, spikes infinitely strong.
 
-    The functions :math:`\kappa^k` of the learned projection are fitted freely, k in ``degrees``
-    (and the constant where :math:`\mu_0 \ne 0`):
+    The functions :math:`E_z(\kappa+\sqrt\tau z)^k` of the learned projection are fitted freely, k
+    in ``degrees`` (and the constant where :math:`\mu_0 \ne 0`):
 
     .. math::
         E_K &= E[(P_K g_0)^2] - \gamma^2\mu_1^{*2}, \qquad g_0(\kappa) = E[g|\kappa], \\
@@ -110,13 +84,17 @@ def limiting_gains(
             + v_2K_0^2\gamma^2(1+x)^{-2}}{1-v_1}, \qquad
         \Delta_{tr} = \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}}{1+V} .
 
-    Symbols: gamma ``alignment``; x, V, v_1, v_2, K_0 as in
+    The noise of a row's gradient makes the row longer by a share :math:`\tau` of its squared spike:
+    to the second spike, :math:`\kappa^2`, that adds a constant of its own order, :math:`\tau`. At
+    ``spread`` 0 the features are those of the paper's theorem, powers of :math:`\kappa` alone.
+
+    Symbols: gamma ``alignment``, tau ``spread``; x, V, v_1, v_2, K_0 as in
     :func:`~giantstep.theory.one_step.small_step.linear_order` at alpha
     ``samples_ratio``, beta ``width_ratio``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
-    Status: theorem for l = 1 and 2, where convergence is slow, as n^(2e - 1/2) at l = 2; heuristic
-        beyond.
+    Status: theorem for l = 1, and for l = 2 at tau = 0; heuristic else. Convergence is slow, as
+        n^(2e - 1/2) at l = 2.
     References: Moniri et al. 2023, arXiv:2310.07891, Theorems 4.2 and 4.5.
 
     >>> from giantstep.language.activations.activation import activation
@@ -132,7 +110,7 @@ def limiting_gains(
         features, samples_ratio=samples_ratio, width_ratio=width_ratio, ridge=ridge
     )
     linear = (alignment * features.linear) ** 2
-    extra = _fitted_energy(problem, sigma, alignment, degrees) - linear
+    extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
     shrink = 1 / (1 + order.x)
     spread = order.v2 * (order.K0 * alignment) ** 2
     return Gains(
@@ -142,7 +120,7 @@ def limiting_gains(
 
 
 def _fitted_energy(
-    problem: Problem, sigma: Activation, alignment: float, degrees: Sequence[int]
+    problem: Problem, sigma: Activation, alignment: float, degrees: Sequence[int], spread: float
 ) -> float:
     """E[(P_K g_0)^2], where a constant that is fitted anyhow does not count."""
     kappa, weights = gauss_hermite(96)
@@ -152,7 +130,9 @@ def _fitted_energy(
     powers, mean = list(degrees), labels.mean
     if 0 in sigma.degrees(0):
         powers, mean = [0, *powers], mean - weights @ mean
-    basis = np.stack([kappa**k for k in powers])
+    nodes, z_weights = gauss_hermite(24)
+    around = kappa[:, None] + math.sqrt(spread) * nodes
+    basis = np.stack([around**k @ z_weights for k in powers])
     gram = (basis * weights) @ basis.T
     moments = (basis * weights) @ mean
     return float(moments @ np.linalg.solve(gram, moments))

@@ -1,0 +1,296 @@
+"""Several giant steps on batches of n = d^kappa: each step amplifies the overlap it was given."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.language.targets.hermite import hermite_tensors, moments
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.neuron_readouts import neuron_readouts
+from giantstep.theory.giant_step.one_step_overlap import (
+    MANY,
+    contracted,
+    excess_along,
+    mean_step,
+)
+
+#: Neurons whose paths are drawn for one set, and the sets whose scatter is the error.
+NEURONS, SETS = 1 << 13, 8
+#: Dimensions at which prefactors are read off; their difference is what the powers leave out.
+FAR, FARTHER = 1e30, 1e40
+#: Hermite tensors below this share of the target are those of one without them, in float64.
+VANISHING = 1e-10
+#: Powers of d nearer to zero than this are zero.
+NO_POWER = 1e-9
+
+
+def samples_power(leap: int, steps: int) -> float:
+    r"""The least kappa for which T giant steps on fresh batches of d^kappa see a leap.
+
+    .. math:: \kappa_T = 1 + (l-2)\frac{(l-1)^T}{(l-1)^T - 1}, \qquad
+        \kappa_T = 1 + \frac1T \ (l = 2), \qquad \kappa_T = 1 \ (l = 1)
+
+    Each step turns an overlap :math:`m` into :math:`A m^{l-1}` with :math:`A\sim\sqrt{n/d}`, so
+    that powers of d follow :math:`e' = (l-1)e + (\kappa-1)/2` from :math:`e = -1/2`. One step
+    needs :math:`d^l`; many need what one pass of SGD does, :math:`d^{l-1}`.
+
+    Symbols: l ``leap``, T ``steps``.
+
+    Assumes: isotropic Gaussian inputs, fresh batches, steps of order :math:`\sqrt{n/d}`, and the
+    correlation loss, or an output that stays small beside the label.
+    Status: theorem for one step; heuristic for more.
+    References: Dandi et al. 2023, arXiv:2305.18270 (one step).
+
+    >>> [round(samples_power(2, steps), 4) for steps in (1, 2, 3)], samples_power(3, 1)
+    ([2.0, 1.5, 1.3333], 3.0)
+    """
+    if leap <= 2:
+        return 1 + (leap - 1) / steps
+    grown = float(leap - 1) ** steps
+    return 1 + (leap - 2) * grown / (grown - 1)
+
+
+def overlap_powers(
+    target: Target,
+    activation: Activation,
+    *,
+    steps: int,
+    step_power: float,
+    samples_power: float,
+    normalise: bool = True,
+    degree: int = 8,
+) -> Float[np.ndarray, "steps1 r"]:
+    r"""Powers of d of the cosines with each direction, before the first step and after each.
+
+    Let a row be of length :math:`d^\nu` and its cosines of orders :math:`d^{e_k}`, at first
+    :math:`e_k = -1/2`. With :math:`\eta\sim d^s`, :math:`n\sim d^q` a step leaves projections and
+    a length of orders
+
+    .. math::
+        P_k &= \max\{\nu + e_k,\ L + e_k,\ s - q/2,\ s + e(I) - e_k\
+            [k\in I,\ \mu_{|I|}C_I\ne0]\},\\
+        \nu' &= \max\{\nu,\ L,\ s + (1-q)/2,\ P_1,\dots,P_r\},\qquad e_k' = P_k - \nu',
+
+    where :math:`e(I) = \sum_{i\in I}e_i` over the indices I of an entry of the target's Hermite
+    tensors, and :math:`L = \max\{s + e(I) : \mu_{|I|+2}C_I\ne0\}` is the move along the row
+    itself. A cosine stays where its power is 0.
+
+    Symbols: s ``step_power``, q ``samples_power``; with ``normalise`` every :math:`\nu` is 0.
+
+    Assumes: as :func:`amplified_overlaps`; terms of equal order do not cancel.
+    Status: theorem for one step; heuristic for more.
+    References: Dandi et al. 2023, arXiv:2305.18270 (one step).
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> overlap_powers(
+    ...     Target("He2(h1)"), activation("relu"), steps=3, step_power=0.25, samples_power=1.5
+    ... ).ravel().tolist()
+    [-0.5, -0.25, 0.0, 0.0]
+    """
+    degrees = activation.degrees(degree + 2)
+    terms = list(_terms(target, degree))
+    powers, length = [np.full(target.rank, -0.5)], 0.0
+    for _ in range(steps):
+        e = powers[-1]
+        sizes = {indices: step_power + sum(e[list(indices)]) for indices in terms}
+        along = [size for indices, size in sizes.items() if len(indices) + 2 in degrees]
+        kept = max([length, *along])
+        projected = np.maximum(e + kept, step_power - samples_power / 2)
+        for indices, size in sizes.items():
+            for k in set(indices if len(indices) in degrees else ()):
+                projected[k] = max(projected[k], size - e[k])
+        grown = max(kept, step_power + (1 - samples_power) / 2, float(np.max(projected)))
+        found = projected - grown
+        powers.append(np.where(found > -NO_POWER, 0.0, found))
+        length = 0.0 if normalise else grown
+    return np.stack(powers)
+
+
+def _terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
+    """Indices of the entries of the Hermite tensors that are not zero."""
+    least = VANISHING * math.sqrt(moments(target).second_moment)
+    for k, tensor in enumerate(hermite_tensors(target, degree)):
+        for indices in itertools.combinations_with_replacement(range(target.rank), k):
+            if abs(tensor[indices]) > least:
+                yield indices
+
+
+class SmallBatches(NamedTuple):
+    """Overlaps after every step at a dimension or in the limit, and how they scale with d."""
+
+    cosines: Float[np.ndarray, "steps1 r"]
+    errors: Float[np.ndarray, "steps1 r"]
+    powers: Float[np.ndarray, "steps1 r"]
+    prefactors: Float[np.ndarray, "steps1 r"]
+    prefactor_errors: Float[np.ndarray, "steps1 r"]
+
+    @property
+    def metrics(self) -> dict[str, np.ndarray]:
+        """How overlaps scale with d, as a prediction reports it."""
+        return {"overlap_power": self.powers, "overlap_prefactor": self.prefactors}
+
+    @classmethod
+    def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> SmallBatches:
+        """What there is to say of steps and batches that grow with d."""
+        _check_covered(settings, sigma)
+        powers = overlap_powers(
+            problem.target,
+            sigma,
+            steps=settings.steps,
+            step_power=settings.step_size.power,
+            samples_power=settings.samples.power,
+            normalise=settings.normalise,
+        )
+        (far, _), (farther, scatter) = (
+            amplified_overlaps(problem, settings, sigma, dim) for dim in (FAR, FARTHER)
+        )
+        prefactors = farther * FARTHER**-powers
+        errors = scatter * FARTHER**-powers + np.abs(prefactors - far * FAR**-powers)
+        if settings.dim is not None:
+            found = amplified_overlaps(problem, settings, sigma, settings.dim)
+        else:
+            found = (np.where(powers == 0, farther, 0.0), np.where(powers == 0, errors, 0.0))
+        return cls(*found, powers, prefactors, errors)
+
+
+def _check_covered(settings: GiantStep, sigma: Activation) -> None:
+    given = f"step_size = {settings.step_size}, samples = {settings.samples}"
+    probes = np.array([-1.7, -0.4, 0.6, 2.1])
+    homogeneous = np.allclose(sigma.numpy(2 * probes), 2 * sigma.numpy(probes))
+    needs = {
+        "--loss correlation": settings.loss == "correlation",
+        "--batches fresh": settings.batches == "fresh",
+        "--biases none": settings.biases == "none",
+        "--normalise, or relu": settings.normalise or homogeneous,
+    }
+    missing = ", ".join(remedy for remedy, there in needs.items() if not there)
+    if missing:
+        raise NoTheory(
+            f"{given}: several steps on batches in powers of d are predicted with {missing}; "
+            "use that, a plain step size with samples such as 8d, or simulate"
+        )
+
+
+def amplified_overlaps(
+    problem: Problem, settings: GiantStep, sigma: Activation, dim: float
+) -> tuple[Float[np.ndarray, "steps1 r"], Float[np.ndarray, "steps1 r"]]:
+    r"""Root mean square over the neurons of a network of their cosines, its mean over networks.
+
+    A neuron is known by its length :math:`\rho` and its cosines m. One step of size eta makes
+
+    .. math::
+        \rho' m' &= (\rho + \eta a\,\ell(m))\,m + \eta a\,s(m)
+            + \eta a\,\sqrt{v_k(m)/n}\;\xi,\\
+        \rho'^2 &= |\rho' m'|^2 + (1-|m|^2)(\rho + \eta a\,\ell(m))^2
+            + \eta^2a^2\,\tfrac{d}{n}\,v(m),
+
+    with s and l as in :func:`~giantstep.theory.giant_step.one_step_overlap.one_step_overlap`,
+    :math:`v(m) = E[y^2\sigma'^2]`, of which :math:`v_k` has :math:`h_k^2` beside it, and
+    :math:`\xi` normal. Beyond :math:`\eta\sqrt{d/n}\sim1` a first overlap is amplified,
+    :math:`m' = A m^{l-1}` with :math:`A = l\mu_l\sqrt{n/(d\,v)}` for :math:`y = He_l`.
+
+    Symbols: eta, n, T and the readouts a in ``settings``, d ``dim``. Returned are the mean and its
+    standard error over 8 sets of 8192 neurons, drawn on the sphere.
+
+    Assumes: isotropic Gaussian inputs, fresh batches, correlation loss, and rows put back on the
+    sphere or a positively homogeneous activation; norms of the noise concentrate; noise of two
+    neurons is as correlated as that of orthogonal rows; targets up to degree 8.
+    Status: heuristic.
+    References: Dandi et al. 2023, arXiv:2305.18270 (one step).
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> settings = GiantStep(
+    ...     samples="d^1.5", step_size="2d^0.25", steps=2, width=4, readout="sign",
+    ...     loss="correlation", normalise=True)
+    >>> mean, _ = amplified_overlaps(Problem.of("He2(h1)"), settings, activation("relu"), 1e5)
+    >>> mean.ravel().round(2).tolist()
+    [0.0, 0.04, 0.4]
+    """
+    labels = _Labels(problem, sigma)
+    each = np.stack([_one_set(labels, settings, dim, number) for number in range(SETS)])
+    return each.mean(axis=0), each.std(axis=0, ddof=1) / math.sqrt(SETS)
+
+
+def _one_set(
+    labels: _Labels, settings: GiantStep, dim: float, number: int
+) -> Float[np.ndarray, "steps1 r"]:
+    """Mean over the networks of one set, after each step."""
+    rng = np.random.default_rng([5, number])
+    rank, width = labels.rank, int(min(settings.width.at(dim), NEURONS))
+    networks, copies = NEURONS // width, 2 if settings.readout == "symmetric-sign" else 1
+    # Twins of a symmetric start have the same row, and at first the same noise.
+    own = (networks, width // copies, rank)
+    samples = settings.samples.at(dim)
+    step = settings.step_size.at(dim) * _readouts(settings, rng, (networks, width))[..., None]
+    cosines = np.tile(_start(rng.standard_normal(own), dim, rng), (1, copies, 1))
+    length = np.ones((networks, width, 1))
+    path = [_mean_of_roots(cosines)]
+    for _ in range(settings.steps):
+        signal, along, power, power_along = labels.at(cosines)
+        noise = np.tile(math.sqrt(1 - labels.common) * rng.standard_normal(own), (1, copies, 1))
+        noise += math.sqrt(labels.common) * rng.standard_normal((networks, 1, rank))
+        kept = length + step * along
+        moved = kept * cosines + step * (signal + np.sqrt(power_along / samples) * noise)
+        orthogonal = 1 - np.sum(cosines**2, axis=-1, keepdims=True)
+        outside = (power * dim - np.sum(power_along, axis=-1, keepdims=True)) / samples
+        squared = np.sum(moved**2, axis=-1, keepdims=True) + orthogonal * kept**2
+        grown = np.sqrt(squared + step**2 * np.maximum(outside, 0.0))
+        cosines, length = moved / grown, np.ones_like(grown) if settings.normalise else grown
+        path.append(_mean_of_roots(cosines))
+    return np.stack(path)
+
+
+class _Labels:
+    """What a batch pulls a neuron with, in the mean and in its noise, at any cosines."""
+
+    def __init__(self, problem: Problem, sigma: Activation, degree: int = 8) -> None:
+        target, self.rank = problem.target, problem.target.rank
+        slope = Activation("", lambda z: sigma.numpy_derivative(z) ** 2, np.asarray, sigma.kinks)
+        self._tensors, self._mu = hermite_tensors(target, degree), sigma.hermite(degree + 1)
+        self._squares = hermite_tensors(Target(f"({target.text})**2"), degree)
+        self._slopes = slope.hermite(degree)
+        self._noise, self._excess = problem.noise, excess_along(target)
+        #: The share of the noise that orthogonal rows have in common.
+        self.common = float(self._mu[1] ** 2 / sigma.derivative_second_moment)
+
+    def at(self, cosines: Float[np.ndarray, "networks p r"]) -> tuple[np.ndarray, ...]:
+        """s, l, v and v_k; the last to leading order, since noise counts at small cosines alone."""
+        m = cosines.reshape(-1, cosines.shape[-1])
+        signal, along = mean_step(self._tensors, self._mu, m)
+        power = contracted(self._squares, self._slopes, m) + self._noise * self._slopes[0]
+        shape = (*cosines.shape[:2], -1)
+        power = np.maximum(power, 0.0).reshape(shape)
+        power_along = power + self._slopes[0] * self._excess
+        return signal.reshape(shape), along.reshape(shape), power, np.maximum(power_along, 0.0)
+
+
+def _readouts(settings: GiantStep, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    if settings.readout == "normal":
+        return rng.standard_normal(shape)
+    if settings.readout_is_random:
+        values, shares = settings.readout_support() or ((1.0,), (1.0,))
+        return rng.choice(values, shape, p=np.asarray(shares) / sum(shares))
+    return np.broadcast_to(neuron_readouts(settings.readout, shape[1]), shape)
+
+
+def _start(drawn: np.ndarray, dim: float, rng: np.random.Generator) -> np.ndarray:
+    """Projections of uniform unit vectors on the target's directions, from normal ones."""
+    if dim >= MANY:
+        return drawn / math.sqrt(dim)
+    others = 2 * rng.standard_gamma((dim - drawn.shape[-1]) / 2, (*drawn.shape[:2], 1))
+    return drawn / np.sqrt(others + np.sum(drawn**2, axis=-1, keepdims=True))
+
+
+def _mean_of_roots(cosines: np.ndarray) -> Float[np.ndarray, " r"]:
+    """The root mean square over the neurons of each network, averaged over networks."""
+    return np.sqrt(np.mean(cosines**2, axis=1)).mean(axis=0)
