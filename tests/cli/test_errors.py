@@ -141,11 +141,12 @@ def test_ctrl_c_ends_what_does_not_hear_it() -> None:
         assert process.wait(30) == 130
 
 
-def test_a_picture_into_a_missing_folder_is_refused_before_any_work(tmp_path: Path) -> None:
-    code, out, err = run("explain", "h1", "--picture", str(tmp_path / "none" / "x.png"))
+def test_a_picture_into_what_is_no_folder_is_refused_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    code, out, err = run("explain", "h1", "--picture", str(tmp_path / "file" / "x.png"))
     assert (code, out) == (2, "")
     assert err.startswith("giantstep: picture = ")
-    assert "there is no folder" in err
+    assert "is no folder" in err
 
 
 def test_another_notation_is_read_and_said() -> None:

@@ -29,7 +29,7 @@ def run(*words: str) -> tuple[int, str, str]:
         (("h1 + h3",), "h2"),
         (("exp(h1**2)",), "second moment"),
         (("h1", "--noise", "-1"), "noise"),
-        (("h1", "--out", "no/such/folder/x.html"), "no folder"),
+        (("h1", "--out", "/dev/null/x.html"), "is no folder"),
         (("h1", "--out", "."), "is a folder"),
     ],
 )

@@ -226,8 +226,9 @@ def test_text_cannot_become_markup(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     with pytest.raises(GiantstepError, match="no folder"):
-        write_report(Problem.of("h1"), tmp_path / "missing" / "x.html")
+        write_report(Problem.of("h1"), tmp_path / "file" / "x.html")
     with pytest.raises(GiantstepError, match="is a folder"):
         write_report(Problem.of("h1"), tmp_path)
 

@@ -13,7 +13,7 @@ import numpy as np
 from giantstep.answer.axis import Axis
 from giantstep.answer.places import STEP, Located, Number, Place, located
 from giantstep.answer.plain import unique
-from giantstep.answer.records import Prediction, Run, Status, weakest
+from giantstep.answer.records import Metrics, Prediction, Run, Status, weakest
 from giantstep.errors import GiantstepError
 from giantstep.language.problem import FIELDS, NoTarget, Problem, TreeProblem
 from giantstep.settings.options import Settings, Values
@@ -93,6 +93,7 @@ class Answer:
     predictions: tuple[Prediction | None, ...] = ()
     seeds: tuple[int, ...] = ()
     failures: Mapping[tuple[int, int | None], str] = field(default_factory=dict)
+    metric_whens: Mapping[str, str] = field(default_factory=dict)
 
     # A point, or the points of a grid.
 
@@ -171,7 +172,14 @@ class Answer:
     @property
     def metrics(self) -> Mapping[str, Any]:
         """The metrics of a point that was simulated (seeds first) or predicted."""
-        return self._record.metrics
+        return Metrics(self._record.metrics, self.lacking)
+
+    def lacking(self, metric: str) -> str:
+        """Why a metric is not here: what to give for it, or which ones are."""
+        found = ", ".join(unique(number.metric for number in self.numbers()))
+        if when := self.metric_whens.get(metric, ""):
+            return f"metric = {metric!r} is there {when}; this answer has {found}"
+        return f"metric = {metric!r} is not in this answer: use {found}"
 
     @property
     def arrays(self) -> Mapping[str, np.ndarray]:
@@ -294,14 +302,21 @@ class Answer:
 
     def mean(self, metric: str) -> Any:
         """Mean of a metric over the seeds: of a point an array, of a grid a labelled one."""
-        return self.to_xarray()[metric].mean("seed") if self.axes else self.run.mean(metric)
+        if not self.axes:
+            return self.run.mean(self._measured_name(metric))
+        return self.to_xarray()[metric].mean("seed")
 
     def sem(self, metric: str) -> Any:
         """Standard error of that mean (NaN for one seed)."""
         if not self.axes:
-            return self.run.sem(metric)
+            return self.run.sem(self._measured_name(metric))
         values = self.to_xarray()[metric]
         return values.std("seed", ddof=1) / np.sqrt(values.notnull().sum("seed"))
+
+    def _measured_name(self, metric: str) -> str:
+        if metric not in self.run.metrics:
+            raise GiantstepError(self.lacking(metric))
+        return metric
 
     def agrees(
         self, *metrics: str, allowance: float = 0.0, false_alarms: float = FALSE_ALARMS

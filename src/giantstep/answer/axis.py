@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -126,5 +127,20 @@ def swept_words(axis: str, value: Any) -> str:
     >>> swept_words("step_size", 0.5)
     'step size = 0.5'
     """
-    shown = f"{value:.6g}" if isinstance(value, float) else value
-    return f"{axis.replace('_', ' ')} = {shown}"
+    return f"{axis.replace('_', ' ')} = {coordinate_words(value)}"
+
+
+def coordinate_words(value: Any) -> str:
+    """A value of an axis as people write it.
+
+    >>> coordinate_words("3.33333333333d"), coordinate_words(1 / 300), coordinate_words("2.25d")
+    ('3.33d', '0.00333333', '2.25d')
+    """
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return re.sub(r"\d+\.\d{6,}", _rounded, str(value))
+
+
+def _rounded(long: re.Match[str]) -> str:
+    number = float(long[0])
+    return f"{number:.2f}" if number >= 0.1 else f"{number:.3g}"

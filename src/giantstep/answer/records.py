@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 import numpy as np
+
+from giantstep.errors import GiantstepError
 
 Status = Literal["theorem", "replica", "heuristic", "conjecture"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -48,6 +50,25 @@ class Run:
             return np.full(values.shape[1:], np.nan)
         with np.errstate(invalid="ignore"):  # a time that was never reached has no error
             return np.std(values, axis=0, ddof=1) / np.sqrt(len(values))
+
+
+class Metrics(dict[str, Any]):
+    """Metrics by name; one that is not there raises what ``lacking`` says of it."""
+
+    def __init__(self, found: Mapping[str, Any], lacking: Callable[[str], str]) -> None:
+        super().__init__(found)
+        self._lacking = lacking
+
+    def __missing__(self, name: str) -> Any:
+        raise MissingMetric(self._lacking(name))
+
+
+class MissingMetric(GiantstepError, KeyError):
+    """A metric that an answer does not have; the message says what to give for it."""
+
+    def __str__(self) -> str:
+        # The text of a KeyError has quotes around it.
+        return str(self.args[0])
 
 
 @dataclass(frozen=True, eq=False)

@@ -75,19 +75,19 @@ def select(answer: Answer, metric: GivenMetric = None, *, everything: bool = Fal
     every, asked = list(answer.numbers()), wanted(metric)
     names = unique(number.metric for number in every)
     if asked:
-        every = _asked_for(every, asked, swept, names)
+        every = _asked_for(answer, every, asked)
     both = {n.metric for n in every if n.mean == n.mean and n.theory == n.theory}
     if everything:
         return Selection(every, [], [], {})
     if not asked and both:
-        # A comparison is about what was measured and predicted; `angle` is of its own making.
-        every = [n for n in every if n.metric in both | {"angle"}]
-        every = [n for n in every if n.metric == "angle" or n.mean + n.theory == n.mean + n.theory]
+        # A comparison is about what was measured and predicted.
+        every = [n for n in every if n.metric in both and n.mean + n.theory == n.mean + n.theory]
     whole = {want.metric for want in asked if want.entry is not None}
     last = _last_steps(every, swept)
     every = [n for n in every if n.metric in whole or _is_last(n, last.get(_point(n, swept)))]
     if asked:
         return Selection(every, [], [], {})
+    every = _without_still_sides(every)
     copies = _copies(every)
     every = [n for n in every if n.metric not in copies]
     constant = _constant(every, swept) if len(answer) > 1 else set()
@@ -100,19 +100,29 @@ def select(answer: Answer, metric: GivenMetric = None, *, everything: bool = Fal
     )
 
 
-def _asked_for(
-    every: list[Number], asked: Sequence[Wanted], swept: Collection[str], names: Sequence[str]
-) -> list[Number]:
+def _asked_for(answer: Answer, every: list[Number], asked: Sequence[Wanted]) -> list[Number]:
     found = []
     for want in asked:
-        own = [number for number in every if want.is_of(number, swept)]
-        if want.metric not in names:
-            raise GiantstepError(f"metric = {want.metric!r} is unknown: use {', '.join(names)}")
+        own = [number for number in every if want.is_of(number, tuple(answer.axes))]
+        if all(number.metric != want.metric for number in every):
+            raise GiantstepError(answer.lacking(want.metric))
         if not own:
             index = ",".join(map(str, want.entry or ()))
             raise GiantstepError(f"metric = '{want.metric}[{index}]': it has no such entry")
         found += own
     return found
+
+
+def _without_still_sides(every: list[Number]) -> list[Number]:
+    """Values before and after a transition say nothing where they are the same."""
+    values = {(n.metric, n.place): n.theory for n in every}
+
+    def is_still(number: Number) -> bool:
+        stem, _, side = number.metric.rpartition("_")
+        other = {"before": f"{stem}_after", "after": f"{stem}_before"}.get(side)
+        return other is not None and values.get((other, number.place)) == number.theory
+
+    return [number for number in every if not is_still(number)]
 
 
 def _last_steps(every: Sequence[Number], swept: Collection[str]) -> dict[Any, int]:

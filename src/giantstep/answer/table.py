@@ -6,12 +6,12 @@ Columns that do not fit beside one another go below one another; a number is nev
 from __future__ import annotations
 
 import math
-import re
 import shutil
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from giantstep.answer.axis import coordinate_words
 from giantstep.answer.places import DIRECTION, STEP, Number, words
 from giantstep.answer.plain import unique
 from giantstep.answer.selection import GivenMetric, Selection, select
@@ -183,7 +183,7 @@ def _key_columns(
     found = []
     points = dict(zip(answer.places(), answer.questions, strict=True))
     for number, axis in enumerate(axes):
-        texts = [_coordinate(key[number]) for key in keys]
+        texts = [coordinate_words(key[number]) for key in keys]
         found.append(Column("", axis.replace("_", " "), texts))
         letter = LETTERS.get(axis)
         if axis in answer.axes and letter is not None and axis != "dim":
@@ -204,7 +204,7 @@ def _listed(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list
         keys[0] = keys[0]._replace(
             over=f"after step {next(n.at[STEP] for n in shown if STEP in n.at)}"
         )
-    keys += [Column("", a, [_coordinate(n.at.get(a, "")) for n in shown]) for a in several]
+    keys += [Column("", a, [coordinate_words(n.at.get(a, "")) for n in shown]) for a in several]
     return keys, _columns(answer, "", list(shown))
 
 
@@ -314,13 +314,6 @@ def with_error(mean: float, error: float) -> str:
 def value(number: float, digits: int = 5) -> str:
     """A number in so many digits; a dash where there is none."""
     return "-" if math.isnan(number) else f"{number:.{digits}g}"
-
-
-def _coordinate(value: Any) -> str:
-    """A value of an axis in six digits: 3.33333d, 0.001."""
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return re.sub(r"\d+\.\d{6,}", lambda long: f"{float(long[0]):.6g}", str(value))
 
 
 def wrapped(line: str, width: int, indent: str = "  ") -> list[str]:

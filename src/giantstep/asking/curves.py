@@ -27,20 +27,20 @@ def theory_line(
 
     The values lie evenly on the axis that the answer is drawn on, by decades if that is
     logarithmic. None where they are not numbers or sizes of one power of d, where there are as
-    many already, where other settings change along the axis, or where no line can be had within
-    ``patience`` seconds.
+    many already, or where other settings change along the axis. After ``patience`` seconds the
+    line is what is there, the answer's own points at least.
     """
     rows = [row for row in LEARNERS if row.name == answer.learner]
     axis = answer.axes[x]
-    if not rows or len(axis) >= points or _is_optimised(answer):
-        return None
     values = _values(axis, points)
+    if not rows or not values or len(axis) >= points or _is_optimised(answer):
+        return None
     others = [a for a in answer.axes.values() if a.name != x]
     starts = [
         _at(answer.questions[0], dict(zip((a.name for a in others), own, strict=True)))
         for own in itertools.product(*(a.values for a in others))
     ]
-    found: dict[Any, list[Prediction | None]] = {}
+    found = _own(answer, x, others)
     begin = time.monotonic()
     # From coarse to fine: whenever time is up, the points lie evenly and reach the end.
     for stride in (32, 16, 8, 4, 2, 1):
@@ -48,23 +48,35 @@ def theory_line(
             if value in found:
                 continue
             if time.monotonic() - begin > patience:
-                return _line(answer, x, values, found, starts)
+                return _line(answer, x, found, starts)
             laws = [_law_or_none(rows[0], _at(start, {x: value})) for start in starts]
             if any(law is not None for law in laws):
                 found[value] = laws
-    return _line(answer, x, values, found, starts)
+    return _line(answer, x, found, starts)
+
+
+def _own(answer: Answer, x: str, others: list[Axis]) -> dict[Any, list[Prediction | None]]:
+    """What the answer itself has at each of its values, for each combination of the others."""
+    known = dict(zip(map(frozenset, answer.places()), answer.predictions, strict=True))
+    rest = [
+        tuple(zip((a.name for a in others), own, strict=True))
+        for own in itertools.product(*(a.labels for a in others))
+    ]
+    axis = answer.axes[x]
+    return {
+        value: [known[frozenset((*place, (x, label)))] for place in rest]
+        for value, label in zip(axis.values, axis.labels, strict=True)
+    }
 
 
 def _line(
     answer: Answer,
     x: str,
-    values: tuple[Any, ...],
     found: dict[Any, list[Prediction | None]],
     starts: list[Question],
-) -> Answer | None:
-    kept = [value for value in values if value in found]
-    if len(kept) < 3 * len(answer.axes[x]) and len(kept) < POINTS // 2:
-        return None
+) -> Answer:
+    where = dict(zip(found, Axis(x, tuple(found)).numbers, strict=True))
+    kept = sorted(found, key=lambda value: where[value])
     axes = {x: Axis(x, tuple(kept)), **{n: a for n, a in answer.axes.items() if n != x}}
     questions = tuple(_at(start, {x: value}) for value in kept for start in starts)
     laws = tuple(law for value in kept for law in found[value])

@@ -71,7 +71,10 @@ class Grid:
 
     def answer(self, **found: Any) -> Answer:
         """An answer to these questions."""
-        return Answer(self.learner.name, self.axes, self.questions, self.learner.axes, **found)
+        row = self.learner
+        return Answer(
+            row.name, self.axes, self.questions, row.axes, metric_whens=row.whens, **found
+        )
 
 
 def asked(

@@ -68,6 +68,21 @@ class Learner:
         """The axes of each metric, after the seed."""
         return {metric.name: metric.axes for metric in self.metrics}
 
+    @property
+    def whens(self) -> dict[str, str]:
+        """For which settings each metric is there."""
+        return {metric.name: metric.when for metric in self.metrics}
+
+    def check_metrics(self, given: str | None) -> None:
+        """Refuse metrics that this learner has at no settings."""
+        from giantstep.answer.selection import wanted
+
+        for want in wanted(given):
+            if want.metric not in self.axes:
+                raise GiantstepError(
+                    f"metric = {want.metric!r} is unknown: use {', '.join(self.axes)}"
+                )
+
     def options(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings and problem that options of the command line give.
 

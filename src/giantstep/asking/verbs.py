@@ -65,18 +65,28 @@ def predict(
     noise: GivenNumber | None = None,
     inputs: GivenInputs | Sequence[GivenInputs] | None = None,
     optimise: Sequence[str] = (),
+    progress: Progress | None = None,
     store: str | Path | None = None,
     engine: str | None = None,
     **how: Any,
 ) -> Answer:
     """What theory says must happen, metric by metric with status and error.
 
-    ``problem``, ``noise``, ``inputs``, ``store`` and ``engine`` are as in :func:`simulate`.
+    ``problem``, ``noise``, ``inputs``, ``progress``, ``store`` and ``engine`` are as in
+    :func:`simulate`.
     ``optimise`` names settings to replace by those of least test error. Raises :class:`NoTheory`,
     saying what is covered, where there is no prediction.
     """
     grid = asked(settings, problem, noise=noise, inputs=inputs)
-    return ask(grid, verbs=(PREDICT,), optimise=optimise, store=store, engine=engine, **how)
+    return ask(
+        grid,
+        verbs=(PREDICT,),
+        optimise=optimise,
+        progress=progress,
+        store=store,
+        engine=engine,
+        **how,
+    )
 
 
 def compare(
@@ -146,7 +156,10 @@ def ask(
     laws: list[Prediction] = []
     runs: list[Run] = []
     if PREDICT in verbs:
-        laws = [prediction_of(questions.learner, point, optimise) for point in points]
+        for number, point in enumerate(points):
+            laws.append(prediction_of(questions.learner, point, optimise))
+            if progress is not None and verbs == (PREDICT,):
+                progress((number + 1) / len(points))
     if SIMULATE in verbs:
         for number, point in enumerate(points):
             part = _part(progress, number, len(points))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from giantstep.cli.output import note, print_json, reported, say_reading
+from giantstep.cli.output import note, print_json, progress_bar, reported, say_reading
 from giantstep.cli.usage import example
+from giantstep.files import PICTURES, check_place
 from giantstep.language.inputs import SYNTAX
 
 if TYPE_CHECKING:
@@ -67,14 +68,15 @@ def explain_command(
     if isinstance(read, TreeTarget) and picture is not None:
         raise SettingsError("picture: a tree has no staircase to draw, leave --picture out")
     if picture is not None:
-        from giantstep.reports.page import check_place
-
-        check_place(picture, "picture")
+        check_place(picture, "picture", PICTURES)
     if isinstance(read, TreeTarget):
-        tree = explain(read, noise=noise, inputs=inputs, dim=dim)
+        with progress_bar("explain"):
+            tree = explain(read, noise=noise, inputs=inputs, dim=dim)
         _say(tree, json, verbose)
         return
-    explanation = explain(Problem(read, noise, inputs), floors=floors, seed=seed, dim=dim)
+    problem = Problem(read, noise, inputs)
+    with progress_bar("explain"):
+        explanation = explain(problem, floors=floors, seed=seed, dim=dim)
     _say(explanation, json, verbose)
     if picture is not None:
         from giantstep.gallery.staircase import draw_staircase

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
+from giantstep.files import PICTURES, check_place
 
 if TYPE_CHECKING:
     from giantstep.gallery.rendering import Rendering
@@ -112,8 +114,9 @@ def _draw(
     use_compilation_cache()
     from giantstep.gallery.figures import figure_named
     from giantstep.gallery.rendering import render
-    from giantstep.gallery.style import PICTURES
 
+    if re.fullmatch(r"\.[a-z]{3,4}", out.suffix.lower()) and not out.is_dir():
+        check_place(out, endings=PICTURES)
     if len(names) > 1 and out.suffix.lower() in PICTURES:
         raise GiantstepError(
             f"out = {str(out)!r}: one file for {len(names)} figures; give a folder"

@@ -9,6 +9,7 @@ import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported
 from giantstep.cli.usage import example
+from giantstep.files import PAGES, check_place
 
 
 def register(app: typer.Typer) -> None:
@@ -41,13 +42,13 @@ def fit_command(
     from giantstep.errors import SettingsError
     from giantstep.estimators.fitting import fit_table, save_model
     from giantstep.estimators.tables import prepare, read_table
-    from giantstep.reports.page import check_place
 
     if task not in ("auto", "regression", "classification"):
         raise SettingsError(f"task = {task!r}: use auto, regression or classification")
-    for place in (out, model):
-        if place is not None:
-            check_place(place)
+    if out is not None:
+        check_place(out, endings=PAGES)
+    if model is not None:
+        check_place(model, "model")
     chosen: Any = None if task == "auto" else task
     prepared = prepare(read_table(data), label, chosen)
     with progress_bar("fit") as progress:
@@ -84,7 +85,6 @@ def apply_command(
     """
     from giantstep.estimators.fitting import apply_model
     from giantstep.estimators.tables import plain, read_table, write_csv
-    from giantstep.reports.page import check_place
 
     if out is not None:
         check_place(out)

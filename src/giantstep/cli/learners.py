@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,7 +26,7 @@ LONG_SECONDS = 30.0
 VERBS = {
     "simulate": "Run the learner at finite size, once for each seed.",
     "predict": "Give the exact answer in high dimension, with its status.",
-    "compare": "Lay the simulation over the prediction: a table and a picture.",
+    "compare": "Lay the simulation over the prediction: a table, and with --out a picture.",
 }
 
 
@@ -84,9 +83,9 @@ def _command(verb: str, row: Learner) -> Callable[..., None]:
     parameters += [
         parameter("metric", str, "show this metric, or several: test_error,overlap", ""),
         parameter("all", bool, "show every metric after every step", False),
-        *picture_parameters(Path("compare.png") if verb == "compare" else None),
+        *picture_parameters(),
+        parameter("json", bool, "print one JSON object", False),
     ]
-    parameters.append(parameter("json", bool, "print one JSON object", False))
     return with_parameters(command, parameters)
 
 
@@ -100,6 +99,8 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
     from giantstep.asking.questions import read_question
     from giantstep.language.problem import FIELDS
 
+    metric, out = given["metric"] or None, given["out"]
+    row.check_metrics(metric)
     problem = {name: given[name] for name in FIELDS if name in given}
     grid = read_question(row, chosen, problem)
     use_compilation_cache()
@@ -111,7 +112,8 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
     if verb == "predict":
         names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
         optimise = [name for name in names if name]
-        answer = verbs.predict(grid, optimise=optimise)
+        with progress_bar(f"predict {row.name}") as progress:
+            answer = verbs.predict(grid, optimise=optimise, progress=progress)
     else:
         expected = expected_seconds(row, grid.questions, given["seeds"])
         if expected > LONG_SECONDS:
@@ -120,7 +122,6 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
             run = verbs.simulate if verb == "simulate" else verbs.compare
             answer = run(grid, seeds=given["seeds"], seed=given["seed"], progress=progress)
     optimum = optimise and not answer.axes
-    metric, out = given["metric"] or None, given["out"]
     if out is not None:
         how = {"with_caption": given["caption"], "size": given["size"]}
         if optimum:
@@ -130,14 +131,15 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
         else:
             from giantstep.gallery.result import draw_result
 
-            draw_result(answer, out, metric=metric, **how)
+            with progress_bar(f"draw {out.name}"):
+                draw_result(answer, out, metric=metric, **how)
     if given["json"]:
         print_json(answer.to_json())
         return
-    typer.echo(answer.table(metric, everything=given["all"]))
     if optimum:
         from giantstep.asking.optimum import optimum_words
 
-        typer.echo(optimum_words(answer.prediction, optimise))
+        typer.echo(optimum_words(answer.prediction, optimise) + "\n")
+    typer.echo(answer.table(metric, everything=given["all"]))
     if out is not None:
         note(f"wrote {out}")

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli.output import say_reading
+from giantstep.files import PICTURES, check_place
 from giantstep.language.inputs import SYNTAX
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
@@ -81,13 +82,25 @@ def problem_parameters() -> list[inspect.Parameter]:
     ]
 
 
-def picture_parameters(default: Path | None) -> list[inspect.Parameter]:
-    """The options of a picture, the same for every verb that draws; None: only when asked for."""
+def check_picture(path: Path | None) -> Path | None:
+    """Refuse a place where no picture can be written, before anything is computed."""
+    if path is not None:
+        check_place(path, endings=PICTURES)
+    return path
+
+
+def picture_parameters() -> list[inspect.Parameter]:
+    """The options of a picture, the same for every verb that draws when it is asked to."""
     sizes = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
     captions = typer.Option("--caption/--no-caption", help="settings above the picture")
-    file = typer.Option("--out", help="draw it to this .png, .pdf or .svg file", metavar="FILE")
+    file = typer.Option(
+        "--out",
+        help="draw it to this .png, .pdf or .svg file",
+        metavar="FILE",
+        callback=check_picture,
+    )
     given: list[tuple[str, Any, Any, Any]] = [
-        ("out", Path | None, file, default),
+        ("out", Path | None, file, None),
         ("size", PictureSize | None, sizes, None),
         ("caption", bool, captions, True),
     ]

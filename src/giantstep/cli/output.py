@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -124,7 +123,10 @@ def say_reading(value: str) -> str:
 
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error that appears after two seconds; None where no one would see it."""
+    """A bar on standard error that appears after two seconds; None where no one would see it.
+
+    It moves by itself until the work first says how far it is.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -132,15 +134,13 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     from rich.progress import Progress
 
     bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(label, total=1.0)
-    begin = time.monotonic()
-
-    def advance(fraction: float) -> None:
-        if not bar.live.is_started and time.monotonic() - begin > PATIENCE_SECONDS:
-            bar.start()
-        bar.update(task, completed=fraction)
-
+    task = bar.add_task(label, total=None)
+    clock = threading.Timer(PATIENCE_SECONDS, bar.start)
+    clock.daemon = True
+    clock.start()
     try:
-        yield advance
+        yield lambda fraction: bar.update(task, total=1.0, completed=fraction)
     finally:
+        clock.cancel()
+        clock.join()
         bar.stop()

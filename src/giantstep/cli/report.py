@@ -16,6 +16,7 @@ from giantstep.cli.output import (
     use_compilation_cache,
 )
 from giantstep.cli.usage import example
+from giantstep.files import PAGES, check_place
 from giantstep.language.inputs import SYNTAX
 
 
@@ -48,14 +49,9 @@ def report_command(
 
     The page needs no network and no script; under each picture stands the command that makes it.
     """
-    from giantstep.errors import GiantstepError
     from giantstep.language.problem import Problem
 
-    if out.suffix.lower() not in (".html", ".htm") and not out.is_dir():
-        raise GiantstepError(
-            f"out = {str(out)!r}: a report is a web page, end the name in .html (a browser prints "
-            "it to PDF)"
-        )
+    check_place(out, endings=PAGES)
     problem = Problem(target, noise, inputs)
     use_compilation_cache()
     from giantstep.reports.page import write_report

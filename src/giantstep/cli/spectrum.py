@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import typer
@@ -83,7 +82,7 @@ def _command(name: str) -> Callable[..., None]:
         *[parameter_of(f, others.get(f.name, f.default)) for f in fields],
         parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
         parameter("seed", int, "seed of the first", 0),
-        *picture_parameters(Path("spectrum.png")),
+        *picture_parameters(),
         parameter("json", bool, "print one JSON object", False),
     ]
     return with_parameters(command, parameters)
@@ -103,9 +102,11 @@ def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
         )
     if settings.dim is None:
         note("no --dim: predicted alone, nothing simulated")
-    draw_spectrum(found, given["out"], with_caption=given["caption"], size=given["size"])
+    if given["out"] is not None:
+        draw_spectrum(found, given["out"], with_caption=given["caption"], size=given["size"])
     if given["json"]:
         print_json(found.to_json())
         return
     typer.echo(found.table())
-    note(f"wrote {given['out']}")
+    if given["out"] is not None:
+        note(f"wrote {given['out']}")

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.asking.studies import DEFAULT_STORE
-from giantstep.cli.output import INTERRUPTED, note, print_json, reported, use_compilation_cache
+from giantstep.cli.options import check_picture
+from giantstep.cli.output import (
+    INTERRUPTED,
+    note,
+    print_json,
+    progress_bar,
+    reported,
+    use_compilation_cache,
+)
 from giantstep.cli.usage import example, house_group
 from giantstep.errors import GiantstepError
 from giantstep.files import written_beside
@@ -189,7 +197,10 @@ def plot(
     study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     x: Annotated[str | None, typer.Option(help="The axis to draw along.")] = None,
     metric: Metric = None,
-    out: Annotated[Path | None, typer.Option(help="The picture; STUDY.png unless told.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The picture; STUDY.png unless told.", callback=check_picture),
+    ] = None,
     store: StorePath = STORE,
     json: Json = False,
 ) -> None:
@@ -197,7 +208,8 @@ def plot(
     from giantstep.gallery.result import draw_result
 
     kept = _kept(study, store)
-    path = draw_result(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
+    with progress_bar(f"draw {kept.name}"):
+        path = draw_result(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
     if json:
         print_json({"study": kept.name, "file": str(path)})
     else:

@@ -182,6 +182,10 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
     safe.to_csv(path, index=False)
 
 
+def _counted(columns: int) -> str:
+    return "1 column" if columns == 1 else f"{columns} columns"
+
+
 def _no_formula(value: Any) -> Any:
     """Text that begins as a formula does, behind an apostrophe."""
     begins = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
@@ -241,7 +245,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     numbers = [name for name in kinds if name not in categories]
     if categories:
         notes.append(
-            f"turned {len(categories)} columns of categories into one column for each of at most "
+            f"turned {_counted(len(categories))} of categories into one column for each of at most "
             f"{MOST_LEVELS} levels, or one for two"
         )
     holes = int(ReadColumns(kinds).transform(inputs)[numbers].isna().to_numpy().sum())

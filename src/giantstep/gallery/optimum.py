@@ -19,6 +19,8 @@ from giantstep.gallery.style import COLOURS, GREY, house_style, save
 
 #: How far the curve reaches to both sides of the optimum.
 FACTOR = 30.0
+#: Points without which a curve is none.
+FEWEST = 8
 
 
 def draw_optimum(
@@ -43,7 +45,7 @@ def draw_optimum(
             ends = (best / FACTOR, best * FACTOR)
             along = predict(answer.settings.replace(**{name: list(ends)}), answer.problem)
             curve = theory_line(along, name)
-            if curve is None:
+            if curve is None or len(curve) < FEWEST:
                 raise GiantstepError(f"no curve along {name} can be drawn in time")
             errors = [np.ravel(point.metrics["test_error"])[-1] for point in curve]
             least = np.ravel(law.metrics["test_error"])[-1]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from giantstep.errors import GiantstepError
-from giantstep.files import write_text
+from giantstep.files import PICTURES, write_text
 from giantstep.gallery.figure import Figure, Scale, Workbench
-from giantstep.gallery.style import PICTURES, house_style, save
+from giantstep.gallery.style import house_style, save
 
 #: Cells of every figure in a folder are remembered here.
 STORE = "figures.sqlite"

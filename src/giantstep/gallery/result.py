@@ -26,7 +26,7 @@ from giantstep.gallery.labels import axis_label, curve_label, literal, metric_la
 from giantstep.gallery.paper import Size, add_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
-from giantstep.gallery.style import COLOURS, house_style, save
+from giantstep.gallery.style import COLOURS, GREY, house_style, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 MOST_PANELS, MOST_ASKED = 4, 24
 #: More curves than this cannot be told apart: the picture becomes a map.
 MOST_CURVES = 8
+#: Longer lists of curves stand beside the panel.
+MOST_INSIDE = 4
 
 
 def draw_result(
@@ -55,9 +57,6 @@ def draw_result(
     """
     shown = _shown(answer, x, metric)
     names = unique(number.metric for number in shown)
-    if metric is None and len(names) > 1:
-        # It has no theory to lie on, and the table has it.
-        names = [name for name in names if name != "angle"]
     x = _axis(answer, shown, x)
     parts = list(_parts(answer, x))
     names = names if metric is not None else names[: max(MOST_PANELS // len(parts), 1)]
@@ -74,8 +73,7 @@ def draw_result(
         pairs = itertools.product(names, parts)
         for panel, (name, part) in zip(panels, pairs, strict=True):
             own = _of(shown, name, part)
-            if own:
-                _draw(panel, answer, own, line.of(name, part), x)
+            _draw(panel, answer, own, line.of(name, part), x)
             if part:
                 panel.set_title(literal(", ".join(swept_words(a, at) for a, at in part)))
         _key(figure, shown)
@@ -228,6 +226,10 @@ def _is_map(answer: Answer, x: str | None) -> bool:
 
 def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: str | None) -> None:
     """Curves along the axis of the picture, or a map; without an axis, dots place by place."""
+    if all(np.isnan(n.mean) and np.isnan(n.theory) for n in shown):
+        panel.set_axis_off()
+        panel.text(0.5, 0.5, "there is no finite number here", ha="center", va="center")
+        return
     # A metric such as the exit time has no place along the times of the others.
     if x is None or any(x not in number.at for number in shown):
         panel.set_ylabel(metric_label(shown[0].metric))
@@ -261,8 +263,25 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
         if not np.all(np.isnan(mean)):
             label = None if predicted else named[place]
             panel.errorbar(at, mean, sem, fmt="o", color=colour, capsize=2, label=label)
-    if len(curves) > 1:
-        panel.legend(loc="best")
+    if _draw_chance(panel, answer, shown[0].metric, axis) or len(curves) > 1:
+        beside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        panel.legend(**beside if len(curves) > MOST_INSIDE else {})
+
+
+def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:
+    """The overlap of a random vector, where the dimension is known and the same along a curve."""
+    power = {"overlap": -0.5, "overlap_squared": -1.0}.get(metric)
+    dims = {getattr(question.settings, "dim", None) for question in answer.questions}
+    if power is None or None in dims or (len(dims) > 1 and axis.name != "dim"):
+        return False
+    style = {"color": GREY, "linestyle": ":", "linewidth": 1.0}
+    label = "chance, $1/\\sqrt{d}$" if power == -0.5 else "chance, $1/d$"
+    if axis.name == "dim":
+        at = np.sort(axis.numbers)
+        panel.plot(at, at**power, label=label, **style)
+    else:
+        panel.axhline(float(dims.pop()) ** power, label=label, **style)
+    return True
 
 
 def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> None:
@@ -298,7 +317,7 @@ def _label(panel: Any, axis: Axis, side: str) -> None:
     """The name of an axis, its scale, and the ticks of what is no number."""
     panel.set(**{f"{side}label": axis_label(axis)})
     panel.set(**{f"{side}scale": "log" if axis.is_logarithmic else "linear"})
-    if axis.ticks is not None or axis.name == STEP:
+    if axis.ticks is not None or axis.name in (STEP, "steps"):
         ticks = [literal(str(label)) for label in axis.labels]
         panel.set(**{f"{side}ticks": list(axis.numbers), f"{side}ticklabels": ticks})
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from giantstep.errors import GiantstepError
-from giantstep.files import written_beside
+from giantstep.files import PICTURES, check_place, written_beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 #: Okabe and Ito's palette without its yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#777777"
-#: Endings of the formats that pictures are written in.
-PICTURES = (".png", ".pdf", ".svg")
 
 _STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
@@ -62,10 +60,8 @@ def new_figure(width: float = 5.0, height: float = 3.4, **subplots: Any) -> tupl
 def save(figure: Figure, path: Path) -> Path:
     """Write the figure; the ending of the name says which format."""
     path = Path(path)
-    if path.suffix.lower() not in PICTURES:
-        raise GiantstepError(f"picture = {str(path)!r}: end the name in .png, .pdf or .svg")
+    check_place(path, "picture", PICTURES)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with written_beside(path) as beside:
             figure.savefig(beside)
     except OSError as error:

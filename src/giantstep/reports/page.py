@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import time
@@ -17,7 +16,7 @@ from markupsafe import Markup, escape
 from giantstep import __version__
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
-from giantstep.files import write_text
+from giantstep.files import PAGES, check_place, write_text
 from giantstep.language.problem import Problem
 from giantstep.reports.experiment import problem_words
 from giantstep.reports.mathematics import wrapping_mathml
@@ -78,7 +77,7 @@ def write_report(
     """Compute every section and write the page; ``scale`` says at which sizes."""
     begin = time.perf_counter()
     path = Path(path)
-    check_place(path)
+    check_place(path, endings=PAGES)
     found = explain(problem, floors=True)
     share = _Share(progress)
     sections = []
@@ -139,17 +138,6 @@ def _built(key: str, title: str, build: Builder, context: Context) -> Section:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())[:300]
-
-
-def check_place(path: Path, option: str = "out") -> None:
-    """Before any work: can the file be written there?"""
-    folder, given = path.parent, f"{option} = {str(path)!r}"
-    if path.is_dir():
-        raise GiantstepError(f"{given} is a folder: give the name of a file in it")
-    if not folder.is_dir():
-        raise GiantstepError(f"{given}: there is no folder {str(folder)!r}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise GiantstepError(f"{given} cannot be written: permission denied")
 
 
 def write_page(page: Page, path: Path) -> None:

@@ -1,0 +1,181 @@
+"""What stopped people in their first hour: refused early, drawn whole, said plainly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import giantstep as gs
+from giantstep.answer import Answer
+from giantstep.asking.curves import theory_line
+from giantstep.cli.main import app
+from giantstep.errors import GiantstepError
+from giantstep.files import check_place, write_text
+from giantstep.gallery.result import draw, draw_result
+
+
+def run(*words: str) -> tuple[int, str, str]:
+    result = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(words))
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def computed(*_: Any, **__: Any) -> None:
+        raise AssertionError("this was computed before the words were read")
+
+    for place in (
+        "asking.verbs.ask",
+        "asking.spectra.compare_spectra",
+        "explanation.explain.explain",
+        "estimators.tables.read_table",
+        "reports.page.write_report",
+        "asking.studies.kept.Kept.answer",
+        "gallery.rendering.render",
+    ):
+        monkeypatch.setattr(f"giantstep.{place}", computed)
+
+
+STEP = ("giant-step", "--target", "h1", "--dim", "50")
+
+
+@pytest.mark.usefixtures("nothing_computed")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", *STEP, "--out", "x.jpg"),
+        ("predict", *STEP, "--out", "x.jpg"),
+        ("compare", *STEP, "--out", "x.jpg"),
+        ("spectrum", "weights", "--target", "h1", "--dim", "50", "--out", "x.jpg"),
+        ("study", "plot", "phase", "--out", "x.jpg"),
+        ("explain", "h1", "--picture", "x.jpg"),
+        ("report", "h1", "--out", "x.jpg"),
+        ("fit", "data.csv", "--label", "y", "--out", "x.jpg"),
+        ("figure", "staircase", "--out", "x.jpg"),
+        ("simulate", *STEP, "--metric", "nonsense"),
+        ("predict", *STEP, "--metric", "overlap,nonsense"),
+        ("compare", *STEP, "--metric", "nonsense"),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_written_or_shown_is_refused_first(words: tuple[str, ...]) -> None:
+    code, out, err = run(*words)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "end the name in" in err or "'nonsense' is unknown" in err
+
+
+def test_a_picture_is_drawn_only_where_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "compare.png").write_text("mine")
+    assert run("compare", *STEP, "--seeds", "2")[0] == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["compare.png"]
+    assert (tmp_path / "compare.png").read_text() == "mine"
+    assert run("compare", *STEP, "--seeds", "2", "--out", "new/folder/x.png")[0] == 0
+    assert (tmp_path / "new" / "folder" / "x.png").is_file()
+
+
+def test_folders_are_made_by_whatever_writes(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "page.html"
+    check_place(path)
+    write_text(path, "a page")
+    assert path.read_text() == "a page"
+    with pytest.raises(GiantstepError, match="is no folder"):
+        check_place(path / "page.html")
+
+
+def test_a_metric_that_is_not_there_says_what_to_give() -> None:
+    law = gs.predict(gs.GiantStep(), "h1")
+    for ask in (lambda: law.metrics["test_error"], lambda: law.table("test_error")):
+        with pytest.raises(GiantstepError, match="'test_error' is there with a ridge") as caught:
+            ask()
+        assert not str(caught.value).startswith('"')
+    with pytest.raises(KeyError):
+        law.metrics["nonsense"]
+    runs = gs.simulate(gs.GiantStep(dim=50), "h1", seeds=2)
+    with pytest.raises(GiantstepError, match="'nonsense' is not in this answer: use overlap"):
+        runs.mean("nonsense")
+
+
+@pytest.fixture(scope="module")
+def both() -> Answer:
+    settings = gs.GiantStep(dim=64, samples="1d:8d:4")
+    return gs.compare(settings, "h1 + h1*h2", seeds=2)
+
+
+def test_an_overlap_is_drawn_over_chance(both: Answer) -> None:
+    axes = draw(both, metric="overlap", patience=0.0)
+    named = {line.get_label(): line for line in axes.get_lines()}
+    level = named["chance, $1/\\sqrt{d}$"]
+    assert np.allclose(level.get_ydata(), 1 / 8)
+    assert draw(both, metric="overlap", x="direction").get_legend() is not None
+
+
+def test_theory_is_drawn_between_the_points_however_little_time_there_is(both: Answer) -> None:
+    hurried = theory_line(both, "samples", points=9, patience=-1.0)
+    line = theory_line(both, "samples", points=9)
+    assert hurried is not None
+    assert line is not None
+    assert hurried.axes["samples"].numbers == both.axes["samples"].numbers
+    assert len(line) == 9 + 2  # the two points inside lie between those of the line
+    assert np.all(np.diff(line.axes["samples"].numbers) > 0)
+    own = [law.metrics["overlap"][1, 0] for law in both.predictions if law is not None]
+    found = dict(zip(line.axes["samples"].numbers, line.predictions, strict=True))
+    at = [found[number] for number in both.axes["samples"].numbers]
+    assert [law.metrics["overlap"][1, 0] for law in at if law is not None] == own
+
+
+def test_legends_and_tables_have_short_sizes(both: Answer) -> None:
+    assert "3.33d" in both.table()
+    assert "3.333" not in both.table()
+    legend = draw(both, x="direction", metric="overlap").get_legend()
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert "samples = 3.33d" in texts
+
+
+def test_a_comparison_shows_no_angle_unless_asked(both: Answer) -> None:
+    assert "angle" in both.table().partition("also there, with --metric or --all:")[2]
+    assert "angle" not in both.table().partition("also there")[0]
+    assert "angle" in both.table("angle")
+
+
+def test_a_transition_without_a_jump_has_no_two_sides() -> None:
+    table = gs.predict(gs.Amp(phases=True), "sign(h1*h2)").table()
+    shown = table.partition("also there, with --metric or --all:")[0]
+    assert "overlap_squared_" not in shown
+    assert "transitions" in shown
+    jumps = gs.predict(gs.Amp(phases=True), "abs(h1)").table().splitlines()
+    sides = [line.split() for line in jumps if line.startswith("overlap_squared_")]
+    assert [row[:2] for row in sides] == [
+        ["overlap_squared_before", "2"],
+        ["overlap_squared_before", "3"],
+        ["overlap_squared_after", "2"],
+        ["overlap_squared_after", "3"],
+    ]
+
+
+def test_the_optimum_comes_first() -> None:
+    code, out, _ = run("predict", "kernel", "--target", "h1", "--optimise", "ridge")
+    assert code == 0
+    assert out.startswith("best ridge ")
+
+
+def test_a_panel_without_numbers_is_a_sentence(both: Answer, tmp_path: Path) -> None:
+    nothing = {"overlap": np.full((2, 2, 2), np.nan)}
+    runs = tuple(type(run)(run.learner, run.settings, nothing) for run in both.runs if run)
+    empty = Answer(both.learner, both.axes, both.questions, both.metric_axes, runs, (), (0, 1))
+    path = draw_result(empty, tmp_path / "empty.svg", metric="overlap")
+    assert "there is no finite number here" in path.read_text(encoding="utf-8")
+
+
+def test_a_prediction_tells_how_far_it_is() -> None:
+    told: list[float] = []
+    gs.predict(gs.GiantStep(samples=["1d", "2d"]), "h1", progress=told.append)
+    assert told == [0.5, 1.0]
