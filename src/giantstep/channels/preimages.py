@@ -15,7 +15,7 @@ from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture, wit
 from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.structure import Structure
 from giantstep.errors import TargetError
-from giantstep.numerics.float64 import float64
+from giantstep.numerics.float64 import by_blocks
 from giantstep.numerics.pieces import LEVEL, Function, Pieces, monotone_pieces
 from giantstep.numerics.quadrature import CUTOFF
 
@@ -149,12 +149,4 @@ def _line(structure: Structure, centre: np.ndarray) -> tuple[Function, Function]
 
     slope = jax.jit(jax.vmap(jax.grad(along)))
 
-    def derivative(z: np.ndarray) -> np.ndarray:
-        # Blocks of one length, so that JAX compiles once.
-        block, flat = 4096, np.ravel(z)
-        padded = np.concatenate([flat, np.zeros(-len(flat) % block)]).reshape(-1, block)
-        with float64():
-            values = [np.asarray(slope(part)) for part in padded]
-        return np.concatenate([*values, np.zeros(0)])[: len(flat)].reshape(np.shape(z))
-
-    return value, derivative
+    return value, functools.partial(by_blocks, slope)

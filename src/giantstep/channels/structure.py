@@ -15,9 +15,9 @@ from jaxtyping import Array, Float
 from giantstep.channels.posterior import Vector
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.integration import kink_surfaces
-from giantstep.language.targets.tree import Node, variables
+from giantstep.language.targets.integration import Block, block_of
+from giantstep.language.targets.kinks import kink_surfaces
+from giantstep.language.targets.tree import variables
 from giantstep.numerics.float64 import float64
 
 #: Random points at which the target is probed, and how exactly a property must hold there.
@@ -139,7 +139,7 @@ def _probes(dims: int) -> Float[np.ndarray, "probes dims"]:
 
 def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], set[int]]:
     """Kinks on single variables, kinks on planes (normal, position), variables of curved kinks."""
-    names = [f"h{i + 1}" for i in range(target.rank)] + [f"z{i + 1}" for i in range(target.noises)]
+    names = block_of(target).names
     positions = [set(at) for at in (*target.kinks, *target.noise_kinks)]
     planes: list[tuple[np.ndarray, float]] = []
     curved: set[int] = set()
@@ -147,11 +147,7 @@ def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, flo
         used = sorted(variables(argument), key=names.index)
         if len(used) < 2:
             continue
-
-        def value(v: np.ndarray, argument: Node = argument) -> np.ndarray:
-            leaves = {name: v[..., i] for i, name in enumerate(names)}
-            return np.broadcast_to(evaluate(argument, NUMPY, leaves), v.shape[:-1])
-
+        value = Block((argument,), names)
         zero = np.zeros((1, len(names)))
         offset = value(zero)[0]
         normal = np.array([value(zero + row)[0] - offset for row in np.eye(len(names))])

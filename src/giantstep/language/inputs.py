@@ -134,8 +134,10 @@ class Spiked(Inputs):
     alignment: Size
 
     def __init__(self, strength: Size | str | float, alignment: Size | str | float = 1.0) -> None:
-        object.__setattr__(self, "strength", _size_or_zero(strength, "the strength of the spike"))
-        cosine = _size_or_zero(alignment, "the alignment of the spike")
+        object.__setattr__(
+            self, "strength", Size.or_zero(strength, "inputs: the strength of the spike")
+        )
+        cosine = Size.or_zero(alignment, "inputs: the alignment of the spike")
         if cosine.power > 0 or (cosine.power == 0 and cosine.coefficient > 1):
             raise SettingsError(
                 f"inputs: alignment = {cosine} is the cosine of the spike with h1: give a number "
@@ -305,7 +307,7 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     laws = {law.name: law for law in Inputs.__subclasses__()}
     fields = _fields(given, laws) if isinstance(given, str) else given
     if not isinstance(fields, Mapping) or fields.get("law") not in [*laws]:
-        raise SettingsError(f"inputs = {_shown(given)} are unknown: use {SYNTAX}")
+        raise SettingsError(f"inputs = {shown(given)} are unknown: use {SYNTAX}")
     law = laws[fields["law"]]
     numbers = {name: value for name, value in fields.items() if name != "law"}
     known = [field.name for field in dataclasses.fields(law)]
@@ -313,12 +315,12 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     if unknown:
         has = f"it has {', '.join(known)}" if known else "it has none"
         raise SettingsError(
-            f"inputs = {_shown(given)}: {law.name} has no number {unknown[0]!r}, {has}"
+            f"inputs = {shown(given)}: {law.name} has no number {unknown[0]!r}, {has}"
         )
     parameters = inspect.signature(law).parameters.values()
     needed = [p.name for p in parameters if p.default is p.empty and p.name not in numbers]
     if needed:
-        raise SettingsError(f"inputs = {_shown(given)}: {needed[0]} is missing: use {SYNTAX}")
+        raise SettingsError(f"inputs = {shown(given)}: {needed[0]} is missing: use {SYNTAX}")
     return law(**numbers)
 
 
@@ -376,13 +378,3 @@ def check_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None
             f"inputs = {given}: {what} for a spike along h1 alone, of alignment 1 (its modes are "
             "split along one direction; simulate takes any alignment)"
         )
-
-
-def _size_or_zero(given: Size | str | float, name: str) -> Size:
-    if isinstance(given, str | int | float) and str(given).strip() in ("0", "0.0"):
-        return Size(0.0)
-    return Size.parse(given, f"inputs: {name}")
-
-
-def _shown(given: Any) -> str:
-    return repr(given) if len(repr(given)) <= 60 else repr(given)[:57] + "..."

@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from giantstep.errors import SettingsError, TargetError
 from giantstep.language.targets.evaluate import JAX, NUMPY, evaluate
-from giantstep.language.targets.integration import kink_surfaces
+from giantstep.language.targets.kinks import kink_surfaces
 from giantstep.language.targets.reading import read_loss
 from giantstep.language.targets.tree import Node
 from giantstep.numerics.float64 import elementwise_derivative, in_float64

@@ -65,8 +65,9 @@ class _WithTarget(Generic[AnyTarget]):
         known = given if isinstance(given, _WithTarget) else None
         if isinstance(known, cls) and noise is None and inputs is None:
             return known
+        target: Any = given if known is None else known.target
         return cls(
-            given if known is None else known.target,
+            target,
             (0.0 if known is None else known.noise) if noise is None else noise,
             ("gaussian" if known is None else known.inputs) if inputs is None else inputs,
         )

@@ -58,6 +58,11 @@ class Size:
             raise SettingsError(f"{written} has a power beyond {HIGHEST_POWER}: {remedy}")
         return size
 
+    @classmethod
+    def or_zero(cls, given: Size | str | float, name: str = "size") -> Size:
+        """The same, where zero may be meant: no size, but a noise, a ridge or a cosine."""
+        return Size(0.0) if str(given).strip() in ("0", "0.0") else cls.parse(given, name)
+
     def at(self, dim: float) -> float:
         """The value at dimension ``dim``."""
         try:

@@ -7,6 +7,10 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+import numpy as np
+
+#: Entries that are given to a compiled function at once.
+BLOCK = 4096
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -28,6 +32,19 @@ def elementwise_derivative(function: Callable[[Any], Any], x: Any) -> Any:
 
     x = jnp.asarray(x)
     return jax.jvp(function, (x,), (jnp.ones_like(x),))[1]
+
+
+def by_blocks(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
+    """What a compiled function makes of each entry, in blocks of one length: it compiles once.
+
+    >>> by_blocks(lambda part: part + 1, np.arange(3.0)).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    flat = np.ravel(x)
+    padded = np.concatenate([flat, np.zeros(-len(flat) % BLOCK)]).reshape(-1, BLOCK)
+    with float64():
+        values = [np.asarray(function(part)) for part in padded]
+    return np.concatenate([*values, np.zeros(0)])[: len(flat)].reshape(np.shape(x))
 
 
 def in_float64(function: Function) -> Function:

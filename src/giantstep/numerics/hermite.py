@@ -18,13 +18,20 @@ def hermite_values(x: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarra
     >>> hermite_values(np.array([2.0]), 3).ravel().tolist()
     [1.0, 2.0, 3.0, 2.0]
     """
-    values = np.empty((degree + 1, *np.shape(x)))
-    values[0] = 1.0
-    if degree > 0:
-        values[1] = x
-    for k in range(1, degree):
-        values[k + 1] = x * values[k] - k * values[k - 1]
-    return values
+    values = np.polynomial.hermite_e.hermevander(x, degree)
+    return np.moveaxis(values, -1, 0).reshape(degree + 1, *np.shape(x))
+
+
+def hermite_product(
+    values: Float[np.ndarray, "k n r"], index: MultiIndex
+) -> Float[np.ndarray, " n"]:
+    """He_{j_1}(h_1) He_{j_2}(h_2) ... at each point, from :func:`hermite_values` of its entries.
+
+    >>> hermite_product(hermite_values(np.array([[2.0, 3.0]]), 2), (2, 1)).tolist()
+    [9.0]
+    """
+    factors = [values[k, :, axis] for axis, k in enumerate(index) if k]
+    return math.prod(factors, start=values[0, :, 0])
 
 
 def hermite_primitives(z: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:

@@ -50,13 +50,10 @@ def trajectory(
             raise _Stop("it takes too many steps" if calls > most_calls else "it diverges")
         return velocity(x)
 
-    crossed = None
-    if event is not None:
+    def crossed(_: float, x: np.ndarray) -> float:
+        return 1.0 if event is None else event(x)
 
-        def crossed(_: float, x: np.ndarray) -> float:
-            return event(x)
-
-        crossed.direction = 1.0  # type: ignore[attr-defined]
+    crossed.direction = 1.0  # type: ignore[attr-defined]
     wanted = np.asarray(times, dtype=float)
     nothing = np.full((len(wanted), len(start)), np.nan)
     crossing = 0.0 if event is not None and event(start) >= 0 else np.inf
@@ -79,7 +76,7 @@ def trajectory(
     reached = len(found.t)
     if reached:
         nothing[:reached] = found.y.T
-    if event is not None and np.isinf(crossing) and len(found.t_events[0]):
+    if np.isinf(crossing) and len(found.t_events[0]):
         crossing = float(found.t_events[0][0])
     return Trajectory(
         nothing, crossing, bool(found.success), "" if found.success else found.message

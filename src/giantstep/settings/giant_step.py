@@ -7,7 +7,12 @@ from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
 from giantstep.language.sizes import Size, StepInSamples
-from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
+from giantstep.settings.neuron_readouts import (
+    Pairs,
+    listed_readouts,
+    neuron_readouts,
+    weighted_values,
+)
 from giantstep.settings.options import (
     TEST_SAMPLES,
     Settings,
@@ -140,7 +145,7 @@ class GiantStep(Settings):
         """Whether readouts are drawn from a law, not the same in every run."""
         return self.readout not in ("ones", "symmetric-sign") and not listed_readouts(self.readout)
 
-    def readout_support(self) -> tuple[tuple[float, ...], tuple[float, ...]] | None:
+    def readout_support(self) -> Pairs | None:
         """Values of a readout with finite support, and their shares; None for `normal`."""
         named = {
             "ones": ((1.0,), (1.0,)),
@@ -158,16 +163,4 @@ class GiantStep(Settings):
             "use ones, sign, symmetric-sign, normal, pairs such as -1:0.3,0.5:0.3,2:0.4, or one "
             "number for each neuron such as 1,-1,1,-1"
         )
-        try:
-            pairs = [tuple(float(t) for t in pair.split(":")) for pair in self.readout.split(",")]
-            values, weights = zip(*[(v, w) for v, w in pairs], strict=True)
-        except ValueError:
-            raise SettingsError(
-                f"readout = {shown(self.readout)} cannot be read: {remedy}"
-            ) from None
-        finite = all(abs(v) < 1e6 for v in values)
-        if not finite or min(weights) <= 0 or abs(sum(weights) - 1) > 1e-6:
-            raise SettingsError(
-                f"readout = {shown(self.readout)}: probabilities must sum to 1; {remedy}"
-            )
-        return values, weights
+        return weighted_values("readout", self.readout, remedy)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from giantstep.errors import SettingsError, shown
 
+#: Values, and the shares of each.
+Pairs = tuple[tuple[float, ...], tuple[float, ...]]
 #: Readouts beyond this are a mistake.
 LARGEST = 1e6
 
@@ -19,6 +21,20 @@ def listed_readouts(text: str) -> tuple[float, ...] | None:
             f"readout = {shown(text)} is out of range: give numbers of at most {LARGEST:g}"
         )
     return values
+
+
+def weighted_values(name: str, text: str, remedy: str, most: float = LARGEST) -> Pairs:
+    """The values and the shares of a text such as ``-1:0.3,2:0.7``."""
+    try:
+        pairs = [tuple(float(number) for number in pair.split(":")) for pair in text.split(",")]
+        values, shares = zip(*[(value, share) for value, share in pairs], strict=True)
+    except ValueError:
+        raise SettingsError(f"{name} = {shown(text)} cannot be read: {remedy}") from None
+    if not all(abs(value) < most for value in values):
+        raise SettingsError(f"{name} = {shown(text)}: give values below {most:g}; {remedy}")
+    if min(shares) <= 0 or not abs(sum(shares) - 1) <= 1e-6:
+        raise SettingsError(f"{name} = {shown(text)}: the shares must sum to 1; {remedy}")
+    return values, shares
 
 
 #: No machine holds the rows of more.

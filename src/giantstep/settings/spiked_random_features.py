@@ -7,6 +7,7 @@ import math
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
+from giantstep.settings.neuron_readouts import Pairs, weighted_values
 from giantstep.settings.options import Settings, activation_option, number, option, size, whole
 from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
 
@@ -49,17 +50,12 @@ class SpikedRandomFeatures(Settings):
             )
         return spikes, bulks, fractions
 
-    def _spikes(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    def _spikes(self) -> Pairs:
         remedy = "a number, or pairs value:fraction such as -2:0.4,2:0.6"
-        pairs = [text.split(":") for text in self.spike.split(",")]
-        if len(pairs) == 1 and len(pairs[0]) == 1:
-            return _numbers("spike", pairs[0], remedy), (1.0,)
-        if any(len(pair) != 2 for pair in pairs):
-            raise SettingsError(f"spike = {self.spike!r} cannot be read: give {remedy}")
-        values, fractions = (_numbers("spike", texts, remedy) for texts in zip(*pairs, strict=True))
-        if min(fractions) <= 0 or abs(sum(fractions) - 1) > 1e-6:
-            raise SettingsError(f"spike = {self.spike!r}: the fractions must sum to 1")
-        return values, tuple(fraction / sum(fractions) for fraction in fractions)
+        if ":" not in self.spike:
+            return _numbers("spike", [self.spike], remedy), (1.0,)
+        values, shares = weighted_values("spike", self.spike, f"give {remedy}", 1e3)
+        return values, tuple(share / sum(shares) for share in shares)
 
 
 def _numbers(name: str, texts: Any, remedy: str) -> tuple[float, ...]:

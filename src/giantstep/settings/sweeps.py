@@ -87,7 +87,7 @@ def sweep_values(text: str, name: str) -> list[Size]:
     remedy = "write first:last:count or first:last:countlog, such as 0.1d:4d:40 or 1e-4:10:50log"
     if not match:
         raise SettingsError(f"{name} = {text[:60]!r} is not a range: {remedy}")
-    first, last = (_end(match[end], name) for end in ("first", "last"))
+    first, last = (Size.or_zero(match[end], name) for end in ("first", "last"))
     count = int(match["count"]) if len(match["count"]) < 9 else MOST_POINTS + 1
     if not 1 <= count <= MOST_POINTS:
         raise SettingsError(f"{name} = {shown(text)}: a range has 1 to {MOST_POINTS} values")
@@ -141,8 +141,3 @@ def _plain(size: Size, kind: type) -> str | float:
     whole = round(size.coefficient)
     near = math.isclose(size.coefficient, whole, rel_tol=1e-12)
     return whole if kind is int and near else size.coefficient
-
-
-def _end(text: str, name: str) -> Size:
-    """One end of a range; it may be zero, which is no size but a noise or a ridge."""
-    return Size(0.0) if text in ("0", "0.0") else Size.parse(text, name)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import sympy
 
+from giantstep.errors import GiantstepError
 from giantstep.language.targets import Target, catalogue
 
 TEXTS = [
@@ -67,3 +70,9 @@ def test_latex_can_be_typeset():
     parser = MathTextParser("path")
     for text in TEXTS:
         parser.parse(f"${Target(text).latex}$")
+
+
+def test_without_sympy_the_remedy_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(GiantstepError, match=r"pip install 'giantstep\[sympy\]'"):
+        Target("h1*h2").sympy()

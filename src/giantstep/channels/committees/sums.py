@@ -7,6 +7,7 @@ its place on a lattice. Links are integrated on panels between their kinks.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -132,7 +133,8 @@ class Sums:
     """A committee's label, given the characteristic function of the sum of its links.
 
     ``frequencies`` k; ``steepness`` is the largest slope of u in h; ``labels`` and ``weights``
-    sum over the labels of theory. Made by :func:`sums_of`.
+    sum over the labels of theory. ``units`` turns the value of a link into what it adds to u,
+    ``rows`` labels into T(k, y). Made by :func:`sums_of`.
     """
 
     committee: Committee
@@ -140,15 +142,8 @@ class Sums:
     steepness: float
     labels: Float[np.ndarray, " y"]
     weights: Float[np.ndarray, " y"]
-    kind: Any
-
-    def units(self, values: Float[np.ndarray, " m"]) -> Float[np.ndarray, " m"]:
-        """What each link adds to u, from its value."""
-        return self.kind.units(values)
-
-    def rows(self, y: Float[np.ndarray, " y"]) -> Complex[np.ndarray, "k y"]:
-        """T(k, y)."""
-        return self.kind.rows(self.frequencies, y)
+    rows: Callable[[np.ndarray], Complex[np.ndarray, "k y"]]
+    units: Callable[[np.ndarray], Float[np.ndarray, " m"]] = np.asarray
 
     @functools.cached_property
     def matrix(self) -> Complex[np.ndarray, "k y"]:
@@ -156,70 +151,33 @@ class Sums:
         return self.rows(self.labels)
 
 
-@dataclass(frozen=True)
-class _Real:
-    """y = shift + S + noise."""
-
-    shift: float
-    noise: float
-    step: float
-
-    def units(self, values: np.ndarray) -> np.ndarray:
-        return values
-
-    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
-        sizes = np.exp(-self.noise * k**2 / 2) * np.where(k == 0, 1, 2) * self.step / (2 * np.pi)
-        return sizes[:, None] * np.exp(-1j * k[:, None] * (y[None, :] - self.shift))
+def _real_rows(given: Committee, step: float, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """T(k, y) of y = shift + S + noise, frequencies being a step apart."""
+    sizes = np.exp(-given.noise * k**2 / 2) * np.where(k == 0, 1, 2) * step / (2 * np.pi)
+    return sizes[:, None] * np.exp(-1j * k[:, None] * (y[None, :] - given.shift))
 
 
-@dataclass(frozen=True)
-class _Vote:
-    """y is decided by the sign of a continuous sum plus noise: a Fourier series of the step."""
+def _vote_rows(given: Committee, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """T(k, y) of a label that the sign of a continuous sum plus noise decides.
 
-    shift: float
-    noise: float
-    vote: tuple[float, float, float]
-    vote_noise: float
-
-    def units(self, values: np.ndarray) -> np.ndarray:
-        return values
-
-    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
-        # theta(S) = 1/2 + sum over odd j of 2/(pi j) sin(k_j S); k_j = j k_1, k[0] = 0.
-        odd = 2 * np.arange(1, len(k)) - 1
-        waves = -2j / (np.pi * odd) * np.exp(1j * k[1:] * self.shift - self.noise * k[1:] ** 2 / 2)
-        classes = np.stack([np.r_[0.5, -waves], np.r_[0.5, waves]], axis=1)
-        return classes @ _label_chances(np.array([self.vote[0], self.vote[2]]), self.vote_noise, y)
+    A Fourier series of the step: theta(S) = 1/2 + sum over odd j of 2/(pi j) sin(k_j S), with
+    k_j = j k_1, and k[0] = 0.
+    """
+    assert given.vote is not None
+    odd = 2 * np.arange(1, len(k)) - 1
+    waves = -2j / (np.pi * odd) * np.exp(1j * k[1:] * given.shift - given.noise * k[1:] ** 2 / 2)
+    classes = np.stack([np.r_[0.5, -waves], np.r_[0.5, waves]], axis=1)
+    values = np.array([given.vote[0], given.vote[2]])
+    return classes @ _label_chances(values, given.vote_noise, y)
 
 
-@dataclass(frozen=True)
-class _Lattice:
-    """The sum is lowest + step m with m = 0..most: every label is a sum over m."""
-
-    lowest: float
-    step: float
-    most: int
-    committee: Committee
-
-    def units(self, values: np.ndarray) -> np.ndarray:
-        return np.round((values - self.lowest / self.committee.rank) / self.step)
-
-    @property
-    def sums(self) -> Float[np.ndarray, " m"]:
-        return self.committee.shift + self.lowest + self.step * np.arange(self.most + 1)
-
-    def rows(self, k: np.ndarray, y: np.ndarray) -> np.ndarray:
-        m = np.arange(self.most + 1)
-        back = np.exp(-1j * k[:, None] * m[None, :]) / len(m)
-        return back @ self.chances(y)
-
-    def chances(self, y: np.ndarray) -> Float[np.ndarray, "m y"]:
-        """P(y | m), a density under noise."""
-        given = self.committee
-        if given.vote is None:
-            return _label_chances(self.sums, given.noise, y)
-        values, shares = _votes(self.sums, given.noise, given.vote)
-        return shares @ _label_chances(values, given.vote_noise, y)
+def _lattice_rows(given: Committee, sums: np.ndarray, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """T(k, y) of a sum that takes these values, one step apart: a sum over all of them."""
+    back = np.exp(-1j * k[:, None] * np.arange(len(sums))[None, :]) / len(sums)
+    if given.vote is None:
+        return back @ _label_chances(sums, given.noise, y)
+    values, shares = _votes(sums, given.noise, given.vote)
+    return back @ (shares @ _label_chances(values, given.vote_noise, y))
 
 
 def _votes(
@@ -269,7 +227,7 @@ def sums_of(committee: Committee, cut: float = CUT) -> Sums:
         low, high = low - _MARGIN * deviation, high + _MARGIN * deviation
         step = 2 * np.pi / (high - low)
         k = step * np.arange(_affordable(highest / step) + 1)
-        kind: Any = _Real(committee.shift, committee.noise, step)
+        rows = functools.partial(_real_rows, committee, step, k)
         count = max(2 * len(k) + 2, int((high - low) / (_SPACING * deviation)))
         labels = committee.shift + low + (high - low) * np.arange(count) / count
         weights = np.full(count, (high - low) / count)
@@ -278,22 +236,28 @@ def sums_of(committee: Committee, cut: float = CUT) -> Sums:
         first = np.pi / (1.1 * reach)
         odd = 2 * np.arange(_affordable(highest / (2 * first)) + 1) + 1
         k = np.r_[0.0, first * odd]
-        kind = _Vote(committee.shift, committee.noise, committee.vote, committee.vote_noise)
+        rows = functools.partial(_vote_rows, committee, k)
         labels, weights = _nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)
-    return Sums(committee, k, largest_slope(committee.link), labels, weights, kind)
+    return Sums(committee, k, largest_slope(committee.link), labels, weights, rows)
 
 
 def _on_lattice(committee: Committee, steps: tuple[float, float, int]) -> Sums:
     lowest, step, levels = steps
-    most = committee.rank * levels
-    kind = _Lattice(committee.rank * lowest, step, most, committee)
-    k = 2 * np.pi * np.arange(most + 1) / (most + 1)
-    if committee.vote is None:
-        values, noise = kind.sums, committee.noise
-    else:
-        values, noise = _votes(kind.sums, committee.noise, committee.vote)[0], committee.vote_noise
+    count = committee.rank * levels + 1
+    sums = committee.shift + committee.rank * lowest + step * np.arange(count)
+    values, noise = sums, committee.noise
+    if committee.vote is not None:
+        values, noise = _votes(sums, committee.noise, committee.vote)[0], committee.vote_noise
     labels, weights = _nodes(values, noise)
-    return Sums(committee, k, np.inf, labels, weights, kind)
+    k = 2 * np.pi * np.arange(count) / count
+    rows = functools.partial(_lattice_rows, committee, sums, k)
+    units = functools.partial(_levels, lowest, step)
+    return Sums(committee, k, np.inf, labels, weights, rows, units)
+
+
+def _levels(lowest: float, step: float, values: np.ndarray) -> np.ndarray:
+    """How many steps above the lowest value of a link."""
+    return np.round((values - lowest) / step)
 
 
 def _affordable(count: float) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from giantstep.errors import SettingsError, TargetError
 from giantstep.language.targets.language import ABBREVIATIONS, FUNCTIONS, MAX_HERMITE
 from giantstep.language.targets.tokens import ALIASES
-from giantstep.numerics.float64 import elementwise_derivative, float64
+from giantstep.numerics.float64 import by_blocks, elementwise_derivative, float64
 from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import split_gaussian
 
@@ -78,14 +78,7 @@ class Activation:
         z = np.asarray(z, dtype=np.float64)
         if self.slope is not None:
             return np.asarray(self.slope(z))
-        # Arrays of few lengths: JAX compiles the derivative for these, not for every shape.
-        padded = np.zeros(4096)
-        while len(padded) < z.size:
-            padded = np.zeros(16 * len(padded))
-        padded[: z.size] = z.ravel()
-        with float64():
-            found = np.asarray(self._compiled_derivative(padded))
-        return found[: z.size].reshape(z.shape)
+        return by_blocks(self._compiled_derivative, z)
 
     @functools.cached_property
     def _compiled_derivative(self) -> Callable[[Any], Any]:

@@ -188,9 +188,10 @@ class MagnitudeAlgebra(Algebra):
 
     pi = Magnitude.of(math.pi)
 
+    @functools.lru_cache(maxsize=512)  # noqa: B019 - there is one such algebra
     def number(self, value: Fraction) -> Magnitude:
         """A rational number as a magnitude."""
-        return _number(value)
+        return Magnitude.of(float(value))
 
     def power(self, base: Magnitude, exponent: Fraction) -> Magnitude:
         """Whole powers of any base, fractional powers of what is not negative."""
@@ -205,11 +206,6 @@ class MagnitudeAlgebra(Algebra):
 
 
 MAGNITUDE = MagnitudeAlgebra()
-
-
-@functools.lru_cache(maxsize=512)
-def _number(value: Fraction) -> Magnitude:
-    return Magnitude.of(float(value))
 
 
 def on_line(node: Node, name: str, x: np.ndarray) -> np.ndarray:

@@ -34,7 +34,13 @@ from giantstep.language.targets.integration import (
 )
 from giantstep.language.targets.symmetry import invariance
 from giantstep.numerics.grids import GaussianGrid
-from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
+from giantstep.numerics.hermite import (
+    MultiIndex,
+    factorial,
+    hermite_product,
+    hermite_values,
+    multi_indices,
+)
 
 #: Products of terms in one expansion; (h1 + ... + h20)**4 needs about a million.
 MAX_PRODUCTS = 3_000_000
@@ -331,7 +337,7 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
     block = block_of(target)
     rank, axes = target.rank, len(block.names)
     degree = min(degree, SAMPLED_DEGREE)
-    indices = multi_indices(rank, degree)
+    norms = {j: math.sqrt(factorial(j)) for j in multi_indices(rank, degree)}
     batches = []
     for _ in range(BATCHES):
         points = rng.standard_normal((SAMPLES // BATCHES, axes))
@@ -339,18 +345,11 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
         twin[:, rank:] = rng.standard_normal((len(twin), axes - rank))
         values = block(points)
         basis = hermite_values(points[:, :rank], degree)
-        row = []
-        for j in indices:
-            term = values / math.sqrt(factorial(j))
-            for axis in np.flatnonzero(j):
-                term = term * basis[j[axis], :, axis]
-            row.append(np.mean(term))
+        row = [np.mean(values * hermite_product(basis, j)) / norm for j, norm in norms.items()]
         batches.append([*row, np.mean(values**2), np.mean(values * block(twin))])
     *normalised, second, regression = np.mean(batches, axis=0)
     spread = np.std(batches, axis=0, ddof=1) / math.sqrt(BATCHES)
-    coefficients = {
-        j: float(c * math.sqrt(factorial(j))) for j, c in zip(indices, normalised, strict=True)
-    }
+    coefficients = {j: float(c * norms[j]) for j, c in zip(norms, normalised, strict=True)}
     return Expansion(
         invariance(target).averaged(coefficients),
         degree,

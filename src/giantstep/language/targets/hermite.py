@@ -29,7 +29,13 @@ from giantstep.language.targets.expression import Target
 from giantstep.language.targets.integration import Block, block_of, integrable, integrate
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
-from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
+from giantstep.numerics.hermite import (
+    MultiIndex,
+    factorial,
+    hermite_product,
+    hermite_values,
+    multi_indices,
+)
 from giantstep.numerics.linear_algebra import (
     Rows,
     complement,
@@ -318,10 +324,8 @@ def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captur
         he_one, he_two = (hermite_values(side[:, m:rank], degree) for side in (one, two))
         row = np.zeros(degree + 1)
         for j in multi_indices(rank - m, degree):
-            term = product
-            for axis in np.flatnonzero(j):
-                term = term * he_one[j[axis], :, axis] * he_two[j[axis], :, axis]
-            row[sum(j)] += np.mean(term) / factorial(j)
+            both = hermite_product(he_one, j) * hermite_product(he_two, j)
+            row[sum(j)] += np.mean(product * both) / factorial(j)
         batches.append(row)
     spread = np.std(np.cumsum(batches, axis=1), axis=0, ddof=1) / math.sqrt(BATCHES)
     method = f"Monte Carlo, {SAMPLES} samples"

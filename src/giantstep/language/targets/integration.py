@@ -13,28 +13,23 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expression import Target
-from giantstep.language.targets.kinks import Kinks, find_kinks, sharing_variables
-from giantstep.language.targets.language import FUNCTIONS
+from giantstep.language.targets.kinks import Kinks, find_kinks, kink_surfaces, sharing_variables
 from giantstep.language.targets.tree import (
     Call,
     Node,
-    Number,
-    Power,
     Product,
     Sum,
     Variable,
     replaced,
     variables,
-    walk,
 )
 from giantstep.numerics.grids import (
     Function,
@@ -100,31 +95,6 @@ def components(factors: Factors) -> tuple[float, tuple[Factors, ...]]:
 def renamed(node: Node, names: Mapping[str, str]) -> Node:
     """The same tree with some variables renamed."""
     return replaced(node, {Variable(old): Variable(new) for old, new in names.items()})
-
-
-def kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tuple[Node, ...]:
-    """Expressions u such that the nodes are smooth away from the surfaces u = 0.
-
-    Without the ``singular`` ones, bases of roots and denominators, those of kinks and jumps alone.
-    """
-    found: dict[Node, None] = {}
-    for part in itertools.chain.from_iterable(walk(node) for node in nodes):
-        match part:
-            case Call(name, (argument,)) if FUNCTIONS[name].kink:
-                candidates = [argument]
-            case Call(name, arguments) if FUNCTIONS[name].kink:
-                minus = Number(Fraction(-1))
-                candidates = [
-                    Sum((a, Product((minus, b)))) for a, b in itertools.combinations(arguments, 2)
-                ]
-            case Power(base, exponent) if singular and (exponent < 0 or exponent.denominator > 1):
-                candidates = [base]
-            case _:
-                candidates = []
-        for candidate in candidates:
-            factors = candidate.factors if isinstance(candidate, Product) else (candidate,)
-            found |= dict.fromkeys(factor for factor in factors if variables(factor))
-    return tuple(found)
 
 
 #: Two rules agree if they differ by less than this, relative to the largest number computed, for

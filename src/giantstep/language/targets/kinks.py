@@ -45,9 +45,21 @@ def find_kinks(tree: Node, names: Sequence[str]) -> Kinks:
     return Kinks({name: _distinct(found[name]) for name in names}, aligned)
 
 
+def kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tuple[Node, ...]:
+    """Expressions u such that the nodes are smooth away from the surfaces u = 0.
+
+    Without the ``singular`` ones, bases of roots, logarithms and denominators, those of kinks and
+    jumps alone.
+    """
+    sources = itertools.chain.from_iterable(_sources(node) for node in nodes)
+    kept = (argument for argument, is_singular in sources if singular or not is_singular)
+    factors = [to_tree(factor) for argument in kept for factor in _separated(argument)]
+    return tuple(dict.fromkeys(factor for factor in factors if variables(factor)))
+
+
 def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
     """Expressions at whose zeros the tree is not smooth; and whether touching zero is enough."""
-    for part in set(walk(tree)):
+    for part in dict.fromkeys(walk(tree)):
         match part:
             case Call("min" | "max", arguments):
                 for first, second in itertools.combinations(map(normal_form, arguments), 2):

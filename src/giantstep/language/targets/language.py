@@ -24,7 +24,6 @@ from giantstep.language.targets.magnitude import (
     oscillation,
     positive,
     rectified,
-    smaller,
     softplus,
 )
 
@@ -107,24 +106,6 @@ def _elementary(function: Callable[[Any, Any], Any], **facts: Any) -> FunctionFa
     return FunctionFacts(**(modules | facts))
 
 
-def _extreme(
-    numpy: Callable[[Any], Any],
-    sympy: Callable[..., Any],
-    of_two: Callable[[Magnitude, Magnitude], Magnitude],
-    **facts: Any,
-) -> FunctionFacts:
-    """The smallest or the largest of several arguments."""
-    return FunctionFacts(
-        numpy=lambda *x: functools.reduce(numpy(np), x),
-        jax=lambda jax, *x: functools.reduce(numpy(jax.numpy), x),
-        sympy=sympy,
-        magnitude=lambda *x: functools.reduce(of_two, x),
-        growth="linear",
-        many_arguments=True,
-        **facts,
-    )
-
-
 def _erf(x: Any) -> Any:
     if isinstance(x, float):
         return math.erf(x)
@@ -183,17 +164,23 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         values="nonnegative",
         aliases=("absolute", "fabs"),
     ),
-    "min": _extreme(
-        lambda module: module.minimum,
-        lambda sympy, *x: sympy.Min(*x),
-        smaller,
+    "min": FunctionFacts(
+        numpy=lambda *x: functools.reduce(np.minimum, x),
+        jax=lambda jax, *x: functools.reduce(jax.numpy.minimum, x),
+        sympy=lambda sympy, *x: sympy.Min(*x),
+        magnitude=lambda *x: -functools.reduce(larger, [-y for y in x]),
+        growth="linear",
+        many_arguments=True,
         latex=r"\min",
         aliases=("minimum",),
     ),
-    "max": _extreme(
-        lambda module: module.maximum,
-        lambda sympy, *x: sympy.Max(*x),
-        larger,
+    "max": FunctionFacts(
+        numpy=lambda *x: functools.reduce(np.maximum, x),
+        jax=lambda jax, *x: functools.reduce(jax.numpy.maximum, x),
+        sympy=lambda sympy, *x: sympy.Max(*x),
+        magnitude=lambda *x: functools.reduce(larger, x),
+        growth="linear",
+        many_arguments=True,
         latex=r"\max",
         aliases=("maximum",),
     ),

@@ -114,8 +114,3 @@ def larger(a: Magnitude, b: Magnitude) -> Magnitude:
     same = np.where(a.sign > 0, a.log > b.log, a.log < b.log)
     first = np.where(a.sign == b.sign, same, a.sign > b.sign)
     return Magnitude(np.where(first, a.sign, b.sign), np.where(first, a.log, b.log))
-
-
-def smaller(a: Magnitude, b: Magnitude) -> Magnitude:
-    """The smaller of two."""
-    return -larger(-a, -b)

@@ -81,15 +81,8 @@ class QuadraticLabel:
         series = hermite_series(target)
         if series is None or max(map(sum, series.terms)) > 2:
             return None
-        size = target.rank + target.noises
-        matrix, linear = np.zeros((size, size)), np.zeros(size)
-        for index, coefficient in series.terms.items():
-            slots = [axis for axis, power in enumerate(index) for _ in range(power)]
-            if len(slots) == 1:
-                linear[slots[0]] = float(coefficient)
-            elif len(slots) == 2:
-                matrix[slots[0], slots[1]] += float(coefficient)
-                matrix[slots[1], slots[0]] += float(coefficient)
+        coefficients = {j: np.array(float(a * factorial(j))) for j, a in series.terms.items()}
+        _, linear, matrix = symmetric_tensors(coefficients, 2)
         return cls(matrix, linear, target.rank)
 
     @property

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from giantstep.errors import SettingsError
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import Expansion, expansion
-from giantstep.language.targets.hermite import hermite_coefficients, used_subspace
+from giantstep.language.targets.hermite import hermite_tensors, used_subspace
 from giantstep.numerics.hermite import MultiIndex, factorial
 from giantstep.numerics.linear_algebra import (
     Rows,
@@ -413,9 +413,7 @@ def learned_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
     >>> direction.round(6).tolist(), round(weight, 6)
     ([0.6, 0.8], 5.0)
     """
-    coefficients = hermite_coefficients(target, 1)
-    axes = [tuple(int(i == j) for j in range(target.rank)) for i in range(target.rank)]
-    gradient = np.array([coefficients.get(axis, 0.0) for axis in axes])
+    gradient = hermite_tensors(target, 1)[1]
     weight = float(np.linalg.norm(gradient))
     if weight < 1e-12:
         return np.eye(target.rank)[0], 0.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from giantstep.language.targets.label_law.law import FINE, FINER, label_core, la
 from giantstep.language.targets.symmetry import committee_of, symmetrised
 from giantstep.numerics.estimate import Estimate, jackknife
 from giantstep.numerics.hermite import MultiIndex
-from giantstep.numerics.linear_algebra import Rows, complement, tidy_basis
+from giantstep.numerics.linear_algebra import Rows, complement, symmetric_tensors, tidy_basis
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.later_thresholds import (
     LaterThreshold,
@@ -228,10 +227,4 @@ def _second_moments(
     moments: np.ndarray, indices: tuple[MultiIndex, ...]
 ) -> Float[np.ndarray, "replicas cells r r"]:
     """E[1{y in b} (h h^T - I)]."""
-    rank = len(indices[0])
-    place = {index: column for column, index in enumerate(indices)}
-    result = np.empty((*moments.shape[:2], rank, rank))
-    for i, j in itertools.product(range(rank), repeat=2):
-        index = tuple((axis == i) + (axis == j) for axis in range(rank))
-        result[:, :, i, j] = moments[:, :, place[index]]
-    return result
+    return symmetric_tensors({j: moments[:, :, i] for i, j in enumerate(indices)}, 2)[2]

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expression import Target
 from giantstep.language.targets.integration import Block, hermite_tables, integrable
 from giantstep.language.targets.kinks import (
@@ -174,8 +173,7 @@ def _classes(atoms: Sequence[Node], degree: int) -> _Classes:
 
     def indicators(grid: GaussianGrid, _: np.ndarray) -> list[np.ndarray]:
         points = grid.points()
-        known = {name: points[..., axis] for axis, name in enumerate(block.names)}
-        labels = np.stack([evaluate(atom, NUMPY, known) for atom in atoms], axis=-1)
+        labels = np.stack([Block((atom,), block.names)(points) for atom in atoms], axis=-1)
         return [1.0 * np.all(labels == row, axis=-1) for row in values]
 
     table, error = hermite_tables(block, degree, indicators)

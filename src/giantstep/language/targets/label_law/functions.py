@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,13 @@ from giantstep.language.targets.integration import Block, block_of, hermite_tabl
 from giantstep.language.targets.kinks import sharing_variables
 from giantstep.language.targets.symmetry import invariance
 from giantstep.language.targets.tree import Sum, total, variables
-from giantstep.numerics.hermite import MultiIndex, factorial, hermite_values, multi_indices
+from giantstep.numerics.hermite import (
+    MultiIndex,
+    factorial,
+    hermite_product,
+    hermite_values,
+    multi_indices,
+)
 from giantstep.numerics.linear_algebra import dense_degree
 
 #: The highest power of a polynomial label, and the products of terms that one more may cost.
@@ -158,24 +164,13 @@ def sampled_waves(target: Target, degree: int, seed: int) -> FunctionMoments:
             points = random.standard_normal((CHUNK, len(block.names)))
             waves = _wrapped(block(points), centre=centre, width=width, count=SAMPLED_HARMONICS)
             family = np.array([part for wave in waves for part in (wave.real, wave.imag)])
-            found[replica] += family @ _monomials(points[:, : target.rank], indices)
+            values = hermite_values(points[:, : target.rank], degree)
+            found[replica] += family @ np.stack([hermite_product(values, j) for j in indices], 1)
     found /= SAMPLES
     coefficients = invariance(target).averaged({j: found[:, :, i] for i, j in enumerate(indices)})
     method = f"Monte Carlo: {found.shape[1]} functions of the label, {REPLICAS * SAMPLES} samples"
     error = 1 / math.sqrt(REPLICAS * SAMPLES)
     return FunctionMoments(coefficients, degree, error, True, method, sampled=True)
-
-
-def _monomials(
-    h: Float[np.ndarray, "n r"], indices: Sequence[MultiIndex]
-) -> Float[np.ndarray, "n indices"]:
-    """He_j(h) at each point."""
-    values = hermite_values(h, max(map(sum, indices)))
-    found = np.ones((len(h), len(indices)))
-    for column, index in enumerate(indices):
-        for axis in np.flatnonzero(index):
-            found[:, column] *= values[index[axis], :, axis]
-    return found
 
 
 def _additive_blocks(target: Target) -> list[Block]:

@@ -116,12 +116,9 @@ class Population:
         return float(law.weights @ (law.means**2).sum(axis=1)) < 1e-9
 
     @functools.cached_property
+    @in_float64
     def label_law(self) -> LabelLaw:
         """The labels and what each of them says about h on its own."""
-        return self._label_law()
-
-    @in_float64
-    def _label_law(self) -> LabelLaw:
         if isinstance(self.core, Committees):
             return _committee_law(self.core)
         if isinstance(self.core, Preimages):

@@ -13,7 +13,7 @@ from giantstep.channels.committees.fields import Fields, partitions
 from giantstep.channels.committees.sums import sums_of
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
-from giantstep.numerics.quadrature import gauss_hermite, normal_points
+from giantstep.numerics.quadrature import gauss_hermite, normal_points, tensor_rule
 from giantstep.numerics.solve import bracketed_root
 from giantstep.theory.amp.averages.overlaps import logistic, logit
 
@@ -24,8 +24,6 @@ _TWO = (28, 32)
 _THREE = (18, 10, 6)
 #: Sobol points for more units; a quarter of them is a first look.
 _FEW_UNITS, _SOBOL = 5, (1024, 512)
-#: Nodes of a first look, along the mean and across it.
-_ROUGH = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +49,12 @@ def rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
     """
     if rank == 2:
         along, across = (max(8, count // share) for count in _TWO)
-        x, wx = gauss_hermite(along)
         y, wy = gauss_hermite(2 * (across // 2))
         half = y > 0
-        mean, difference = (a.ravel() for a in np.meshgrid(x, y[half], indexing="ij"))
-        others = difference[:, None] * np.array([1.0, -1.0]) / np.sqrt(2)
-        return Rule(mean[:, None], others, np.outer(wx, 2 * wy[half]).ravel())
+        product = tensor_rule([gauss_hermite(along), (y[half], 2 * wy[half])])
+        mean, difference = np.split(product.nodes, 2, axis=1)
+        others = difference * np.array([1.0, -1.0]) / np.sqrt(2)
+        return Rule(mean, others, product.weights)
     if rank == 3:
         return _three(*(max(4, round(count / np.sqrt(share))) for count in _THREE))
     count = _SOBOL[0 if rank <= _FEW_UNITS else 1] // share
@@ -65,19 +63,15 @@ def rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
 
 def _three(along: int, radial: int, angular: int) -> Rule:
     """Gauss-Hermite along the mean, Gauss-Laguerre in the squared radius, even angles."""
-    x, wx = gauss_hermite(along)
     squares, wr = np.polynomial.laguerre.laggauss(radial)
     angles = (np.arange(angular) + 0.5) * np.pi / (3 * angular)
-    mean, radius, angle = (
-        a.ravel() for a in np.meshgrid(x, np.sqrt(2 * squares), angles, indexing="ij")
-    )
+    even = np.full(angular, 1 / angular)
+    product = tensor_rule([gauss_hermite(along), (np.sqrt(2 * squares), wr), (angles, even)])
+    mean, radius, angle = np.split(product.nodes, 3, axis=1)
     first = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
     second = np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
-    others = radius[:, None] * (
-        np.cos(angle)[:, None] * first[None, :] + np.sin(angle)[:, None] * second[None, :]
-    )
-    weights = wx[:, None, None] * wr[None, :, None] / angular * np.ones(angular)
-    return Rule(mean[:, None], others, weights.ravel())
+    others = radius * (np.cos(angle) * first + np.sin(angle) * second)
+    return Rule(mean, others, product.weights)
 
 
 def _sobol(rank: int, count: int, seed: int) -> Rule:
