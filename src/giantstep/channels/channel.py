@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import Cells, cell_centres
-from giantstep.channels.closed_forms import Affine, Discrete
+from giantstep.channels.cells import Affine, Cells, Discrete, cell_centres
 from giantstep.channels.committees.core import Committees, covered_committee, votes_on_lattice
 from giantstep.channels.posterior import Matrix, Posterior, Vector
 from giantstep.channels.preimages import Preimages

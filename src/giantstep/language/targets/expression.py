@@ -91,11 +91,6 @@ class Target:
         at = np.asarray(h, dtype=float)
         if self.rank == 1 and at.shape[-1:] != (1,):
             at = at[..., None]
-        if at.shape[-1:] != (self.rank,):
-            raise TargetError(
-                f"h has shape {at.shape}: its last axis must hold the {self.rank} directions of "
-                f"{self.text}"
-            )
         return self.numpy(at, None if z is None else np.asarray(z, dtype=float))
 
     def jax(self, h: Any, z: Any = None) -> Any:

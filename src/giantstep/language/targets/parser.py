@@ -21,7 +21,6 @@ from giantstep.language.targets.language import (
     MAX_NUMBER,
     MAX_WRITTEN_OUT,
     SPELLINGS,
-    Abbreviation,
 )
 from giantstep.language.targets.tokens import Token, tokenise
 from giantstep.language.targets.tree import (
@@ -290,7 +289,9 @@ class _Parser:
         if name in FUNCTIONS:
             return Call(name, tuple(arguments))
         if short is not None:
-            whole = _written_out(name, short, arguments)
+            constant = arguments[1] if count > 1 else Number(short.constant or Fraction(0))
+            given: dict[Node, Node] = {Variable("x"): arguments[0], Variable("a"): constant}
+            whole = replaced(_meaning(name), given)
             if sum(1 for _ in walk(whole)) > MAX_WRITTEN_OUT:
                 self.fail(f"{name} is nested too deeply: it stands for {short.text}", token)
             return whole
@@ -307,13 +308,6 @@ class _Parser:
 @functools.cache
 def _meaning(name: str) -> Node:
     return parse(ABBREVIATIONS[name].text, ("x", "a"))
-
-
-def _written_out(name: str, short: Abbreviation, arguments: list[Node]) -> Node:
-    given: dict[Node, Node] = {Variable("x"): arguments[0]}
-    if short.constant is not None:
-        given[Variable("a")] = arguments[1] if len(arguments) > 1 else Number(short.constant)
-    return replaced(_meaning(name), given)
 
 
 def _sum(left: Node, right: Node) -> Node:

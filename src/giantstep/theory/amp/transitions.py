@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.closed_forms import Affine
+from giantstep.channels.cells import Affine
 from giantstep.channels.preimages import Preimages
 from giantstep.language.problem import Problem
 from giantstep.numerics.solve import bracketed_root

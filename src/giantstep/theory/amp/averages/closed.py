@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from giantstep.channels.closed_forms import Affine, Discrete
+from giantstep.channels.cells import Affine, Discrete
 from giantstep.channels.posterior import Matrix, mixture
 from giantstep.channels.quadrature import even_rule
 from giantstep.numerics.quadrature import split_gaussian

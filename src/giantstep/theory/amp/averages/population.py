@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from giantstep.channels.cells import Affine, Discrete
 from giantstep.channels.channel import Channel, Core, channel_for
-from giantstep.channels.closed_forms import Affine, Discrete
 from giantstep.channels.committees.core import Committees
 from giantstep.channels.committees.fields import partitions
 from giantstep.channels.committees.sums import sums_of
