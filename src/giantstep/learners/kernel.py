@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from giantstep.answer import Run
 from giantstep.errors import SettingsError
-from giantstep.language.activations.kernels import KernelFunction, kernel
+from giantstep.language.activations.kernels import kernel
 from giantstep.language.problem import Problem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim
 from giantstep.settings.kernel import Kernel
 
@@ -18,30 +15,12 @@ from giantstep.settings.kernel import Kernel
 NEGLIGIBLE = 1e-13
 
 
-def simulate(
-    problem: Problem,
-    settings: Kernel,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+@once_per_seed
+def simulate(problem: Problem, settings: Kernel, rng: np.random.Generator) -> dict[str, float]:
     """Fit the kernel once for each seed; errors on fresh samples."""
-    if problem.target.rank > needed_dim(settings.dim):
-        raise SettingsError(
-            f"dim = {settings.dim} is below the {problem.target.rank} target directions"
-        )
-
-    def run(rng: np.random.Generator) -> dict[str, float]:
-        return _one_run(problem, settings, kernel(settings.kernel), rng)
-
-    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
-
-
-def _one_run(
-    problem: Problem, settings: Kernel, shape: KernelFunction, rng: np.random.Generator
-) -> dict[str, float]:
-    dim, ridge = needed_dim(settings.dim), settings.ridge
+    dim, ridge, shape = needed_dim(settings.dim), settings.ridge, kernel(settings.kernel)
+    if problem.target.rank > dim:
+        raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")
     samples = settings.samples.count(dim, "samples")
     train = problem.draw(samples, dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)

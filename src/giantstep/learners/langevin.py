@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,10 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int32, UInt32
 
-from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.numerics.noise import normal_noise
 from giantstep.settings.langevin import Langevin
@@ -23,14 +21,8 @@ from giantstep.settings.problem_rules import check_binary_labels
 READINGS = 20
 
 
-def simulate(
-    problem: Problem,
-    settings: Langevin,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+@once_per_seed
+def simulate(problem: Problem, settings: Langevin, rng: np.random.Generator) -> dict[str, Any]:
     """Anneal the particles once for each seed, in float32.
 
     ``test_error`` is the 0-1 error on fresh samples, ``accuracy`` one minus that, ``train_error``
@@ -49,19 +41,6 @@ def simulate(
         check_binary_labels(problem, "logistic")
     elif problem.noise:
         raise SettingsError(f"noise = {problem.noise:g} cannot be added to labels -1 and 1")
-    return run_of_seeds(
-        lambda rng: _one_run(problem, settings, dim, rng),
-        problem,
-        settings,
-        seeds=seeds,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def _one_run(
-    problem: Problem, settings: Langevin, dim: int, rng: np.random.Generator
-) -> dict[str, Any]:
     train = problem.draw(settings.samples.count(dim, "samples"), dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)
     width = settings.width.count(dim, "width")

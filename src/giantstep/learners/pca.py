@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.answer import Run
 from giantstep.language.problem import Problem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
 from giantstep.settings.pca import Pca
 
 
-def simulate(
-    problem: Problem,
-    settings: Pca,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+@once_per_seed
+def simulate(problem: Problem, settings: Pca, rng: np.random.Generator) -> dict[str, float]:
     """Top component and polynomial fit, once for each seed.
 
     ``overlap_squared`` is the squared cosine of the component with the spike (with h1 where there
@@ -31,19 +22,6 @@ def simulate(
     training inputs, whose projections are therefore too long.
     """
     dim = needed_dim(settings.dim)
-    return run_of_seeds(
-        lambda rng: _one_run(problem, settings, dim, rng),
-        problem,
-        settings,
-        seeds=seeds,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def _one_run(
-    problem: Problem, settings: Pca, dim: int, rng: np.random.Generator
-) -> dict[str, float]:
     train = problem.draw(settings.samples.count(dim, "samples"), dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)
     values, vectors = np.linalg.eigh(train.inputs.T @ train.inputs / len(train.inputs))

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from giantstep.answer import Run
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.language.activations.activation import activation
 from giantstep.language.losses import loss_of
@@ -19,7 +17,7 @@ from giantstep.learners.convex_fit import (
     mean_loss,
     susceptibility,
 )
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
@@ -31,29 +29,14 @@ CLASSIFIERS = ("logistic", "hinge")
 _PRODUCTS = 300
 
 
+@once_per_seed
 def simulate(
-    problem: Problem,
-    settings: RandomFeatures,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
-    """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
-    needed_dim(settings.dim)
-    if settings.loss in CLASSIFIERS:
-        check_binary_labels(problem, settings.loss)
-
-    def run(rng: np.random.Generator) -> dict[str, Any]:
-        return _one_run(problem, settings, rng)
-
-    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
-
-
-def _one_run(
     problem: Problem, settings: RandomFeatures, rng: np.random.Generator
 ) -> dict[str, Any]:
+    """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
     dim = needed_dim(settings.dim)
+    if settings.loss in CLASSIFIERS:
+        check_binary_labels(problem, settings.loss)
     samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
     if problem.target.rank > dim:
         raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.settings.repetition import Repetition
 
 
-def simulate(
-    problem: Problem,
-    settings: Repetition,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+@once_per_seed
+def simulate(problem: Problem, settings: Repetition, rng: np.random.Generator) -> dict[str, Any]:
     r"""Means over samples of the moves D of a neuron whose overlaps are zero, in d dimensions.
 
     .. math:: b = E[D\,h_*], \qquad S = E[D\,h\,(h_* h_*^T - I)], \qquad v = E[D^2]
@@ -33,26 +25,22 @@ def simulate(
     """
     dim, samples = _sizes(problem, settings)
     sigma, target = activation(settings.activation), problem.target
-
-    def run(rng: np.random.Generator) -> dict[str, Any]:
-        latent = rng.standard_normal((samples, target.rank))
-        field = rng.standard_normal(samples)
-        inner = rng.standard_normal((samples, target.noises))
-        noise = np.sqrt(problem.noise) * rng.standard_normal(samples)
-        others = rng.chisquare(dim - target.rank - 1, samples)
-        squares = np.sum(latent**2, axis=1) + field**2 + others
-        pull = settings.readout * (target.numpy(latent, inner) + noise)
-        ahead = settings.lookahead * squares / dim * pull * sigma.numpy_derivative(field)
-        moves = pull * sigma.numpy_derivative(field + ahead)
-        weighted = (moves * field)[:, None] * latent
-        matrix = weighted.T @ latent / samples - np.mean(moves * field) * np.eye(target.rank)
-        return {
-            "force": moves @ latent / samples,
-            "growth": float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]),
-            "variance": float(np.mean(moves**2)),
-        }
-
-    return run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
+    latent = rng.standard_normal((samples, target.rank))
+    field = rng.standard_normal(samples)
+    inner = rng.standard_normal((samples, target.noises))
+    noise = np.sqrt(problem.noise) * rng.standard_normal(samples)
+    others = rng.chisquare(dim - target.rank - 1, samples)
+    squares = np.sum(latent**2, axis=1) + field**2 + others
+    pull = settings.readout * (target.numpy(latent, inner) + noise)
+    ahead = settings.lookahead * squares / dim * pull * sigma.numpy_derivative(field)
+    moves = pull * sigma.numpy_derivative(field + ahead)
+    weighted = (moves * field)[:, None] * latent
+    matrix = weighted.T @ latent / samples - np.mean(moves * field) * np.eye(target.rank)
+    return {
+        "force": moves @ latent / samples,
+        "growth": float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[-1]),
+        "variance": float(np.mean(moves**2)),
+    }
 
 
 def cost(problem: Problem, settings: Repetition) -> Cost:

@@ -19,6 +19,26 @@ from giantstep.settings.options import Settings
 Metrics = Mapping[str, Any]
 
 
+def once_per_seed(run: Callable[[Any, Any, np.random.Generator], Metrics]) -> Callable[..., Run]:
+    """The simulation of a learner, from what it does with one problem, settings and generator."""
+
+    def simulate(
+        problem: Any,
+        settings: Settings,
+        *,
+        seeds: int = 8,
+        seed: int = 0,
+        progress: Callable[[float], None] | None = None,
+    ) -> Run:
+        def one(rng: np.random.Generator) -> Metrics:
+            return run(problem, settings, rng)
+
+        return run_of_seeds(one, problem, settings, seeds=seeds, seed=seed, progress=progress)
+
+    simulate.__doc__, simulate.__module__ = run.__doc__, run.__module__
+    return simulate
+
+
 def run_of_seeds(
     run: Callable[[np.random.Generator], Metrics],
     problem: Any,

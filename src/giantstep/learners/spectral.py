@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +22,7 @@ from giantstep.channels.preprocessing import (
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.numerics.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.settings.spectral import Spectral
 
@@ -45,7 +45,6 @@ def simulate(
     progress: Callable[[float], None] | None = None,
 ) -> Run:
     """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
-    started = time.perf_counter()
     samples, dim, _ = sizes_of(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
@@ -55,14 +54,15 @@ def simulate(
         data = draw_data(problem, dim, samples, channel.added, rng)
         return _measured(channel, settings, data, rng)
 
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    return Run(
-        settings.learner,
-        settings.to_json() | channel.settings,
-        {n: v[:, 0] if channel.rank == 1 and v.ndim > 1 else v for n, v in metrics.items()},
+    found = run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
+    return dataclasses.replace(
+        found,
+        settings={**found.settings, **channel.settings},
+        metrics={
+            name: values[:, 0] if channel.rank == 1 and values.ndim > 1 else values
+            for name, values in found.metrics.items()
+        },
         notes=channel.notes,
-        seconds=time.perf_counter() - started,
     )
 
 
