@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 import pytest
+from agreement.agreeing import agrees
 
 from giantstep.answer import Run
 from giantstep.asking.verbs import compare, predict, simulate
@@ -52,13 +53,12 @@ def test_spans_are_predicted_and_better_than_by_the_one_line_formula() -> None:
     gaps = []
     for tree, dim, samples in POINTS:
         values = moment_spans(tree, dim, samples)
-        law = predict(ThreeLayer(dim=dim, samples=samples), tree).metrics
-        sem = values.std(ddof=1) / math.sqrt(SEEDS)
-        gap = values.mean() - law["moment_span"]
-        assert abs(gap) <= 3 * sem + 0.02, (tree, dim, samples, values.mean(), law["moment_span"])
+        prediction = predict(ThreeLayer(dim=dim, samples=samples), tree).prediction
+        law, error = prediction.metrics, prediction.errors["moment_span"]
         # From n = 2048 on, five per cent would be noticed.
-        assert samples < 2000 or 3 * sem + 0.02 < 0.05 * law["moment_span"]
-        gaps.append((tree, abs(gap), abs(values.mean() - 1 + law["threshold"] / samples)))
+        agrees(values, law["moment_span"], error=error, power=0.05 if samples > 2000 else None)
+        gap = abs(values.mean() - law["moment_span"])
+        gaps.append((tree, gap, abs(values.mean() - 1 + law["threshold"] / samples)))
     for own in ("tree-he2", "tree-authors"):
         ours, one_line = np.sum([rest for tree, *rest in gaps if tree == own], axis=0)
         assert ours < 0.6 * one_line, (own, gaps)
@@ -132,4 +132,9 @@ def test_compare_lays_the_span_over_its_prediction() -> None:
     found = compare(settings, "tree-he2", seeds=4)
     (line,) = found.compared()
     assert line.metric == "moment_span"
-    assert abs(line.mean - line.theory) <= 4 * line.sem + 0.02
+    agrees(
+        found.run.metrics["moment_span"],
+        line.theory,
+        error=found.prediction.errors["moment_span"],
+        power=None,
+    )

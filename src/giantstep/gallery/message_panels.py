@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import lay_over
+from giantstep.gallery.panels import draw_dots, lay_over
 from giantstep.settings.amp import Amp
 
 if TYPE_CHECKING:
@@ -97,11 +97,7 @@ def lay_over_sizes(
     smaller = table.dim < table.dim.max()
     label = f"$h_{direction}$"
     lay_over(panel, table[~smaller], "alpha", metric, colour, label, **line)
-    squares = table[smaller]
-    errors = squares[f"{metric}.sem"].fillna(0.0)
-    panel.errorbar(
-        squares.alpha, squares[metric], errors, fmt="s", color=colour, mfc="white", markersize=4
-    )
+    draw_dots(panel, table[smaller], "alpha", metric, colour, fmt="s", mfc="white", markersize=4)
 
 
 def mark(panel: Any, thresholds: Sequence[float], title: str, colour: str) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from giantstep.gallery.style import COLOURS
+from giantstep.gallery.style import COLOURS, GREY
 
 if TYPE_CHECKING:
     import pandas
@@ -27,9 +27,27 @@ def lay_over(
         panel.plot(theory[x], theory[f"{metric}.theory"], color=colour, label=label, **line)
         label = None
     if metric in table:
-        dots = table.dropna(subset=metric)
-        errors = dots[f"{metric}.sem"].fillna(0.0)
-        panel.errorbar(dots[x], dots[metric], errors, fmt="o", color=colour, label=label)
+        draw_dots(panel, table, x, metric, colour, label)
+
+
+def draw_dots(
+    panel: Any,
+    table: pandas.DataFrame,
+    x: str,
+    metric: str,
+    colour: str,
+    label: str | None = None,
+    **style: Any,
+) -> None:
+    """Draw ``metric`` as dots over column ``x``, with the errors of ``metric.sem``."""
+    dots = table.dropna(subset=metric)
+    errors, style = dots[f"{metric}.sem"].fillna(0.0), {"fmt": "o", **style}
+    panel.errorbar(dots[x], dots[metric], errors, color=colour, label=label, **style)
+
+
+def linear_floor(panel: Any, error: float) -> None:
+    """A dashed line at the error of the best linear predictor, which features must pass."""
+    panel.axhline(error, color=GREY, linestyle="--", label="best linear predictor")
 
 
 def joined(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.panels import draw_dots
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.amp import Amp
@@ -107,7 +108,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         ):
             curve = PchipInterpolator(line.alpha, line[f"{name}.theory"])
             panel.plot(fine, curve(fine), color=colour, label=label)
-            panel.errorbar(dots.alpha, dots[name], dots[f"{name}.sem"], fmt="o", color=colour)
+            draw_dots(panel, dots, "alpha", name, colour)
         panel.axvline(threshold, color=GREY, linestyle=":", linewidth=1.2)
         where = {"xytext": (4, 0), "textcoords": "offset points", "color": GREY}
         panel.annotate(f"{threshold:.3f}", (threshold, 1.0), va="top", **where)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 
 if TYPE_CHECKING:
@@ -91,16 +91,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     for dim, colour in zip(DIMENSIONS, COLOURS, strict=False):
         here = table[table.dim == dim]
         lay_over(panel, here, "samples", "moment_span", colour, f"$d = {dim}$")
-        dots = here.dropna(subset="steps")
-        panel.errorbar(
-            dots.samples,
-            dots.steps,
-            dots["steps.sem"],
-            fmt="s",
-            color=colour,
-            markerfacecolor="none",
-            markersize=6,
-        )
+        draw_dots(panel, here, "samples", "steps", colour, fmt="s", mfc="none", markersize=6)
     panel.set(xscale="log", ylim=(0, 1), xlabel="samples $n$", ylabel="span of the leaves")
     panel.legend(loc="lower right")
     return figure

@@ -11,13 +11,13 @@ order 1/d, for which claims allow 4 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import draw_dots, linear_floor, on_the_line
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import Kind, equivalent_test_error
 from giantstep.settings.giant_step import GiantStep
@@ -77,24 +77,13 @@ def draw(table: pandas.DataFrame) -> Picture:
     panel.plot(
         line.step_size, line["test_error.theory"], color=COLOURS[0], label="theory of one step"
     )
-    panel.axhline(
-        line["linear_floor.theory"].iloc[0], color=GREY, linestyle="--",
-        label="best linear predictor",
-    )  # fmt: skip
+    linear_floor(panel, line["linear_floor.theory"].iloc[0])
     for (kind, (label, marker)), colour in zip(KINDS.items(), COLOURS, strict=False):
+        style: dict[str, Any] = {"fmt": marker + ":" if kind == "gaussian" else marker}
+        if kind == "network":
+            style |= {"markersize": 7, "mfc": "none"}
         dots = table[table.kind == kind]
-        style = ":" if kind == "gaussian" else "none"
-        panel.errorbar(
-            dots.step_size,
-            dots.test_error,
-            dots["test_error.sem"],
-            marker=marker,
-            linestyle=style,
-            color=colour,
-            label=label,
-            markersize=7 if kind == "network" else 4.5,
-            markerfacecolor="none" if kind == "network" else colour,
-        )
+        draw_dots(panel, dots, "step_size", "test_error", colour, label, **style)
     panel.set(
         ylim=(0, 1.45 * line["test_error.theory"].max()), xlabel="step size", ylabel="test error"
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.panels import draw_dots
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import hermite_series
@@ -130,16 +131,9 @@ def draw(table: pandas.DataFrame) -> Picture:
         few = here.neurons.min()
         right.axhline(here.floor.iloc[0], color=colour, linestyle="--", linewidth=1.2)
         for width, part in here.groupby("neurons"):
-            right.errorbar(
-                part.ratio,
-                part.test_error,
-                part["test_error.sem"],
-                fmt="s:" if width == few else "o-",
-                color=colour,
-                linewidth=0.8,
-                mfc="white" if width == few else colour,
-                label=f"{label}, $p = {width:g}$",
-            )
+            style = {"fmt": "s:", "mfc": "white"} if width == few else {"fmt": "o-"}
+            named = f"{label}, $p = {width:g}$"
+            draw_dots(right, part, "ratio", "test_error", colour, named, linewidth=0.8, **style)
     right.set_title("two steps; dashed: floors", fontsize=9)
     right.set_xscale("log", base=2)
     right.set(xlabel="samples of each step / d", ylabel="test error", ylim=(-0.2, 6.6))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.panels import lay_over, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.targets import Target
@@ -112,10 +112,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         linewidth=0,
         label="between the bounds",
     )
-    right.axhline(
-        limit["linear_floor.theory"].iloc[0], color=GREY, linestyle="--",
-        label="best linear predictor",
-    )  # fmt: skip
+    linear_floor(right, limit["linear_floor.theory"].iloc[0])
     lay_over(right, limit, "values", "test_error", COLOURS[0], "limit of large $d$")
     lay_over(
         right, dots, "values", "test_error", COLOURS[1], f"$d = {dots['size'].iloc[0]:.0f}$",

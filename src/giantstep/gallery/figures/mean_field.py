@@ -17,7 +17,7 @@ import numpy as np
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import on_the_line, ticks_at
+from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.mean_field import MeanField
@@ -84,8 +84,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     left.margins(x=0.2)
     left.legend(loc="lower center")
     risk = table[table.kind == "risk"]
-    right.plot(risk.time, risk["test_error.theory"], color=COLOURS[2])
-    right.errorbar(risk.time, risk["test_error"], risk["test_error.sem"], fmt="o", color=COLOURS[2])
+    lay_over(right, risk, "time", "test_error", COLOURS[2])
     right.set_yscale("log")
     ticks_at(right.yaxis, [0.05, 0.1, 0.2, 0.5])
     right.set(xlabel="time $t$ of the flow", ylabel="test error")

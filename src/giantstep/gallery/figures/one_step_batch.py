@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
 if TYPE_CHECKING:
@@ -55,12 +55,7 @@ def draw(table: pandas.DataFrame) -> Picture:
         lay_over(right, part, "ratio", "overlap", colour, f"neurons, step size {step:g}")
     first = table.iloc[0]
     left.axhline(first["random_features_error.theory"], color=COLOURS[3], label="no step")
-    left.axhline(
-        first["linear_floor.theory"],
-        color=GREY,
-        linestyle="--",
-        label="best linear predictor",
-    )
+    linear_floor(left, first["linear_floor.theory"])
     line = table[table.step_size == STEPS[0]].sort_values("ratio")
     right.plot(line.ratio, line["alignment.theory"], color="black", label="the gradient's mean")
     right.set(ylim=(0, 1.02), ylabel="cosine with the target's direction")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.panels import draw_dots, lay_over, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -69,24 +69,14 @@ def draw(table: pandas.DataFrame) -> Picture:
     for dim, marker, face in zip(dims, "so", ("white", None), strict=True):
         dots = table[table.dim == dim]
         for name, colour in (("before", COLOURS[1]), ("after", COLOURS[0])):
-            panel.errorbar(
-                dots.ratio,
-                dots[name],
-                dots[f"{name}.sem"],
-                fmt=marker,
-                color=colour,
-                mfc=face or colour,
-                capsize=2,
-            )
+            inside = face or colour
+            draw_dots(panel, dots, "ratio", name, colour, fmt=marker, mfc=inside, capsize=2)
         plain: dict[str, Any] = {"fmt": marker, "color": GREY, "mfc": face or GREY}
         panel.errorbar([], [], [], label=f"simulation, d = {dim:.0f}", **plain)
     first = limit.iloc[0]
-    for name, words, style in (
-        ("linear_floor", "best linear predictor", "--"),
-        ("bound_upper", "bounds on the best ridge", ":"),
-        ("bound_lower", None, ":"),
-    ):
-        panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=style, label=words)
+    linear_floor(panel, first["linear_floor.theory"])
+    for name, words in (("bound_upper", "bounds on the best ridge"), ("bound_lower", None)):
+        panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=":", label=words)
     panel.set(yscale="log", xlabel="readout samples / d", ylabel="test error")
     figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
 if TYPE_CHECKING:
@@ -89,12 +89,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     left.axhspan(
         lower, upper, color=COLOURS[4], alpha=0.25, linewidth=0, label="between the bounds"
     )
-    left.axhline(
-        first["linear_floor.theory"],
-        color=GREY,
-        linestyle="--",
-        label="best linear predictor",
-    )
+    linear_floor(left, first["linear_floor.theory"])
     lay_over(left, limit, "ratio", "test_error", COLOURS[0], "limit of large $d$")
     lay_over(
         left,

@@ -19,7 +19,7 @@ import numpy as np
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -150,14 +150,7 @@ def _draw_eigenvalue(panel: Any, table: pandas.DataFrame) -> None:
     for (readout, label), colour in zip(READOUTS.items(), (COLOURS[3], GREY), strict=True):
         here = table[table.readout == readout]
         limit = here["overlap_spectrum.theory"].iloc[0]
-        panel.errorbar(
-            here.dim,
-            here["overlap_spectrum"],
-            here["overlap_spectrum.sem"],
-            fmt="o",
-            color=colour,
-            label=label,
-        )
+        draw_dots(panel, here, "dim", "overlap_spectrum", colour, label)
         if limit > LEAST:
             panel.axhline(limit, color=colour)
         else:

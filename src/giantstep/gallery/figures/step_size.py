@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
+from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -56,12 +56,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     lay_over(panel, table, "size", "test_error", COLOURS[0], "one step")
     first, dim = table.iloc[0], float(table.dim.iloc[0])
     panel.axhline(first["random_features_error.theory"], color=COLOURS[1], label="random features")
-    panel.axhline(
-        first["linear_floor.theory"],
-        color=GREY,
-        linestyle="--",
-        label="best linear predictor",
-    )
+    linear_floor(panel, first["linear_floor.theory"])
     # eta = n^alpha of a network with a ~ N(0, 1/N) is eta / sqrt N here, and N, n are of order d.
     marks = {0.0: "small\nrate", 0.5: "large\nrate"}
     marks |= {(k - 1) / (2 * k): str(Fraction(k - 1, 2 * k)) for k in POWERS}

@@ -17,7 +17,7 @@ from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
 from giantstep.datasets import load_table
 from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import ticks_at
+from giantstep.gallery.panels import draw_dots, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -74,9 +74,8 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         for kind in KINDS:
             values = [_one_draw(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
             error = np.std(values, ddof=1) / np.sqrt(sizes.seeds)
-            lines.append(
-                {"ratio": ratio, "kind": kind, "test_error": np.mean(values), "sem": error}
-            )
+            line = {"ratio": ratio, "kind": kind, "test_error": np.mean(values)}
+            lines.append({**line, "test_error.sem": error})
         bench.report((number + 1) / sizes.dots)
     return pandas.DataFrame(lines)
 
@@ -105,14 +104,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     panel.plot(line.ratio, line.test_error, color=GREY, label="theory for Gaussian inputs")
     for (kind, label), colour, marker in zip(KINDS.items(), COLOURS, "os", strict=False):
         dots = table[table.kind == kind]
-        panel.errorbar(
-            dots.ratio,
-            dots.test_error,
-            dots["sem"],
-            fmt=marker,
-            color=colour,
-            label=label,
-        )
+        draw_dots(panel, dots, "ratio", "test_error", colour, label, fmt=marker)
     panel.set(xscale="log", ylim=(0, None))
     ticks_at(panel.xaxis, [0.5, 1, 2, 4, 8, 16])
     panel.set(xlabel="samples / d", ylabel="test error")
@@ -125,9 +117,9 @@ def differences(table: pandas.DataFrame) -> pandas.DataFrame:
     import numpy as np
 
     wide = table[table.kind.isin(KINDS)].pivot_table(
-        index="ratio", columns="kind", values=["test_error", "sem"]
+        index="ratio", columns="kind", values=["test_error", "test_error.sem"]
     )
-    error, sem = wide["test_error"], wide["sem"]
+    error, sem = wide["test_error"], wide["test_error.sem"]
     gap = error.digits / error.gaussian - 1
     return error.assign(gap=gap, gap_error=np.hypot(sem.digits, sem.gaussian) / error.gaussian)
 
