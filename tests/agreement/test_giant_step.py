@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from agreement.agreeing import agrees
 
 from giantstep.answer import Run
 from giantstep.answer.answer import student_quantile
@@ -220,3 +221,49 @@ def test_every_neuron_with_a_readout_of_its_own() -> None:
     assert readouts[0] > readouts[2] + 0.05 > 0.2
     error = large["cosines"][:, 2, :, 0].std(axis=0, ddof=1) / np.sqrt(seeds)
     assert np.all(quantile * error < 0.05 * np.abs(readouts))
+
+
+@pytest.mark.parametrize(("method", "width"), [("direct", "1d"), ("in-law", "0.4d"), ("auto", "20")])
+def test_a_schedule_of_steps_and_batches(method: str, width: str) -> None:
+    """Cosines after each step; steps in the other order, or alike, would be far off."""
+    settings = GiantStep(
+        activation="tanh",
+        readout="ones",
+        steps=2,
+        samples="8d/2d",
+        step_size="1/3",
+        width=width,
+        method=method,
+        dim=200,
+    )
+    problem = Problem.of("sin(h1)")
+    run, law = simulate(problem, settings, seeds=16), predict(problem, settings)
+    expected = law.metrics["overlap"][1:, 0]
+    found = run.metrics["overlap"][:, 1:, 0]
+    smaller = simulate(problem, settings.replace(dim=100), seeds=16).metrics["overlap"][:, 1:, 0]
+    agrees(found, expected, smaller=smaller)
+    for step, samples, sizes in ((1, "2d/8d", "3/1"), (2, "8d/8d", "1/1")):
+        other = predict(problem, settings.replace(samples=samples, step_size=sizes))
+        assert abs(other.metrics["overlap"][step, 0] - expected[step - 1]) > 0.05
+
+
+def test_the_risk_follows_a_schedule() -> None:
+    settings = GiantStep(
+        activation="tanh",
+        readout="ones",
+        steps=2,
+        samples="8d/2d",
+        step_size="1/3",
+        width="1d",
+        readout_samples="2d",
+        ridge=0.1,
+        dim=120,
+        test_samples=2000,
+    )
+    problem = Problem.of("sin(h1)")
+    runs = [simulate(problem, settings.replace(dim=dim), seeds=40) for dim in (60, 120)]
+    measured = [run.metrics["test_error"][:, 1:] for run in runs]
+    expected = predict(problem, settings).metrics["test_error"][1:]
+    agrees(measured[1], expected, smaller=measured[0], power=0.1)
+    alike = predict(problem, settings.replace(samples="8d", step_size=1)).metrics["test_error"]
+    assert abs(alike[2] - expected[1]) > 0.15 * expected[1]

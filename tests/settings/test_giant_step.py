@@ -62,3 +62,36 @@ def test_settings_are_plain_and_repeatable() -> None:
     assert again == settings
     assert settings.dim == 1000
     assert settings.replace(width=3).width.coefficient == 3
+
+
+def test_a_schedule_has_one_size_per_step() -> None:
+    written = GiantStep(steps=2, samples="8d/2d", step_size="2*d^0.25/1")
+    assert written == GiantStep(steps=2, samples=("8d", "2d"), step_size=("2d^0.25", 1))
+    assert written.to_json()["step_size"] == "2*d^0.25/1"
+    assert GiantStep(**written.to_json()) == written
+    assert [size.at(16) for size in written.step_size.over(2)] == [4.0, 1.0]
+    assert GiantStep(samples=("3d",)).samples == GiantStep(samples="3d").samples
+
+
+def test_a_list_of_schedules_is_a_sweep() -> None:
+    settings = GiantStep(steps=2, step_size="1/2,3/1", samples=["8d", ("4d", "2d")])
+    points = [(str(point.samples), str(point.step_size)) for point in settings.points]
+    assert points == [("8d", "1/2"), ("8d", "3/1"), ("4d/2d", "1/2"), ("4d/2d", "3/1")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"samples": "d/2"}, "half of d is written 0.5d"),
+        ({"steps": 2, "step_size": "1/2/3"}, "has 3 values, one per step"),
+        ({"steps": 2, "step_size": "1//"}, "step_size = '' is not a size|has 3 values"),
+        ({"steps": 2, "step_size": (1, -1)}, "not positive"),
+        ({"steps": 2, "step_size": ()}, "0 values"),
+        ({"steps": 2, "samples": "4d/2d", "batches": "reused"}, "one number of samples"),
+        ({"steps": 2, "samples": "4d/2d", "step_size": "2*n^0.3"}, "is in samples"),
+        ({"width": "1d/2d"}, "is not a size"),
+    ],
+)
+def test_schedules_that_cannot_be(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(SettingsError, match=said):
+        GiantStep(**changes)

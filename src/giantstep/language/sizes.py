@@ -1,4 +1,4 @@
-"""Sizes written in the dimension d: ``4d``, ``d^1.5``, ``0.5*d^2``, ``4096``."""
+"""Sizes written in the dimension d: ``4d``, ``d^1.5``, ``0.5*d^2``, ``4096``; schedules of them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ _IN_SAMPLES = re.compile(rf"^(?:{_NUMBER})?\s*\*?\s*n\s*(?:\^|\*\*|$)")
 LONGEST = 100
 #: Sizes beyond these are slips of the keyboard, and overflow in the products that follow.
 LARGEST, HIGHEST_POWER = 1e30, 20
+#: Most steps of a schedule.
+MOST_STEPS = 1000
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,10 @@ class Size:
         except OverflowError:
             raise SettingsError(f"{self} is beyond all numbers at d = {dim:.3g}") from None
 
+    def over(self, steps: int) -> tuple[Size, ...]:
+        """The size at each step; a :class:`Schedule` has its own for each."""
+        return (self,) * steps
+
     def count(self, dim: int, name: str = "size") -> int:
         """The value at ``dim`` rounded to a whole number of at least one."""
         value = self.at(dim)
@@ -96,6 +102,40 @@ class Size:
             return number
         dim = "d" if self.power == 1 else f"d^{self.power:.12g}"
         return dim if self.coefficient == 1 else number + ("" if self.power == 1 else "*") + dim
+
+
+@dataclass(frozen=True)
+class Schedule(Size):
+    """One size per step, written ``2/1/1``. As a size it is that of the last step."""
+
+    each: tuple[Size, ...] = ()
+
+    @classmethod
+    def read(cls, given: object, name: str, high: float = LARGEST) -> Schedule | None:
+        """A tuple, or a text with slashes; None where there is but one size.
+
+        >>> print(Schedule.read("2d^0.25/1/1", "step_size"), Schedule.read("2d", "samples"))
+        2*d^0.25/1/1 None
+        """
+        if isinstance(given, Schedule):
+            return given
+        if isinstance(given, str) and "/" in given:
+            given = tuple(given[: MOST_STEPS * LONGEST].split("/"))
+        if not isinstance(given, tuple) or len(given) == 1:
+            return None
+        if not 1 < len(given) <= MOST_STEPS:
+            raise SettingsError(
+                f"{name} has {len(given)} values: a schedule has one per step, 2 to {MOST_STEPS}"
+            )
+        each = tuple(Size.parse(one, name, high) for one in given)
+        return cls(each[-1].coefficient, each[-1].power, each)
+
+    def over(self, steps: int) -> tuple[Size, ...]:
+        """The sizes of the first steps."""
+        return self.each[:steps]
+
+    def __str__(self) -> str:
+        return "/".join(map(str, self.each))
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
-from giantstep.language.sizes import Size, StepInSamples
+from giantstep.language.sizes import Schedule, Size, StepInSamples
 from giantstep.settings.neuron_readouts import (
     Pairs,
     listed_readouts,
@@ -59,15 +59,18 @@ class GiantStep(Settings):
     learner: ClassVar[str] = "giant-step"
 
     dim: OptionalWholeField = whole(None, "dimension d of the inputs", low=1)
-    samples: SizeField = size("4d", "samples n of each gradient step")
+    samples: SizeField = size(
+        "4d", "samples n of each gradient step; 8d/2d: one value per step", schedule=True
+    )
     steps: WholeField = whole(1, "number of gradient steps T", low=0)
     step_size: SizeField = size(
         "1",
         "step size eta in w_j <- w_j + eta a_j (1/n) sum_i (y_i - f) sigma' x_i: order 1 moves a "
         "neuron by order 1 (maximal update); an expression in d, or C*n^A with 0 < A < 1/2 for "
-        "eta = C n^A/sqrt(p), between small steps and giant ones",
+        "eta = C n^A/sqrt(p), between small steps and giant ones; 2/1/1: one value per step",
         high=1e12,
         in_samples=True,
+        schedule=True,
     )
     width: SizeField = size("20", "number of neurons p")
     activation: ActivationField = activation_option("relu", moved=True)
@@ -121,6 +124,7 @@ class GiantStep(Settings):
             if str(getattr(self, name)) == str(defaults[name]):
                 chosen = Size.parse(value, name) if name == "width" else value
                 object.__setattr__(self, name, chosen)
+        self._check_schedules()
         if isinstance(self.step_size, StepInSamples):
             step = self.step_size.in_dimension(self.samples, self.width)
             object.__setattr__(self, "step_size", step)
@@ -133,6 +137,32 @@ class GiantStep(Settings):
                     f"{self.width} grows with d: give --width {len(listed)}"
                 )
             neuron_readouts(self.readout, self.width.count(1, "width"))
+
+    def _check_schedules(self) -> None:
+        for name in ("samples", "step_size"):
+            given = getattr(self, name)
+            if not isinstance(given, Schedule):
+                continue
+            if len(given.each) != self.steps:
+                raise SettingsError(
+                    f"{name} = {shown(str(given))} has {len(given.each)} values, one per step, and "
+                    f"steps = {self.steps}: give as many (half of d is written 0.5d)"
+                )
+            if name == "samples" and self.batches == "reused":
+                raise SettingsError(
+                    f"samples = {shown(str(given))}: steps on one batch have one number of samples"
+                )
+            if name == "samples" and isinstance(self.step_size, StepInSamples):
+                raise SettingsError(
+                    f"step_size = {self.step_size} is in samples, of which there is one number per "
+                    "step: give step sizes as numbers or expressions in d"
+                )
+
+    @property
+    def scheduled(self) -> str:
+        """The schedules among the sizes, in words; empty where every step is alike."""
+        sizes = {name: getattr(self, name) for name in ("samples", "step_size")}
+        return ", ".join(f"{n} = {s}" for n, s in sizes.items() if isinstance(s, Schedule))
 
     @property
     def without_theory(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
 from giantstep.language.activations.activation import recognised
-from giantstep.language.sizes import Size, StepInSamples
+from giantstep.language.sizes import Schedule, Size, StepInSamples
 
 #: Numbers beyond these are slips of the keyboard, and overflow in the squares that follow.
 LARGEST, MOST = 1e30, 1e18
@@ -31,6 +31,7 @@ def option(
     high: float | None = None,
     only: str | None = None,
     in_samples: bool = False,
+    schedule: bool = False,
     moved: bool = False,
 ) -> Any:
     """A field with its help text and its range.
@@ -38,8 +39,9 @@ def option(
     ``kind`` is ``Size``, ``int``, ``float``, ``bool`` or ``str``. ``low`` is the smallest value
     allowed, ``above`` a bound that is itself excluded, ``high`` the largest value allowed,
     ``words`` what may stand for a size or a number, ``only`` the verb (``simulate`` or ``predict``)
-    that alone heeds it, ``in_samples`` whether a size may be a step ``C*n^A``, ``moved`` whether
-    an activation must have a slope that gradients follow. A default of None makes it optional.
+    that alone heeds it, ``in_samples`` whether a size may be a step ``C*n^A``, ``schedule`` whether
+    there may be one per step, as a tuple or as ``2/1/1``, ``moved`` whether an activation must have
+    a slope that gradients follow. A default of None makes it optional.
     """
     if high is None:
         high = MOST if kind is int else LARGEST
@@ -53,6 +55,7 @@ def option(
         "high": high,
         "only": only,
         "in_samples": in_samples,
+        "schedule": schedule,
         "moved": moved,
     }
     return dataclasses.field(default=default, metadata=metadata)
@@ -136,6 +139,9 @@ def _read(field: dataclasses.Field[Any], value: Any) -> Any:
     from giantstep.settings.sweeps import axis_values, is_sweep
 
     kind = field.metadata["kind"]
+    if field.metadata["schedule"] and type(value) is tuple:
+        # A tuple is a schedule where there can be one, and a list several values.
+        return _checked(field, value)
     if type(value) is Values or (kind in (Size, float, int) and is_sweep(value, kind)):
         given = value if type(value) is Values else axis_values(field.name, value, kind)
         return Values(_checked(field, each) for each in given)
@@ -153,7 +159,9 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
         if value in rule["words"]:
             return value
         step = StepInSamples.read(value, name) if rule["in_samples"] else None
-        return step or Size.parse(value, name, high=rule["high"])
+        several = Schedule.read(value, name, rule["high"]) if rule["schedule"] else None
+        one = value[0] if type(value) is tuple and len(value) == 1 else value
+        return step or several or Size.parse(one, name, high=rule["high"])
     if kind is bool:
         if not isinstance(value, bool):
             raise SettingsError(f"{name} = {shown(value)} is neither true nor false")

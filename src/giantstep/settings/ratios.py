@@ -13,7 +13,21 @@ def ratio_to_dim(settings: Any, name: str) -> float:
     >>> ratio_to_dim(settings, "width"), ratio_to_dim(settings.replace(dim=101), "width")
     (1.5, 1.504950495049505)
     """
-    size, dim = getattr(settings, name), settings.dim
+    return _ratio(getattr(settings, name), settings.dim, name)
+
+
+def ratios_of_steps(settings: Any) -> list[float]:
+    """The samples of each step over d.
+
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> ratios_of_steps(GiantStep(samples="8d/2d", steps=2))
+    [8.0, 2.0]
+    """
+    each = settings.samples.over(settings.steps)
+    return [_ratio(size, settings.dim, "samples") for size in each]
+
+
+def _ratio(size: Any, dim: int | None, name: str) -> float:
     return float(size.ratio(name) if dim is None else size.count(dim, name) / dim)
 
 

@@ -35,7 +35,7 @@ def is_sweep(given: Any, kind: Any) -> bool:
     (True, True, False)
     """
     if isinstance(given, list | tuple) or hasattr(given, "tolist"):
-        return np.ndim(given) > 0
+        return isinstance(given, list | tuple) or np.ndim(given) > 0
     if not isinstance(given, str):
         return False
     if kind is Inputs:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from giantstep.language.sizes import Size
 
-#: ``4d``, ``d^1.5``, ``4096``, a range ``1d:8d:8``, or a list of them.
-GivenSize = Size | str | float | Sequence[Size | str | float]
+#: ``4d``, ``d^1.5``, ``4096``, a range ``1d:8d:8``, or a list of them; for the steps of giant-step
+#: also one per step, a tuple or ``8d/2d``.
+GivenSize = Size | str | float | Sequence[Size | str | float | tuple[str | float, ...]]
 #: A number, a range such as ``1e-4:10:50log``, or a list of numbers.
 GivenNumber = float | str | Sequence[float]
 

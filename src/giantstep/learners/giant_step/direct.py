@@ -62,10 +62,11 @@ class Direct:
     ) -> Float[np.ndarray, "runs p moments"]:
         """Take a gradient step; returns the moments of its noise."""
         plan, batch = self.plan, self.plan.batch_of(number)
-        trend = self._trend_on(Role.BATCH, batch, plan.samples)
+        samples = plan.samples_of(batch)
+        trend = self._trend_on(Role.BATCH, batch, samples)
         pulled = jnp.zeros_like(self.weights)
         moments = jnp.zeros((*self.weights.shape[:2], plan.rank + 1), self._dtype)
-        for sample in self._batch(Role.BATCH, batch, plan.samples, progress):
+        for sample in self._batch(Role.BATCH, batch, samples, progress):
             before = moments
             pulled, moments = _pull(
                 plan.model,
@@ -82,7 +83,7 @@ class Direct:
             )
             # Otherwise chunks would pile up before the matrix products that read them.
             before.block_until_ready()
-        rate = self._scalar(plan.step_size / plan.samples)
+        rate = self._scalar(plan.step_sizes[number - 1] / samples)
         if plan.settings.forget:
             self._forget(jnp.asarray(self._neurons.readout)[..., None] * pulled, batch)
             return np.asarray(moments, dtype=np.float64)
@@ -110,12 +111,12 @@ class Direct:
 
     def _forget(self, gradient: Float[Array, "runs p d"], batch: int) -> None:
         """Leave of the rows their gradient, at unit variance of <w, x> over the batch."""
-        plan = self.plan
+        samples = self.plan.samples_of(batch)
         sums = np.zeros((2, *gradient.shape[:2]))
-        for sample in self._batch(Role.BATCH, batch, plan.samples):
+        for sample in self._batch(Role.BATCH, batch, samples):
             fields = np.asarray(sample.inputs[:, : sample.filled] @ np.asarray(gradient).mT)
             sums += np.array([fields.sum(axis=1), (fields.astype(np.float64) ** 2).sum(axis=1)])
-        mean, square = sums / plan.samples
+        mean, square = sums / samples
         spread = np.sqrt(np.maximum(square - mean**2, 0.0))
         self._alive = spread > 0
         scale = np.where(self._alive, spread, 1.0)

@@ -71,7 +71,8 @@ class InLaw:
         """Take a gradient step; returns the moments of its noise."""
         plan = self.plan
         pulled = self._explored(number) if plan.keeps_batch else self._streamed(number, progress)
-        gain = plan.step_size / plan.samples * self._neurons.readout[..., None]
+        samples = plan.samples_of(plan.batch_of(number))
+        gain = plan.step_sizes[number - 1] / samples * self._neurons.readout[..., None]
         inside = _widened(self._rows, pulled.inside.shape[-1]) + gain * pulled.inside
         rows = np.concatenate([inside, gain * pulled.outside], axis=-1)
         if plan.settings.normalise:
@@ -103,7 +104,8 @@ class InLaw:
         gram = np.zeros((runs, plan.width, plan.width))
         moments = np.zeros((runs, plan.width, plan.rank + 1))
         rows, neurons = self._in_chunk_precision(self._rows)
-        for sample in self._batches.stream(Role.BATCH, number, plan.samples, columns, progress):
+        samples = plan.samples_of(number)
+        for sample in self._batches.stream(Role.BATCH, number, samples, columns, progress):
             parts = _pull(
                 plan.model,
                 rows,
@@ -135,7 +137,8 @@ class InLaw:
         if self._kept is None or self._kept.number != number:
             self._rows = _compressed(self._rows, plan.special)
             columns = self._rows.shape[-1]
-            self._kept = KeptBatch(plan, self._draws, Role.BATCH, number, plan.samples, columns)
+            samples = plan.samples_of(number)
+            self._kept = KeptBatch(plan, self._draws, Role.BATCH, number, samples, columns)
         return self._kept
 
     def _features(

@@ -25,7 +25,7 @@ class Plan:
     """What to simulate, in numbers. ``fit_samples`` is None where no readout is fitted.
 
     ``special`` counts the first axes that are unlike the others: the target's directions, and that
-    of a spike beside them.
+    of a spike beside them. ``samples`` of the batches, and ``step_sizes``, one per step.
     """
 
     model: Model
@@ -34,8 +34,8 @@ class Plan:
     rank: int
     special: int
     width: int
-    samples: int
-    step_size: float
+    samples: tuple[int, ...]
+    step_sizes: tuple[float, ...]
     noise: float
     inputs: Inputs
     fit_samples: int | None
@@ -61,10 +61,14 @@ class Plan:
         """The number of the batch that a step uses; before the first step, that of the first."""
         return 1 if self.settings.batches == "reused" else max(step, 1)
 
+    def samples_of(self, batch: int) -> int:
+        """Samples of a batch; the first is there even where no step is taken."""
+        return self.samples[batch - 1]
+
     def fit_batch(self, step: int) -> tuple[Role, int, int]:
         """Role, number and size of the batch that the readout is fitted to after a step."""
         if self.same_batch:
-            return Role.BATCH, self.batch_of(step), self.samples
+            return Role.BATCH, self.batch_of(step), self.samples_of(self.batch_of(step))
         return Role.FIT, step, self.fit_samples or 0
 
 
@@ -77,7 +81,8 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
     width = settings.width.count(dim, "width")
     neuron_readouts(settings.readout, width)  # says what is wrong with an odd width
     _check_target(problem)
-    samples = settings.samples.count(dim, "samples")
+    steps = max(settings.steps, 1)
+    samples = tuple(size.count(dim, "samples") for size in settings.samples.over(steps))
     return Plan(
         model=Model(problem.target, activation(settings.activation), settings.loss),
         settings=settings,
@@ -86,10 +91,10 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
         special=problem.inputs.special_directions(rank, dim),
         width=width,
         samples=samples,
-        step_size=settings.step_size.at(dim),
+        step_sizes=tuple(size.at(dim) for size in settings.step_size.over(steps)),
         noise=problem.noise,
         inputs=problem.inputs,
-        fit_samples=_fit_samples(settings, dim, samples),
+        fit_samples=_fit_samples(settings, dim, samples[-1]),
         test_samples=settings.test_samples.count(dim, "test_samples"),
     )
 

@@ -214,7 +214,8 @@ def begin(method: str, plan: Plan, draws: Draws) -> Runs:
 def group_size(method: str, plan: Plan) -> int:
     """How many runs share a call; it depends on the sizes, never on how many runs there are."""
     columns = plan.dim if method == "direct" else min(largest_frame(plan), plan.dim)
-    samples = max(plan.samples, plan.fit_samples or 0, plan.test_samples if plan.fit_samples else 0)
+    tested = plan.test_samples if plan.fit_samples else 0
+    samples = max(*plan.samples, plan.fit_samples or 0, tested)
     numbers = (samples + plan.width) * (columns + plan.width)
     return max(1, min(GROUP_NUMBERS // numbers, LARGEST_GROUP))
 
@@ -230,7 +231,7 @@ def cost(problem: Problem, settings: GiantStep) -> Cost:
     sizes = f"width = {resolved.width} at dim = {resolved.dim}"
     if kept > fixed:
         sizes, remedy = (
-            f"keeping samples = {resolved.samples} at dim = {resolved.dim}",
+            f"keeping samples = {max(resolved.samples)} at dim = {resolved.dim}",
             "lower --samples",
         )
     return Cost(fixed + kept, _operations(resolved, columns), sizes, remedy)
@@ -239,7 +240,7 @@ def cost(problem: Problem, settings: GiantStep) -> Cost:
 def _bytes(method: str, resolved: Plan, columns: int) -> tuple[float, float, str]:
     """What is held whatever the samples are, what is held of a kept batch, and a remedy."""
     size = 8 if resolved.settings.dtype == "float64" else 4
-    width, samples, fit = resolved.width, resolved.samples, resolved.fit_samples or 0
+    width, samples, fit = resolved.width, max(resolved.samples), resolved.fit_samples or 0
     held = fit * width if fit < width or fit * width <= HELD_NUMBERS else 0
     rows = min(most_rows(columns, width), max(samples, fit))
     fixed = 8 * (3.0 * held + 4 * width**2 * bool(fit)) + size * 4 * rows * (columns + width)
@@ -256,10 +257,9 @@ def _operations(resolved: Plan, columns: int) -> float:
     """Two products with each batch, one with the samples of each fit, and their drawing."""
     settings, width = resolved.settings, resolved.width
     steps, fit = settings.steps, resolved.fit_samples or 0
-    drawn = 1 if settings.batches == "reused" else steps
-    batches = resolved.samples * (
-        steps * width * (2.0 * columns + EXPONENTIAL) + drawn * columns * DRAW
-    )
+    drawn = resolved.samples[:1] if settings.batches == "reused" else resolved.samples[:steps]
+    batches = sum(resolved.samples[:steps]) * width * (2.0 * columns + EXPONENTIAL)
+    batches += sum(drawn) * columns * DRAW
     if not fit:
         return batches
     seen = fit + resolved.test_samples

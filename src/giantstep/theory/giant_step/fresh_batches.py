@@ -54,8 +54,8 @@ def giant_step_overlaps(
     kinds: Kinds,
     *,
     steps: int,
-    step_size: float,
-    samples_ratio: float,
+    step_size: float | Sequence[float],
+    samples_ratio: float | Sequence[float],
     loss: str = "square",
     normalise: bool = False,
     dim: float = np.inf,
@@ -83,7 +83,8 @@ def giant_step_overlaps(
 
     and the squares of the cosines are those of :math:`M M^T + C`.
 
-    Symbols: eta ``step_size``, alpha ``samples_ratio``, a and b in ``kinds``. The start has M = 0,
+    Symbols: eta ``step_size`` and alpha ``samples_ratio``, one or one per step; a and b in
+    ``kinds``. The start has M = 0,
     so that a target of leap above 1 stays unlearned. ``subspaces`` are known to contain what is
     learned after each step: outside them a sampled M that is compatible with zero is zero.
     There are ``fewer`` times fewer sets than 8, of the cube of ``fewer`` times fewer points.
@@ -105,13 +106,14 @@ def giant_step_overlaps(
     0.632
     """
     basis = used_subspace(problem.target)
-    fields = FreshFields(problem, activation, kinds, basis, step_size, loss)
+    sizes, ratios = (np.broadcast_to(each, steps).tolist() for each in (step_size, samples_ratio))
+    schedule = list(zip(sizes, ratios, strict=True))
+    fields = FreshFields(problem, activation, kinds, basis, 0.0, loss)
     paths = [
         _path(
             fields,
             np.random.default_rng([seed, replica]),
-            steps,
-            samples_ratio,
+            schedule,
             dim,
             normalise,
             fewer**3,
@@ -132,21 +134,21 @@ class _Path(NamedTuple):
 def _path(
     fields: FreshFields,
     rng: np.random.Generator,
-    steps: int,
-    samples_ratio: float,
+    schedule: Sequence[tuple[float, float]],
     dim: float,
     normalise: bool,
     fewer: int,
 ) -> _Path:
-    """The recursion on one set of points."""
+    """The recursion on one set of points; the schedule has step sizes and ratios n/d."""
     kinds = fields.kinds
     enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
     count = (1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))) // fewer
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
     means, covariances, norms = [], [], []
-    for step in range(steps + 1):
+    for step in range(len(schedule) + 1):
         if step > 0:
+            fields.step_size, samples_ratio = schedule[step - 1]
             sample = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
             if fluctuation is not None:
                 fluctuation.step(layer, sample, samples_ratio * dim)

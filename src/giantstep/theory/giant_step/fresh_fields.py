@@ -71,6 +71,7 @@ class FreshFields:
         self.activation = activation
         self.kinds = kinds
         self.modes: list[Mode] = [MeanOverCopies(kinds), *BetweenCopies.of_families(kinds)]
+        #: That of the step to come.
         self.step_size = step_size
         self.has_output = loss == "square"
         self.rank = len(basis)

@@ -38,6 +38,11 @@ class OneBatch(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> OneBatch:
         """The limit of large d by a population of rows, and the readout's errors with a ridge."""
+        if settings.scheduled:
+            raise NoTheory(
+                f"{settings.scheduled}: steps on one batch are predicted with one step size; give "
+                "one, or fresh batches"
+            )
         if settings.step_size.power != 0:
             raise NoTheory(
                 f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "

@@ -159,15 +159,17 @@ def predicted_subspaces(
     >>> [len(space) for space in spaces], len(notes)
     ([0, 1, 1], 1)
     """
-    leap = max(1, min(int(settings.samples.power), 1 + int(2 * settings.step_size.power)))
+    steps = settings.steps
+    sizes = zip(settings.samples.over(steps), settings.step_size.over(steps), strict=True)
+    leaps = [max(1, min(int(n.power), 1 + int(2 * eta.power))) for n, eta in sizes]
     degrees = activation(settings.activation).degrees(DEGREE)
 
     def usable(k: int) -> bool:
         return settings.biases != "none" or k in degrees
 
-    target, steps = problem.target, settings.steps
-    seen = learned_subspaces(target, steps, leap, usable, DEGREE)
-    there = learned_subspaces(target, steps, leap, None, DEGREE)
+    target = problem.target
+    seen = learned_subspaces(target, steps, leaps, usable, DEGREE)
+    there = learned_subspaces(target, steps, leaps, None, DEGREE)
     if len(seen[-1]) == len(there[-1]):
         return seen, []
     note = (
@@ -191,7 +193,9 @@ class Overlaps(NamedTuple):
 
 def _in_powers(settings: GiantStep) -> bool:
     """Whether batches are not in proportion to d, or steps of a fixed width not of order 1."""
-    return settings.samples.power != 1 or settings.step_size.power != 0 == settings.width.power
+    batches, sizes = settings.samples.over(settings.steps), settings.step_size.over(settings.steps)
+    growing = settings.width.power == 0 and any(size.power != 0 for size in sizes)
+    return growing or any(batch.power != 1 for batch in batches)
 
 
 def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
@@ -235,12 +239,13 @@ def _shifted(problem: Problem, constant: float) -> Problem:
 
 def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
     dim = settings.dim or LIMIT_DIM
+    (samples,), (step_size,) = settings.samples.over(1), settings.step_size.over(1)
     cosine, coarse = (
         one_step_overlap(
             problem,
             sigma,
-            step_size=settings.step_size.at(dim),
-            samples=settings.samples.at(dim),
+            step_size=step_size.at(dim),
+            samples=samples.at(dim),
             dim=dim,
             readout=None if settings.readout == "normal" else readout_nodes(settings),
             biases=bias_law(settings, fine),
@@ -256,8 +261,8 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
                 problem.target,
                 sigma.shifted(bias),
                 steps=1,
-                step_power=settings.step_size.power,
-                samples_power=settings.samples.power,
+                step_power=step_size.power,
+                samples_power=samples.power,
             )
             seen |= powers[1] == 0
         cosine, error = np.where(seen, cosine, 0.0), np.where(seen, error, 0.0)
@@ -306,6 +311,7 @@ def _is_two_steps(problem: Problem, settings: GiantStep) -> bool:
     return (
         settings.batches == "reused"
         and settings.steps == 2
+        and not settings.scheduled
         and (settings.loss == "correlation" or one_neuron)
         and settings.biases == "none"
         and not settings.normalise
@@ -368,8 +374,8 @@ def _many_steps(
             sigma,
             kinds,
             steps=settings.steps,
-            step_size=settings.step_size.at(1),
-            samples_ratio=settings.samples.ratio("samples"),
+            step_size=[size.at(1) for size in settings.step_size.over(settings.steps)],
+            samples_ratio=[size.ratio("samples") for size in settings.samples.over(settings.steps)],
             loss=settings.loss,
             normalise=settings.normalise,
             dim=settings.dim or np.inf,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -65,8 +65,8 @@ def overlap_powers(
     activation: Activation,
     *,
     steps: int,
-    step_power: float,
-    samples_power: float,
+    step_power: float | Sequence[float],
+    samples_power: float | Sequence[float],
     normalise: bool = True,
     degree: int = 8,
 ) -> Float[np.ndarray, "steps1 r"]:
@@ -85,7 +85,8 @@ def overlap_powers(
     tensors, and :math:`L = \max\{s + e(I) : \mu_{|I|+2}C_I\ne0\}` is the move along the row
     itself. A cosine stays where its power is 0.
 
-    Symbols: s ``step_power``, q ``samples_power``; with ``normalise`` every :math:`\nu` is 0.
+    Symbols: s ``step_power``, q ``samples_power``, one number or one per step; with ``normalise``
+    every :math:`\nu` is 0.
 
     Assumes: as :func:`amplified_overlaps`; terms of equal order do not cancel.
     Status: theorem for one step; heuristic for more.
@@ -100,16 +101,20 @@ def overlap_powers(
     degrees = activation.degrees(degree + 2)
     terms = list(_terms(target, degree))
     powers, length = [np.full(target.rank, -0.5)], 0.0
-    for _ in range(steps):
+    step_powers, samples_powers = (
+        np.broadcast_to(step_power, steps),
+        np.broadcast_to(samples_power, steps),
+    )
+    for s, q in zip(step_powers, samples_powers, strict=True):
         e = powers[-1]
-        sizes = {indices: step_power + sum(e[list(indices)]) for indices in terms}
+        sizes = {indices: s + sum(e[list(indices)]) for indices in terms}
         along = [size for indices, size in sizes.items() if len(indices) + 2 in degrees]
         kept = max([length, *along])
-        projected = np.maximum(e + kept, step_power - samples_power / 2)
+        projected = np.maximum(e + kept, s - q / 2)
         for indices, size in sizes.items():
             for k in set(indices if len(indices) in degrees else ()):
                 projected[k] = max(projected[k], size - e[k])
-        grown = max(kept, step_power + (1 - samples_power) / 2, float(np.max(projected)))
+        grown = max(kept, s + (1 - q) / 2, float(np.max(projected)))
         found = projected - grown
         powers.append(np.where(found > -NO_POWER, 0.0, found))
         length = 0.0 if normalise else grown
@@ -147,8 +152,8 @@ class SmallBatches(NamedTuple):
             problem.target,
             sigma,
             steps=settings.steps,
-            step_power=settings.step_size.power,
-            samples_power=settings.samples.power,
+            step_power=[size.power for size in settings.step_size.over(settings.steps)],
+            samples_power=[size.power for size in settings.samples.over(settings.steps)],
             normalise=settings.normalise,
         )
         (far, _), (farther, scatter) = (
@@ -230,12 +235,13 @@ def _one_set(
     networks, copies = NEURONS // width, 2 if settings.readout == "symmetric-sign" else 1
     # Twins of a symmetric start have the same row, and at first the same noise.
     own = (networks, width // copies, rank)
-    samples = settings.samples.at(dim)
-    step = settings.step_size.at(dim) * _readouts(settings, rng, (networks, width))[..., None]
+    readouts = _readouts(settings, rng, (networks, width))[..., None]
     cosines = np.tile(_start(rng.standard_normal(own), dim, rng), (1, copies, 1))
     length = np.ones((networks, width, 1))
     path = [_mean_of_roots(cosines)]
-    for _ in range(settings.steps):
+    sizes = settings.step_size.over(settings.steps), settings.samples.over(settings.steps)
+    for step_size, batch in zip(*sizes, strict=True):
+        step, samples = step_size.at(dim) * readouts, batch.at(dim)
         signal, along, power, power_along = labels.at(cosines)
         noise = np.tile(math.sqrt(1 - labels.common) * rng.standard_normal(own), (1, copies, 1))
         noise += math.sqrt(labels.common) * rng.standard_normal((networks, 1, rank))

@@ -301,7 +301,7 @@ def information_exponent(target: Target, degree: int = 8) -> int | None:
 def learned_subspaces(
     target: Target,
     steps: int,
-    leap: int = 1,
+    leap: int | Sequence[int] = 1,
     usable: Callable[[int], bool] | None = None,
     degree: int = 8,
 ) -> tuple[Rows, ...]:
@@ -313,9 +313,9 @@ def learned_subspaces(
 
     for leap 1 the span of :math:`E_{h_\perp}[\nabla_\perp g]`. One row per direction, orthonormal.
 
-    Symbols: g ``target``, T ``steps``. ``usable(k)`` says whether the k-th Hermite coefficient of
-    the activation is non-zero: relu without biases has none of odd degree above 1, and then does
-    not see the tensors of those degrees.
+    Symbols: g ``target``, T ``steps``; ``leap``, one or one per step. ``usable(k)`` says whether
+    the k-th Hermite coefficient of the activation is non-zero: relu without biases has none of odd
+    degree above 1, and then does not see the tensors of those degrees.
 
     Assumes: isotropic Gaussian inputs, a fresh batch each step, step sizes of the right order
     (1 for leap 1, d^((l-1)/2) for leap l), readout weights that are not all of one size.
@@ -328,13 +328,14 @@ def learned_subspaces(
     >>> [len(u) for u in learned_subspaces(Target("h1 + He2(h1)*h2"), 2, usable=even_only)]
     [0, 1, 1]
     """
-    if steps < 0 or leap < 1:
+    leaps = [leap] * steps if isinstance(leap, int) else list(leap)
+    if steps < 0 or min(leaps, default=1) < 1:
         raise SettingsError(f"steps = {steps}, leap = {leap}: give at least 0 and at least 1")
     found, tensors = hermite_family(target, degree)
     spaces = [np.zeros((0, target.rank))]
-    for _ in range(steps):
+    for most in leaps:
         learned = spaces[-1]
-        for at_once in range(1, min(leap, len(tensors) - 1) + 1):
+        for at_once in range(1, min(most, len(tensors) - 1) + 1):
             fresh = visible(found, tensors, spaces[-1], at_once, usable)
             learned = joined(learned, fresh.directions)
         spaces.append(learned)

@@ -15,7 +15,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import ratio_to_dim, ratios_of_steps
 from giantstep.theory.giant_step.risk.finite_size import NONE, component_ratio, isotropic_ratio
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers, network_error
@@ -131,7 +131,11 @@ def check_several_steps(problem: Problem, settings: GiantStep) -> None:
         for name in ("samples", "readout_samples", "width")
         if getattr(settings, name) not in (None, "same")
     }
-    uneven = [name for name, size in sizes.items() if settings.dim is None and size.power != 1]
+    uneven = [
+        name
+        for name, size in sizes.items()
+        if settings.dim is None and any(each.power != 1 for each in size.over(settings.steps))
+    ]
     refusals = {
         f"steps = {settings.steps}: the risk is computed for at most {MOST_STEPS} steps": (
             settings.steps > MOST_STEPS
@@ -146,7 +150,8 @@ def check_several_steps(problem: Problem, settings: GiantStep) -> None:
         "normalise: the risk after several steps is known without; drop --normalise, or take one "
         "step": settings.normalise,
         f"step_size = {settings.step_size}: the risk after several steps is known at a fixed step "
-        "size; give a plain number": settings.step_size.power != 0 and settings.dim is None,
+        "size; give a plain number": settings.dim is None
+        and any(size.power for size in settings.step_size.over(settings.steps)),
         f"{', '.join(uneven)}: without a dimension the risk after several steps is known for "
         "multiples of d, such as 1d": bool(uneven),
         f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (
@@ -168,9 +173,13 @@ def check_several_steps(problem: Problem, settings: GiantStep) -> None:
 
 def _proportional(settings: GiantStep) -> GiantStep:
     """The same sizes as multiples of d, in the limit."""
-    names = ("samples", "width", *(["readout_samples"] if settings.readout_samples else []))
-    ratios = {name: f"{ratio_to_dim(settings, name)!r}d" for name in names}
-    return settings.replace(dim=None, **ratios)
+    names = ("width", *(["readout_samples"] if settings.readout_samples else []))
+    sizes: dict[str, Any] = {name: f"{ratio_to_dim(settings, name)!r}d" for name in names}
+    if settings.steps:
+        sizes["samples"] = tuple(f"{ratio!r}d" for ratio in ratios_of_steps(settings))
+        steps = settings.step_size.over(settings.steps)
+        sizes["step_size"] = tuple(float(size.at(settings.dim or 1.0)) for size in steps)
+    return settings.replace(dim=None, **sizes)
 
 
 def _layers(
@@ -189,8 +198,8 @@ def _layers(
             problem,
             sigma,
             neurons,
-            step_sizes=[float(settings.step_size.at(settings.dim or 1.0))] * steps,
-            samples_ratios=[ratio_to_dim(settings, "samples")] * steps,
+            step_sizes=[float(s.at(settings.dim or 1.0)) for s in settings.step_size.over(steps)],
+            samples_ratios=ratios_of_steps(settings),
             loss=settings.loss,
             coarse=coarse,
         )
