@@ -223,7 +223,9 @@ def test_every_neuron_with_a_readout_of_its_own() -> None:
     assert np.all(quantile * error < 0.05 * np.abs(readouts))
 
 
-@pytest.mark.parametrize(("method", "width"), [("direct", "1d"), ("in-law", "0.4d"), ("auto", "20")])
+@pytest.mark.parametrize(
+    ("method", "width"), [("direct", "1d"), ("in-law", "0.4d"), ("auto", "20")]
+)
 def test_a_schedule_of_steps_and_batches(method: str, width: str) -> None:
     """Cosines after each step; steps in the other order, or alike, would be far off."""
     settings = GiantStep(
