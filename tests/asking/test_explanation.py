@@ -145,6 +145,7 @@ def test_sample_scalings() -> None:
         "one_pass_sgd": "d^2",
         "one_giant_step": "d^3",
         "giant_steps": "d^3 in one step",
+        "small_batches": "d^2.33, d^2.14, d^2.07 in each of 2, 3, 4 steps",
         "repetition": "nothing is learned at n of order d log d",
         "amp": "d^1.5",
     }

@@ -13,7 +13,11 @@ import numpy as np
 from giantstep.explanation.details import floors_text, repetition_section
 from giantstep.language.targets.printing import directions_text
 from giantstep.numerics.linear_algebra import complement, tidy_basis
-from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+from giantstep.theory.learnability.sample_complexity import (
+    giant_step_samples,
+    one_pass_samples,
+    small_batch_samples,
+)
 from giantstep.theory.learnability.staircase import SAMPLED_ACCURACY, Difficulty, Stair, Staircase
 from giantstep.theory.learnability.thresholds import Threshold
 
@@ -228,6 +232,11 @@ def _gradient_section(found: Explanation) -> str:
         lines.append(
             f"  {when} n ~ {giant_step_samples(stair.leap)} in one giant step, "
             f"n ~ {one_pass_samples(stair.leap)} by one-pass SGD."
+        )
+    if staircase.stairs[0].leap > 1:
+        lines.append(
+            "  Several giant steps on smaller fresh batches amplify what they are given: n ~ "
+            f"{small_batch_samples(staircase.stairs[0].leap)} do for the first stair (not proved)."
         )
     if len(found.unseen):
         lines.append(

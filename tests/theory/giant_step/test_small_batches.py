@@ -15,8 +15,8 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.small_batches import (
     amplified_overlaps,
     overlap_powers,
-    samples_power,
 )
+from giantstep.theory.learnability.sample_complexity import small_batch_power
 
 LEAP_TWO = GiantStep(
     samples="d^1.5",
@@ -45,15 +45,15 @@ def powers(target: str, name: str, kappa: float, steps: int) -> np.ndarray:
 def test_the_powers_reach_zero_at_the_least_batch_and_not_below(
     target: str, name: str, steps: int
 ) -> None:
-    least = samples_power(int(target[2]), steps)
+    least = small_batch_power(int(target[2]), steps)
     assert powers(target, name, least, steps)[-1, 0] == 0
     assert powers(target, name, least - 0.02, steps)[-1, 0] < 0
     assert powers(target, name, least + 0.02, steps)[-1, 0] == 0
 
 
 def test_many_steps_need_what_one_pass_does() -> None:
-    assert [samples_power(leap, 1) for leap in (1, 2, 3, 4)] == [1, 2, 3, 4]
-    assert [samples_power(leap, 200) for leap in (3, 4)] == pytest.approx([2, 3])
+    assert [small_batch_power(leap, 1) for leap in (1, 2, 3, 4)] == [1, 2, 3, 4]
+    assert [small_batch_power(leap, 200) for leap in (3, 4)] == pytest.approx([2, 3])
     assert np.all(powers("He3(h1)", "tanh", 1.98, 12)[-1] < -0.4)
 
 

@@ -21,6 +21,7 @@ NAMES = (
     "coordinate-check",
     "phase-transition",
     "small-batch",
+    "several-small-batches",
     "reused-batch",
     "floors",
     "online-staircase",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -25,39 +26,13 @@ from giantstep.theory.giant_step.one_step_overlap import (
 )
 
 #: Neurons whose paths are drawn for one set, and the sets whose scatter is the error.
-NEURONS, SETS = 1 << 13, 8
+NEURONS, SETS = 1 << 12, 8
 #: Dimensions at which prefactors are read off; their difference is what the powers leave out.
 FAR, FARTHER = 1e30, 1e40
 #: Hermite tensors below this share of the target are those of one without them, in float64.
 VANISHING = 1e-10
 #: Powers of d nearer to zero than this are zero.
 NO_POWER = 1e-9
-
-
-def samples_power(leap: int, steps: int) -> float:
-    r"""The least kappa for which T giant steps on fresh batches of d^kappa see a leap.
-
-    .. math:: \kappa_T = 1 + (l-2)\frac{(l-1)^T}{(l-1)^T - 1}, \qquad
-        \kappa_T = 1 + \frac1T \ (l = 2), \qquad \kappa_T = 1 \ (l = 1)
-
-    Each step turns an overlap :math:`m` into :math:`A m^{l-1}` with :math:`A\sim\sqrt{n/d}`, so
-    that powers of d follow :math:`e' = (l-1)e + (\kappa-1)/2` from :math:`e = -1/2`. One step
-    needs :math:`d^l`; many need what one pass of SGD does, :math:`d^{l-1}`.
-
-    Symbols: l ``leap``, T ``steps``.
-
-    Assumes: isotropic Gaussian inputs, fresh batches, steps of order :math:`\sqrt{n/d}`, and the
-    correlation loss, or an output that stays small beside the label.
-    Status: theorem for one step; heuristic for more.
-    References: Dandi et al. 2023, arXiv:2305.18270 (one step).
-
-    >>> [round(samples_power(2, steps), 4) for steps in (1, 2, 3)], samples_power(3, 1)
-    ([2.0, 1.5, 1.3333], 3.0)
-    """
-    if leap <= 2:
-        return 1 + (leap - 1) / steps
-    grown = float(leap - 1) ** steps
-    return 1 + (leap - 2) * grown / (grown - 1)
 
 
 def overlap_powers(
@@ -148,24 +123,32 @@ class SmallBatches(NamedTuple):
     def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> SmallBatches:
         """What there is to say of steps and batches that grow with d."""
         _check_covered(settings, sigma)
-        powers = overlap_powers(
-            problem.target,
-            sigma,
-            steps=settings.steps,
-            step_power=[size.power for size in settings.step_size.over(settings.steps)],
-            samples_power=[size.power for size in settings.samples.over(settings.steps)],
-            normalise=settings.normalise,
-        )
-        (far, _), (farther, scatter) = (
-            amplified_overlaps(problem, settings, sigma, dim) for dim in (FAR, FARTHER)
-        )
-        prefactors = farther * FARTHER**-powers
-        errors = scatter * FARTHER**-powers + np.abs(prefactors - far * FAR**-powers)
+        powers, prefactors, errors = _scaling(problem, settings.replace(dim=None), sigma)
+        found = np.where(powers == 0, prefactors, 0.0), np.where(powers == 0, errors, 0.0)
         if settings.dim is not None:
             found = amplified_overlaps(problem, settings, sigma, settings.dim)
-        else:
-            found = (np.where(powers == 0, farther, 0.0), np.where(powers == 0, errors, 0.0))
         return cls(*found, powers, prefactors, errors)
+
+
+@functools.lru_cache(maxsize=32)
+def _scaling(
+    problem: Problem, settings: GiantStep, sigma: Activation
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Powers of d, what stands before them, and how far off that may be."""
+    powers = overlap_powers(
+        problem.target,
+        sigma,
+        steps=settings.steps,
+        step_power=[size.power for size in settings.step_size.over(settings.steps)],
+        samples_power=[size.power for size in settings.samples.over(settings.steps)],
+        normalise=settings.normalise,
+    )
+    (far, _), (farther, scatter) = (
+        amplified_overlaps(problem, settings, sigma, dim) for dim in (FAR, FARTHER)
+    )
+    prefactors = farther * FARTHER**-powers
+    errors = scatter * FARTHER**-powers + np.abs(prefactors - far * FAR**-powers)
+    return powers, prefactors, errors
 
 
 def _check_covered(settings: GiantStep, sigma: Activation) -> None:
@@ -205,7 +188,7 @@ def amplified_overlaps(
     :math:`m' = A m^{l-1}` with :math:`A = l\mu_l\sqrt{n/(d\,v)}` for :math:`y = He_l`.
 
     Symbols: eta, n, T and the readouts a in ``settings``, d ``dim``. Returned are the mean and its
-    standard error over 8 sets of 8192 neurons, drawn on the sphere.
+    standard error over 8 sets of 4096 neurons, drawn on the sphere.
 
     Assumes: isotropic Gaussian inputs, fresh batches, correlation loss, and rows put back on the
     sphere or a positively homogeneous activation; norms of the noise concentrate; noise of two
@@ -283,10 +266,11 @@ class _Labels:
 def _readouts(settings: GiantStep, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     if settings.readout == "normal":
         return rng.standard_normal(shape)
-    if settings.readout_is_random:
-        values, shares = settings.readout_support() or ((1.0,), (1.0,))
-        return rng.choice(values, shape, p=np.asarray(shares) / sum(shares))
-    return np.broadcast_to(neuron_readouts(settings.readout, shape[1]), shape)
+    fixed = neuron_readouts(settings.readout, shape[1])
+    if fixed is not None:
+        return np.broadcast_to(fixed, shape)
+    values, shares = settings.readout_support() or ((1.0,), (1.0,))
+    return rng.choice(values, shape, p=np.asarray(shares) / sum(shares))
 
 
 def _start(drawn: np.ndarray, dim: float, rng: np.random.Generator) -> np.ndarray:

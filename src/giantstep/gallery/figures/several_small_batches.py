@@ -1,0 +1,183 @@
+"""Several giant steps on fresh batches far below d^leap: each amplifies the overlap it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from giantstep.asking.verbs import PREDICT
+from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.settings.giant_step import GiantStep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure as Picture
+
+SETTINGS = GiantStep(
+    width="16", readout="sign", loss="correlation", normalise=True, steps=4, method="in-law"
+)
+#: Leap, target, activation, batch and step of the two first panels: kappa_3 for leap 2, kappa_2
+#: for leap 3.
+CASES = {
+    2: ("He2(h1)", "relu", 4 / 3, "2", r"leap 2: $n = d^{4/3} = d^{\kappa_3}$"),
+    3: ("He3(h1)", "tanh", 7 / 3, "20", r"leap 3: $n = d^{7/3} = d^{\kappa_2}$"),
+}
+STEPS = (1, 2, 3, 4)
+#: Powers of d of the batches whose exponents are fitted, below and above 3/2 = kappa_2.
+POWERS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7)
+FITTED_STEPS = (1, 2, 3)
+
+
+def _settings(name: str, kappa: float, scale: str) -> GiantStep:
+    step = f"{scale}*d^{(kappa - 1) / 2:.12g}"
+    return SETTINGS.replace(activation=name, samples=f"d^{kappa:.12g}", step_size=step)
+
+
+def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+    """Overlaps by leap, dimension and step; then, for leap 2, by the power of the batch too."""
+    import pandas
+
+    parts = []
+    for leap, (target, name, kappa, scale, _) in CASES.items():
+        line = [10**k for k in range(2, 7)]
+        found = bench.curve(
+            ["overlap"],
+            _settings(name, kappa, scale),
+            target,
+            Along("dim", int, "size"),
+            line,
+            sizes.dims[leap],
+            seeds=sizes.seeds,
+        )
+        parts.append(found.assign(leap=leap, kappa=kappa, panel="dimension"))
+    for kappa in POWERS:
+        target, name, *_ = CASES[2]
+        settings = _settings(name, kappa, "2").replace(steps=3, dim=list(sizes.fitted))
+        found = bench.table(["overlap"], settings, target, seeds=sizes.fit_seeds)
+        limit = bench.table(["overlap_power"], settings.replace(dim=None), target, verbs=(PREDICT,))
+        powers = limit.set_index("step")["overlap_power.theory"]
+        parts.append(
+            found.assign(
+                leap=2, kappa=kappa, panel="power", size=found.dim, limit=found.step.map(powers)
+            )
+        )
+    return pandas.concat(parts, ignore_index=True)
+
+
+def exponents(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Slopes of log overlap over log d: simulated with their errors, predicted there, and at last.
+
+    Least squares weighted by the relative standard errors of the dots.
+    """
+    import numpy as np
+    import pandas
+
+    found = []
+    for (kappa, step), part in table[table.panel == "power"].groupby(["kappa", "step"]):
+        if step not in FITTED_STEPS:
+            continue
+        x, weights = np.log(part["size"]), (part["overlap"] / part["overlap.sem"]) ** 2
+        centred = x - np.average(x, weights=weights)
+        spread = float(np.sum(weights * centred**2))
+        slopes = [
+            float(np.sum(weights * centred * np.log(part[name]))) / spread
+            for name in ("overlap", "overlap.theory")
+        ]
+        found.append((kappa, step, *slopes, spread**-0.5, part.limit.iloc[0]))
+    names = ["kappa", "step", "exponent", "exponent.theory", "exponent.sem", "limit"]
+    return pandas.DataFrame(found, columns=names)
+
+
+def draw(table: pandas.DataFrame) -> Picture:
+    """Overlap over d for both leaps, and the exponents of leap 2 over the power of the batch."""
+    figure, panels = new_figure(10.2, 3.7, ncols=3)
+    for panel, (leap, (*_, title)) in zip(panels, CASES.items(), strict=False):
+        here = table[(table.panel == "dimension") & (table.leap == leap)]
+        for step, colour in zip(STEPS, COLOURS, strict=False):
+            label = f"$T = {step}$"
+            lay_over(panel, here[here.step == step], "size", "overlap", colour, label)
+        panel.plot(
+            *_chance(here), color=GREY, linestyle=":", linewidth=1.2, label="chance, $d^{-1/2}$"
+        )
+        panel.set(xscale="log", yscale="log", title=title, xlabel="dimension $d$")
+        panel.set_ylim(1e-3, 1.3)
+    panels[0].set_ylabel("overlap with $h$ (cosine)")
+    panels[0].legend(loc="lower left")
+    slopes = exponents(table)
+    for step, colour in zip(FITTED_STEPS, COLOURS, strict=False):
+        here = slopes[slopes.step == step]
+        panels[2].plot(here.kappa, here.limit, color=colour, label=f"$T = {step}$, large $d$")
+        panels[2].plot(
+            here.kappa, here["exponent.theory"], color=colour, linestyle="", marker="_", ms=11
+        )
+        panels[2].errorbar(
+            here.kappa, here.exponent, here["exponent.sem"], fmt="o", color=colour, ms=4
+        )
+    panels[2].plot([], [], color=GREY, linestyle="", marker="_", ms=11, label="at the dots' $d$")
+    panels[2].set_title(r"leap 2: overlap $\sim d^{\,e}$, $n = d^\kappa$")
+    panels[2].set_xlabel(r"power $\kappa$ of the batch")
+    panels[2].set_ylabel("exponent $e$")
+    panels[2].legend(loc="lower right")
+    return figure
+
+
+def _chance(table: pandas.DataFrame) -> tuple[list[float], list[float]]:
+    ends = [float(table["size"].min()), float(table["size"].max())]
+    return ends, [end**-0.5 for end in ends]
+
+
+def claims(table: pandas.DataFrame) -> dict[str, bool]:
+    """Dots on the lines, exponents as predicted; a fixed number of steps learns below d^leap."""
+    dots = table[(table.panel == "dimension") & (table.step > 0)]
+    lines = dots.set_index(["leap", "step", "size"])["overlap.theory"].groupby(level=[0, 1, 2])
+    law, slopes = lines.first(), exponents(table)
+    far, near = 10**6, 10**4
+    gap = (slopes.exponent - slopes["exponent.theory"]).abs() / slopes["exponent.sem"]
+    return {
+        "leap 2: each dot is within 4 standard errors of its line": on_the_line(
+            dots[dots.leap == 2], "overlap", errors=4
+        ),
+        "leap 3: each dot from d = 300 on is within 4 standard errors plus 5 % of its line": (
+            on_the_line(
+                dots[(dots.leap == 3) & (dots["size"] >= 300)], "overlap", errors=4, relative=0.05
+            )
+        ),
+        "with fewer steps than the batch asks for the overlap falls with d, with more it rises": (
+            all(law[leap, 1, far] < law[leap, 1, near] / 2 for leap in CASES)
+            and bool(law[2, 2, far] < 0.8 * law[2, 2, near])
+            and all(law[leap, 4, far] > max(law[leap, 4, near], 0.5) for leap in CASES)
+        ),
+        "fitted exponents are within 4 standard errors of the theory at the same sizes": bool(
+            (gap < 4).all()
+        ),
+        "the exponent of one step stays below zero up to n = d^1.7, that of three does not": bool(
+            slopes[(slopes.step == 1)].exponent.max() < -0.1
+            and slopes[(slopes.step == 3)].limit.max() == 0
+        ),
+    }
+
+
+TITLE = "Several giant steps learn from batches far below d^leap"
+CAPTION = """Cosine with the direction of He2 (relu) and He3 (tanh) after T steps of order sqrt(n/d)
+    on fresh batches, correlation loss, rows put back on the sphere. At n = d^kappa_T the
+    overlap after T steps stays; after fewer it falls with d, after more it rises. Lines: theory; dots: {seeds} runs in law. Right: exponents fitted
+    over four sizes, {fit_seeds} runs each."""
+REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
+SIZES = {
+    "reduced": Sizes(
+        dims={2: [300, 2000], 3: [300]}, fitted=(125, 250, 500, 1000), seeds=6, fit_seeds=12
+    ),
+    "quick": Sizes(
+        dims={2: [300, 1000, 3000, 10000, 30000], 3: [100, 170, 300]},
+        fitted=(250, 500, 1000, 2000),
+        seeds=8,
+        fit_seeds=16,
+    ),
+    "full": Sizes(
+        dims={2: [300, 1000, 10**4, 10**5, 10**6], 3: [100, 300, 1000, 3000]},
+        fitted=(1000, 2000, 4000, 8000),
+        seeds=16,
+        fit_seeds=64,
+    ),
+}
