@@ -23,6 +23,7 @@ NAMES = (
     "small-batch",
     "several-small-batches",
     "reused-batch",
+    "fixed-batch-relu",
     "floors",
     "online-staircase",
     "repetition",

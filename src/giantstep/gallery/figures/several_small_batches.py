@@ -1,10 +1,17 @@
-"""Several giant steps on fresh batches far below d^leap: each amplifies the overlap it is given."""
+"""Several giant steps learn from batches far below d^leap.
+
+Cosine with the direction of He2 (relu) and He3 (tanh) after T steps of order sqrt(n/d) on fresh
+batches, correlation loss, rows put back on the sphere. At n = d^kappa_T the overlap after T steps
+stays; after fewer it falls with d, after more it rises. Lines: theory; dots: {seeds} runs in law.
+Right: exponents fitted over four sizes, {fit_seeds} runs each.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import PREDICT
+from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
@@ -158,12 +165,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-TITLE = "Several giant steps learn from batches far below d^leap"
-CAPTION = """Cosine with the direction of He2 (relu) and He3 (tanh) after T steps of order sqrt(n/d)
-    on fresh batches, correlation loss, rows put back on the sphere. At n = d^kappa_T the
-    overlap after T steps stays; after fewer it falls with d, after more it rises. Lines: theory; dots: {seeds} runs in law. Right: exponents fitted
-    over four sizes, {fit_seeds} runs each."""
-REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
+REFERENCES = cite("2305.18270")
 SIZES = {
     "reduced": Sizes(
         dims={2: [300, 2000], 3: [300]}, fitted=(125, 250, 500, 1000), seeds=6, fit_seeds=12
