@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from giantstep.datasets import make_multi_index
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.estimators import GiantStepClassifier, GiantStepRegressor, IndexDirections
-from giantstep.estimators import regressor as regressor_module
+from giantstep.estimators import GiantStepClassifier, GiantStepRegressor, IndexDirections, contract
 from giantstep.estimators.tables import as_numbers, prepare, read_table
 
 SMALL: dict[str, Any] = {
@@ -93,20 +92,29 @@ def test_missing_numbers_are_filled_and_marked(clean: tuple[np.ndarray, np.ndarr
     assert classifier.score(X[301:], labels[301:]) > 0.8
 
 
-@pytest.mark.parametrize("name", ["lognormal", "t4"])
-def test_links_follow_columns_with_tails(name: str) -> None:
+@pytest.mark.parametrize(
+    ("law", "link", "least"),
+    [
+        ("lognormal", "abs", 0.9),
+        ("t4", "abs", 0.9),
+        # Tangents beyond the data gave .68 here, compressed columns less.
+        ("t4", "cubic", 0.85),
+    ],
+)
+def test_links_follow_columns_with_tails(law: str, link: str, least: float) -> None:
     """Compressed columns add up to another index: R2 was .83 and .90 in the mean of three draws."""
     generator = np.random.default_rng(100)
-    if name == "t4":
+    if law == "t4":
         X = generator.standard_t(4, (2300, 20)) / np.sqrt(2)
     else:
         X = (generator.lognormal(size=(2300, 20)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
     direction = generator.standard_normal(20)
-    y = np.abs(X @ direction / np.linalg.norm(direction))
+    index = X @ direction / np.linalg.norm(direction)
+    y = np.abs(index) if link == "abs" else index**3 - 3 * index
     y /= y[:300].std()
     seen = y[:300] + np.sqrt(0.1) * generator.standard_normal(300)
     model = GiantStepRegressor(kernel=False, width=200, agop_steps=1).fit(X[:300], seen)
-    assert model.score(X[300:], y[300:]) > 0.9
+    assert model.score(X[300:], y[300:]) > least
 
 
 def test_heavy_labels_are_compressed_where_that_predicts_better() -> None:
@@ -175,7 +183,7 @@ def test_sparse_rows_are_made_dense_within_a_limit(
     assert_allclose(
         model.fit(sparse.csr_matrix(X[:100]), y[:100]).predict(sparse.csr_array(X[:100])), wanted
     )
-    monkeypatch.setattr(regressor_module, "MOST_IN_MEMORY", 100)
+    monkeypatch.setattr(contract, "MOST_IN_MEMORY", 100)
     with pytest.raises(SettingsError, match=r"sparse with 500 x 6 numbers.* up to 1e"):
         model.fit(sparse.csr_matrix(X), y)
 
@@ -228,8 +236,19 @@ def test_columns_are_read_as_they_were_meant() -> None:
     ):
         assert words in said
     assert_allclose(
-        as_numbers(pd.Series(["$ 1'200", "-3e2 m", "12.5%", ".5"])), [1200, -300, 12.5, 0.5]
+        as_numbers(pd.Series(["$ 1'200", "-3e2 m2", "12.5%", ".5", "1/2", "2024-03-01"])),
+        [1200, -300, 12.5, 0.5, np.nan, np.nan],
     )
+
+
+def test_a_label_written_as_text_is_read_as_numbers() -> None:
+    frame = messy().assign(label=[f"{1000 * row + 0.5:,.1f}" for row in range(19)] + ["unknown"])
+    prepared = prepare(frame, "label")
+    assert prepared.task == "regression"
+    assert_allclose(prepared.labels, 1000 * np.arange(19) + 0.5)
+    said = " ".join(prepared.notes)
+    assert "label 'label': texts were read as numbers, and 1 texts are missing" in said
+    assert "left out 1 rows without a label" in said
 
 
 def test_copies_counts_and_slips_are_said() -> None:
@@ -239,6 +258,7 @@ def test_copies_counts_and_slips_are_said() -> None:
     assert prepared.task == "regression"
     said = " ".join(prepared.notes)
     assert "3 rows are copies of others" in said
+    assert "left out column 'customer_id'" in said
     assert "taken for counts, and fitted as numbers; --task decides" in said
     assert prepare(frame.assign(label=[0, 1] * 10), "label").task == "classification"
     with pytest.raises(GiantstepError, match="'lable' is not a column: did you mean 'label'"):
@@ -249,6 +269,7 @@ def test_copies_counts_and_slips_are_said() -> None:
     ("text", "encoding", "said"),
     [
         ("größe;y\n1,5;2\n2,5;3\n", "utf-8", "';'"),
+        ("größe;y\n1.5;2\n2.5;3\n", "utf-8", "';'"),
         ("größe\ty\n1.5\t2\n2.5\t3\n", "utf-8", "'\\t'"),
         ("größe,y\n1.5,2\n2.5,3\n", "cp1252", "Windows-1252"),
         ("\ufeffgröße,y\n1.5,2\n2.5,3\n", "utf-8", ""),

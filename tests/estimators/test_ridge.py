@@ -61,6 +61,9 @@ def test_fits_without_a_block_are_refits(rows: int, columns: int, folds: int) ->
         sklearns = peer(fit, features[rest], labels[rest], scaled.scale)
         assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-9, atol=1e-10)
         assert_allclose(fit.predict(features), sklearns.predict(features), rtol=1e-10, atol=1e-10)
+        if len(block) == 1:
+            left_out = labels[block] - fit.predict(features[block])
+            assert_allclose(fixed.leave_one_out(labels)[block], left_out, rtol=1e-8, atol=1e-10)
 
 
 def test_interpolation_is_refused() -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.contract import PaperLink, dense
-from giantstep.estimators.regressor import MOST_IN_MEMORY, GiantStepRegressor
+from giantstep.estimators.contract import StackSettings, dense
+from giantstep.estimators.regressor import GiantStepRegressor
 
 #: Inverse ridges tried for the logistic readout.
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
 
 
-class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
+class GiantStepClassifier(ClassifierMixin, StackSettings):
     """A classifier for few relevant directions: experts for each class, a logistic readout.
 
     Every class (the second one alone where there are two) is regressed on by the experts of
@@ -73,34 +73,11 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
 
     _paper = paper("2305.18270")
 
-    def __init__(
-        self,
-        *,
-        max_directions: int = 4,
-        n_neurons: int = 200,
-        width: int | Literal["auto"] = "auto",
-        agop_steps: int = 2,
-        folds: int = 5,
-        clip: float = 3.0,
-        kernel: bool | Literal["auto"] = "auto",
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.max_directions = max_directions
-        self.n_neurons = n_neurons
-        self.width = width
-        self.agop_steps = agop_steps
-        self.folds = folds
-        self.clip = clip
-        self.kernel = kernel
-        self.random_state = random_state
-        self.verbose = verbose
-
     def fit(self, X: Any, y: Any) -> GiantStepClassifier:
         """Fit the experts of every class and the readout to rows ``X`` with labels ``y``."""
         X, y = validate_data(
             self,
-            dense(X, MOST_IN_MEMORY),
+            dense(X),
             y,
             dtype=np.float64,
             ensure_min_samples=2,
@@ -170,20 +147,8 @@ class GiantStepClassifier(PaperLink, ClassifierMixin, BaseEstimator):
         scores = self._scores(X)
         return self.classes_[self.readout_.predict(scores)]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.sparse = True
-        return tags
-
     def _scores(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        X = validate_data(
-            self,
-            dense(X, MOST_IN_MEMORY),
-            dtype=np.float64,
-            reset=False,
-            ensure_all_finite="allow-nan",
-        )
+        X = self._checked(X)
         return np.concatenate([model.expert_predictions(X) for model in self.regressors_], axis=1)
 
 

@@ -1,18 +1,20 @@
-"""What every estimator shares: checked settings, a link to its paper, few threads in small fits."""
+"""What estimators share: settings and their checks, a link to the paper, few threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from numbers import Integral, Real
 from threading import Lock
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import rich.console
 import rich.progress
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from giantstep.bibliography import Paper
@@ -20,6 +22,8 @@ from giantstep.errors import SettingsError
 
 #: Rows from which threads of the linear algebra are left as they are.
 MANY_ROWS = 5000
+#: Numbers in a table beyond which it is streamed by default, or refused where it is sparse.
+MOST_IN_MEMORY = 20_000_000
 #: The limit is the process's, so that one fit at a time sets it, and lifts it.
 _LIMITED = Lock()
 
@@ -33,6 +37,33 @@ class PaperLink:
 
     def _doc_link_url_param_generator(self) -> dict[str, str]:
         return {"link": self._paper.link}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StackSettings(PaperLink, BaseEstimator):
+    """Settings of the regressor's and the classifier's experts, and the rows that both take."""
+
+    max_directions: int = 4
+    n_neurons: int = 200
+    width: int | Literal["auto"] = "auto"
+    agop_steps: int = 2
+    folds: int = 5
+    clip: float = 3.0
+    kernel: bool | Literal["auto"] = "auto"
+    random_state: Any = 0
+    verbose: int = 0
+
+    def _checked(self, X: Any) -> np.ndarray:
+        """Rows to predict, as an array with the columns of the fit."""
+        check_is_fitted(self)
+        return validate_data(
+            self, dense(X), dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
+        return tags
 
 
 def check_whole(estimator: BaseEstimator, **least: int) -> None:
@@ -67,15 +98,15 @@ def check_positive(name: str, value: Any) -> None:
         raise SettingsError(f"{name} = {value!r}: give a positive number")
 
 
-def dense(X: Any, most: int) -> Any:
-    """Sparse rows as an array, if that has at most so many numbers; anything else as it is."""
+def dense(X: Any) -> Any:
+    """Sparse rows as an array, if that fits into memory; anything else as it is."""
     if not issparse(X):
         return X
     rows, columns = X.shape
-    if rows * columns > most:
+    if rows * columns > MOST_IN_MEMORY:
         raise SettingsError(
-            f"X is sparse with {rows} x {columns} numbers: they are made dense, up to {most:.0e}; "
-            "choose fewer columns first"
+            f"X is sparse with {rows} x {columns} numbers: they are made dense, up to "
+            f"{MOST_IN_MEMORY:.0e}; choose fewer columns first"
         )
     return X.toarray()
 

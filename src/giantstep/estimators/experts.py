@@ -29,9 +29,9 @@ from giantstep.estimators.trees import fit_trees
 from giantstep.numerics.ridge.path import Fit
 from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
-#: Predictions stay within the range of the labels, widened by this share on both sides; a link goes
-#: on along its tangent, and may go farther.
-MARGIN, LINK_MARGIN = 0.1, 1.0
+#: Predictions stay within the range of the labels, widened by this share on both sides; those of a
+#: link, which knows how to go on, by the ratio of the variance that it explains to the rest.
+MARGIN = 0.1
 
 
 class Expert(Protocol):
@@ -52,12 +52,13 @@ class Sizes(NamedTuple):
 
 
 class Experts(NamedTuple):
-    """The fitted experts by name, the range of the labels, and chance levels of the index path."""
+    """The fitted experts by name, range and variance of labels, chance levels of the index path."""
 
     models: dict[str, Expert]
     low: float
     high: float
     chances: dict[int, tuple[float, ...]] | None = None
+    variance: float = 1.0
 
     def predict(
         self, inputs: Float[np.ndarray, "n d"], asked: Collection[str] | None = None
@@ -70,7 +71,9 @@ class Experts(NamedTuple):
         for name, model in self.models.items():
             if asked is None or name in asked:
                 values = model.predict(inputs)
-                share = LINK_MARGIN if isinstance(model, IndexModel) else MARGIN
+                share = MARGIN
+                if isinstance(model, IndexModel):
+                    share = max(self.variance / max(model.score, 1e-300) - 1, MARGIN)
                 margin = np.inf if name == "ridge" else share * (self.high - self.low)
                 found[name] = np.clip(values, self.low - margin, self.high + margin)
         return found
@@ -181,7 +184,7 @@ def fit_experts(
         if sizes.updates:
             kernel = fit_laplace(inputs, labels, metric, start=fixed.kernel.choice.level)
             models[f"kernel-{sizes.updates}"] = kernel
-    return Experts(models, float(labels.min()), float(labels.max()), chances)
+    return Experts(models, float(labels.min()), float(labels.max()), chances, float(labels.var()))
 
 
 def names(sizes: Sizes) -> Iterator[str]:

@@ -117,26 +117,33 @@ class Fitted:
         return "accuracy" if self.task == "classification" else "R2"
 
     def verdict(self) -> str:
-        """The answer in one sentence or two."""
+        """The answer in one sentence."""
         ours, *peers = self.scores
-        order = np.argsort(-self.model.feature_importances_)
-        shares = np.cumsum(self.model.feature_importances_[order])
-        count = int(np.searchsorted(shares, MATTER)) + 1
+        rivals = [score for score in peers[1:] if score.name != self.advice]
+        said = ", ".join(f"{score.name} {str(score).partition(' +-')[0]}" for score in rivals)
+        found = f"{self.kind} {ours} ({said})"
         if self.advice is not None:
             better = next(score for score in peers if score.name == self.advice)
-            return f"Use {self.advice} here: {self.kind} {better}, against {ours} of giantstep."
-        if ours.mean < 2 * ours.sem and self.task == "regression":
-            return f"Nothing was found that predicts new rows: R2 {ours}."
-        named = ", ".join(self.columns[i] for i in order[: min(count, 4)])
-        more = f" and {count - 4} more" if count > 4 else ""
-        matter = f"{count} columns matter" if count > 1 else "One column matters"
-        rivals = ", ".join(f"{score.name} {str(score).partition(' +-')[0]}" for score in peers[1:])
-        text = f"{matter} ({named}{more}){self._combined()}; {self.kind} {ours} ({rivals})"
+            text = f"Use {self.advice} here: {self.kind} {better}, giantstep {ours} ({said})"
+        elif ours.mean < 2 * ours.sem and self.task == "regression":
+            text = f"Nothing was found that predicts new rows: {found}"
+        else:
+            text = f"{self._columns_that_matter()}; {found}"
         if self.curve is not None:
             twice = self.curve.iloc[0]
             half = (twice["r2_high"] - twice["r2_low"]) / 2
             text += f"; twice the rows would give about {twice['r2']:.2f} +- {half:.2f}"
         return text + "."
+
+    def _columns_that_matter(self) -> str:
+        order = np.argsort(-self.model.feature_importances_)
+        shares = np.cumsum(self.model.feature_importances_[order])
+        count = int(np.searchsorted(shares, MATTER)) + 1
+        named = ", ".join(self.columns[i] for i in order[: min(count, 4)])
+        if count == 1:
+            return f"One column matters ({named})"
+        more = f" and {count - 4} more" if count > 4 else ""
+        return f"{count} columns matter ({named}{more}){self._combined()}"
 
     def _combined(self) -> str:
         """In how many combinations, where held-out rows support them and they predict."""

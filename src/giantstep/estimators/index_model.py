@@ -2,7 +2,8 @@ r"""A smooth function of a few learned directions, and the giant step that moves
 
 The link is :math:`f(h) = a\cdot h + \sum_k c_k (C_k\cdot h + b_k)_+^2`. Squares of rectified units
 have a continuous gradient, which Gauss-Newton steps follow without jumping; their knots reach three
-deviations, so that the tails are fitted too.
+deviations, so that the tails are fitted too. A polynomial has units :math:`(C_k\cdot h + b_k)^m`
+in their place: where it fits as well it needs fewer numbers, and goes on beyond the data.
 
 A Gauss-Newton giant step refits all directions by one ridge regression. Around the present
 directions B the model :math:`f(B^T z)` is linear in B, with the Jacobian
@@ -13,6 +14,7 @@ towards the old directions: for white inputs it is a gradient step whose size ha
 
 from __future__ import annotations
 
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from jaxtyping import Float
 
 from giantstep.estimators.tails import TailScaler
 from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import Scaled, Tridiagonal, ridge
+from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
 #: Weight of the rectified units against the linear part.
 UNIT_WEIGHT = 0.4
@@ -37,19 +39,30 @@ PATIENCE = 1.05
 
 
 class Link(NamedTuple):
-    """A fitted function of r indices, and the range of indices that it was fitted on."""
+    """A fitted function of r indices, and the range of indices that it was fitted on.
+
+    A polynomial has a ``degree``; that of rectified units is 0.
+    """
 
     directions: Float[np.ndarray, "k r"]
     knots: Float[np.ndarray, " k"]
     fit: Fit
     low: Float[np.ndarray, " r"]
     high: Float[np.ndarray, " r"]
+    degree: int = 0
 
     def predict(self, indices: Float[np.ndarray, "n r"]) -> Float[np.ndarray, " n"]:
-        """The value; beyond the range of the fit along the tangent, by one more range at most."""
-        inside = np.clip(indices, self.low, self.high)
-        values = self.fit.predict(link_features(inside, self.directions, self.knots))
+        """The value; beyond the range of the fit by one more range at most.
+
+        A polynomial goes on as it is, other links along their tangent.
+        """
         reach = self.high - self.low
+        farther = reach if self.degree else 0.0
+        inside = np.clip(indices, self.low - farther, self.high + farther)
+        features = link_features(inside, self.directions, self.knots, self.degree)
+        values = self.fit.predict(features)
+        if self.degree:
+            return values
         beyond = np.clip(indices - inside, -reach, reach)
         outside = np.flatnonzero(beyond.any(axis=1))
         slopes = self.gradient(inside[outside])
@@ -71,11 +84,12 @@ class Link(NamedTuple):
         """The derivative in each index, in the precision of the indices."""
         rank = indices.shape[1]
         linear, units = self.fit.coefficients[:rank], self.fit.coefficients[rank:]
-        weights = 2 * UNIT_WEIGHT / np.sqrt(len(self.knots)) * units
+        power = self.degree or 2
+        weights = power * UNIT_WEIGHT / np.sqrt(len(self.knots)) * units
         kind = indices.dtype
         fields = indices @ self.directions.T.astype(kind)
         fields += self.knots.astype(kind)
-        np.maximum(fields, 0.0, out=fields)
+        fields = fields ** (power - 1) if self.degree else np.maximum(fields, 0.0, out=fields)
         return fields @ (weights[:, None] * self.directions).astype(kind) + linear.astype(kind)
 
 
@@ -86,11 +100,14 @@ def fit_link(
     generator: np.random.Generator,
     *,
     spent: float = 0.0,
+    degree: int = 0,
 ) -> Link:
-    """The link of least GCV score over ``units`` random rectified units."""
+    """The link of least GCV score over ``units`` random rectified units, or of a ``degree``."""
+    if degree:
+        units = 2 * comb(indices.shape[1] + degree, degree)
     directions, knots = draw_units(indices.shape[1], units, generator)
-    fit = ridge(link_features(indices, directions, knots), labels, spent=spent)
-    return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0))
+    fit = ridge(link_features(indices, directions, knots, degree), labels, spent=spent)
+    return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0), degree)
 
 
 def draw_units(
@@ -106,16 +123,18 @@ def link_features(
     indices: Float[np.ndarray, "n r"],
     directions: Float[np.ndarray, "k r"],
     knots: Float[np.ndarray, " k"],
+    degree: int = 0,
 ) -> Float[np.ndarray, "n q"]:
-    """The indices, then squares of rectified units of them."""
+    """The indices, then squares of rectified units of them, or powers of units."""
     rank = indices.shape[1]
     features = np.empty((len(indices), rank + len(knots)))
     features[:, :rank] = indices
     fields = features[:, rank:]
     np.matmul(indices, directions.T, out=fields)
     fields += knots
-    np.maximum(fields, 0.0, out=fields)
-    fields *= fields
+    if not degree:
+        np.maximum(fields, 0.0, out=fields)
+    np.power(fields, degree or 2, out=fields)
     fields *= UNIT_WEIGHT / np.sqrt(len(knots))
     return features
 
@@ -141,6 +160,22 @@ class IndexModel(NamedTuple):
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The fitted function of the indices."""
         return self.link.predict(self.indices(inputs))
+
+    def leave_one_out(
+        self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
+    ) -> float:
+        """The mean size of the link's leave-one-out errors, raised by what its directions took.
+
+        The few rows in the tails of an index have most of the leverage, which GCV averages. Squares
+        would leave the choice to the wildest of them.
+        """
+        link, rows = self.link, len(labels)
+        features = link_features(self.indices(inputs), link.directions, link.knots, link.degree)
+        scaled = Scaled.of(features)
+        errors = FixedRidge.of(scaled, link.fit.ridge, scaled.gram()).leave_one_out(labels)
+        squares = float(link.fit.residuals @ link.fit.residuals) / rows
+        raised = self.score * (1 - self.freedom / rows) ** 2 / max(squares, 1e-300)
+        return float(np.abs(errors).mean() * np.sqrt(raised))
 
     def rising(
         self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
@@ -214,15 +249,16 @@ def fit_index_model(
     units: int,
     steps: int,
     generator: np.random.Generator,
+    degree: int = 0,
 ) -> IndexModel:
     """The best model among those met in at most ``steps`` giant steps from these directions."""
-    present = _model(directions, inputs, labels, units, generator, spent=0.0)
+    present = _model(directions, inputs, labels, units, generator, spent=0.0, degree=degree)
     best = present
     for _ in range(steps):
         moved, spent = _step(present, inputs, labels)
         if not np.any(moved):
             break
-        present = _model(moved, inputs, labels, units, generator, spent=spent)
+        present = _model(moved, inputs, labels, units, generator, spent=spent, degree=degree)
         if present.score < best.score:
             best = present
         elif present.score > PATIENCE * best.score:
@@ -238,9 +274,10 @@ def _model(
     generator: np.random.Generator,
     *,
     spent: float,
+    degree: int,
 ) -> IndexModel:
     scaled = uncorrelated(directions, inputs)
-    link = fit_link(inputs @ scaled, labels, units, generator, spent=spent)
+    link = fit_link(inputs @ scaled, labels, units, generator, spent=spent, degree=degree)
     return IndexModel(scaled, link, link.fit.freedom, link.fit.score, link.fit.residuals)
 
 

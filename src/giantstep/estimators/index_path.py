@@ -20,12 +20,14 @@ GAIN, CLEAR_RATIO = 0.01, 1.2
 #: Starts with a larger cosine are one start.
 SAME = 0.95
 #: A direction that lowers the score by this share may have mended what an earlier one missed, and
-#: giant steps of the shorter model that is then tried.
+#: giant steps of the shorter model that is then tried, and of other links.
 CLEAR_GAIN, SHORT_POLISH = 0.1, 3
 #: Giant steps after which pairs of starts are compared; one is too few to tell them apart.
 PAIR_STEPS = 3
 #: Columns have tails if more than this share of the numbers is compressed; of normal ones .0027 is.
 HEAVY = 0.006
+#: Degrees of polynomials that are tried as links.
+DEGREES = (2, 3)
 #: A second direction that leaves less than this share of the score needs no search by pairs.
 FOUND = 0.5
 
@@ -133,23 +135,35 @@ def with_tails(
     units: int,
     generator: np.random.Generator,
 ) -> list[IndexModel]:
-    """The path, with links of uncompressed columns where these have tails and fit better.
+    """The path, with polynomial links, and with uncompressed columns, where these are better.
 
-    An index is a sum of columns; compressed columns add up to something else. Directions are found
-    in compressed columns all the same, where single rows do not decide.
+    An index is a sum of columns; compressed columns add up to something else. Directions are looked
+    for in both. Rows in the tails decide, so that leave-one-out errors choose.
     """
     raw = scaler.uncompressed(inputs)
-    if np.mean(np.abs(raw) > scaler.clip) <= HEAVY:
-        return path
-    steepness = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
-    found = []
-    for model in path:
-        start = model.directions * steepness[:, None]
-        trial = fit_index_model(
-            start, raw, labels, units=units, steps=POLISH, generator=generator
-        )._replace(scaler=scaler)
-        found.append(min(model, trial, key=lambda model: model.score))
-    return found
+    tried = [[model] for model in path]
+    starts = [(inputs, None, DEGREES, path)]
+    if np.mean(np.abs(raw) > scaler.clip) > HEAVY:
+        scale = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
+        turned = [model._replace(directions=model.directions * scale[:, None]) for model in path]
+        other = index_path(raw, labels, most=len(path), units=units, generator=generator)
+        starts += [(raw, scaler, (0, *DEGREES), turned), (raw, scaler, DEGREES, other)]
+        for models, model in zip(tried, other, strict=False):
+            models.append(model._replace(scaler=scaler))
+    for read, reader, degrees, models in starts:
+        for found, model in zip(tried, models, strict=False):
+            for degree in degrees:
+                trial = fit_index_model(
+                    model.directions,
+                    read,
+                    labels,
+                    units=units,
+                    steps=SHORT_POLISH,
+                    generator=generator,
+                    degree=degree,
+                )
+                found.append(trial._replace(scaler=reader))
+    return [min(found, key=lambda model: model.leave_one_out(inputs, labels)) for found in tried]
 
 
 def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndarray:

@@ -14,7 +14,7 @@ from giantstep.estimators.fitting import Fitted
 from giantstep.estimators.link_theory import link_theory
 from giantstep.estimators.regressor import GiantStepRegressor
 from giantstep.estimators.tables import Prepared
-from giantstep.reports.drawing import canvas, svg
+from giantstep.reports.drawing import canvas, page_style, svg
 from giantstep.reports.page import Page, write_page
 from giantstep.reports.parts import Picture, Section, Table, counted
 
@@ -29,8 +29,9 @@ def write_fit_page(
     model = fitted.model
     links = isinstance(model, GiantStepRegressor) and model.link_ is not None
     if links:
-        sections.append(_links(fitted, command))
-    done = fitted.notes or ("nothing: every column was used as it is",)
+        sections.append(_links(fitted, label, command))
+    notes = fitted.notes or ("nothing: every column was used as it is",)
+    done = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
     sections.append(Section("table", "What was done to the table", lead=done))
     if links:
         sections.append(_theory(fitted, prepared, command, seed))
@@ -60,13 +61,13 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
         rows = tuple(
             (
                 str(int(line["samples"])),
-                f"{line['ratio']:.2f} ({line['ratio_low']:.2f} to {line['ratio_high']:.2f})",
-                f"{line['r2']:.2f} ({line['r2_low']:.2f} to {line['r2_high']:.2f})",
+                f"{line['ratio']:.2f} ({line['ratio_low']:.2f}–{line['ratio_high']:.2f})",
+                f"{line['r2']:.2f} ({line['r2_low']:.2f}–{line['r2_high']:.2f})",
             )
             for line in fitted.curve.to_dict("records")
         )
-        head = ("rows", "error, as a share of the present one", "R2")
-        tables = (Table("What more rows would buy, with 90 % intervals", head, rows),)
+        title = "What more rows would buy: the error as a ratio to the present one, and R2, with"
+        tables = (Table(f"{title} 90 % intervals", ("rows", "error ratio", "R2"), rows),)
         notes = fitted.curve.attrs["notes"]
     return Section(
         "scores",
@@ -81,10 +82,12 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
     )
 
 
-def _links(fitted: Fitted, command: str) -> Section:
+def _links(fitted: Fitted, label: str, command: str) -> Section:
     model = fitted.model
-    drawing = svg(model.plot_links(), "links", "labels over the learned indices")
-    bars = svg(model.plot_directions(), "directions", "weights of the columns in each direction")
+    with page_style():
+        drawing = svg(model.plot_links(label), "links", "labels over the learned indices")
+        alt = "weights of the columns in each direction"
+        bars = svg(model.plot_directions(), "directions", alt)
     return Section(
         "links",
         "Along which directions",

@@ -21,6 +21,7 @@ def links_picture(
     labels: np.ndarray,
     curves: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
     names: list[str],
+    label: str,
 ) -> Figure:
     """Labels over each learned index, with the fitted link and its standard error along it.
 
@@ -40,7 +41,7 @@ def links_picture(
         axis.plot(at, value, color="C0", label="fitted link")
         # Names may hold dollar signs, which are no mathematics.
         axis.set_xlabel(textwrap.fill(name, 40), fontsize="small", parse_math=False)
-    axes[0].set_ylabel("label")
+    axes[0].set_ylabel(label, parse_math=False)
     axes[0].legend(frameon=False)
     return figure
 
@@ -59,7 +60,7 @@ def directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
     for position, axis in enumerate(axes):
         axis.barh(range(len(order)), directions[order, position], color=f"C{position}")
         axis.set_title(f"direction {position + 1}", fontsize="medium")
-        axis.axvline(0, color="0.3", linewidth=0.8)
+        axis.axvline(0, color=axis.spines["left"].get_edgecolor(), linewidth=0.8)
     axes[0].set_yticks(range(len(order)), [names[column] for column in order], parse_math=False)
     axes[0].invert_yaxis()
     # Two lines: one would be wider than the picture of a single direction.

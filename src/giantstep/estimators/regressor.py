@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from pandas import DataFrame
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin, clone
+from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from giantstep.bibliography import paper
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.estimators.contract import (
-    PaperLink,
+    MOST_IN_MEMORY,
+    StackSettings,
     check_positive,
     check_switch,
     check_whole,
@@ -49,11 +51,12 @@ MOST_WIDTH = 1500
 MOST_KERNEL_ROWS = 2000
 #: Held-out errors of a label with compressed tails must be less than this share of the others.
 CLEARLY_LESS = 0.9
-#: Numbers in a table beyond which it is streamed by default, and neurons of its random network.
-MOST_IN_MEMORY, STREAMED_WIDTH = 20_000_000, 500
+#: Neurons of the random network of a streamed fit.
+STREAMED_WIDTH = 500
 
 
-class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GiantStepRegressor(RegressorMixin, StackSettings):
     """A regression for few relevant directions and n a few times d; no validation set is needed.
 
     A stack of cheap experts: a linear fit, random networks whose metric follows the average
@@ -143,30 +146,7 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
 
     _paper = paper("2305.18270")
 
-    def __init__(
-        self,
-        *,
-        max_directions: int = 4,
-        n_neurons: int = 200,
-        width: int | Literal["auto"] = "auto",
-        agop_steps: int = 2,
-        folds: int = 5,
-        clip: float = 3.0,
-        kernel: bool | Literal["auto"] = "auto",
-        streaming: bool | Literal["auto"] = "auto",
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.max_directions = max_directions
-        self.n_neurons = n_neurons
-        self.width = width
-        self.agop_steps = agop_steps
-        self.folds = folds
-        self.clip = clip
-        self.kernel = kernel
-        self.streaming = streaming
-        self.random_state = random_state
-        self.verbose = verbose
+    streaming: bool | Literal["auto"] = "auto"
 
     def fit(self, X: Any, y: Any) -> GiantStepRegressor:
         """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
@@ -179,7 +159,7 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
             return self
         X, y = validate_data(
             self,
-            dense(X, MOST_IN_MEMORY),
+            dense(X),
             y,
             dtype=np.float64,
             y_numeric=True,
@@ -274,7 +254,7 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
         if self._streams(X) and return_interval is None:
             same_columns(self, X)
             return mapped(self._predict_rows, X.to_numpy() if isinstance(X, DataFrame) else X)
-        inputs = self._scaled(X)
+        inputs = self._prepared(self._checked(X))
         values = self._scale.invert(self._stack.predict(inputs))
         if return_interval is None:
             return values
@@ -311,30 +291,20 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
             raise ValueError("Input X contains NaN or infinity")
         return self._scaler.transform(X)
 
-    def _scaled(self, X: Any) -> np.ndarray:
-        """Validated rows on the scale of the experts."""
-        X = validate_data(
-            self,
-            dense(X, MOST_IN_MEMORY),
-            dtype=np.float64,
-            reset=False,
-            ensure_all_finite="allow-nan",
-        )
-        return self._prepared(X)
-
     def expert_predictions(self, X: Any) -> np.ndarray:
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
-        check_is_fitted(self)
-        inputs = self._scaled(X)
+        inputs = self._prepared(self._checked(X))
         return columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
 
-    def plot_links(self) -> Figure:
+    def plot_links(self, label: str = "label") -> Figure:
         """Training labels over each learned index, with the fitted link: a matplotlib Figure.
 
-        The band is the standard error of the link, from the links of the fits without a fold.
+        ``label`` is the name of the labels. The band is the standard error of the link, from the
+        links of the fits without a fold.
         """
         check_is_fitted(self)
-        return links_picture(self._indices, self._labels, self._curves, self.direction_words())
+        words = self.direction_words()
+        return links_picture(self._indices, self._labels, self._curves, words, label)
 
     def direction_words(self) -> list[str]:
         """Each direction by its largest columns, for columns of unit variance."""
@@ -429,6 +399,5 @@ class GiantStepRegressor(PaperLink, RegressorMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.target_tags.multi_output = True
         return tags

@@ -19,6 +19,8 @@ from giantstep.estimators.experts import (
 )
 from giantstep.estimators.tails import LabelScale, TailScaler
 
+#: Rows that say that the best expert is right.
+PULL = 3.0
 #: Numbers that are sorted at a time for intervals.
 INTERVAL_NUMBERS = 2_000_000
 
@@ -104,11 +106,11 @@ def fit_stack(
     stacks, fold_of, predictions = [], np.zeros(len(labels), dtype=int), np.zeros(len(labels))
     for number, (block, experts) in enumerate(zip(blocks, parts, strict=True)):
         rest = np.setdiff1d(rows, block)
-        stacks.append(Stack(experts, simplex_weights(held_out[rest], values[rest]), sizes))
+        stacks.append(Stack(experts, steady_weights(held_out[rest], values[rest]), sizes))
         fold_of[block] = number
         predictions[block] = held_out[block] @ stacks[-1].weights
     return CrossFitted(
-        Stack(whole, simplex_weights(held_out, values), sizes),
+        Stack(whole, steady_weights(held_out, values), sizes),
         stacks,
         fold_of,
         held_out,
@@ -138,6 +140,23 @@ def simplex_weights(
     stacked = np.vstack([predictions, np.full(predictions.shape[1], heavy)])
     bound = nnls(stacked, np.append(labels, heavy))[0]
     return bound / bound.sum()
+
+
+def steady_weights(
+    predictions: Float[np.ndarray, "n experts"], labels: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " experts"]:
+    """Simplex weights drawn towards the best expert alone, as a few more rows would draw them.
+
+    A dozen weights are too many for a hundred rows.
+
+    >>> x = np.arange(6.0) - 2.5
+    >>> steady_weights(np.column_stack([x, -x]), x).round(6).tolist()
+    [1.0, 0.0]
+    """
+    count = predictions.shape[1]
+    best = np.argmin(np.sum((predictions - labels[:, None]) ** 2, axis=0))
+    pull = np.sqrt(PULL * float(predictions.var(axis=0).mean())) * np.eye(count)
+    return simplex_weights(np.vstack([predictions, pull]), np.append(labels, pull[best]))
 
 
 def score_with_error(

@@ -35,7 +35,8 @@ READABLE = 0.8
 #: Texts that say that there is nothing.
 NOTHING = {"", "-", "?", ".", "na", "n/a", "nan", "nil", "none", "null", "missing", "unknown"}
 NUMBER = re.compile(
-    r"[$€£]?\s*([+-]?(?:\d[\d,' ]*)?\.?\d+(?:e[+-]?\d+)?)\s*([^\d\s]*)", re.IGNORECASE
+    r"[$€£]?\s*([+-]?(?:\d[\d,' ]*)?\.?\d+(?:e[+-]?\d+)?)\s*([^\d\s]*|[^\W\d_]+[23])",
+    re.IGNORECASE,
 )
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
 #: Names of columns that number rows.
@@ -121,7 +122,7 @@ def as_categories(column: pd.Series) -> pd.Series:
 def read_table(path: Path) -> pd.DataFrame:
     """A table from CSV, Parquet or Arrow, also compressed CSV (``.csv.gz``).
 
-    Commas, semicolons (with decimal commas), tabs and bars are told apart by the first line.
+    Commas, semicolons, tabs and bars are told apart by the first line, decimal commas by counting.
     ``attrs["notes"]`` says what was found.
     """
     path = Path(path)
@@ -156,11 +157,17 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     except UnicodeDecodeError:
         options = {"encoding": "cp1252", "encoding_errors": "replace"}
         notes.append("the file is not in UTF-8: read as Windows-1252")
-        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, nrows=0, **options)
+        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **options)
     separator = max(",;\t|", key=str(head.columns[0]).count)
+    decimal = "."
     if separator != ",":
         notes.append(f"columns are separated by {separator!r}")
-    return pd.read_csv(path, sep=separator, decimal="," if separator == ";" else ".", **options)
+        points, commas = (
+            int(head.iloc[:, 0].astype(str).str.count(rf"\d{sign}\d").sum())
+            for sign in (r"\.", ",")
+        )
+        decimal = "," if commas > points else "."
+    return pd.read_csv(path, sep=separator, decimal=decimal, **options)
 
 
 def plain(name: object) -> str:
@@ -207,6 +214,12 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
         remedy = f"did you mean {near[0]!r}?" if near else f"use one of {names}"
         raise GiantstepError(f"label = {label!r} is not a column: {remedy}")
     notes = list(frame.attrs.get("notes", ()))
+    given = frame[label]
+    if not pd.api.types.is_numeric_dtype(given) and task != "classification":
+        kind, said = _kind(given, label)
+        if kind == "number":
+            frame = frame.assign(**{label: as_numbers(given)})
+            notes.append(f"label {label!r}: {said}")
     missing = int(frame[label].isna().sum())
     if missing:
         frame = frame[frame[label].notna()]
@@ -227,14 +240,15 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
             f"label = {label!r}: no class has more than {most} rows: give at least "
             f"{LEAST_IN_A_CLASS} of one class, or use --task regression for numbers"
         )
-    doubled = int(frame.duplicated().sum())
-    if doubled:
+    copies = frame.duplicated()
+    if copies.any():
         notes.append(
-            f"{doubled} rows are copies of others: where a copy is left out, scores are too good"
+            f"{copies.sum()} rows are copies of others: "
+            "where a copy is left out, scores are too good"
         )
     kinds: dict[str, str] = {}
     for name in inputs.columns:
-        kind, said = _kind(inputs[name], str(name))
+        kind, said = _kind(inputs.loc[~copies, name], str(name))
         if kind:
             kinds[name] = kind
         if said:

@@ -166,10 +166,15 @@ def fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     low = -low
     for pair in SPREADS[::-1]:
         # Numbers of the column, not between them: a rare 1 among zeros is not far out.
-        below, above = np.quantile(inputs, pair, axis=0, method="inverted_cdf")
-        spread = above - below
-        low = np.where(spread > 0, below - FENCE * spread, low)
-        high = np.where(spread > 0, above + FENCE * spread, high)
+        below, middle, above = np.quantile(
+            inputs, [pair[0], 0.5, pair[1]], axis=0, method="inverted_cdf"
+        )
+        # Each side has its own distance, as skewed columns need, or half of both where it has none.
+        half = (above - below) / 2
+        down = np.where(middle > below, middle - below, half)
+        up = np.where(above > middle, above - middle, half)
+        low = np.where(half > 0, below - 2 * FENCE * down, low)
+        high = np.where(half > 0, above + 2 * FENCE * up, high)
     return low, high
 
 

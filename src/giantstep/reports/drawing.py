@@ -32,13 +32,20 @@ _PAGE_STYLE: dict[Any, Any] = {
 
 
 @contextmanager
+def page_style() -> Iterator[None]:
+    """The house style with the page's ink, for figures that are made elsewhere."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(_PAGE_STYLE), house_style():
+        yield
+
+
+@contextmanager
 def canvas(
     width: float = WIDTH, height: float = HEIGHT, **subplots: Any
 ) -> Iterator[tuple[Figure, Any]]:
     """A figure and its panel, in the house style with the page's ink."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(_PAGE_STYLE), house_style():
+    with page_style():
         yield new_figure(width, height, **subplots)
 
 

@@ -190,6 +190,15 @@ class FixedRidge(NamedTuple):
             kept = self.ridge * self.inverse[np.ix_(block, block)]
         return np.linalg.solve(kept - 1.0 / len(residuals), residuals[block])
 
+    def leave_one_out(self, labels: Labels) -> Float[np.ndarray, " n"]:
+        """The error of each row in the fit to all others."""
+        if self.scaled.primal:
+            images = self.scaled.features @ self.inverse
+            kept = 1 - np.einsum("ij,ij->i", images, self.scaled.features)
+        else:
+            kept = self.ridge * np.diagonal(self.inverse)
+        return self.fit(labels).residuals / np.maximum(kept - 1 / len(labels), 1e-12)
+
     def without(self, block: Int[np.ndarray, " s"], labels: Labels) -> Fit:
         """The fit to the other rows.
 
