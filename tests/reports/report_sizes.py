@@ -15,4 +15,6 @@ TINY = Scale(
     feature_seeds=2,
     message_points=(2, 2),
     message_seconds=0.0,
+    point_seconds=20.0,
+    most_directions=3,
 )

@@ -13,7 +13,9 @@ class Scale:
     ``climb_dims`` holds a dimension for each leap, so that n = d^leap stays within reach;
     ``climb_width`` neurons are enough for the theory's values of the biases to stand for their law;
     ``message_points`` the points of a curve for one direction and for several;
-    ``message_seconds`` the time after which that curve ends where it is.
+    ``message_seconds`` the time after which that curve ends where it is, and ``point_seconds`` the
+    time that a point of it may take where there are three directions; ``most_directions`` those up
+    to which theories that integrate over all of them are drawn.
     """
 
     climb_dims: Mapping[int, int]
@@ -26,6 +28,8 @@ class Scale:
     feature_seeds: int
     message_points: tuple[int, int]
     message_seconds: float
+    point_seconds: float
+    most_directions: int
 
 
 FULL = Scale(
@@ -39,6 +43,8 @@ FULL = Scale(
     feature_seeds=4,
     message_points=(25, 9),
     message_seconds=40.0,
+    point_seconds=20.0,
+    most_directions=3,
 )
 QUICK = Scale(
     climb_dims={1: 2000, 2: 300, 3: 100},
@@ -51,4 +57,6 @@ QUICK = Scale(
     feature_seeds=3,
     message_points=(7, 5),
     message_seconds=3.0,
+    point_seconds=3.0,
+    most_directions=2,
 )

@@ -29,13 +29,13 @@ def symmetries(target: Target) -> tuple[str, ...]:
         found += [
             f"the same when {listed([names[i] for i in group])} are "
             + ("exchanged" if len(group) == 2 else "put in any order")
-            for group in _exchangeable(target)
+            for group in exchangeable(target)
             if len(group) > 1
         ]
     return tuple(found)
 
 
-def _exchangeable(target: Target) -> list[list[int]]:
+def exchangeable(target: Target) -> list[list[int]]:
     """Directions in groups; exchanges generate every order, so one of each group is asked."""
     groups: list[list[int]] = []
     for axis in range(target.rank):

@@ -13,6 +13,7 @@ from giantstep.gallery.style import COLOURS, GREY
 from giantstep.reports.drawing import INK, canvas, svg
 from giantstep.reports.experiment import Experiment
 from giantstep.reports.parts import Context, Picture, Section, as_csv, counted, listed
+from giantstep.reports.symmetries import exchangeable
 from giantstep.reports.verdict import typeset
 
 #: A leap beyond this needs more samples than a page should wait for.
@@ -77,26 +78,29 @@ def _theory(experiment: Experiment) -> tuple[Answer | None, tuple[str, ...]]:
 
 def _lead(found: Explanation, run: Answer) -> str:
     """Which directions are met in this many steps, by the simulation's own account."""
-    mean, error = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
     chance = run.mean("baseline")
-    clear = (mean > CLEAR * chance) & (mean - 3 * error > chance)
-    names = [f"h{i + 1}" for i in range(mean.shape[1])]
     when: dict[int, list[str]] = {}
     missed: dict[str, list[str]] = {}
-    for i, (name, column) in enumerate(zip(names, clear.T, strict=True)):
-        if column[1:].any():
-            rise = f"{name} (to {mean[-1, i]:.2f})"
-            when.setdefault(int(np.argmax(column[1:])) + 1, []).append(rise)
+    # Directions that may be exchanged rise together: what tells them apart is noise.
+    for group in exchangeable(found.target):
+        mean = run.mean("overlap")[:, group].mean(axis=1)
+        error = np.nan_to_num(run.sem("overlap"))[:, group].max(axis=1)
+        level = chance[:, group].mean(axis=1)
+        clear = (mean > CLEAR * level) & (mean - 3 * error > level)
+        names = [f"h{i + 1}" for i in group]
+        if clear[1:].any():
+            rise = f"{listed(names)} (to {mean[-1]:.2f})"
+            when.setdefault(int(np.argmax(clear[1:])) + 1, []).append(rise)
         else:
-            missed.setdefault(_reason(found, i, len(mean) - 1), []).append(name)
+            missed.setdefault(_reason(found, group[0], len(mean) - 1), []).extend(names)
     parts = [
         f"{listed(risen)} after {counted(step, 'step')}" for step, risen in sorted(when.items())
     ]
-    level = f"chance, {chance[-1].mean():.2f}"
-    text = f"Rises clearly above {level}: {'; '.join(parts)}." if parts else ""
+    at_chance = f"chance, {chance[-1].mean():.2f}"
+    text = f"Rises clearly above {at_chance}: {'; '.join(parts)}." if parts else ""
     for reason, group in missed.items():
         verb = "does" if len(group) == 1 else "do"
-        text += f" {listed(group)} {verb} not rise clearly above {level if not text else 'it'}"
+        text += f" {listed(group)} {verb} not rise clearly above {at_chance if not text else 'it'}"
         text += f": {reason}."
     return text.strip()
 

@@ -17,8 +17,6 @@ from giantstep.reports.experiment import Experiment
 from giantstep.reports.mathematics import words
 from giantstep.reports.parts import Context, Picture, Section, as_csv, counted
 
-#: The theory of one step integrates over all directions; with more it takes minutes.
-MOST_DIRECTIONS = 3
 RANGE = "0.5d:8d"
 #: Where the ridge of each method is the best.
 RIDGE_AT = "2d"
@@ -41,10 +39,11 @@ def build(context: Context) -> Section:
     theories: dict[str, Answer] = {}
     notes: list[str] = []
     for name, experiment in experiments.items():
-        if found.target.rank > MOST_DIRECTIONS and name == "one giant step":
+        if found.target.rank > context.scale.most_directions and name == "one giant step":
             notes.append(
                 f"No theory line for one giant step: its integrals over {found.target.rank} "
-                "directions take minutes; giantstep predict computes it with the same settings."
+                "directions take too long for this page, and its ridge is a guess; giantstep "
+                "predict computes it with the same settings."
             )
             continue
         try:
@@ -127,7 +126,8 @@ def _best_ridge(learner: str, context: Context, options: Mapping[str, str]) -> s
     A fixed ridge would compare a method at its best with another at its worst.
     """
     experiment = Experiment(learner, context.problem, options)
-    if context.explanation.target.rank > MOST_DIRECTIONS and learner == "giant-step":
+    too_many = context.explanation.target.rank > context.scale.most_directions
+    if too_many and learner == "giant-step":
         return options["ridge"]
     try:
         ridge = experiment.best("ridge")

@@ -17,6 +17,7 @@ from giantstep.reports.drawing import canvas, svg
 from giantstep.reports.experiment import Experiment
 from giantstep.reports.mathematics import words
 from giantstep.reports.parts import Context, Picture, Section, as_csv, listed
+from giantstep.reports.scale import FULL, QUICK
 
 LEARNER = "amp"
 FIRST = 0.25
@@ -27,6 +28,11 @@ def build(context: Context) -> Section:
     if LEARNER not in {row.name for row in LEARNERS}:
         raise NoTheory(f"the learner {LEARNER} is not part of this installation")
     found = context.explanation
+    if context.scale is QUICK and found.target.rank > QUICK.most_directions:
+        raise NoTheory(
+            f"left out of a quick page: a point of this curve takes many seconds for "
+            f"{found.target.rank} directions; it is drawn without --quick"
+        )
     last = _largest_alpha(found)
     points = context.scale.message_points[found.target.rank > 1]
     experiment = Experiment(
@@ -64,6 +70,8 @@ def _largest_alpha(found: Explanation) -> float:
 
 def _curve(context: Context, experiment: Experiment) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     """The points in growing alpha, as many as the patience of a reader allows."""
+    if context.explanation.target.rank == FULL.most_directions:
+        return _curve_in_workers(context, experiment)
     begin = time.monotonic()
     laws: list[Answer] = []
     points = experiment.settings.points
@@ -72,6 +80,30 @@ def _curve(context: Context, experiment: Experiment) -> tuple[np.ndarray, np.nda
         context.advance((number + 1) / len(points))
         if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
             break
+    return _collected(experiment, laws)
+
+
+def _curve_in_workers(
+    context: Context, experiment: Experiment
+) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
+    """The same where a point may take minutes: a process that takes too long over it is ended."""
+    found = predict(
+        experiment.settings,
+        context.problem,
+        engine="local",
+        cell_seconds=context.scale.point_seconds,
+        progress=context.advance,
+    )
+    done = [law is not None for law in found.predictions]
+    first_missing = done.index(False) if False in done else len(done)
+    if first_missing == 0:
+        raise NoTheory(f"left out: {next(iter(found.failures.values()))}")
+    return _collected(experiment, list(found)[:first_missing])
+
+
+def _collected(
+    experiment: Experiment, laws: list[Answer]
+) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     overlaps = np.array([np.atleast_1d(law.metrics["overlap_squared"]) for law in laws])
     alphas = np.array([size.coefficient for size in experiment.settings.samples])
     return alphas[: len(laws)], overlaps, laws
