@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
 #: No message of ours is longer.
@@ -10,12 +12,29 @@ MOST_SAID = 1200
 MOST_QUOTED = 300
 
 
+_OPTION = re.compile(r"(?<!\S)--([a-z][a-z-]*)")
+
+
 class GiantstepError(ValueError):
-    """Something in the input cannot be used; the message says what and how to mend it."""
+    """Something in the input cannot be used; the message says what and how to mend it.
+
+    Remedies are written as options of the command line; Python reads the names of arguments.
+
+    >>> error = GiantstepError("dim is missing: give --dim or --test-samples")
+    >>> print(error)
+    dim is missing: give dim or test_samples
+    >>> error.at_the_prompt
+    'dim is missing: give --dim or --test-samples'
+    """
+
+    @property
+    def at_the_prompt(self) -> str:
+        """The message for whoever types commands."""
+        text = str(self.args[0]) if self.args else ""
+        return text if len(text) <= MOST_SAID else text[: MOST_SAID - 3] + "..."
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return text if len(text) <= MOST_SAID else text[: MOST_SAID - 3] + "..."
+        return _OPTION.sub(lambda found: found[1].replace("-", "_"), self.at_the_prompt)
 
 
 class TargetError(GiantstepError):

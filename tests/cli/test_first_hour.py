@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -12,6 +14,7 @@ from typer.testing import CliRunner
 import giantstep as gs
 from giantstep.answer import Answer
 from giantstep.asking.curves import theory_line
+from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.files import check_place, write_text
@@ -173,6 +176,37 @@ def test_a_panel_without_numbers_is_a_sentence(both: Answer, tmp_path: Path) -> 
     empty = Answer(both.learner, both.axes, both.questions, both.metric_axes, runs, (), (0, 1))
     path = draw_result(empty, tmp_path / "empty.svg", metric="overlap")
     assert "there is no finite number here" in path.read_text(encoding="utf-8")
+
+
+def test_settings_explain_themselves_in_python() -> None:
+    for row in LEARNERS:
+        settings: Any = row.load("settings")
+        fields = [field for field in dataclasses.fields(settings) if field.metadata]
+        assert len(fields) > 2
+        for field in fields:
+            assert f"\n{field.name} : default {field.default!r}\n" in settings.__doc__
+            assert field.metadata["help"] in settings.__doc__
+    step = gs.GiantStep(samples="4d", ridge=[0.1, 1])
+    assert "samples='4d'" in repr(step)
+    assert eval(repr(step), vars(gs)) == step
+
+
+def test_errors_name_arguments_in_python_and_options_at_the_prompt() -> None:
+    with pytest.raises(GiantstepError, match="a simulation needs dim, the dimension"):
+        gs.simulate(gs.Kernel(), "h1")
+    code, _, err = run("simulate", "kernel", "--target", "h1")
+    assert code == 2
+    assert "a simulation needs --dim, the dimension" in err
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["silu", "swish", "elu", "leaky_relu(z, .1)", "mish", "hardtanh", np.tanh, jax.nn.silu],
+    ids=str,
+)
+def test_activations_that_people_use(given: Any) -> None:
+    overlap = gs.predict(gs.GiantStep(activation=given), "h1").metrics["overlap"]
+    assert 0.1 < overlap[1, 0] < 1
 
 
 def test_a_prediction_tells_how_far_it_is() -> None:

@@ -58,7 +58,7 @@ def test_a_seed_gives_the_same_run_however_many_there_are() -> None:
 
 
 def test_what_a_simulation_refuses() -> None:
-    with pytest.raises(SettingsError, match="--dim"):
+    with pytest.raises(SettingsError, match="needs dim"):
         simulate(PROBLEM, SMALL.replace(dim=None))
     with pytest.raises(SettingsError, match="directions"):
         simulate(Problem.of("h1*h2*h3*h4"), SMALL.replace(dim=3))

@@ -103,7 +103,7 @@ def test_susceptibility_is_the_response_of_the_fit() -> None:
 
 
 def test_what_a_simulation_refuses() -> None:
-    with pytest.raises(SettingsError, match="--dim"):
+    with pytest.raises(SettingsError, match="needs dim"):
         simulate(NOISY, SMALL.replace(dim=None))
     with pytest.raises(SettingsError, match="labels -1 and 1"):
         simulate(NOISY, SMALL.replace(loss="hinge"))

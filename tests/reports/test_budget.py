@@ -25,7 +25,7 @@ def context(text: str, scale: Scale = TINY) -> Context:
 
 def test_a_quick_page_of_three_directions_says_what_it_leaves_out() -> None:
     three = context("h1 + h1*h2*h3", QUICK)
-    with pytest.raises(NoTheory, match="drawn without --quick"):
+    with pytest.raises(NoTheory, match="drawn without quick"):
         message_passing.build(three)
     small = dataclasses.replace(three, scale=dataclasses.replace(TINY, most_directions=2))
     section = features.build(small)

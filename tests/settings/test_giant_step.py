@@ -52,7 +52,7 @@ def test_readouts_of_the_neurons_one_by_one() -> None:
     assert GiantStep(readout="-2", width="1d").readout_support() == ((-2.0,), (1.0,))
     with pytest.raises(SettingsError, match="4 values for 5 neurons"):
         settings.replace(width=5)
-    with pytest.raises(SettingsError, match="grows with d: give --width 4"):
+    with pytest.raises(SettingsError, match="grows with d: give width 4"):
         settings.replace(width="1d")
 
 

@@ -138,7 +138,7 @@ def test_a_stranger_s_learner_is_not_imported(
     (package / "sums.py").write_text("raise RuntimeError('it was imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
     learner = {**VALID[-1]["learner"], "package": "stranger"}
-    with pytest.raises(Untrusted, match=r"would import 'stranger\.sums'.*give --trust"):
+    with pytest.raises(Untrusted, match=r"would import 'stranger\.sums'.*give trust"):
         Study.from_json({"name": "a", "learner": learner})
     assert "stranger.sums" not in sys.modules
     with pytest.raises(GiantstepError, match="it was imported"):

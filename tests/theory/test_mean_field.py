@@ -43,5 +43,5 @@ def test_wide_networks_follow_the_particles() -> None:
 
 
 def test_a_step_that_is_too_large() -> None:
-    with pytest.raises(NoTheory, match="lower --step"):
+    with pytest.raises(NoTheory, match="lower step"):
         predict(Problem.of("h1"), MeanField(activation="He2", step=50.0, times="5000", width=2))

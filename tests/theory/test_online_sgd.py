@@ -324,7 +324,7 @@ def test_the_crossing_of_the_equations_is_the_integral() -> None:
 def test_a_solution_that_fails_says_so() -> None:
     blows_up = trajectory(lambda x: x**2, np.ones(1), [0.5, 2.0])
     assert not blows_up.converged
-    with pytest.raises(NoTheory, match="lower --step-size"):
+    with pytest.raises(NoTheory, match="lower step_size"):
         predict(
             Problem.of("h1*h2"),
             OnlineSgd(width=2, geometry="free", activation="He2", step_size=50, times="50"),

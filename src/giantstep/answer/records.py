@@ -66,10 +66,6 @@ class Metrics(dict[str, Any]):
 class MissingMetric(GiantstepError, KeyError):
     """A metric that an answer does not have; the message says what to give for it."""
 
-    def __str__(self) -> str:
-        # The text of a KeyError has quotes around it.
-        return str(self.args[0])
-
 
 @dataclass(frozen=True, eq=False)
 class Prediction:

@@ -37,7 +37,7 @@ def reported(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*args, **kwargs)
         except GiantstepError as error:
-            typer.echo(f"giantstep: {error}", err=True)
+            typer.echo(f"giantstep: {error.at_the_prompt}", err=True)
             raise typer.Exit(2) from None
         except MemoryError:
             typer.echo("giantstep: out of memory: reduce --dim, --samples or --width", err=True)

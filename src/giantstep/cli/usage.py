@@ -42,7 +42,7 @@ class HouseGroup(TyperGroup):
         try:
             ended = super().main(args, standalone_mode=False, **extra)
         except GiantstepError as error:
-            _stop(str(error))
+            _stop(error.at_the_prompt)
         except typer.Abort:
             sys.exit(1)
         except Exception as error:

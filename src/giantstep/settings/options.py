@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import itertools
 import math
 from collections.abc import Sequence
@@ -75,6 +76,13 @@ def activation_option(default: str, *, moved: bool = False, only: str | None = N
     return option(default, help, moved=moved, only=only)
 
 
+def _described(name: str, field: dataclasses.Field[Any]) -> str:
+    """A setting in the docstring of its class: default, help, choices."""
+    rule = field.metadata
+    choices = f" ({', '.join(rule['choices'])})" if rule["choices"] else ""
+    return f"{name} : default {field.default!r}\n    {rule['help']}{choices}"
+
+
 def flag(name: str) -> str:
     """The command-line spelling of a field name."""
     return "--" + name.replace("_", "-")
@@ -85,6 +93,18 @@ class Settings:
     """Base of every learner's settings: checks each field against its declaration."""
 
     learner: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        fields = [(n, f) for n, f in vars(cls).items() if isinstance(f, dataclasses.Field)]
+        listed = [_described(name, field) for name, field in fields if field.metadata]
+        head = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nParameters\n----------"
+        cls.__doc__ = "\n".join([head, *listed])
+        # A dataclass would write its own.
+        cls.__repr__ = Settings.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        given = [f"{name}={value!r}" for name, value in self.to_json().items()]
+        return f"{type(self).__name__}({', '.join(given)})"
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

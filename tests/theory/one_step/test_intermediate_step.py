@@ -117,7 +117,7 @@ def test_the_limit_is_that_of_the_theory_at_a_dimension(ridge: float, power: flo
 @pytest.mark.parametrize("readout", ["symmetric-sign", "normal"])
 def test_a_fixed_width_is_refused_with_what_would_work(readout: str) -> None:
     settings = GiantStep(step_size="2*n^0.3", ridge=0.1, readout=readout, width=20)
-    with pytest.raises(NoTheory, match="--width 1d --readout normal; or give --dim"):
+    with pytest.raises(NoTheory, match="width 1d readout normal; or give dim"):
         predict_giant_step(FIRST, settings)
 
 
