@@ -41,16 +41,32 @@ def test_the_package_runs_as_a_module(
     assert capsys.readouterr().out.startswith("giantstep ")
 
 
-def test_the_shell_gets_the_commands_that_begin_so(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("ex", ["explain"]),
+        ("figure amp-s", ["amp-staircase"]),
+        ("reproduce 2402.04", ["2402.04980"]),
+        ("explain ex3", ["ex3a", "ex3b"]),
+        ("predict kernel --target parity-t", ["parity-two", "parity-three"]),
+        ("predict giant-step --activation gel", ["gelu"]),
+        ("simulate giant-step --batches r", ["reused"]),
+        ("cite amp-p", ["amp-parity"]),
+    ],
+)
+def test_the_shell_gets_the_words_that_begin_so(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: str,
+    offered: list[str],
 ) -> None:
     asked = {
         "_GIANTSTEP_COMPLETE": "complete_bash",
-        "COMP_WORDS": "giantstep ex",
-        "COMP_CWORD": "1",
+        "COMP_WORDS": f"giantstep {words}",
+        "COMP_CWORD": str(len(words.split())),
     }
     for name, value in asked.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit):
         main()
-    assert capsys.readouterr().out.split() == ["explain"]
+    assert capsys.readouterr().out.split() == offered

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pandas
 import pytest
 
+import giantstep
+from giantstep.bibliography import paper
 from giantstep.errors import GiantstepError
 from giantstep.gallery.figures import NAMES, figure_named
-from giantstep.gallery.papers import REPRODUCTIONS, figures_of, reproduction
+from giantstep.gallery.papers import described, elsewhere, figures_of, papers, reproduction
 from giantstep.gallery.rendering import STORE, render
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
+
+DATA = Path(giantstep.__file__).parent / "gallery" / "papers.toml"
 
 
 @pytest.mark.slow
@@ -67,10 +72,18 @@ def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
 
 def test_figures_of_papers() -> None:
     assert "one-step-risk" in figures_of("2402.04980")
-    for paper, name in REPRODUCTIONS:
-        assert paper in figure_named(name).references or any(
-            reference.startswith(paper) for reference in figure_named(name).references
-        ), (paper, name)
+    talks = (
+        "2305.18270 2205.01445 2310.07891 2402.04980 2410.18938 2405.15480 2402.03220 2405.15459 "
+        "2309.03843 2502.13961 1908.05355 2002.09339 2405.15699"
+    )
+    assert set(talks.split()) <= set(papers())
+    for number, entry in tomllib.loads(DATA.read_text(encoding="utf-8")).items():
+        names = figures_of(f"https://arxiv.org/pdf/{number}v2")
+        assert set(entry) - {"elsewhere"} <= set(names), number
+        assert elsewhere(number)
+        lines = described(number, *names)
+        assert lines[0].endswith(paper(number).title)
+        assert [line.partition(":")[0] for line in lines[1:] if line[0] != " "] == list(names)
     with pytest.raises(GiantstepError, match=r"known: .*2402\.04980"):
         figures_of("1234.56789")
     with pytest.raises(GiantstepError, match="one-step-risk"):

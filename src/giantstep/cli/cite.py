@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from giantstep.cli import completion
 from giantstep.cli.output import print_json, reported
 from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
@@ -27,6 +28,7 @@ def cite(
             metavar="[WHAT]",
             help="A learner, a figure of the gallery, an arXiv number, or a file that `predict "
             "--json` wrote; nothing: giantstep itself.",
+            autocompletion=completion.sources,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -47,14 +49,15 @@ def papers_behind(what: str) -> Sequence[str]:
     from giantstep.asking.table import LEARNERS
     from giantstep.bibliography import PAPERS
     from giantstep.gallery.figures import NAMES, figure_named
+    from giantstep.gallery.papers import number_of
 
     learners = {row.name: row for row in LEARNERS}
     if what in learners:
         return learners[what].references
     if what in NAMES:
         return figure_named(what).references
-    if what.removeprefix("arXiv:") in PAPERS:
-        return (PAPERS[what.removeprefix("arXiv:")].short,)
+    if (number := number_of(what) or what) in PAPERS:
+        return (PAPERS[number].short,)
     if Path(what).is_file():
         return _papers_of_a_file(Path(what))
     raise GiantstepError(

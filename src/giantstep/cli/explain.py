@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from giantstep.cli import completion
 from giantstep.cli.output import note, print_json, progress_bar, reported, say_reading
 from giantstep.cli.usage import example
 from giantstep.files import PICTURES, check_place
@@ -37,6 +38,7 @@ def explain_command(
         str,
         typer.Argument(
             help="An expression in h1, h2, ..., a tree(...), or a name from `targets`.",
+            autocompletion=completion.targets,
             callback=say_reading,
         ),
     ],

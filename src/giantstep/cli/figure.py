@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from giantstep.cli import completion
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
 from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from giantstep.gallery.rendering import Rendering
 
 UNSUPPORTED = 1
+Caption = Annotated[
+    bool | None,
+    typer.Option(
+        "--caption/--no-caption",
+        help="Caption inside the picture, or in NAME.txt beside it (default: inside with --quick, "
+        "beside with --full).",
+    ),
+]
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
@@ -31,24 +40,24 @@ def register(app: typer.Typer) -> None:
 
 @reported
 def figure(
-    name: Annotated[str | None, typer.Argument(help="A figure of the gallery.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A figure of the gallery.", autocompletion=completion.figures),
+    ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
     ] = False,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     everything: Annotated[bool, typer.Option("--all", help="Draw the whole gallery.")] = False,
     paper: Annotated[
-        str | None, typer.Option(help="Draw every figure after that paper: its arXiv number.")
-    ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
-    caption: Annotated[
-        bool | None,
+        str | None,
         typer.Option(
-            "--caption/--no-caption",
-            help="Caption inside the picture, or in NAME.txt beside it (default: inside with "
-            "--quick, beside with --full).",
+            help="Draw every figure after that paper: its arXiv number.",
+            autocompletion=completion.papers,
         ),
     ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
+    caption: Caption = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a figure: NAME.png, NAME.pdf and the data behind it, NAME.csv.
@@ -73,34 +82,57 @@ def figure(
 
 @reported
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="ARXIV", help="The paper's arXiv number.")],
+    paper: Annotated[
+        str,
+        typer.Argument(
+            metavar="ARXIV",
+            help="The paper's arXiv number or address.",
+            autocompletion=completion.papers,
+        ),
+    ],
     name: Annotated[
-        str | None, typer.Argument(metavar="[FIGURE]", help="A figure of the gallery after it.")
+        str | None,
+        typer.Argument(
+            metavar="[FIGURE]",
+            help="A figure of the gallery after it.",
+            autocompletion=completion.figures,
+        ),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
     ] = False,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
+    caption: Caption = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a result of a paper: its settings in our units, and what is not covered.
 
-    Without FIGURE, lists the figures of the gallery after that paper.
+    Without FIGURE, lists what the gallery draws of that paper, and where the rest is.
     """
-    from giantstep.gallery.papers import described, figures_of, reproduction
+    from giantstep.gallery.papers import (
+        BY_CONTENT,
+        described,
+        elsewhere,
+        figures_of,
+        number_of,
+        reproduction,
+    )
 
     if name is None:
-        names = figures_of(paper)
+        names, rest = figures_of(paper), elsewhere(paper)
         if json:
-            print_json({"paper": paper, "figures": names})
-        else:
-            typer.echo("\n".join(names))
+            kept = {one: reproduction(paper, one)._asdict() for one in names}
+            print_json({"paper": number_of(paper), "figures": kept, "elsewhere": rest})
+            return
+        typer.echo("\n".join([*described(paper, *names), *[f"elsewhere: {one}" for one in rest]]))
+        typer.echo(f"({BY_CONTENT})")
+        note(f"draw one with: giantstep reproduce {number_of(paper)} {names[0]}")
         return
     known = reproduction(paper, name)
     if not json:
         typer.echo("\n".join(described(paper, name)))
-    about = {"paper": paper, "settings": known.settings, "not_covered": known.missing}
-    _draw((name,), full, out, None, json, about)
+    about = {"paper": number_of(paper), "units": known.units, "not_covered": known.missing}
+    _draw((name,), full, out, caption, json, about)
 
 
 def _draw(

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from giantstep.cli import completion
 from giantstep.cli.output import say_reading
 from giantstep.files import PICTURES, check_place
 from giantstep.language.inputs import SYNTAX
@@ -26,9 +27,16 @@ def parameter(
     help: str,
     default: Any,
     callback: Callable[[str], str] | None = None,
+    completed: Callable[[str], list[str]] | None = None,
 ) -> inspect.Parameter:
     """An option of a command; without a default (``...``) it must be given."""
-    option = typer.Option(flag(name), help=help, metavar=_METAVAR.get(kind), callback=callback)
+    option = typer.Option(
+        flag(name),
+        help=help,
+        metavar=_METAVAR.get(kind),
+        callback=callback,
+        autocompletion=completed,
+    )
     return inspect.Parameter(
         name,
         inspect.Parameter.KEYWORD_ONLY,
@@ -50,7 +58,11 @@ def parameter_of(
         # Numbers stay text here: the settings class reads them, ranges included.
         shown = "" if shown_default is None else f"  [default: {shown_default}]"
         option = typer.Option(
-            name, help=help + shown, metavar=_METAVAR[rule["kind"]], hidden=hidden
+            name,
+            help=help + shown,
+            metavar=_METAVAR[rule["kind"]],
+            hidden=hidden,
+            autocompletion=_completed(field),
         )
         kind, default = str | None, None  # type: ignore[assignment]
     return inspect.Parameter(
@@ -59,6 +71,13 @@ def parameter_of(
         default=default,
         annotation=Annotated[kind, option],
     )
+
+
+def _completed(field: dataclasses.Field[Any]) -> Callable[[str], list[str]] | None:
+    """What a shell offers for a setting: its choices, or activations."""
+    if choices := field.metadata["choices"]:
+        return lambda incomplete: [word for word in choices if word.startswith(incomplete)]
+    return completion.activations if field.name == "activation" else None
 
 
 class PictureSize(enum.StrEnum):
@@ -75,7 +94,12 @@ def problem_parameters() -> list[inspect.Parameter]:
     """The options that say what is to be learned, the same for every learner and verb."""
     return [
         parameter(
-            "target", str, "target: an expression in h1, h2, ... or a name", ..., say_reading
+            "target",
+            str,
+            "target: an expression in h1, h2, ... or a name",
+            ...,
+            say_reading,
+            completion.targets,
         ),
         NOISE,
         parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from giantstep.cli import completion
 from giantstep.cli.output import (
     note,
     print_json,
@@ -35,7 +36,9 @@ def report_command(
     target: Annotated[
         str,
         typer.Argument(
-            help="An expression in h1, h2, ..., or a name from `targets`.", callback=say_reading
+            help="An expression in h1, h2, ..., or a name from `targets`.",
+            callback=say_reading,
+            autocompletion=completion.targets,
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,

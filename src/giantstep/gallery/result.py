@@ -271,7 +271,7 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
 def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:
     """The overlap of a random vector, where the dimension is known and the same along a curve."""
     power = {"overlap": -0.5, "overlap_squared": -1.0}.get(metric)
-    dims = {getattr(question.settings, "dim", None) for question in answer.questions}
+    dims: set[Any] = {getattr(question.settings, "dim", None) for question in answer.questions}
     if power is None or None in dims or (len(dims) > 1 and axis.name != "dim"):
         return False
     style = {"color": GREY, "linestyle": ":", "linewidth": 1.0}

@@ -87,20 +87,20 @@ def _lead(found: Explanation, run: Answer) -> str:
         error = np.nan_to_num(run.sem("overlap"))[:, group].max(axis=1)
         level = chance[:, group].mean(axis=1)
         clear = (mean > CLEAR * level) & (mean - 3 * error > level)
-        names = [f"h{i + 1}" for i in group]
+        own = [f"h{i + 1}" for i in group]
         if clear[1:].any():
-            rise = f"{listed(names)} (to {mean[-1]:.2f})"
+            rise = f"{listed(own)} (to {mean[-1]:.2f})"
             when.setdefault(int(np.argmax(clear[1:])) + 1, []).append(rise)
         else:
-            missed.setdefault(_reason(found, group[0], len(mean) - 1), []).extend(names)
+            missed.setdefault(_reason(found, group[0], len(mean) - 1), []).extend(own)
     parts = [
         f"{listed(risen)} after {counted(step, 'step')}" for step, risen in sorted(when.items())
     ]
     at_chance = f"chance, {chance[-1].mean():.2f}"
     text = f"Rises clearly above {at_chance}: {'; '.join(parts)}." if parts else ""
-    for reason, group in missed.items():
-        verb = "does" if len(group) == 1 else "do"
-        text += f" {listed(group)} {verb} not rise clearly above {at_chance if not text else 'it'}"
+    for reason, names in missed.items():
+        verb = "does" if len(names) == 1 else "do"
+        text += f" {listed(names)} {verb} not rise clearly above {at_chance if not text else 'it'}"
         text += f": {reason}."
     return text.strip()
 
