@@ -43,8 +43,8 @@ def papers() -> tuple[str, ...]:
 def number_of(text: str) -> str:
     """The arXiv number in a reference, an address or a number; an empty text if there is none.
 
-    >>> number_of("https://arxiv.org/abs/1234.56789v2")
-    '1234.56789'
+    >>> number_of("https://arxiv.org/abs/2402.04980v2").split(".")
+    ['2402', '04980']
     """
     found = re.search(r"(?<!\d)\d{4}\.\d{4,5}(?!\d)", text)
     return found[0] if found else ""
