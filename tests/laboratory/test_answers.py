@@ -12,8 +12,9 @@ import giantstep as gs
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.asking.workers.backlog import DONE, Outcome
 from giantstep.laboratory import work
-from giantstep.laboratory.describe import described
+from giantstep.laboratory.describe import WITH_NEURONS, described
 from giantstep.laboratory.launch import Lab
+from giantstep.laboratory.limits import Limits
 
 SEEDS = {"seeds": 8}
 
@@ -185,3 +186,19 @@ def test_spectra_and_neurons(client: httpx.Client) -> None:
     assert len(told["spaces"]["subspaces"]) == 3
     without = {**RANDOM_FEATURES, "settings": {"dim": "40"}}
     assert "no neurons" in client.post("/neurons", json=without).json()["error"]["message"]
+
+
+@pytest.mark.parametrize("row", [row for row in LEARNERS if row.name in WITH_NEURONS])
+def test_learners_with_a_cloud_have_neurons(row: Learner) -> None:
+    settings, problem = row.options(row.smallest[0])
+    plan = do("plan", {"learner": row.name, "settings": settings, "problem": problem} | SEEDS)
+    found = do("neurons", {"point": plan.value["points"][0], "seed": 0})
+    assert found.status == DONE, found.error
+
+
+def test_the_rows_of_a_map_share_the_points_that_the_lab_draws() -> None:
+    swept = {"dim": "40", "samples": "1d:4d:9", "width": "1d", "ridge": "0.01:1:5log"}
+    question = {"learner": "random-features", "settings": swept, "problem": {"target": "h1"}}
+    plan = do("plan", {**question, **SEEDS, "between": 41}).value
+    assert plan["axis"] == "samples"
+    assert 9 * 5 < len(plan["points"]) <= Limits().points

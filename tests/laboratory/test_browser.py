@@ -1,166 +1,65 @@
 """A real browser uses the page as a visitor would.
 
 Most tests share one page: each begins from whatever experiment is there, and waits for what it has
-asked for itself. The page says in attributes of its body what is under way, and takes them back
-before it asks anew, so that nothing waits for the state before.
+asked for itself.
 """
 
 from __future__ import annotations
 
-import contextlib
 import http.server
 import json
 import re
 import shlex
 import statistics
 import threading
-import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from reports.browser import browser
+from laboratory.browsing import (
+    browsing,
+    complaints,
+    dots_are_there,
+    downloaded,
+    expect,
+    line_is_there,
+    listened_to,
+    setting,
+    traces,
+    until,
+)
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
 from giantstep.laboratory.launch import Lab, framed, with_state
 
 pytestmark = pytest.mark.slow
-#: After so long nothing will come any more, however busy the machine is.
-PATIENCE_MS = 600_000
 MOVES = 20
-#: Adds up every move of something on the page that no key or click has caused.
-SHIFTS = """
-globalThis.shifted = 0;
-new PerformanceObserver((list) => {
-  const own = list.getEntries().filter((entry) => !entry.hadRecentInput);
-  for (const entry of own) globalThis.shifted += entry.value;
-}).observe({ type: "layout-shift", buffered: true });
-"""
 PAPER = {"light": "rgb(251, 251, 249)", "dark": "rgb(18, 24, 29)"}
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    path = browser()
-    playwright = pytest.importorskip("playwright.sync_api", reason="pip install playwright")
-    playwright.expect.set_options(timeout=PATIENCE_MS)
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-@contextlib.contextmanager
-def visitor(chromium: Any) -> Iterator[Any]:
-    """A browser of one person, who has been nowhere yet."""
-    size = {"width": 1600, "height": 1000}
-    context = chromium.new_context(accept_downloads=True, viewport=size)
-    context.set_default_timeout(PATIENCE_MS)
-    context.add_init_script(SHIFTS)
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def somebody(chromium: Any) -> Iterator[Any]:
-    with visitor(chromium) as context:
-        context.add_init_script("localStorage.setItem('giantstep-lab-tour', 'seen')")
-        yield context
-
-
-@pytest.fixture(scope="module")
-def page(somebody: Any, lab: Lab) -> Any:
-    """The page that most tests share; dots run when they are asked for."""
-    opened = listened_to(somebody.new_page())
-    opened.goto(lab.url)
-    opened.uncheck("#auto")
-    opened.locator(".stair").first.wait_for()
-    line_is_there(opened)
-    return opened
-
-
-def listened_to(page: Any) -> Any:
-    page.complaints = []
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
-    return page
-
-
-def complaints(page: Any) -> list[str]:
-    """What the browser complains of, but for texts that were refused (422) as they should be.
-
-    Playwright's own style for screenshots is not the page's.
-    """
-    fine = ("Applying inline style", "status of 422")
-    return [text for text in page.complaints if not any(words in text for words in fine)]
-
-
-def until(page: Any, expression: str, arg: Any = None) -> Any:
-    """The value of an expression once it is true.
-
-    Playwright's own `wait_for_function` looks once, and then by `eval` inside the page, which the
-    page's policy forbids.
-    """
-    end = time.monotonic() + PATIENCE_MS / 1000
-    while not (value := page.evaluate(expression, arg)):
-        assert time.monotonic() < end, f"never: {expression}"
-        page.wait_for_timeout(20)
-    return value
-
-
-def line_is_there(page: Any) -> int:
-    """Waits for the line that was asked for last; milliseconds that it took."""
-    return int(until(page, "document.body.dataset.lineMs"))
-
-
-def dots_are_there(page: Any) -> None:
-    page.wait_for_selector("body[data-dots=done]")
-
-
-def setting(name: str) -> str:
-    return f".control[data-name={name}] input[type=text]"
-
-
-def traces(page: Any, name: str) -> list[float]:
-    """The heights of what is drawn under a name."""
-    return page.evaluate(
-        "(name) => [...(document.getElementById('plot').data ?? [])]"
-        ".find((trace) => trace.name === name)?.y ?? []",
-        name,
-    )
-
-
-def downloaded(page: Any, button: str) -> bytes:
-    with page.expect_download() as taken:
-        page.click(button)
-    return Path(taken.value.path()).read_bytes()
-
-
-def expect(locator: Any) -> Any:
-    return pytest.importorskip("playwright.sync_api").expect(locator)
-
-
 def test_a_first_visit_shows_a_worked_example(chromium: Any, lab: Lab, tmp_path: Path) -> None:
-    with visitor(chromium) as context:
+    with browsing(chromium) as context:
         page = listened_to(context.new_page())
         page.goto(lab.url)
-        expect(page.locator("#tour-title")).to_contain_text("1 of 3")
-        page.click("#tour-next")
-        page.click("#tour-next")
-        expect(page.locator("#tour-title")).to_contain_text("3 of 3")
+        expect(page.locator("#tour-title")).to_contain_text("1 of 4")
+        for _ in range(3):
+            page.click("#tour-next")
+        expect(page.locator("#tour-title")).to_contain_text("4 of 4")
         page.keyboard.press("Escape")
         expect(page.locator("#tour")).to_be_hidden()
         expect(page.locator(".stair")).to_have_count(3)
         assert page.locator("#formula msub").count() == 3
         dots_are_there(page)
         assert "8 seeds" in page.inner_text("#z")
-        assert len(traces(page, "theory")) >= 40
+        # The cloud plays once, and the dots land with it.
+        page.wait_for_selector("body[data-played=once]")
+        assert page.inner_text("#step-shown") == "3"
+        for name in ("theory h1", "theory h2", "simulated h1", "simulated h2"):
+            assert len(traces(page, name)) == 4
         assert page.evaluate("globalThis.shifted") < 0.05
         table = downloaded(page, ".take[data-plot=plot] >> text=CSV").decode().splitlines()
-        assert sum(row.startswith("simulated,test_error,") for row in table) == 9
+        assert sum(row.startswith("simulated,overlap,") for row in table) == 8
         for scheme, width in [("light", 1600), ("dark", 1600), ("dark", 390), ("light", 390)]:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)
@@ -289,24 +188,18 @@ def test_what_is_taken_away_gives_the_same_numbers(
 
 
 def test_spectra_neurons_and_their_pictures(page: Any) -> None:
+    page.select_option("#learner", "giant-step")
+    page.fill(setting("dim"), "60")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("body[data-neurons=done]")
+    assert page.inner_text("#step-shown") == "3"
     page.locator("#spectra").scroll_into_view_if_needed()
     page.wait_for_selector("body[data-spectrum=done]")
-    page.locator("#neurons").scroll_into_view_if_needed()
-    page.wait_for_selector("body[data-neurons=done]")
     assert "outliers predicted" in page.inner_text("#spectrum-said")
-    assert page.inner_text("#step-shown") == "4"
-    # In one go: steps go on by the clock.
-    said = page.evaluate(
-        """["play", "play"].map((id) => {
-          document.getElementById(id).click();
-          return document.getElementById(id).textContent;
-        })"""
-    )
-    assert said == ["Pause", "Play"]
     for plot in ("plot", "spectrum-plot", "neuron-plot"):
         picture = downloaded(page, f".take[data-plot={plot}] >> text=PNG")
         assert picture.startswith(b"\x89PNG")
-        assert int.from_bytes(picture[16:20], "big") > 800, "twice as wide as it is shown"
+        assert int.from_bytes(picture[16:20], "big") == 1920
     assert "<svg" in downloaded(page, ".take[data-plot=plot] >> text=SVG").decode()
     assert not complaints(page)
 
@@ -368,7 +261,7 @@ def test_a_notebook_shows_the_page_inside_of_itself(chromium: Any, lab: Lab, nam
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Notebook) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with visitor(chromium) as context:
+        with browsing(chromium) as context:
             page = context.new_page()
             page.goto(f"http://{name}:{server.server_port}/")
             inside = page.frame_locator("iframe")

@@ -11,6 +11,7 @@ from giantstep.answer import STATUSES
 from giantstep.answer.places import STEP, TIME
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.errors import SettingsError
+from giantstep.laboratory.limits import Limits
 from giantstep.language.inputs import SYNTAX
 from giantstep.language.sizes import Size
 from giantstep.language.targets import catalogue, tree_catalogue
@@ -27,6 +28,8 @@ _SMALLEST, _LARGEST = 1e-4, 10.0
 _SHARES = (1.0, 0.99)
 #: A dimension at which dots come at once and sit on the line.
 DIM = "200"
+#: Learners whose runs hold the cosines of every neuron after each step.
+WITH_NEURONS = ("giant-step", "online-sgd")
 
 
 @functools.cache
@@ -40,6 +43,7 @@ def described() -> dict[str, Any]:
         ],
         "inputs": SYNTAX,
         "statuses": list(STATUSES),
+        "seconds": dict(Limits().seconds),
     }
 
 
@@ -72,6 +76,7 @@ def _learner(row: Learner) -> dict[str, Any]:
         "references": list(row.references),
         "has_target": row.has_target,
         "problem": problem,
+        "neurons": row.name in WITH_NEURONS,
         "controls": controls,
         "axes": [*along, *[c["name"] for c in controls if c["range"]]],
         "axis": _first_axis(along, settings, controls),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from giantstep.asking.table import Learner
+from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
+from giantstep.settings.sweeps import kinds_of
 
 #: What a problem is without saying so.
 _USUAL = {"noise": ("0", "0.0", 0, 0.0), "inputs": ("gaussian",)}
@@ -42,16 +45,22 @@ def in_python(
     >>> print(in_python(kernel, {"dim": "100", "samples": "1d"}, {"target": "h1*h2"}, 4))
     import giantstep as gs
     <BLANKLINE>
-    settings = gs.Kernel(dim='100', samples='1d')
+    settings = gs.Kernel(dim=100, samples='1d')
     result = gs.compare(settings, 'h1*h2', seeds=4)
     result.plot()
     """
-    chosen = ", ".join(f"{name}={value!r}" for name, value in settings.items() if value is not None)
+    kinds = kinds_of(row.load("settings"))
+    chosen = ", ".join(
+        f"{name}={_literal(value, kinds[name])}"
+        for name, value in settings.items()
+        if value is not None
+    )
     given = _unusual(problem)
     words = ["settings", *([repr(given.pop("target"))] if "target" in given else [])]
-    if "noise" in given:
-        given["noise"] = float(given["noise"])
-    words += [f"{name}={value!r}" for name, value in given.items()]
+    words += [
+        f"{name}={_literal(value, float if name == 'noise' else str)}"
+        for name, value in given.items()
+    ]
     return "\n".join(
         [
             "import giantstep as gs",
@@ -61,6 +70,14 @@ def in_python(
             "result.plot()",
         ]
     )
+
+
+def _literal(value: Any, kind: type) -> str:
+    """A value in Python: a number as a number, sizes in d and ranges as texts."""
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            return repr(number(value)) if kind in (int, float, Size) else repr(value)
+    return repr(value)
 
 
 def _unusual(problem: Mapping[str, Any]) -> dict[str, Any]:

@@ -90,6 +90,8 @@ def plan(
     # The longest range is the axis of the picture; each combination of the others is a curve.
     axis = max(asked.axes.values(), key=len)
     fine = asked
+    # Several curves, or the rows of a map, share what the lab draws.
+    between = min(between, Limits().points * len(axis) // len(asked.questions))
     if between > len(axis):
         given = finer(axis.name, settings, problem, between, len(axis))
         # Between whole numbers there is nothing.
@@ -154,9 +156,13 @@ def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
 
 def neurons(*, point: Mapping[str, Any], seed: int, tell: Tell) -> dict[str, Any]:
     """Where every neuron is after each step, as cosines with the target's directions."""
+    from giantstep.laboratory.describe import WITH_NEURONS
+
     run = simulate(point=point, seed=seed, tell=tell)
     if "cosines" not in run.arrays:
-        raise SettingsError(f"{run.learner} has no neurons to show: take giant-step or online-sgd")
+        raise SettingsError(
+            f"{run.learner} has no neurons to show: take {' or '.join(WITH_NEURONS)}"
+        )
     return {"cosines": run.arrays["cosines"][0], "settings": dict(run.run.settings)}
 
 

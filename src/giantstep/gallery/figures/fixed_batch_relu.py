@@ -2,8 +2,8 @@
 
 Mean signed cosine of a neuron with the direction of the target, d = {dim}, n = 3d, square loss,
 step size 0.3. He3 has leap 3: fresh batches of this size never find it, while reusing the batch
-finds it in nearly every run, with the sign that theory gives. Lines: theory for large d; dots: {seeds}
-runs with standard errors.
+finds it in nearly every run, with the sign that theory gives. Lines: theory for large d; dots:
+{seeds} runs with standard errors.
 """
 
 from __future__ import annotations

@@ -1,55 +1,37 @@
-// The experiment: a line of theory, dots that land on it, ghosts and pinned curves.
+// The experiment: what is asked, the line of theory that comes, and the dots that land on it.
 
 import { Line, isAbort, listen } from "./api.js";
-import { chosen, control } from "./controls.js";
-import { at, csv, debounced, make, say } from "./page.js";
-import { draw, ghostColour, hue, layout } from "./plots.js";
-import { Series, lastStep } from "./series.js";
+import { chosen } from "./controls.js";
+import { curves, farthest, isLogarithmic, map, metricsOf, statusOf } from "./curves.js";
+import * as neurons from "./neurons.js";
+import * as panel from "./panel.js";
+import { at, csv, debounced, make, say, typeset, words } from "./page.js";
+import * as pins from "./pins.js";
+import { clear, draw } from "./plots.js";
+import { Series } from "./series.js";
 import { problem, remember, state } from "./state.js";
 
 const MOST_GHOSTS = 3;
-const MOST_TICKS = 12; // Up to so many steps, each has its tick.
 const QUIET_MS = 2000; // A lab that was busy may be quiet again by then.
 const theoryLine = new Line();
 const dotLine = new Line();
-let learners = [];
-let row = null;
 let now = null; // What is drawn: the question, the plan, the series of theory and of dots.
 let ghosts = [];
 let told = () => {};
+let seconds = {};
 
-export function setUp(rows, elsewhere) {
-  learners = rows;
+export function setUp(described, elsewhere, adoptAll) {
   told = elsewhere;
-  for (const each of rows) at("learner").append(make("option", { value: each.name }, each.name));
-  at("learner").addEventListener("change", () => {
-    Object.assign(state, { learner: at("learner").value, settings: {}, axis: "", range: "", metric: "" });
-    ghosts = [];
-    choose();
-    refresh();
-  });
-  at("axis").addEventListener("change", () => {
-    Object.assign(state, { axis: at("axis").value, range: "" });
-    ghosts = [];
-    showAxis();
-    refresh();
-  });
-  at("range").addEventListener("change", () => {
-    state.range = at("range").value.trim();
-    refresh();
-  });
-  at("metric").addEventListener("change", () => {
-    state.metric = at("metric").value;
-    remember();
+  seconds = described.seconds;
+  panel.setUp(described.learners, { learner: forget, changed: refresh, moved: refreshSoon, adopt: adoptAll });
+  pins.setUp(() => {
+    pins.show(now);
     redraw();
   });
-  at("log-y").checked = state.logY;
-  at("log-y").addEventListener("change", () => {
-    state.logY = at("log-y").checked;
-    remember();
-    redraw();
-  });
-  at("seeds").value = state.seeds;
+  neurons.setUp(redraw);
+  at("metric").addEventListener("change", () => shows({ metric: at("metric").value }));
+  at("log-y").addEventListener("change", () => shows({ logY: at("log-y").checked }));
+  at("log-x").addEventListener("change", () => shows({ xScale: at("log-x").checked ? "log" : "linear" }));
   at("seeds").addEventListener("change", () => {
     state.seeds = Math.min(64, Math.max(1, Math.round(Number(at("seeds").value)) || 1));
     at("seeds").value = state.seeds;
@@ -58,90 +40,107 @@ export function setUp(rows, elsewhere) {
   });
   at("run").addEventListener("click", simulate);
   at("stop").addEventListener("click", () => dotLine.stop());
-  at("pin").addEventListener("click", pin);
+  at("pin").addEventListener("click", () => pins.pin(now));
   at("clear").addEventListener("click", () => {
     ghosts = [];
     redraw();
   });
-  choose();
 }
 
-function choose() {
-  row = learners.find((each) => each.name === state.learner) ?? learners[0];
-  state.learner = row.name;
-  at("learner").value = row.name;
-  at("learner-summary").textContent = `${row.summary}. Theory: ${row.theory}.`;
-  at("axis").replaceChildren(...row.axes.map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
-  if (!row.axes.includes(state.axis)) state.axis = row.axis;
-  for (const [place, first] of [["controls", true], ["more-controls", false]]) {
-    at(place).replaceChildren(...row.controls.filter((rule) => rule.first === first).map((rule) => control(rule, state.settings[rule.name] ?? rule.value, changed)));
-  }
-  showAxis();
+// Shows what the state holds.
+export function adopt() {
+  forget();
+  panel.choose();
+  at("log-y").checked = state.logY;
+  at("seeds").value = state.seeds;
+  pins.show(now);
+  pins.restore();
+  refresh();
 }
 
-function showAxis() {
-  at("axis").value = state.axis;
-  const rule = row.controls.find((each) => each.name === state.axis);
-  at("range").disabled = !rule;
-  if (rule && !state.range) state.range = rule.range;
-  at("range").value = rule ? state.range : "";
-  for (const box of document.querySelectorAll("#controls .control, #more-controls .control")) box.classList.toggle("swept", box.dataset.name === state.axis);
+function shows(how) {
+  Object.assign(state, how);
+  remember();
+  redraw();
 }
 
-const refreshSoon = debounced(70, () => refresh());
-
-function changed(name, value, settled) {
-  state.settings[name] = value;
-  if (settled) refresh();
-  else refreshSoon();
+// Nothing that was said of the learner before holds for this one.
+function forget() {
+  ghosts = [];
+  now = null;
+  clear("plot");
+  at("notes").replaceChildren();
+  say(at("said"), "");
+  at("z").textContent = "largest |z| –";
+  at("status").hidden = true;
+  at("progress").value = 0;
 }
 
 function question() {
-  const settings = chosen(row.controls, state.settings);
-  if (!at("range").disabled) settings[state.axis] = state.range;
+  const row = panel.row();
+  const settings = { ...chosen(row.controls, state.settings), ...panel.swept() };
   return { learner: row.name, settings, problem: row.has_target ? problem() : { noise: state.noise || "0" }, seeds: state.seeds };
 }
 
-export async function refresh() {
+const refreshSoon = debounced(50, () => refresh(false));
+
+export async function refresh(settled = true) {
   // Whatever was to follow the question before has no meaning for this one.
   for (const soon of [refreshSoon, refineSoon, simulateSoon]) soon.cancel();
-  remember();
+  remember(settled);
   dotLine.stop();
   delete document.body.dataset.dots;
   delete document.body.dataset.lineMs;
+  at("fits").hidden = true;
   const asked = question();
   const text = JSON.stringify({ ...asked, seeds: 0 });
   if (now?.ended && now.text !== text) ghosts = [now, ...ghosts].slice(0, MOST_GHOSTS);
-  const next = { text, asked, axis: state.axis, theory: null, dots: null, ended: false, far: null, reasons: [] };
+  const next = { text, asked, axis: state.axis, second: state.second, theory: null, dots: null, ended: false, reasons: [] };
   const signal = theoryLine.begin();
   const begin = performance.now();
+  at("plot").classList.add("stale");
+  say(at("said"), `Theory is being computed${now ? "; what is dimmed is the answer before" : ""}. A point may take ${seconds.predict} s.`);
   try {
     await listen("theory", asked, signal, (name, data) => {
       if (name === "plan") {
         next.plan = data;
-        next.theory = new Series(next.axis, data.x);
-        now = next;
+        next.theory = new Series(next.axis, next.second, data);
         told(data);
       } else if (name === "points") {
-        for (const each of data) next.theory.take(each.index, each.entries, lastStep(each.entries));
-        redrawSoon();
+        data.forEach((each) => next.theory.take(each));
+        if (data.length) arrived(next);
       } else if (name === "end") {
         next.ended = true;
         next.lineMs = performance.now() - begin;
         next.reasons = data.reasons;
         next.left = data.left;
-        at("notes").replaceChildren(...[...data.notes, ...data.references].map((line) => make("li", {}, line)));
+        arrived(next);
+        at("notes").replaceChildren(...[...data.notes, ...data.references].map((line) => make("li", {}, typeset(line))));
         redraw();
         document.body.dataset.lineMs = next.lineMs.toFixed(0);
         if (data.left) refineSoon(next);
       }
     });
     speak();
+    pins.show(now);
+    if (!now.theory.metrics().length) panel.offer();
     if (at("auto").checked) simulateSoon();
+    else neurons.refresh(panel.row(), asked);
   } catch (error) {
     if (isAbort(error)) return;
+    forget();
+    at("plot").classList.remove("stale");
     say(at("said"), error.message, true);
+    neurons.hide();
+    panel.offer();
+    document.body.dataset.dots = "refused";
   }
+}
+
+function arrived(next) {
+  now = next;
+  at("plot").classList.remove("stale");
+  redrawSoon();
 }
 
 // A busy lab leaves points out: they are asked for again while the same line is looked at.
@@ -149,7 +148,7 @@ const refineSoon = debounced(QUIET_MS, (mine) => refine(mine));
 
 async function refine(mine) {
   await listen("theory", mine.asked, theoryLine.begin(), (name, data) => {
-    if (name === "points") for (const each of data) mine.theory.take(each.index, each.entries, lastStep(each.entries));
+    if (name === "points") data.forEach((each) => mine.theory.take(each));
     if (name !== "end") return;
     mine.left = data.left;
     redraw();
@@ -157,7 +156,7 @@ async function refine(mine) {
   }).catch(() => {});
 }
 
-const simulateSoon = debounced(250, () => simulate());
+const simulateSoon = debounced(200, () => simulate());
 
 async function simulate() {
   simulateSoon.cancel();
@@ -167,16 +166,18 @@ async function simulate() {
   document.body.dataset.dots = "running";
   at("stop").disabled = false;
   at("progress").value = 0;
+  neurons.refresh(panel.row(), mine.asked);
+  speak(`Dots are running; a seed may take ${seconds.simulate} s.`);
   try {
     await listen("simulate", { ...mine.asked, seeds: state.seeds, seed: 0 }, signal, (name, data) => {
       if (name === "plan") {
-        mine.dots = new Series(mine.axis, data.x);
+        mine.dots = new Series(mine.axis, mine.second, data);
         told(data);
       }
       if (name === "dots") {
         for (const each of data.dots) {
           mine.seeds = each.seeds;
-          mine.dots.take(each.index, each.entries, lastStep(each.entries));
+          mine.dots.take(each);
         }
         at("progress").value = data.share;
         redrawSoon();
@@ -186,14 +187,16 @@ async function simulate() {
   } catch (error) {
     // A run that another has replaced says nothing of the one that is on its way.
     if (signal !== dotLine.controller.signal) return;
-    if (!isAbort(error)) say(at("said"), error.message, true);
-    document.body.dataset.dots = "stopped";
     at("stop").disabled = true;
+    if (isAbort(error)) speak("Stopped.");
+    else say(at("said"), error.message, true);
+    document.body.dataset.dots = "stopped";
     return;
   }
   at("stop").disabled = true;
   redraw();
   speak();
+  neurons.playOnce();
 }
 
 let waiting = false;
@@ -206,134 +209,44 @@ function redrawSoon() {
   });
 }
 
-function metricNames() {
-  const have = new Set([...(now.theory?.metrics() ?? []), ...(now.dots?.metrics() ?? [])]);
-  const known = row.metrics.map((each) => each.name).filter((name) => have.has(name));
-  return [...known, ...[...have].filter((name) => !known.includes(name))];
-}
-
 function showMetrics() {
-  const names = metricNames();
+  const names = metricsOf(now, panel.row());
   const menu = at("metric");
-  const wanted = names.includes(state.metric) ? state.metric : names.includes("test_error") ? "test_error" : names[0] ?? "";
   if ([...menu.options].map((each) => each.value).join() !== names.join()) {
-    menu.replaceChildren(...names.map((name) => make("option", { value: name }, name.replaceAll("_", " "))));
+    menu.replaceChildren(...names.map((name) => make("option", { value: name }, words(name))));
   }
-  menu.value = wanted;
-  return wanted;
+  menu.value = [state.metric, "test_error", names[0]].find((name) => names.includes(name)) ?? "";
+  return menu.value;
 }
 
-export function redraw() {
+function redraw() {
   if (!now?.plan) return;
   const metric = showMetrics();
-  const traces = [];
-  const faint = (found, name, colour, dash, width) => {
-    for (const [, points] of found.theory?.of(metric) ?? []) {
-      traces.push({ x: points.map(([x]) => x), y: points.map(([, n]) => n[0]), mode: "lines", name, line: { color: colour, width, dash }, showlegend: name !== "before", hoverinfo: "skip" });
-    }
-  };
-  for (const ghost of ghosts) if (ghost.axis === now.axis && ghost.asked.learner === now.asked.learner) faint(ghost, "before", ghostColour(), "dot", 1.2);
-  state.pins.forEach((each, number) => {
-    if (each.axis === now.axis && each.series) faint({ theory: each.series }, each.name, hue(number + 3), "dash", 2);
-  });
-  const places = new Set();
-  const colourOf = (name) => {
-    places.add(name);
-    return hue([...places].indexOf(name));
-  };
-  for (const [name, points] of now.theory?.of(metric) ?? []) {
-    const mode = points.length > 1 ? "lines" : "markers";
-    traces.push({ x: points.map(([x]) => x), y: points.map(([, n]) => n[0]), mode, name: `theory ${name}`.trim(), line: { color: colourOf(name), width: 2.5 }, marker: { symbol: "line-ew-open", size: 22, color: colourOf(name) } });
-  }
-  let far = null;
-  for (const [name, points] of now.dots?.of(metric) ?? []) {
-    for (const [, n] of points) if (typeof n[2] === "number") far = Math.max(far ?? 0, Math.abs(n[2]));
-    traces.push({ x: points.map(([x]) => x), y: points.map(([, n]) => n[0]), error_y: { type: "data", array: points.map(([, n]) => n[1] ?? 0), thickness: 1.5, width: 4 }, mode: "markers", name: `simulated ${name}`.trim(), marker: { color: colourOf(name), size: 8 } });
-  }
-  now.far = far;
-  const label = now.plan.axis ? now.plan.label : now.axis;
-  const isFewSteps = now.axis === "step" && Math.max(0, ...traces.flatMap((each) => each.x)) <= MOST_TICKS;
-  const ticks = now.plan.ticks ? { tickvals: now.plan.x, ticktext: now.plan.ticks } : isFewSteps ? { dtick: 1 } : {};
-  const xaxis = { type: now.plan.axis && now.plan.log ? "log" : "linear", ...ticks };
-  draw("plot", traces, layout(label, metric.replaceAll("_", " "), { xaxis, yaxis: { type: state.logY ? "log" : "linear" } }));
+  const until = neurons.shownStep();
+  const [drawn, drawnGhosts] = [now, ghosts];
+  draw("plot", () => (drawn.second ? map(drawn, metric) : curves(drawn, drawnGhosts, metric, until)));
+  at("log-x").checked = isLogarithmic(now);
+  const far = farthest(now, metric);
   at("z").textContent = far === null ? "largest |z| –" : `largest |z| ${far.toFixed(1)}, ${now.seeds} seeds`;
-  const status = statusOf(metric);
+  const status = statusOf(now, metric);
   at("status").hidden = !status;
-  at("status").className = `badge ${status ?? ""}`;
-  at("status").textContent = status ?? "";
+  at("status").className = `term badge ${status ?? ""}`;
+  at("status").textContent = at("status").dataset.term = status ?? "";
 }
 
-function statusOf(metric) {
-  for (const [, points] of now.theory?.of(metric) ?? []) for (const [, numbers] of points) return numbers[2];
-  return null;
-}
-
-function speak() {
+function speak(more = "") {
   const lacking = now.reasons.length ? `No theory: ${now.reasons.join("; ")}. ` : "";
-  const far = now.far === null ? "" : `, largest |z| ${now.far.toFixed(1)}`;
-  const dots = now.dots && now.seeds ? `Dots from ${now.seeds} seeds${far}.` : "";
+  const far = farthest(now, at("metric").value);
+  const dots = now.dots && now.seeds && !more ? `Dots from ${now.seeds} seeds${far === null ? "" : `, largest |z| ${far.toFixed(1)}`}.` : more;
   const line = now.theory?.metrics().length ? `The line took ${Math.round(now.lineMs)} ms. ` : "";
   say(at("said"), lacking + line + dots, Boolean(lacking));
 }
 
-function pin() {
-  if (!now?.theory) return;
-  const name = `${row.name} ${state.pins.length + 1}`;
-  state.pins.push({ name, axis: now.axis, asked: now.asked });
-  const pinned = state.pins.at(-1);
-  Object.defineProperty(pinned, "series", { value: now.theory, configurable: true });
-  remember();
-  showPins();
-  redraw();
-  // What is pinned on its way may be given up for another line: it gets one of its own.
-  if (!now.ended || now.left) compute(pinned);
-}
-
-export function showPins() {
-  at("pins").replaceChildren(
-    ...state.pins.map((each, number) => {
-      const name = make("input", { type: "text", value: each.name, "aria-label": "Name of the pinned curve" });
-      name.addEventListener("change", () => {
-        each.name = name.value;
-        remember();
-        redraw();
-      });
-      const remove = make("button", { type: "button", "aria-label": `Remove ${each.name}` }, "Remove");
-      remove.addEventListener("click", () => {
-        state.pins.splice(number, 1);
-        remember();
-        showPins();
-        redraw();
-      });
-      return make("li", {}, name, remove);
-    }),
-  );
-}
-
-// Curves that were pinned in another session are computed again.
-export async function restorePins() {
-  showPins();
-  for (const each of state.pins) await compute(each);
-}
-
-async function compute(pinned) {
-  let series = null;
-  let left = 0;
-  await listen("theory", pinned.asked, undefined, (name, data) => {
-    if (name === "plan") series = new Series(pinned.axis, data.x);
-    if (name === "points") for (const each of data) series.take(each.index, each.entries, lastStep(each.entries));
-    if (name === "end") left = data.left;
-  }).catch(() => {});
-  if (series) Object.defineProperty(pinned, "series", { value: series, configurable: true });
-  redraw();
-  if (left) setTimeout(() => state.pins.includes(pinned) && compute(pinned), QUIET_MS);
-}
-
 export function table() {
-  const rows = [["kind", "metric", "place", now?.plan?.label || now?.axis, "value", "error", "status or z"]];
+  const rows = [["kind", "metric", "place", now?.plan?.label || now?.axis, now?.second || "second", "value", "error", "status or z"]];
   for (const [kind, series] of [["theory", now?.theory], ["simulated", now?.dots]]) {
     for (const metric of series?.metrics() ?? []) {
-      for (const [name, points] of series.of(metric)) for (const [x, numbers] of points) rows.push([kind, metric, name, x, ...numbers]);
+      for (const [name, cells] of series.cells(metric)) for (const [x, y, numbers] of cells) rows.push([kind, metric, name, x, now.second ? y : "", ...numbers]);
     }
   }
   return csv(rows);

@@ -2,10 +2,13 @@
 
 import { learners } from "./api.js";
 import * as experiment from "./experiment.js";
+import * as glossary from "./glossary.js";
 import * as neurons from "./neurons.js";
 import { at, say } from "./page.js";
+import { redrawAll } from "./plots.js";
 import * as spectra from "./spectra.js";
-import { restore, state } from "./state.js";
+import { become, restore } from "./state.js";
+import * as stories from "./stories.js";
 import * as take from "./take.js";
 import * as target from "./target.js";
 import * as tour from "./tour.js";
@@ -17,24 +20,29 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 
 function theme(name) {
   document.documentElement.dataset.theme = name;
-  for (const panel of [experiment, spectra, neurons]) panel.redraw();
+  redrawAll();
 }
 
-// Panels below the fold wait until somebody scrolls to them.
-const seen = new Set();
-const panels = { spectra, neurons };
+// The panel below the fold waits until somebody scrolls to it.
+let isSeen = false;
 const watch = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    const id = entry.target.id;
-    if (!entry.isIntersecting || seen.has(id)) continue;
-    seen.add(id);
-    panels[id].refresh();
-  }
+  if (isSeen || !entries.some((entry) => entry.isIntersecting)) return;
+  isSeen = true;
+  spectra.refresh();
 }, { rootMargin: "100px" });
 
 function targetChanged() {
   experiment.refresh();
-  for (const id of seen) panels[id].refresh();
+  if (isSeen) spectra.refresh();
+}
+
+// Shows what the state holds, wherever it came from.
+async function adopt() {
+  stories.show();
+  spectra.adopt();
+  experiment.adopt();
+  if (isSeen) spectra.refresh();
+  await target.adopt();
 }
 
 async function begin() {
@@ -42,18 +50,21 @@ async function begin() {
   theme(dark.matches ? "dark" : "light");
   dark.addEventListener("change", () => theme(dark.matches ? "dark" : "light"));
   at("theme").addEventListener("click", () => theme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  glossary.setUp();
   const told = await learners();
-  const giant = told.learners.find((row) => row.name === "giant-step");
-  experiment.setUp(told.learners, take.told);
-  spectra.setUp(giant);
-  neurons.setUp(giant);
-  take.setUp({ plot: experiment.table, "spectrum-plot": spectra.table, "neuron-plot": neurons.table });
-  const reading = target.setUp(told.targets, told.inputs, targetChanged);
-  experiment.refresh();
-  for (const id of Object.keys(panels)) watch.observe(at(id));
+  experiment.setUp(told, take.told, adopt);
+  spectra.setUp(told.learners.find((row) => row.name === "giant-step"));
+  const open = (given, place) => {
+    become(given);
+    adopt();
+    if (place) at(place).scrollIntoView();
+  };
+  stories.setUp(open);
+  take.setUp({ plot: experiment.table, "spectrum-plot": spectra.table, "neuron-plot": neurons.table }, told.seconds, open);
+  target.setUp(told.targets, told.inputs, targetChanged);
+  watch.observe(at("spectra"));
   tour.setUp(!restored);
-  await reading;
-  if (state.pins.length) await experiment.restorePins();
+  await adopt();
 }
 
 // The address belongs to the state: a jump inside the page must not write into it.
@@ -62,5 +73,9 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   at("experiment").scrollIntoView();
   at("experiment").focus({ preventScroll: true });
 });
-addEventListener("hashchange", () => location.reload());
+// The back button, or another address for the same page.
+addEventListener("hashchange", () => {
+  restore();
+  adopt();
+});
 begin().catch((error) => say(at("said"), error.message, true));

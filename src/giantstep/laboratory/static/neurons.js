@@ -1,68 +1,100 @@
-// Neurons as a cloud in the plane of two directions of the target, step by step.
+// Neurons of the experiment as a cloud in the plane of two directions, moving step by step.
 
 import { Line, isAbort, listen } from "./api.js";
-import { chosen, control } from "./controls.js";
-import { at, csv, debounced, make, say } from "./page.js";
+import { chosen } from "./controls.js";
+import { at, csv, make, say } from "./page.js";
 import { draw, ghostColour, hue, layout } from "./plots.js";
-import { problem, remember, state } from "./state.js";
+import { state } from "./state.js";
 
-const SHOWN = ["step_size", "samples", "steps", "width", "dim", "activation"];
-const START = { step_size: "2", samples: "8d", steps: "4", width: "200", dim: "400", activation: "relu" };
-const PAUSE_MS = 900;
+const STEP_MS = 900;
 const line = new Line();
-const refreshSoon = debounced(150, () => refresh());
-let rules = [];
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
 let found = null;
-let timer = 0;
+let frame = 0;
+let wanted = false; // The first cloud plays once.
+let played = false;
+let moved = () => {};
 
-export function setUp(learner) {
-  rules = learner.controls.map((rule) => ({ ...rule, value: START[rule.name] ?? rule.value }));
-  const changed = (name, value, settled) => {
-    state.neurons[name] = value;
-    if (settled) refresh();
-    else refreshSoon();
-  };
-  at("neuron-controls").replaceChildren(...SHOWN.map((name) => rules.find((rule) => rule.name === name)).map((rule) => control(rule, state.neurons[rule.name] ?? rule.value, changed)));
-  at("step").addEventListener("input", redraw);
-  at("play").addEventListener("click", () => (timer ? pause() : play()));
-  for (const id of ["plane-x", "plane-y"]) at(id).addEventListener("change", redraw);
+export function setUp(hear) {
+  moved = hear;
+  at("step").addEventListener("input", () => {
+    pause();
+    show(Number(at("step").value));
+  });
+  at("play").addEventListener("click", () => (frame ? pause() : play()));
+  for (const id of ["plane-x", "plane-y"]) at(id).addEventListener("change", () => show(Number(at("step").value)));
+}
+
+// Up to which step dots are drawn: all of them, but for the time that the cloud plays.
+export const shownStep = () => (frame ? Number(at("step").value) : Infinity);
+
+export function playOnce() {
+  if (played || !at("cloud").checkVisibility()) return;
+  wanted = !found;
+  if (found) play();
 }
 
 function play() {
+  played = true;
+  const last = Number(at("step").max);
+  if (calm.matches) return finish(last);
+  const begin = performance.now();
   at("play").textContent = "Pause";
-  const step = at("step");
-  if (step.value === step.max) step.value = 0;
-  redraw();
-  timer = setInterval(() => {
-    if (step.value === step.max) return pause();
-    step.value = Number(step.value) + 1;
-    return redraw();
-  }, PAUSE_MS);
+  const move = (time) => {
+    const step = Math.min(last, Math.max(0, time - begin) / STEP_MS);
+    const isNew = Math.floor(step) !== Number(at("step").value);
+    show(step);
+    if (isNew) moved();
+    if (step >= last) return finish(last);
+    frame = requestAnimationFrame(move);
+    return undefined;
+  };
+  frame = requestAnimationFrame(move);
+  return undefined;
+}
+
+function finish(last) {
+  pause();
+  show(last);
+  document.body.dataset.played = "once";
 }
 
 function pause() {
-  clearInterval(timer);
-  timer = 0;
+  cancelAnimationFrame(frame);
+  frame = 0;
   at("play").textContent = "Play";
+  moved();
 }
 
-export async function refresh() {
-  refreshSoon.cancel();
-  remember();
-  if (!found) say(at("neuron-said"), "A network is being trained …");
-  const asked = { learner: "giant-step", settings: chosen(rules, state.neurons), problem: problem(), seed: 0 };
+export function hide() {
+  line.stop();
+  found = null;
+  at("cloud").hidden = true;
+}
+
+export async function refresh(row, asked) {
+  if (!row.neurons) return hide();
+  at("cloud").hidden = false;
+  delete document.body.dataset.neurons;
+  at("neuron-plot").classList.add("stale");
+  // A swept setting has the value of its slider in the network that is shown.
+  const question = { ...asked, settings: chosen(row.controls, state.settings), seed: 0, seeds: undefined };
   try {
-    await listen("neurons", asked, line.begin(), (name, data) => {
+    await listen("neurons", question, line.begin(), (name, data) => {
       if (name === "cloud") arrived(data);
       if (name === "spaces") found.subspaces = data.subspaces;
-      if (name !== "end") redraw();
+      if (name !== "end") show(Number(at("step").value));
     });
   } catch (error) {
-    if (!isAbort(error)) say(at("neuron-said"), error.message, true);
+    if (isAbort(error)) return undefined;
+    at("neuron-plot").classList.remove("stale");
+    say(at("neuron-said"), error.message, true);
   }
+  return undefined;
 }
 
 function arrived(data) {
+  if (frame) pause();
   found = { ...data, subspaces: [] };
   const directions = found.cosines[0][0].length;
   for (const [id, first] of [["plane-x", 0], ["plane-y", Math.min(1, directions - 1)]]) {
@@ -70,25 +102,34 @@ function arrived(data) {
     at(id).replaceChildren(...found.cosines[0][0].map((_, i) => make("option", { value: i }, `h${i + 1}`)));
     at(id).selectedIndex = kept;
   }
+  at("neuron-plot").classList.remove("stale");
   at("step").max = found.cosines.length - 1;
   at("step").value = found.cosines.length - 1;
-  const one = directions === 1 ? " The target has one direction: both axes show it." : "";
-  say(at("neuron-said"), `${found.cosines[0].length} neurons, one network, ${found.cosines.length - 1} steps.${one}`);
+  const one = directions === 1 ? " One direction: both axes show it." : "";
+  say(at("neuron-said"), `${counted(found.cosines[0].length, "neuron")} of one network, ${counted(found.cosines.length - 1, "step")}.${one}`);
   document.body.dataset.neurons = "done";
+  if (wanted) play();
+  wanted = false;
 }
 
-export function redraw() {
+const counted = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+
+// The cloud at a step, or on the way between two.
+function show(step) {
   if (!found) return;
-  const step = Number(at("step").value);
-  at("step-shown").textContent = step;
+  const [before, share] = [Math.floor(step), step % 1];
+  at("step").value = before;
+  at("step-shown").textContent = before;
+  const [from, to] = [found.cosines[before], found.cosines[Math.min(before + 1, found.cosines.length - 1)]];
+  const along = (k) => from.map((each, number) => each[k] + share * (to[number][k] - each[k]));
   const [h, v] = [Number(at("plane-x").value), Number(at("plane-y").value)];
-  const traces = [];
-  for (const row of found.subspaces[step] ?? []) {
-    traces.push({ x: [-row[h], row[h]], y: [-row[v], row[v]], mode: "lines", line: { color: ghostColour(), width: 3 }, name: "learned direction", showlegend: false, hoverinfo: "skip" });
-  }
-  const cloud = found.cosines[step];
-  traces.push({ x: cloud.map((each) => each[h]), y: cloud.map((each) => each[v]), mode: "markers", name: `step ${step}`, marker: { color: hue(0), size: 6, opacity: 0.65 } });
-  draw("neuron-plot", traces, layout(`cosine with h${h + 1}`, `cosine with h${v + 1}`, { showlegend: false, xaxis: { range: [-1.05, 1.05] }, yaxis: { range: [-1.05, 1.05], scaleanchor: "x" } }));
+  const spaces = found.subspaces[before] ?? [];
+  draw("neuron-plot", () => {
+    const range = { range: [-1.05, 1.05], dtick: 0.5 };
+    const learned = spaces.map((each) => ({ x: [-each[h], each[h]], y: [-each[v], each[v]], mode: "lines", line: { color: ghostColour(), width: 3 }, hoverinfo: "skip" }));
+    const cloud = { x: along(h), y: along(v), mode: "markers", name: `step ${before}`, marker: { color: hue(0), size: 7, opacity: 0.65 } };
+    return [[...learned, cloud], layout(`cosine with h<sub>${h + 1}</sub>`, `cosine with h<sub>${v + 1}</sub>`, { showlegend: false, xaxis: range, yaxis: { ...range, scaleanchor: "x" } })];
+  });
 }
 
 export function table() {

@@ -13,6 +13,13 @@ export function make(tag, options = {}, ...children) {
   return element;
 }
 
+export function makeSvg(tag, options = {}, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(options)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 // Formulas come as MathML; nothing but MathML is taken over.
 export function formula(markup) {
   const body = new DOMParser().parseFromString(markup, "text/html").body;
@@ -31,7 +38,22 @@ function isMath(node, space) {
   return quiet && [...node.children].every((child) => isMath(child, space));
 }
 
-export const badge = (status) => make("span", { class: `badge ${status}` }, status);
+// Powers, as in d^1.5 or d^(1/2), raised: parts of a text that are plain and parts that are raised.
+const POWER = /(?<=[\w)])\^(?:\(([^()]*)\)|(-?[\w.]+(?:\/\d+)?))/g;
+
+export function typeset(text) {
+  const fragment = document.createDocumentFragment();
+  let end = 0;
+  for (const found of text.matchAll(POWER)) {
+    fragment.append(text.slice(end, found.index), make("sup", {}, found[1] ?? found[2]));
+    end = found.index + found[0].length;
+  }
+  fragment.append(text.slice(end));
+  return fragment;
+}
+
+// The same for labels of plots, which read a little markup.
+export const typesetLabel = (text) => String(text).replace(/[<>&]/g, "").replace(POWER, (_, one, other) => `<sup>${one ?? other}</sup>`);
 
 export function say(element, text, bad = false) {
   element.textContent = text;
@@ -50,6 +72,8 @@ export function debounced(milliseconds, action) {
 }
 
 export const digits = (number, count = 3) => (number === null || number === undefined ? "–" : Number(number).toPrecision(count).replace(/\.?0+($|e)/, "$1"));
+
+export const words = (name) => name.replaceAll("_", " ");
 
 export function download(name, text, kind) {
   const address = URL.createObjectURL(new Blob([text], { type: kind }));

@@ -1,26 +1,30 @@
-// Numbers of a stream as series: one for each place of a metric, along the x axis.
+// Numbers of a stream as series: one for each place of a metric, along one axis or over two.
 
 const INNER = ["time", "step"];
 
 // entries: [metric, place, value, ...]; keeps those of one metric, by what is left of their place.
 export class Series {
-  constructor(axis, x) {
+  constructor(axis, second, plan) {
     this.inner = INNER.includes(axis) ? axis : null;
-    this.x = x;
+    this.second = plan.axis === second ? axis : second;
+    this.plan = plan;
     this.points = new Map();
   }
 
-  take(index, entries, last) {
+  take({ index, entries }) {
+    const last = lastStep(entries);
     for (const [metric, place, ...numbers] of entries) {
       const found = Object.fromEntries(place);
-      const x = this.inner ? found[this.inner] : this.x[index];
+      const x = this.inner ? found[this.inner] : this.plan.x[index];
       if (x === undefined || numbers[0] === null || numbers[0] === "inf") continue;
       if (!this.inner && "step" in found && found.step !== last) continue;
-      const name = place.filter(([axis]) => axis !== this.inner && axis !== "step").map(([axis, at]) => (axis === "direction" ? at : `${axis} ${at}`)).join(", ");
+      const y = this.inner ? this.plan.values[index] : found[this.second];
+      const hidden = [this.inner, this.second, "step"];
+      const name = place.filter(([axis]) => !hidden.includes(axis)).map(([axis, at]) => (axis === "direction" ? at : `${axis} ${at}`)).join(", ");
       if (!this.points.has(metric)) this.points.set(metric, new Map());
       const places = this.points.get(metric);
       if (!places.has(name)) places.set(name, new Map());
-      places.get(name).set(x, numbers);
+      places.get(name).set(`${x} ${y}`, [x, String(y), numbers]);
     }
   }
 
@@ -30,8 +34,13 @@ export class Series {
 
   // [[name, [[x, numbers], ...]], ...] in the order of x.
   of(metric) {
-    return [...(this.points.get(metric) ?? [])].map(([name, points]) => [name, [...points].sort((a, b) => a[0] - b[0])]);
+    return this.cells(metric).map(([name, cells]) => [name, cells.map(([x, , numbers]) => [x, numbers]).sort((a, b) => a[0] - b[0])]);
+  }
+
+  // The same with the second axis: [[name, [[x, y, numbers], ...]], ...].
+  cells(metric) {
+    return [...(this.points.get(metric) ?? [])].map(([name, cells]) => [name, [...cells.values()]]);
   }
 }
 
-export const lastStep = (entries) => Math.max(-1, ...entries.flatMap(([, place]) => place.filter(([axis]) => axis === "step").map(([, at]) => at)));
+const lastStep = (entries) => Math.max(-1, ...entries.flatMap(([, place]) => place.filter(([axis]) => axis === "step").map(([, at]) => at)));

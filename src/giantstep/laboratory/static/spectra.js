@@ -9,24 +9,30 @@ import { problem, remember, state } from "./state.js";
 const SHOWN = ["step_size", "samples", "width", "dim", "activation", "readout_samples"];
 const START = { step_size: "1", samples: "4d", width: "1d", dim: "200", activation: "tanh", readout: "sign", readout_samples: "2d", steps: "1", ridge: null };
 const SEEDS = 4;
+const FAR = 0.6; // In widths of the bulk: outliers beyond it get a part of the axis to themselves.
 const line = new Line();
-const refreshSoon = debounced(90, () => refresh());
+const refreshSoon = debounced(90, () => refresh(false));
 let rules = [];
 let found = null;
 
 export function setUp(learner) {
   rules = learner.controls.map((rule) => ({ ...rule, value: rule.name in START ? START[rule.name] : rule.value, slider: rule.name in START && rule.kind === "Size" ? around(START[rule.name]) : rule.slider }));
+  at("spectrum-of").addEventListener("change", () => {
+    state.spectrum.of = at("spectrum-of").value;
+    refresh();
+  });
+}
+
+// Shows what the state holds.
+export function adopt() {
   const changed = (name, value, settled) => {
     state.spectrum[name] = value;
     if (settled) refresh();
     else refreshSoon();
   };
-  at("spectrum-controls").replaceChildren(...SHOWN.map((name) => rules.find((rule) => rule.name === name)).map((rule) => control(rule, state.spectrum[rule.name] ?? rule.value, changed)));
+  const shown = SHOWN.map((name) => rules.find((rule) => rule.name === name));
+  at("spectrum-controls").replaceChildren(...shown.map((rule) => control(rule, state.spectrum[rule.name] ?? rule.value, changed)));
   at("spectrum-of").value = state.spectrum.of ?? "weights";
-  at("spectrum-of").addEventListener("change", () => {
-    state.spectrum.of = at("spectrum-of").value;
-    refresh();
-  });
 }
 
 function around(text) {
@@ -34,16 +40,19 @@ function around(text) {
   return { low: number / 16, high: number * 16, log: true, whole: false };
 }
 
-export async function refresh() {
+export async function refresh(settled = true) {
   refreshSoon.cancel();
-  remember();
+  remember(settled);
   const signal = line.begin();
-  if (!found) say(at("spectrum-said"), "The spectrum is being computed …");
+  delete document.body.dataset.spectrum;
+  at("spectrum-plot").classList.add("stale");
+  say(at("spectrum-said"), "The spectrum is being computed …");
   const asked = { learner: "giant-step", settings: chosen(rules, { ...state.spectrum, of: undefined }), problem: problem(), of: at("spectrum-of").value, seeds: SEEDS };
   try {
     await listen("spectrum", asked, signal, (name, data) => {
       if (name === "end") return;
       found = data;
+      at("spectrum-plot").classList.remove("stale");
       redraw();
       const outliers = data.outliers.predicted.map((each) => digits(each)).join(", ") || "none";
       const measured = data.outliers.simulated?.map((each) => digits(each)).join(", ");
@@ -52,27 +61,46 @@ export async function refresh() {
     document.body.dataset.spectrum = "done";
   } catch (error) {
     if (isAbort(error)) return;
+    at("spectrum-plot").classList.remove("stale");
     say(at("spectrum-said"), error.message, true);
   }
 }
 
-export function redraw() {
-  if (!found) return;
-  const { x, predicted } = found.density;
+function redraw() {
+  const shown = found;
+  draw("spectrum-plot", () => picture(shown));
+}
+
+// Where outliers lie far out, the axis is broken: the bulk keeps most of the width.
+function picture(shown) {
+  const { x, predicted } = shown.density;
   const top = Math.max(...predicted);
+  const [low, high] = shown.bulk_edges;
+  const means = shown.outliers.simulated ?? [];
+  const outside = [...shown.outliers.predicted, ...means].filter((each) => each > high);
+  const isBroken = Math.max(high, ...outside) > high + FAR * (high - low);
+  const far = (each) => (isBroken && each > high ? "x2" : "x");
   const traces = [{ x, y: predicted, mode: "lines", fill: "tozeroy", name: "predicted bulk", line: { color: hue(0), width: 2 } }];
-  const values = found.simulated.flat();
-  if (values.length) traces.unshift({ x: values, type: "histogram", histnorm: "probability density", nbinsx: 120, name: "simulated", marker: { color: hue(1), opacity: 0.45 } });
-  if (found.outliers.predicted.length) {
-    traces.push({ x: found.outliers.predicted, y: found.outliers.predicted.map(() => top * 0.06), mode: "markers", name: "predicted outliers", marker: { symbol: "triangle-down", size: 14, color: hue(2) } });
+  const values = shown.simulated.flat().filter((each) => far(each) === "x");
+  if (values.length) traces.unshift({ x: values, type: "histogram", histnorm: "probability density", nbinsx: 80, name: "simulated", marker: { color: hue(1), opacity: 0.45 } });
+  const marks = (all, rest) => {
+    for (const xaxis of ["x", "x2"]) {
+      const own = all.filter((each) => far(each) === xaxis);
+      if (own.length) traces.push({ x: own, y: own.map(() => top * rest.height), xaxis, mode: "markers", ...rest });
+    }
+  };
+  marks(shown.outliers.predicted, { height: 0.06, name: "predicted outliers", marker: { symbol: "triangle-down", size: 14, color: hue(2) } });
+  marks(means, { height: 0, name: "simulated outliers", marker: { size: 9, color: hue(1) } });
+  const what = shown.spectrum === "weights" ? "singular value of W" : "eigenvalue of the features";
+  const room = high - low;
+  const shape = layout(what, "density", { bargap: 0, yaxis: { range: [0, top * 1.25] } });
+  if (isBroken) {
+    const ends = [Math.min(...outside), Math.max(...outside)];
+    const margin = Math.max((ends[1] - ends[0]) / 4, 0.05 * ends[1]);
+    Object.assign(shape.xaxis, { domain: [0, 0.72], range: [low - room / 20, high + room / 8] });
+    shape.xaxis2 = { ...shape.xaxis, title: { text: "outliers" }, domain: [0.78, 1], range: [ends[0] - margin, ends[1] + margin], nticks: 4 };
   }
-  const means = found.outliers.simulated ?? [];
-  if (means.length) {
-    const sems = found.outliers.simulated_sem ?? [];
-    traces.push({ x: means, y: means.map(() => 0), error_x: { type: "data", array: sems }, mode: "markers", name: "simulated outliers", marker: { size: 9, color: hue(1) } });
-  }
-  const what = found.spectrum === "weights" ? "singular value of W" : "eigenvalue of the features";
-  draw("spectrum-plot", traces, layout(what, "density", { bargap: 0, yaxis: { range: [0, top * 1.25] } }));
+  return [traces, shape];
 }
 
 export function table() {

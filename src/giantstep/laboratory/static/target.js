@@ -1,8 +1,10 @@
 // The target: read as it is typed, and what explain says of it.
 
 import { Line, ask, isAbort } from "./api.js";
-import { at, badge, debounced, digits, formula, make } from "./page.js";
-import { problem, remember, state } from "./state.js";
+import { badge, term } from "./glossary.js";
+import { at, debounced, digits, formula, make, typeset } from "./page.js";
+import { staircase } from "./staircase.js";
+import { problem, state } from "./state.js";
 
 const reading = new Line();
 const explaining = new Line();
@@ -11,10 +13,7 @@ const readSoon = debounced(120, () => read(targetChanged));
 
 export function setUp(targets, syntax, changed) {
   targetChanged = changed;
-  at("target").value = state.target;
-  at("noise").value = state.noise;
-  at("inputs").value = state.inputs;
-  at("inputs-help").textContent = `Inputs: ${syntax}.`;
+  at("inputs-help").replaceChildren(...typeset(`Inputs: ${syntax}.`).childNodes);
   for (const entry of targets) {
     at("catalogue").append(make("option", { value: entry.expression, title: entry.shows }, `${entry.name}: ${entry.shows}`));
   }
@@ -32,11 +31,12 @@ export function setUp(targets, syntax, changed) {
       changed();
     });
   }
-  return read(() => {});
 }
 
-export function show(target) {
-  at("target").value = target;
+// Shows what the state holds.
+export function adopt() {
+  for (const name of ["target", "noise", "inputs"]) at(name).value = state[name];
+  return read(() => {});
 }
 
 async function read(changed) {
@@ -50,7 +50,6 @@ async function read(changed) {
     line.textContent = found.reading ? `read as ${found.reading}` : "";
     at("target").removeAttribute("aria-invalid");
     state.target = typed;
-    remember();
     explain();
     changed();
   } catch (error) {
@@ -63,45 +62,40 @@ async function read(changed) {
 }
 
 async function explain() {
-  const box = at("explained");
-  box.setAttribute("aria-busy", "true");
+  const boxes = [at("climb"), at("facts")];
+  for (const box of boxes) box.setAttribute("aria-busy", "true");
   try {
     const found = await ask("explain", { problem: problem() }, explaining.begin());
-    box.replaceChildren(...(found.tree ? [make("pre", {}, found.report)] : shown(found)));
+    at("climb").replaceChildren(...(found.tree ? [] : found.staircases.map((each) => staircase(each, found.dimension))));
+    at("facts-shown").replaceChildren(...(found.tree ? [make("pre", { tabIndex: 0 }, found.report)] : shown(found)));
+    at("class").replaceChildren(...(found.tree ? [] : [badge(found.class), " ", found.meaning.replace(/^\(|\)\.?$/g, "")]));
   } catch (error) {
     if (isAbort(error)) return;
-    box.replaceChildren(make("p", { class: "said bad" }, error.message));
+    at("climb").replaceChildren();
+    at("facts-shown").replaceChildren();
+    at("class").replaceChildren(make("span", { class: "bad" }, error.message));
   }
-  box.removeAttribute("aria-busy");
+  for (const box of boxes) box.removeAttribute("aria-busy");
 }
 
 function shown(found) {
   const facts = make("dl");
-  const fact = (name, ...value) => facts.append(make("dt", {}, name), make("dd", {}, ...value));
-  fact("class", badge(found.class), ` ${found.meaning}`);
-  fact("directions used", String(found.dimension));
-  fact("exponents", `information ${found.information_exponent ?? "none"}, generative ${found.generative_exponent ?? "none"}, leap ${found.leap ?? "none"}`);
-  fact("variance", digits(found.variance, 4));
+  const fact = (name, ...value) => facts.append(make("dt", {}, ...name), make("dd", {}, ...value));
+  fact([term("class")], badge(found.class), " ", ...typeset(found.meaning).childNodes);
+  fact(["directions used"], String(found.dimension));
+  fact([term("information exponent")], String(found.information_exponent ?? "none"));
+  fact([term("generative exponent")], String(found.generative_exponent ?? "none"));
+  fact([term("leap")], String(found.leap ?? "none"));
+  fact(["variance"], digits(found.variance, 4));
   for (const each of found.thresholds) {
     const value = each.alpha === null ? each.reason : `n/d > ${digits(each.alpha, 4)}`;
-    fact("threshold", formula(each.directions), ` ${value} `, badge(each.status));
+    fact([term("threshold")], formula(each.directions), ` ${value} `, badge(each.status));
   }
-  if (found.missed[0]) fact("not seen", formula(found.missed[0]), ` by ${found.missed[1]} without biases`);
+  if (found.missed[0]) fact(["not seen"], formula(found.missed[0]), ` by ${found.missed[1]} without biases`);
   const needs = make("dl");
   for (const each of found.samples) {
-    needs.append(make("dt", {}, each.who), make("dd", {}, `${each.samples} `, badge(each.status)));
+    needs.append(make("dt", {}, each.who), make("dd", {}, typeset(each.samples), " ", badge(each.status)));
   }
-  const climbs = make("div", { class: "two" }, ...found.staircases.map(staircase));
-  const words = make("details", {}, make("summary", {}, "The same in words"), make("pre", {}, found.report));
-  return [facts, climbs, make("h3", {}, "Samples needed"), needs, words];
-}
-
-function staircase(found) {
-  const stairs = make("div", { class: "stairs", role: "list" });
-  found.stairs.forEach((stair, number) => {
-    const text = `leap ${stair.leap}`;
-    stairs.append(make("div", { class: `stair n${Math.min(number + 1, 5)}`, role: "listitem" }, formula(stair.directions), make("small", {}, text), badge(stair.class), " ", badge(stair.status)));
-  });
-  const none = make("p", { class: "help" }, "no stair: nothing is learned in this way");
-  return make("div", {}, make("h3", {}, found.title), found.stairs.length ? stairs : none);
+  const report = make("pre", { tabIndex: 0 }, found.report);
+  return [make("div", {}, facts), make("div", {}, make("h3", {}, "Samples needed"), needs), make("details", {}, make("summary", {}, "The same in words"), report)];
 }

@@ -1,11 +1,12 @@
-// Three steps for a first visit; Escape or Skip ends them.
+// A few words for a first visit, beside the thing that they speak of; Escape or Skip ends them.
 
 import { at } from "./page.js";
 
 const STEPS = [
-  ["target-section", "1 of 3: type a target", "A function of a few hidden directions h1, h2, … Beside it: which are learned first, which next, and from how many samples. Each number has a badge that says how well it is founded."],
-  ["experiment", "2 of 3: move a slider", "The line is the exact theory in high dimension. Dots are networks trained at finite size, seed by seed: watch their error bars shrink onto the line."],
-  ["take", "3 of 3: take it away", "A link restores the page; the same experiment is a command and a few lines of Python; every plot is a PNG, an SVG and a table."],
+  ["target-section", "The target", "A function of a few hidden directions h1, h2, … Beside it is its staircase: what is learned first, what next, and what never."],
+  ["experiment", "The experiment", "The line is the theory in high dimension, the dots are networks that were trained. Move a slider: the line follows at once, the dots land on it."],
+  ["stories", "Six stories", "Each sets the page up for one result of the field, in three sentences."],
+  ["take", "Take it away", "The same experiment as a command, as Python, as a file that any lab opens; every plot as a picture and a table."],
 ];
 const SEEN = "giantstep-lab-tour";
 let number = 0;
@@ -34,11 +35,11 @@ function begin(focus = true) {
 }
 
 function show(next, focus = true) {
-  for (const [id] of STEPS) at(id).classList.remove("shown");
+  document.querySelector(".shown")?.classList.remove("shown");
   if (next >= STEPS.length) return end();
   number = next;
   const [id, title, text] = STEPS[number];
-  at("tour-title").textContent = title;
+  at("tour-title").textContent = `${number + 1} of ${STEPS.length}: ${title}`;
   at("tour-text").textContent = text;
   at("tour-next").textContent = number + 1 < STEPS.length ? "Next" : "Done";
   at(id).classList.add("shown");
@@ -48,7 +49,7 @@ function show(next, focus = true) {
 }
 
 function end() {
-  for (const [id] of STEPS) at(id).classList.remove("shown");
+  document.querySelector(".shown")?.classList.remove("shown");
   at("tour").hidden = true;
   try {
     localStorage.setItem(SEEN, "seen");

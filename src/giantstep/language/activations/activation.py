@@ -78,18 +78,20 @@ class Activation:
         z = np.asarray(z, dtype=np.float64)
         if self.slope is not None:
             return np.asarray(self.slope(z))
-        return by_blocks(self._compiled_derivative, z)
-
-    @functools.cached_property
-    def _compiled_derivative(self) -> Callable[[Any], Any]:
-        import jax
-
-        return jax.jit(self.derivative)
+        return by_blocks(self._compiled_derivatives[0], z)
 
     def numpy_second_derivative(self, z: np.ndarray) -> np.ndarray:
         """sigma''(z) in float64, elementwise, between the kinks."""
-        with float64():
-            return np.asarray(elementwise_derivative(self.derivative, np.asarray(z, np.float64)))
+        return by_blocks(self._compiled_derivatives[1], np.asarray(z, dtype=np.float64))
+
+    @functools.cached_property
+    def _compiled_derivatives(self) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
+        import jax
+
+        def second(z: Any) -> Any:
+            return elementwise_derivative(self.derivative, z)
+
+        return jax.jit(self.derivative), jax.jit(second)
 
     @functools.cached_property
     def slope_jumps(self) -> tuple[tuple[float, float], ...]:
