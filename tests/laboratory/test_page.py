@@ -33,7 +33,7 @@ def place(page: Any, selector: str) -> dict[str, float]:
 
 def is_in_sight(page: Any, selector: str) -> bool:
     box, size = place(page, selector), page.viewport_size
-    return 0 <= box["top"] and box["bottom"] <= size["height"] and box["right"] <= size["width"]
+    return box["top"] >= 0 and box["bottom"] <= size["height"] and box["right"] <= size["width"]
 
 
 def test_the_first_screen_and_a_tour_that_covers_nothing(chromium: Any, lab: Lab) -> None:
