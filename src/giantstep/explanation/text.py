@@ -233,7 +233,7 @@ def _gradient_section(found: Explanation) -> str:
             f"  {when} n ~ {giant_step_samples(stair.leap)} in one giant step, "
             f"n ~ {one_pass_samples(stair.leap)} by one-pass SGD."
         )
-    if staircase.stairs[0].leap > 1:
+    if staircase.stairs[0].difficulty != "trivial":
         lines.append(
             "  Several giant steps on smaller fresh batches amplify what they are given: n ~ "
             f"{small_batch_samples(staircase.stairs[0].leap)} do for the first stair (not proved)."

@@ -143,11 +143,11 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     gap = (slopes.exponent - slopes["exponent.theory"]).abs() / slopes["exponent.sem"]
     return {
         "leap 2: each dot is within 4 standard errors of its line": on_the_line(
-            dots[dots.leap == 2], "overlap", errors=4
+            dots[dots["leap"] == 2], "overlap", errors=4
         ),
         "leap 3: each dot from d = 300 on is within 4 standard errors plus 5 % of its line": (
             on_the_line(
-                dots[(dots.leap == 3) & (dots["size"] >= 300)], "overlap", errors=4, relative=0.05
+                dots[(dots["leap"] == 3) & (dots["size"] >= 300)], "overlap", errors=4, relative=0.05
             )
         ),
         "with fewer steps than the batch asks for the overlap falls with d, with more it rises": (
