@@ -102,7 +102,8 @@ class Target:
     def _leaves(self, h: Any, z: Any) -> dict[str, Any]:
         if h.shape[-1:] != (self.rank,):
             raise TargetError(
-                f"h of shape {h.shape} does not fit {self!r}: its last axis must be {self.rank}"
+                f"h of shape {h.shape} does not fit {self!r}: its last axis must be {self.rank}, "
+                f"one entry for each of the {self.rank} directions"
             )
         leaves = {f"h{i + 1}": h[..., i] for i in range(self.rank)}
         if self.noises:
