@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from agreement.agreeing import agrees, mean_and_allowed
 
 from giantstep import GiantStep, GradientFlow, MeanField, OnlineSgd, RandomFeatures, Repetition
 from giantstep.answer.answer import student_quantile
@@ -140,3 +141,48 @@ def test_the_second_order_part_of_the_target_that_a_step_amplifies(
     assert abs(found.mean() - value) < quantile * sem + error
     assert error < 0.1 * value
     assert abs(found.mean() - old) > quantile * sem
+
+
+@pytest.mark.parametrize(
+    ("options", "old"),
+    [
+        ({"width": 1}, 0.386),
+        ({"width": 4}, 0.288),
+        ({"width": 2, "steps": 2, "step_size": "2/1"}, None),
+    ],
+)
+def test_the_fit_of_a_few_neurons(options: dict[str, Any], old: float | None) -> None:
+    """A width in proportion to d, taken to a few neurons, is another limit: they see each other."""
+    settings = GiantStep(
+        **{"activation": "tanh", "readout": "ones", "step_size": 1, "dim": 300, **options},
+        readout_samples="4d",
+        ridge=0.1,
+        test_samples=4000,
+    )
+    law, run = predict(settings, "sin(h1)"), simulate(settings, "sin(h1)", seeds=60)
+    for name in ("test_error", "train_error"):
+        agrees(run.metrics[name], law.metrics[name], error=law.errors[name], power=0.06)
+    assert np.all(law.errors["test_error"] < 0.02 * law.metrics["test_error"])
+    if old is not None:
+        mean, allowed = mean_and_allowed(run.metrics["test_error"][:, -1])
+        assert abs(mean - old) > allowed / 2
+
+
+def test_a_batch_of_a_few_samples() -> None:
+    """With n = .02d the error was that of quadrature, 3e-6; four samples are far from the limit."""
+    settings = GiantStep(
+        activation="tanh",
+        readout="ones",
+        samples="0.02d",
+        steps=2,
+        width="1d",
+        readout_samples="2d",
+        ridge=0.1,
+        dim=200,
+        test_samples=1000,
+    )
+    law, run = predict(settings, "sin(h1)"), simulate(settings, "sin(h1)", seeds=16)
+    mean, allowed = mean_and_allowed(run.metrics["test_error"][:, -1])
+    value, error = law.metrics["test_error"][-1], law.errors["test_error"][-1]
+    assert abs(mean - value) < allowed + error
+    assert 0.1 * value < error < value

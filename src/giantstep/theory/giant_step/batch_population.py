@@ -13,7 +13,7 @@ from jaxtyping import Float
 from giantstep.numerics.linear_algebra import mean_product, square_root, whitened
 from giantstep.numerics.quadrature import normal_points
 from giantstep.theory.giant_step.explored_mode import ExploredMode
-from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields
+from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields, Sample
 
 
 class RidgeFit(NamedTuple):
@@ -109,18 +109,30 @@ class BatchPopulation:
                 _mean_square(self.labels - fields.output(batch), self.weights),
                 _mean_square(labels - fields.output(fresh.fields), fresh.weights),
             )
-        # Copies of a kind get equal weights: their mean stands for them, with a share of penalty.
-        batch, unseen = (
-            fields.modes[0].of(fields.activation.numpy(each)) for each in (batch, fresh.fields)
-        )
-        penalty = np.diag(fit.penalty / fields.kinds.copies)
-        if fit.same_batch:
-            readout = _ridge(batch, self.labels, self.weights, penalty)
-            train = _mean_square(self.labels - readout @ batch, self.weights)
-            return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights))
-        readout = _ridge(unseen, labels, fresh.weights, penalty)
-        test = _mean_square(labels - readout @ unseen, fresh.weights)
-        return Errors(test + fields.problem.noise, test)
+        if not fit.same_batch:
+            return fitted_errors(fields, fresh, fit)
+        batch, unseen = (_mean_features(fields, each) for each in (batch, fresh.fields))
+        readout = _ridge(batch, self.labels, self.weights, _penalty(fields, fit))
+        train = _mean_square(self.labels - readout @ batch, self.weights)
+        return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights))
+
+
+def fitted_errors(fields: FreshFields, fresh: Sample, fit: RidgeFit) -> Errors:
+    """Errors of the readout that infinitely many fresh samples give."""
+    labels = fields.labels(fresh.latent, fresh.inner)
+    features = _mean_features(fields, fresh.fields)
+    readout = _ridge(features, labels, fresh.weights, _penalty(fields, fit))
+    test = _mean_square(labels - readout @ features, fresh.weights)
+    return Errors(test + fields.problem.noise, test)
+
+
+def _mean_features(fields: FreshFields, seen: np.ndarray) -> np.ndarray:
+    """Copies of a kind get equal weights: their mean stands for them, with a share of penalty."""
+    return fields.modes[0].of(fields.activation.numpy(seen))
+
+
+def _penalty(fields: FreshFields, fit: RidgeFit) -> np.ndarray:
+    return np.diag(fit.penalty / fields.kinds.copies)
 
 
 def _grouped(parts: list[np.ndarray], size: int) -> list[list[np.ndarray]]:

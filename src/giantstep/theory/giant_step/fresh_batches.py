@@ -16,10 +16,12 @@ from giantstep.numerics.estimate import (
     TINY,
     all_and_all_but_one,
     jackknife,
+    mean_and_error,
     mean_outer_product,
     root_and_error,
 )
 from giantstep.numerics.quadrature import antithetic_points
+from giantstep.theory.giant_step.batch_population import Errors, RidgeFit, fitted_errors
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.fresh_fluctuations import Fluctuation
 from giantstep.theory.giant_step.neuron_kinds import Kinds
@@ -39,6 +41,7 @@ class OverlapPath(NamedTuple):
     ``cosines`` are root mean squares over neurons and runs. ``overlap_matrices`` hold the mean of
     c c^T, c the cosines of a neuron with all directions: a direction u has the rms cosine
     sqrt(u^T K u). ``kind_cosines``, signed, and ``kind_norms`` are the means of each kind.
+    ``fitted``: train and test error of a fitted readout, with their sampling errors; zero without.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
@@ -46,6 +49,7 @@ class OverlapPath(NamedTuple):
     overlap_matrices: Float[np.ndarray, "steps1 r r"]
     kind_cosines: Float[np.ndarray, "steps1 kinds r"]
     kind_norms: Float[np.ndarray, "steps1 kinds"]
+    fitted: Float[np.ndarray, "two steps1 two"]
 
 
 def giant_step_overlaps(
@@ -60,6 +64,7 @@ def giant_step_overlaps(
     normalise: bool = False,
     dim: float = np.inf,
     subspaces: Sequence[Float[np.ndarray, "_ r"]] | None = None,
+    fit: RidgeFit | None = None,
     seed: int = 0,
     fewer: int = 1,
 ) -> OverlapPath:
@@ -87,7 +92,8 @@ def giant_step_overlaps(
     ``kinds``. The start has M = 0,
     so that a target of leap above 1 stays unlearned. ``subspaces`` are known to contain what is
     learned after each step: outside them a sampled M that is compatible with zero is zero.
-    There are ``fewer`` times fewer sets than 8, of the cube of ``fewer`` times fewer points.
+    There are ``fewer`` times fewer sets than 8, of the cube of ``fewer`` times fewer points. With a
+    ``fit`` the readout is fitted to infinitely many fresh samples, n/d of them per neuron and more.
 
     Assumes: isotropic Gaussian inputs, fresh batches, n proportional to d, fixed width, an
     activation whose derivative is continuous but for jumps and grows like a power. Given M and Q,
@@ -117,6 +123,7 @@ def giant_step_overlaps(
             dim,
             normalise,
             fewer**3,
+            fit,
         )
         for replica in range(REPLICAS // fewer)
     ]
@@ -129,6 +136,7 @@ class _Path(NamedTuple):
     means: Float[np.ndarray, "steps1 kinds used"]
     covariances: Float[np.ndarray, "steps1 used used"]
     lengths: Float[np.ndarray, "steps1 kinds"]
+    fitted: Float[np.ndarray, "steps1 two"]
 
 
 def _path(
@@ -138,6 +146,7 @@ def _path(
     dim: float,
     normalise: bool,
     fewer: int,
+    fit: RidgeFit | None,
 ) -> _Path:
     """The recursion on one set of points; the schedule has step sizes and ratios n/d."""
     kinds = fields.kinds
@@ -146,6 +155,7 @@ def _path(
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
     means, covariances, norms = [], [], []
+    fitted: list[Errors] = []
     for step in range(len(schedule) + 1):
         if step > 0:
             fields.step_size, samples_ratio = schedule[step - 1]
@@ -164,7 +174,12 @@ def _path(
             layer = fields.scaled(layer, lengths)
             if fluctuation is not None:
                 fluctuation.scale(lengths)
-    return _Path(np.stack(means), np.stack(covariances), np.stack(norms))
+        if fit is None:
+            fitted.append(Errors(0.0, 0.0))
+        else:
+            fresh = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
+            fitted.append(fitted_errors(fields, fresh, fit))
+    return _Path(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
 
 
 def _combined(
@@ -191,7 +206,8 @@ def _combined(
     squares = np.diagonal(found, axis1=-2, axis2=-1)
     cosines, errors = root_and_error(squares[0], jackknife(squares))
     norms = np.mean([path.lengths for path in paths], axis=0)
-    return OverlapPath(cosines, errors, found[0], means.mean(axis=0) @ basis, norms)
+    fitted = np.stack(mean_and_error(np.stack([path.fitted for path in paths])))
+    return OverlapPath(cosines, errors, found[0], means.mean(axis=0) @ basis, norms, fitted)
 
 
 def _within(

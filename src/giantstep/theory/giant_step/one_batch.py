@@ -58,7 +58,7 @@ class OneBatch(NamedTuple):
             samples_ratio=settings.samples.ratio("samples"),
             loss=settings.loss,
             normalise=settings.normalise,
-            fit=_fit(settings, kinds.width),
+            fit=ridge_fit(settings, kinds.width),
         )
         cosines = path.cosines.copy()
         if settings.dim is not None:
@@ -85,7 +85,7 @@ def _fewest(settings: GiantStep, kinds: Kinds) -> Kinds:
     return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
 
 
-def _fit(settings: GiantStep, width: int) -> RidgeFit | None:
+def ridge_fit(settings: GiantStep, width: int) -> RidgeFit | None:
     """The penalty for each sample, in the features sigma(h) without a factor p^-1/2."""
     if settings.ridge is None:
         return None
@@ -93,8 +93,8 @@ def _fit(settings: GiantStep, width: int) -> RidgeFit | None:
     samples = settings.samples if same else settings.readout_samples or settings.samples
     if samples.power <= 0:
         raise NoTheory(
-            f"readout_samples = {samples}: the fit after steps on one batch is predicted for "
-            "samples that grow with d, such as 4d, or `same`"
+            f"readout_samples = {samples}: the fit of a fixed number of neurons is predicted for "
+            "samples that grow with d, such as 4d"
         )
     penalty = 0.0 if settings.dim is None else settings.ridge * width / samples.at(settings.dim)
     return RidgeFit(penalty, same)

@@ -16,6 +16,7 @@ from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import (
     VALUES_FOR_LAWS,
@@ -23,7 +24,7 @@ from giantstep.theory.giant_step.neuron_kinds import (
     bias_law,
     neuron_arrays,
 )
-from giantstep.theory.giant_step.one_batch import OneBatch
+from giantstep.theory.giant_step.one_batch import OneBatch, ridge_fit
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
@@ -95,7 +96,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
             "that grows with d is not known without a dimension; after C*n^A it is, with "
             "--width 1d --readout normal; or give --dim"
         )
-    several = settings.ridge is not None and settings.steps != 1
+    several = settings.ridge is not None and settings.steps != 1 and not has_few_neurons(settings)
     if several:
         from giantstep.theory.giant_step.risk.prediction import (
             check_several_steps,
@@ -119,7 +120,11 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         notes = [*edges, *hidden, *found.notes]
     references: tuple[str, ...] = REFERENCES
     risk_arrays: Mapping[str, np.ndarray] = {}
-    if settings.ridge is not None:
+    if found.fitted is not None:
+        metrics |= found.fitted.metrics
+        statuses |= dict.fromkeys(found.fitted.metrics, found.status)
+        errors |= found.fitted.errors
+    elif settings.ridge is not None:
         from giantstep.theory.one_step.prediction import predict as predict_one_step
 
         risk = (predict_several_steps if several else predict_one_step)(problem, settings)
@@ -189,6 +194,7 @@ class Overlaps(NamedTuple):
     notes: list[str]
     arrays: Mapping[str, np.ndarray] = MappingProxyType({})
     scaling: SmallBatches | None = None
+    fitted: FewNeurons | None = None
 
 
 def _in_powers(settings: GiantStep) -> bool:
@@ -211,7 +217,7 @@ def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
     if silent_start or settings.width.power > 0:
         constant = 0.0 if silent_start else _mean_output(settings, sigma)
         first = _one_step(_shifted(problem, constant), settings, sigma)
-    if settings.steps == 1 and first is not None:
+    if settings.steps == 1 and first is not None and not has_few_neurons(settings):
         return first
     return _many_steps(problem, settings, sigma, first)
 
@@ -380,6 +386,7 @@ def _many_steps(
             normalise=settings.normalise,
             dim=settings.dim or np.inf,
             subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
+            fit=ridge_fit(settings, kinds.width) if has_few_neurons(settings) else None,
             fewer=2 if drawn else 1,
         )
         for kinds in networks
@@ -411,4 +418,10 @@ def _many_steps(
         notes.append(VALUES_FOR_LAWS)
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
     arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
-    return Overlaps(cosines, errors, "theorem" if exact else "heuristic", notes, arrays)
+    fitted = None
+    if has_few_neurons(settings):
+        fitted = FewNeurons.of(problem, settings, paths)
+        notes.append("risk: the fit of a few neurons, by integrals over their fields")
+    return Overlaps(
+        cosines, errors, "theorem" if exact else "heuristic", notes, arrays, fitted=fitted
+    )

@@ -128,9 +128,11 @@ def _on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "
     scale = np.outer(units, units)
     lower = np.linalg.cholesky(products / scale + 1e-10 * np.eye(2 * size))
     inverse = np.linalg.inv(lower)
-    return inverse @ (turned / scale) @ inverse.T
+    root = _root(inverse @ (turned / scale) @ inverse.T)
+    return root @ root
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
+    """The root of a covariance; what rounding makes negative is zero."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -14,6 +14,8 @@ from giantstep.theory.giant_step.risk.solution import readout_risk
 
 #: Ratios outside this range are not small corrections: they are not applied.
 TRUSTED = (0.75, 1.33)
+#: Components with a larger share of the bulk are not small: their second order is not used.
+LARGEST_SHARE = 0.5
 #: Iterations, the change at which they end, and the first of them that go half the way.
 MOST, CHANGE, HALF = 1500, 1e-9, 30
 
@@ -42,7 +44,8 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
     Symbols: Gamma, beta, c of :class:`~giantstep.theory.giant_step.risk.components.Components`.
 
     Assumes: components that are small beside the bulk; Gaussian over neurons. No change is found
-    for targets of so many directions that they are not integrated one by one.
+    for targets of so many directions that they are not integrated one by one, nor where components
+    have more than half of the bulk's square.
     Status: heuristic, checked by simulation.
     References: Ba et al. 2022, arXiv:2205.01445, for the covariance of rows after a step.
 
@@ -63,11 +66,13 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
     given = readout.problem, sigma, readout.layer
     try:
         both = [Readout(*given, coarse=True, dim=fit.dim, alike=alike) for alike in (False, True)]
-    except NoTheory:
+    except (NoTheory, np.linalg.LinAlgError):
         return NONE, 0.0
     found, plain = (readout_risk(each, fit) for each in both)
     components, noise = both[0].components, readout.problem.noise
-    if components is None or not (found.converged and plain.converged):
+    if components is None or components.share > LARGEST_SHARE:
+        return NONE, 0.0
+    if not (found.converged and plain.converged):
         return NONE, 0.0
     ratio = (found.test - noise) / (plain.test - noise)
     return Ratios(ratio, found.train / plain.train), components.share

@@ -142,7 +142,9 @@ class Pencil:
         """
         k, one = self.kinds, np.eye(self.kinds)
         start, _ = self._forms_at(0.0 * one, directions)
-        small = CIRCLE / float(np.max(np.abs(start)))
+        # Small batches give the covariance eigenvalues far above its mean, by the factor d/n_0.
+        crowding = 1 + max(batch.crowding for batch in self.layer.batches)
+        small = CIRCLE / (crowding * float(np.max(np.abs(start))))
         turns = np.exp(2j * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS)
         around = [self._forms_at(small * turn * one, directions) for turn in turns]
         kinds, scales = np.arange(k), (-small) ** -np.arange(3.0)

@@ -1,0 +1,69 @@
+"""The readout of a few neurons, fitted to samples of which there are infinitely many per neuron.
+
+It is not the small end of widths in proportion to d: neurons see one another in the residuals, so
+that their rows follow the recursion of a fixed width, and the fit is that of the population.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import tail_energy
+from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.fresh_batches import OverlapPath
+from giantstep.theory.giant_step.risk.prediction import features_without_steps
+
+#: At a given dimension, no more neurons than this are few.
+FEW_NEURONS = 8
+
+
+def has_few_neurons(settings: GiantStep) -> bool:
+    """Whether the readout of a few neurons is fitted to fresh samples.
+
+    Without a dimension any fixed number of neurons is few, but for one step from a silent start,
+    where they do not see one another.
+    """
+    if settings.ridge is None or settings.width.power != 0 or settings.readout_samples == "same":
+        return False
+    steps = max(settings.steps, 1)
+    uneven = any(size.power != 1 for size in settings.samples.over(steps))
+    if uneven or any(size.power for size in settings.step_size.over(steps)):
+        return False
+    if settings.dim is not None:
+        return settings.width.at(1) <= FEW_NEURONS
+    silent = settings.loss == "correlation" or settings.readout == "symmetric-sign"
+    return settings.steps > 1 or (settings.steps == 1 and not silent)
+
+
+class FewNeurons(NamedTuple):
+    """Metrics of the fit, and their errors."""
+
+    metrics: dict[str, Any]
+    errors: dict[str, Any]
+
+    @classmethod
+    def of(cls, problem: Problem, settings: GiantStep, paths: list[OverlapPath]) -> FewNeurons:
+        """The mean over networks; at a dimension each fitted number adds 1/n of the noisy error."""
+        each = np.stack([path.fitted[0] for path in paths])
+        (train, test), noise = each.mean(axis=0).T, problem.noise
+        squares = np.mean([path.fitted[1] ** 2 for path in paths], axis=0) + each.var(axis=0)
+        sampled, off = np.sqrt(squares / len(paths)).T, 0.0
+        if settings.dim is not None:
+            width, samples = settings.width.at(1), settings.readout_samples or settings.samples
+            share = width / samples.at(settings.dim)
+            train, test = train * (1 - share), test + share * (test + noise)
+            test[0], train[0] = features_without_steps(problem, settings, test[0], train[0])
+            # Means and lengths of the rows are off by the order of 1/d, neuron by neuron.
+            off = width / settings.dim
+        metrics = {
+            "test_error": test,
+            "test_error_noisy": test + noise,
+            "train_error": train,
+            "random_features_error": float(test[0]),
+            "linear_floor": tail_energy(problem.target, 1).value,
+        }
+        errors = {"train_error": sampled[0] + off * train, "test_error": sampled[1] + off * test}
+        return cls(metrics, {**errors, "test_error_noisy": errors["test_error"]})
