@@ -85,6 +85,7 @@ GIANT_STEP = (
     ),
     *predicted("step_size", "ridge", when="with --optimise"),
     *predicted("gain_over_random_features", "gain_over_linear", when="with --optimise"),
+    *predicted("error_of_fewer_steps", axes=STEP, when="with --optimise and several steps"),
     *compared("angle", axes=STEP),
 )
 TIME = ("time",)

@@ -19,7 +19,7 @@ def optimum_words(law: Prediction, names: Sequence[str]) -> str:
     'best ridge 0.5: test error 0.25'
     """
     error = float(np.ravel(law.metrics["test_error"])[-1])
-    best = ", ".join(f"{name.replace('_', ' ')} {float(law.settings[name]):.3g}" for name in names)
+    best = ", ".join(f"{name.replace('_', ' ')} {_shown(law.settings[name])}" for name in names)
     text = f"best {best}: test error {error:.4g}"
     if "gain_over_random_features" in law.metrics:
         gain = float(law.metrics["gain_over_random_features"])
@@ -34,6 +34,11 @@ def optimum_words(law: Prediction, names: Sequence[str]) -> str:
             f"; warning: {where} is at the edge of what was searched, there is no optimum inside"
         )
     return text
+
+
+def _shown(setting: object) -> str:
+    """A size in three digits, or each size of a schedule."""
+    return "/".join(f"{float(part):.3g}" for part in str(setting).split("/"))
 
 
 def ended(law: Prediction, names: Sequence[str]) -> list[str]:

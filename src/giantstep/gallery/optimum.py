@@ -36,6 +36,10 @@ def draw_optimum(
     ``size`` is one or two columns of a paper, as for every picture.
     """
     law = answer.prediction
+    # A schedule has no curve along it.
+    names = [name for name in names if "/" not in str(law.settings[name])]
+    if not names:
+        raise GiantstepError("a schedule has no curve along it: optimise the ridge too, to draw it")
     with house_style():
         figure, panels = paper_panels(len(names), size, with_caption)
         for panel, name in zip(panels, names, strict=True):

@@ -50,9 +50,10 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     learned, its directions as rows, where batches are fresh and in proportion to d. ``arrays``, for
     several steps and readouts that are not random, has the signed ``cosines`` (steps + 1, p, r) of
     the neurons in the limit, and their ``norms``. With ``optimise`` the step size, the ridge or
-    both are first replaced by those of least risk, and reported with what they gain over random
-    features and over linear methods; one that has no optimum inside the range of the search is NaN,
-    and a note says at which end the risk is least.
+    both are first replaced by those of least risk, for several steps by a schedule, and reported
+    with what they gain over random features, over linear methods and over fewer steps on as many
+    samples in all, ``error_of_fewer_steps``; one without an optimum inside the range of the search
+    is NaN, and a note says so.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem for overlaps in the limit of large d at a given width, and for the subspace of
@@ -79,7 +80,13 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         )
     optimum: dict[str, Any] = {}
     edges: list[str] = []
-    if optimise:
+    if optimise and settings.steps > 1:
+        from giantstep.theory.giant_step.risk.best_schedule import best_schedule
+
+        several_best = best_schedule(problem, settings, optimise)
+        settings = several_best.settings
+        optimum, edges = several_best.metrics(), several_best.notes()
+    elif optimise:
         from giantstep.theory.one_step.curves import best_sizes
 
         best = best_sizes(problem, settings, optimise)
