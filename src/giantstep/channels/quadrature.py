@@ -164,11 +164,6 @@ class Quadrature:
     def label_mixture(self, mean: Vector, cov: Matrix, noise: Float[Array, ""]) -> LabelMixture:
         """What :meth:`posterior` sums up, for all labels at once: one Gaussian an alternative."""
         points, logs, pulls, _, slope, rest_cov, rest_means = self._nodes(mean, cov)
-        if not len(rest_cov):
-            centres = jax.vmap(self.structure.jax)(points)
-            return LabelMixture(
-                logs, centres, jnp.full_like(centres, noise), pulls, jnp.zeros_like(pulls)
-            )
         # What the other fields say pulls the integrated ones through the conditional mean.
         chained = jnp.concatenate([-slope, jnp.eye(len(slope), dtype=mean.dtype)], axis=1)
         pulls = jnp.pad(pulls, ((0, 0), (0, len(slope))))

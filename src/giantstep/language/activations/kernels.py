@@ -90,11 +90,11 @@ def _coefficients(text: str) -> list[float]:
         if "," in text:
             return [float(part) for part in text.split(",")]
         terms = normal_form(parse(text, ("t",)))
+        if any(base.text != "t" or n < 0 for monomial in terms for base, n in monomial):
+            raise ValueError(f"{text} is no polynomial in t")
     except (ValueError, TargetError):
         raise SettingsError(f"kernel = {text[:60]!r} cannot be read: {_REMEDY}") from None
     powers = {sum(n for _, n in monomial): float(c) for monomial, c in terms.items()}
-    if any(base.text != "t" or n < 0 for monomial in terms for base, n in monomial):
-        raise SettingsError(f"kernel = {text[:60]!r} is no polynomial in t: {_REMEDY}")
     return [powers.get(j, 0.0) for j in range(max(powers, default=0) + 1)]
 
 

@@ -219,19 +219,13 @@ def _seen_in_tensors(target: Target) -> np.ndarray:
 
 def _series_gradient(series: HermiteSeries, rank: int) -> np.ndarray:
     """Matrix of d g / d h_a in the orthonormal Hermite basis: rows a, columns multi-indices."""
-    columns: dict[tuple[int, ...], int] = {}
-    entries = []
+    columns: dict[MultiIndex, np.ndarray] = {}
     for index, a in series.terms.items():
-        for axis in range(rank):
-            if index[axis]:
-                below = (*index[:axis], index[axis] - 1, *index[axis + 1 :])
-                column = columns.setdefault(below, len(columns))
-                value = index[axis] * float(a) * math.sqrt(factorial(below))
-                entries.append((axis, column, value))
-    matrix = np.zeros((rank, max(len(columns), 1)))
-    for axis, column, value in entries:
-        matrix[axis, column] += value
-    return matrix
+        for axis in np.flatnonzero(index[:rank]):
+            below = (*index[:axis], index[axis] - 1, *index[axis + 1 :])
+            column = columns.setdefault(below, np.zeros(rank))
+            column[axis] += index[axis] * float(a) * math.sqrt(factorial(below))
+    return np.stack([*columns.values()], axis=1)
 
 
 def _span(columns: np.ndarray, tolerance: float) -> np.ndarray:

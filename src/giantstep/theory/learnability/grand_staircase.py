@@ -102,11 +102,8 @@ class QuadraticLabel:
             sources = np.column_stack([unknown @ linear, unknown @ matrix @ known.T])
             shown = _krylov(inner, sources)[: len(rest)]
         elif leap == 2:
-            start = np.eye(len(unknown))[:, : len(rest)]
-            powers = [start]
-            for _ in range(len(unknown)):
-                powers.append(inner @ powers[-1])
-            shown = np.column_stack(powers[1:])[: len(rest)]
+            powers = [np.linalg.matrix_power(inner, k + 1) for k in range(len(unknown))]
+            shown = np.column_stack([power[: len(rest), : len(rest)] for power in powers])
         else:
             shown = np.zeros((len(rest), 0))
         left, values, _ = np.linalg.svd(shown, full_matrices=False)

@@ -104,10 +104,8 @@ def label_powers(target: Target, degree: int) -> FunctionMoments | None:
         if len(power.terms) * len(series.terms) > PRODUCTS:
             break
         power = power * series
-    coefficients: dict[MultiIndex, np.ndarray] = {(0,) * rank: np.zeros((1, len(members)))}
-    for number, member in enumerate(members):
-        for j, c in member.items():
-            coefficients.setdefault(j, np.zeros((1, len(members))))[0, number] = c
+    indices = dict.fromkeys([(0,) * rank, *(j for member in members for j in member)])
+    coefficients = {j: np.array([[member.get(j, 0.0) for member in members]]) for j in indices}
     return FunctionMoments(coefficients, degree, 1e-11, False, "powers of the label, closed form")
 
 
