@@ -61,7 +61,7 @@ def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
     """Expressions at whose zeros the tree is not smooth; and whether touching zero is enough."""
     for part in dict.fromkeys(walk(tree)):
         match part:
-            case Call("min" | "max", arguments):
+            case Call(function, arguments) if FUNCTIONS[function].many_arguments:
                 for first, second in itertools.combinations(map(normal_form, arguments), 2):
                     yield add(first, scaled(second, Fraction(-1))), False
             case Call(function, (argument,)) if FUNCTIONS[function].kink:

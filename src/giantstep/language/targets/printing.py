@@ -161,7 +161,7 @@ def to_latex(node: Node) -> str:
             return rf"\mathbf{{1}}\{{{_latex_inequality(argument)}\}}"
         case Call("exp", (argument,)) if "frac" not in (inside := to_latex(argument)):
             return f"e^{{{inside}}}"
-        case Call("min" | "max" as function, arguments):
+        case Call(function, arguments) if FUNCTIONS[function].many_arguments:
             inside = ",\\, ".join(to_latex(argument) for argument in arguments)
             return rf"{FUNCTIONS[function].latex}\left({inside}\right)"
         case Call(function, (argument,)):

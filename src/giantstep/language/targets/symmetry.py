@@ -15,6 +15,7 @@ from giantstep.errors import TargetError
 from giantstep.language.targets.evaluate import NUMPY, evaluate, on_line
 from giantstep.language.targets.expression import Target
 from giantstep.language.targets.integration import renamed
+from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.printing import to_text
 from giantstep.language.targets.tree import (
     Call,
@@ -388,8 +389,8 @@ def _summed(tree: Node, rank: int) -> Committee | None:
 
 def _voted(tree: Node, rank: int) -> Committee | None:
     """The committee whose label is decided by the sign of the sum."""
-    names = [node for node in walk(tree) if isinstance(node, Call) and node.function in _OUTCOMES]
-    calls = [call for call in names if sum(n.startswith("h") for n in variables(call)) == rank]
+    votes = (x for x in walk(tree) if isinstance(x, Call) and FUNCTIONS[x.function].finite)
+    calls = [call for call in votes if sum(n.startswith("h") for n in variables(call)) == rank]
     if len(calls) != 1:
         return None
     call = calls[0]
@@ -403,14 +404,10 @@ def _voted(tree: Node, rank: int) -> Committee | None:
         return None
     low, tie, high = (
         float(outside.link.numpy(np.array([[value]]))[0]) + outside.shift
-        for value in _OUTCOMES[call.function]
+        for value in map(FUNCTIONS[call.function].numpy, (-1.0, 0.0, 1.0))
     )
     vote = (low, tie, high)
     return Committee(inside.link, rank, inside.shift, inside.noise, vote, outside.noise)
-
-
-#: Functions that vote, with what they give below zero, at zero and above.
-_OUTCOMES = {"sign": (-1.0, 0.0, 1.0), "step": (0.0, 0.0, 1.0)}
 
 
 def _slope(term: Node, name: str) -> float | None:
