@@ -204,24 +204,18 @@ def partitions(
     for first in range(0, len(omega), size):
         part = slice(first, first + size)
         labels = fields.sums.matrix if rows is None else rows[:, part]
-        yield part, _partition(fields, table, omega[part], labels, rows is not None, curvature)
+        yield part, _block(fields, table.at(omega[part]), labels, paired=rows is not None)
 
 
-def _partition(
-    fields: Fields,
-    table: Table,
-    omega: np.ndarray,
-    labels: np.ndarray,
-    one_each: bool,
-    curvature: bool,
-) -> Partition:
-    phi, slope, *bend = table.at(omega)
-    count, rank = omega.shape
+def _block(fields: Fields, parts: list[np.ndarray], labels: np.ndarray, paired: bool) -> Partition:
+    """At every label; or, where they are ``paired``, at one label for each omega."""
+    phi, slope, *bend = parts
+    count, rank = phi.shape[:2]
     masses = fields.masses.astype(phi.dtype)
 
     def summed(frequencies: np.ndarray) -> np.ndarray:
         """Over k: the density of the label."""
-        if one_each:
+        if paired:
             return np.einsum("n...k,kn->n...", frequencies, labels).real[..., None]
         return (frequencies @ labels).real
 
@@ -236,10 +230,10 @@ def _partition(
     for i in reversed(range(rank)):
         others = before[:, i] * after
         gradient[:, i] = (others * slope[:, i]) @ masses
-        if curvature:
+        if bend:
             trace += (others * bend[0][:, i]) @ masses
         after *= phi[:, i]
-    if not curvature:
+    if not bend:
         return Partition(value, summed(gradient), None, None)
     total = _second_order(phi, slope, bend[0]) @ masses
     return Partition(value, summed(gradient), summed(trace), summed(total))

@@ -10,7 +10,7 @@ import pytest
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.branches import preimage_moments, single_branch
 from giantstep.language.targets.label_law.noisy import noisy_moments, smeared_classes
-from giantstep.language.targets.label_law.slices import Slicing, sliced_moments
+from giantstep.language.targets.label_law.slices import Effort, Slicing, sliced_moments
 from giantstep.theory.learnability.later_thresholds import sandwich_spectrum
 
 
@@ -74,7 +74,7 @@ def test_random_lines_are_unbiased_and_independent() -> None:
     problem = Slicing(lambda h: h[..., 0] * h[..., 1], 2, ((), ()))
     values = []
     for seed in range(6):
-        found = sliced_moments(problem, 2, lines=150, nodes=150, cells=150, replicas=2, seed=seed)
+        found = sliced_moments(problem, 2, Effort(150, 150, 150, replicas=2), seed)
         one, two = found.moments[:, :, found.indices.index((1, 1))]
         values.append(float(np.sum(one * two / found.mass)))
     sem = np.std(values, ddof=1) / math.sqrt(len(values))
@@ -89,7 +89,7 @@ def test_lines_know_kinks_on_any_surface() -> None:
         return h[..., 0] + np.sign(h[..., 1] - h[..., 2])
 
     surface = Slicing(function, 3, ((), (), ()), (lambda h: h[..., 1] - h[..., 2],))
-    found = sliced_moments(surface, 1, lines=400, nodes=150, cells=60, replicas=2, seed=0)
+    found = sliced_moments(surface, 1, Effort(400, 150, 60, replicas=2), seed=0)
     turned = found.moments[:, :, 2] - found.moments[:, :, 3]
     strength = float(np.sum(turned[0] * turned[1] / found.mass)) / 2
     z, w = np.polynomial.hermite_e.hermegauss(200)

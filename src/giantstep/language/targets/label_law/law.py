@@ -30,7 +30,12 @@ from giantstep.language.targets.label_law.branches import (
     single_branch,
 )
 from giantstep.language.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
-from giantstep.language.targets.label_law.slices import Slicing, reordered, sliced_moments
+from giantstep.language.targets.label_law.slices import (
+    Effort,
+    Slicing,
+    reordered,
+    sliced_moments,
+)
 from giantstep.language.targets.language import FUNCTIONS
 from giantstep.language.targets.normal import normal_form
 from giantstep.language.targets.polynomial import Unusable, is_nonnegative, to_tree
@@ -180,15 +185,10 @@ class Resolution:
     replicas: int
     degree: int
 
-    def of(self, axes: int) -> dict[str, int]:
+    def of(self, axes: int) -> Effort:
         """The numbers for a function on R^axes."""
         which = min(max(axes - 2, 0), 2)
-        return {
-            "lines": self.lines[which],
-            "nodes": self.nodes[which],
-            "cells": self.cells[which],
-            "replicas": self.replicas,
-        }
+        return Effort(self.lines[which], self.nodes[which], self.cells[which], self.replicas)
 
 
 #: Many moments on few cells, to find directions.
@@ -232,7 +232,7 @@ def _moments(
     while degree > 2 and math.comb(target.rank + degree, degree) > MAX_SAMPLED_INDICES:
         degree -= 1
     problem = _slicing(target) if noise == 0 else _with_noise(_slicing(target), noise)
-    return sliced_moments(problem, degree, seed=seed, **resolution.of(problem.axes))
+    return sliced_moments(problem, degree, resolution.of(problem.axes), seed)
 
 
 @functools.lru_cache(maxsize=64)

@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -66,25 +67,26 @@ def reordered(function: Function, back: np.ndarray | slice) -> Function:
     return lambda points: function(points[..., back])
 
 
-def sliced_moments(
-    problem: Slicing,
-    degree: int,
-    *,
-    lines: int,
-    nodes: int,
-    cells: int,
-    replicas: int,
-    seed: int,
-) -> LabelMoments:
-    """E[1{y in cell} He_j(h)] for |j| <= degree, on about ``cells`` cells of the label.
+class Effort(NamedTuple):
+    """Lines of each replica, nodes on each line, cells of the label, and replicas."""
+
+    lines: int
+    nodes: int
+    cells: int
+    replicas: int
+
+
+def sliced_moments(problem: Slicing, degree: int, effort: Effort, seed: int) -> LabelMoments:
+    """E[1{y in cell} He_j(h)] for |j| <= degree, on about so many cells of the label.
 
     >>> product = Slicing(lambda h: h[..., 0] * h[..., 1], 2, ((), ()))
-    >>> found = sliced_moments(product, 2, lines=200, nodes=200, cells=200, replicas=2, seed=0)
+    >>> found = sliced_moments(product, 2, Effort(200, 200, 200, replicas=2), seed=0)
     >>> cross = found.indices.index((1, 1))
     >>> one, two = found.moments[:, :, cross]
     >>> round(float(sum(one * two / found.mass)), 2)
     1.0
     """
+    lines, nodes, cells, replicas = effort
     rng = np.random.default_rng(seed)
     problem = problem.sliced_along(_best_axis(problem, rng))
     grid = base_nodes(problem.kinks[-1], nodes)
