@@ -243,6 +243,22 @@ def _fitted(keys: list[Column], columns: list[Column], width: int) -> list[list[
     return parts
 
 
+def page_of_text(
+    about: Sequence[str],
+    columns: Sequence[Column],
+    below: Sequence[str],
+    notes: Sequence[str],
+    width: int | None = None,
+) -> str:
+    """A title with its settings, a table, and lines below it: for results that are no answer."""
+    width = width or shutil.get_terminal_size((80, 24)).columns
+    title, settings = about
+    lines = [title, *wrapped(settings, width), "", *rendered(columns), ""]
+    for line in [*below, *(f"note: {note}" for note in notes)]:
+        lines += wrapped(line, width, "")
+    return "\n".join(line.rstrip() for line in lines)
+
+
 def rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
     """The lines of columns beside one another, under their headings."""
     count = len(columns[0].cells)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +10,11 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import plain
-from giantstep.answer.table import Column, rendered, value, with_error, wrapped
+from giantstep.answer.table import Column, page_of_text, value, with_error
 from giantstep.answer.words import question_facts, words_of
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.asking.verbs import check_seeds
+from giantstep.bibliography import cite
+from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import GivenInputs, Problem
@@ -24,7 +25,7 @@ from giantstep.theory.one_step.prediction import predict
 from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 
 METRICS = ("test_error", "train_error")
-REFERENCES = ("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938")
+REFERENCES = cite("2402.04980", "2410.18938")
 NOTE = (
     "each layer is a real one, after a simulated step; the fit of its readout is averaged by theory"
 )
@@ -58,6 +59,10 @@ class LayerRisk:
     def _seeds(self) -> dict[str, int]:
         return {"seeds": len(self.layers[METRICS[0]]), "seed": self.seed}
 
+    @property
+    def _notes(self) -> list[str]:
+        return [NOTE, *([f"no prediction: {self.refusal}"] if self.refusal else [])]
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``layer-risk --json`` prints."""
         metrics = {
@@ -69,7 +74,6 @@ class LayerRisk:
             }
             for name in self.layers
         }
-        notes = [NOTE, *([f"no prediction: {self.refusal}"] if self.refusal else [])]
         return plain(
             {
                 "learner": "giant-step",
@@ -78,31 +82,23 @@ class LayerRisk:
                 "metrics": metrics,
                 "status": "heuristic",
                 "references": REFERENCES,
-                "notes": notes,
+                "notes": self._notes,
             }
         )
 
     def table(self) -> str:
         """The text that the command line prints."""
-        width = shutil.get_terminal_size((80, 24)).columns
-        known = self.to_json()
-        lines = ["risk given the first layer, after one step"]
-        lines += wrapped(
-            ", ".join(words_of({**question_facts(self.settings, self.problem), **self._seeds})),
-            width,
-        )
+        facts = {**question_facts(self.settings, self.problem), **self._seeds}
+        about = ("risk given the first layer, after one step", ", ".join(words_of(facts)))
         columns = [
             Column("", "", [name.replace("_", " ") for name in self.layers]),
             Column("", "layers", [with_error(self.mean(n), self.sem(n)) for n in self.layers]),
         ]
         if self.predicted:
-            columns.append(
-                Column("", "predicted", [value(self.predicted[name]) for name in self.layers])
-            )
-        lines += ["", *rendered(columns), ""]
-        lines += wrapped(f"status: heuristic; papers: {'; '.join(REFERENCES)}", width, "")
-        lines += [line for note in known["notes"] for line in wrapped(f"note: {note}", width, "")]
-        return "\n".join(line.rstrip() for line in lines)
+            predicted = [value(self.predicted[name]) for name in self.layers]
+            columns.append(Column("", "predicted", predicted))
+        below = [f"status: heuristic; papers: {'; '.join(REFERENCES)}"]
+        return page_of_text(about, columns, below, self._notes)
 
 
 def layer_risk(
@@ -124,8 +120,7 @@ def layer_risk(
     Settings need a dimension, a ridge, one step, no biases and a readout fitted to fresh samples.
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 1")
+    check_seeds(seeds, seed)
     settings = _covered(given, settings)
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")

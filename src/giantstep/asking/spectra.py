@@ -173,9 +173,7 @@ def compare_spectra(
         raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 0")
     check_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:
-        cost = spectrum_cost(settings)
-        cost.check_memory()
-        cost.check_time(seeds)
+        spectrum_cost(settings).check(seeds)
     if kind == "weights":
         if not isinstance(settings, GiantStep):
             raise SettingsError("spectrum of the weights: give the settings of a giant step")

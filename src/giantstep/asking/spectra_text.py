@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import shutil
 from typing import TYPE_CHECKING, Any
 
-from giantstep.answer.table import Column, rendered, value, with_error, wrapped
+from giantstep.answer.table import Column, page_of_text, value, with_error
 from giantstep.answer.words import question_facts, words_of
 
 if TYPE_CHECKING:
@@ -15,19 +14,16 @@ if TYPE_CHECKING:
 
 def text(found: SpectrumComparison, width: int | None = None) -> str:
     """What it is about, one row per number, papers and notes."""
-    width = width or shutil.get_terminal_size((80, 24)).columns
     known = found.to_json()
     kind = "comparison" if found.runs else "prediction"
-    lines = [f"{kind}: spectrum of the {found.kind}"]
     facts = question_facts(found.settings, found.problem)
     if found.runs:
         facts |= {"seeds": found.seeds, **({"seed": found.seed} if found.seed else {})}
-    lines += wrapped(", ".join(words_of(facts)), width)
-    lines += ["", *rendered(_columns(known, bool(found.runs))), ""]
-    lines += [f"{name.replace('_', ' ')}: {_value(own)}" for name, own in known["details"].items()]
-    lines += wrapped(f"papers: {'; '.join(known['references'])}", width, "")
-    lines += [line for note in known["notes"] for line in wrapped(f"note: {note}", width, "")]
-    return "\n".join(line.rstrip() for line in lines)
+    about = (f"{kind}: spectrum of the {found.kind}", ", ".join(words_of(facts)))
+    below = [f"{name.replace('_', ' ')}: {_value(own)}" for name, own in known["details"].items()]
+    below.append(f"papers: {'; '.join(known['references'])}")
+    columns = _columns(known, bool(found.runs))
+    return page_of_text(about, columns, below, known["notes"], width)
 
 
 def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:

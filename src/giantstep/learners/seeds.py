@@ -47,15 +47,16 @@ def run_of_seeds(
     seeds: int,
     seed: int,
     progress: Callable[[float], None] | None,
+    threads: int | None = None,
     notes: Sequence[str] = (),
 ) -> Run:
     """A :class:`Run` of the metrics of ``run`` for each seed, with the time that they took.
 
-    Its seeds are described by learner, problem and settings.
+    Its seeds are described by learner, problem and settings; ``threads`` as in :func:`over_seeds`.
     """
     began = time.perf_counter()
     described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
+    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress, threads=threads)
     seconds = time.perf_counter() - began
     return Run(settings.learner, settings.to_json(), metrics, tuple(notes), seconds)
 

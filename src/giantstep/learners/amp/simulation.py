@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -22,7 +22,7 @@ from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
 from giantstep.learners.amp.iteration import State, pass_messages
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
@@ -63,7 +63,6 @@ def simulate(
     ``overlap_squared_singular_values``, ``test_error`` of the posterior mean on fresh samples,
     ``iterations``, ``converged``, and ``fallback``, 1 where the guarded form of A had to step in.
     """
-    started = time.perf_counter()
     samples, dim, _ = sizes_of(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
@@ -77,15 +76,15 @@ def simulate(
 
     fitting = MEMORY // (samples * dim * np.dtype(dtype).itemsize)
     threads = int(max(1, min(os.cpu_count() or 1, fitting)))
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress, threads=threads)
-    notes = (*channel.notes, *_remarks(channel, metrics))
-    seconds = time.perf_counter() - started
-    own = settings.to_json() | channel.settings
-    return Run(settings.learner, own, metrics, notes, seconds)
+    found = run_of_seeds(
+        run, problem, settings, seeds=seeds, seed=seed, progress=progress, threads=threads
+    )
+    notes = (*channel.notes, *_remarks(channel, found.metrics))
+    own = {**found.settings, **channel.settings}
+    return dataclasses.replace(found, settings=own, notes=notes)
 
 
-def _remarks(channel: Channel, metrics: dict[str, np.ndarray]) -> list[str]:
+def _remarks(channel: Channel, metrics: Mapping[str, np.ndarray]) -> list[str]:
     lost, rescued = int((metrics["converged"] == 0).sum()), int(metrics["fallback"].sum())
     seeds = len(metrics["converged"])
     remarks = []

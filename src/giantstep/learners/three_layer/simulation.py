@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import TreeProblem
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import run_of_seeds
 from giantstep.learners.three_layer.adam import DECAYS, TWO_LAYERS_WIDER, train_adam
 from giantstep.learners.three_layer.authors import RANDOM_WIDTH, SECOND_STEPS, train_authors
 from giantstep.learners.three_layer.layers import MOST_COLUMNS, STEPS, span
@@ -52,33 +52,19 @@ def simulate(
     ``alignment`` is the correlation of what the second layer hands on with the branch, of a network
     without one that of its output. ``leaves`` counts the directions that the first layer keeps.
     """
-    began = time.perf_counter()
-    sizes = tree_sizes(problem, settings)
-    metrics = over_seeds(
-        lambda rng: _one_run(problem, settings, sizes.dim, rng),
-        (settings.learner, problem.to_json(), settings.to_json()),
-        seeds=seeds,
-        seed=seed,
-        progress=progress,
-    )
-    notes = []
+    sizes, notes = tree_sizes(problem, settings), []
+
+    def run(rng: np.random.Generator) -> dict[str, Any]:
+        return _one_run(problem, settings, sizes.dim, rng)
+
+    found = run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
     if settings.oracle:
         notes.append("oracle first layer: drawn inside the span of the true leaves")
     if settings.leaves == "auto":
-        right = int(np.sum(metrics["leaves"] == sizes.leaves))
+        right = int(np.sum(found.metrics["leaves"] == sizes.leaves))
         notes.append(f"leaves counted: the true {sizes.leaves} in {right} of {seeds} seeds")
-    described = {
-        **settings.to_json(),
-        "networks": ",".join(settings.networks),
-        "stages": ",".join(settings.stages),
-    }
-    return Run(
-        settings.learner,
-        described,
-        metrics,
-        tuple(notes),
-        time.perf_counter() - began,
-    )
+    named = {"networks": ",".join(settings.networks), "stages": ",".join(settings.stages)}
+    return dataclasses.replace(found, settings={**found.settings, **named}, notes=tuple(notes))
 
 
 def _one_run(

@@ -143,7 +143,7 @@ def _picture(
     runs: Mapping[str, Answer],
 ) -> Picture:
     found = context.explanation
-    floor = _linear_floor(found)
+    floor = _floor(found, steps=0)
     ends: list[str] = []
     rows: list[tuple[object, ...]] = []
     reached = 0.0
@@ -180,7 +180,7 @@ def _picture(
         f"{counted(context.scale.feature_seeds, 'seed')} with its standard error. Dashed: the "
         "energy beyond degree one, below which no linear method goes."
     )
-    after = _floor_after_step(found)
+    after = _floor(found, steps=1)
     if np.isfinite(after) and reached > 1.05 * after:
         caption += (
             f" One giant step ends above its own floor of {after:.3g}, which holds for n and p far "
@@ -218,16 +218,10 @@ def _rows(
     ]
 
 
-def _floor_after_step(found: Explanation) -> float:
-    """What one giant step leaves: n and p of order d."""
+def _floor(found: Explanation, steps: int) -> float:
+    """What so many giant steps leave, n and p of order d; without one, the energy beyond lines."""
     regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
-    return max(regimes[1, 1, 1].floor.value, 0.0) if (1, 1, 1) in regimes else np.inf
-
-
-def _linear_floor(found: Explanation) -> float:
-    """The energy beyond degree one: n and p of order d, and no step."""
-    regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
-    return max(regimes[1, 1, 0].floor.value, 0.0)
+    return max(regimes[1, 1, steps].floor.value, 0.0) if (1, 1, steps) in regimes else np.inf
 
 
 def _last(value: Any) -> float:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from giantstep.bibliography import cite
 from giantstep.explanation.explain import Explanation
 from giantstep.explanation.text import class_text, sampling_notes
 from giantstep.gallery.staircase import draw_classes, draw_leaps
@@ -13,10 +17,14 @@ from giantstep.reports.parts import Context, Picture, Section, Table, Words
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 from giantstep.theory.learnability.staircase import Stair
 
-REFERENCES = (
-    "Abbe et al. 2023, arXiv:2302.11055",
-    "Dandi et al. 2023, arXiv:2305.18270",
-    "Troiani et al. 2024, arXiv:2405.15480",
+REFERENCES = cite("2302.11055", "2305.18270", "2405.15480")
+LEAPS = (
+    "Each stair is what one more giant step can learn, given the stairs below it; its leap is "
+    "the lowest degree at which the label correlates with it."
+)
+CLASSES = (
+    "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
+    "hard ones, dashed, never at n of order d by any known efficient algorithm."
 )
 #: The status of a stair whose directions sampling decided.
 SAMPLED = "heuristic (sampled)"
@@ -25,7 +33,6 @@ SAMPLED = "heuristic (sampled)"
 def build(context: Context) -> Section:
     """Two pictures, two tables."""
     found = context.explanation
-    command = explain_command(context.problem, "--picture", "staircase.png")
     tables = (_leap_table(found), _class_table(found))
     return Section(
         key="staircases",
@@ -35,7 +42,10 @@ def build(context: Context) -> Section:
             "staircase one stair after another. Message passing and reused batches see any "
             "function of the label, and climb the second, the grand staircase.",
         ),
-        pictures=(_leaps(found, command), _classes(found, command)),
+        pictures=(
+            _stairs("leaps", LEAPS, _leaps(found), draw_leaps, context),
+            _stairs("classes", CLASSES, _classes(found), draw_classes, context),
+        ),
         tables=tuple(table for table in tables if table.rows),
         notes=(
             f"Grand staircase computed by {found.grand_staircase.method}.",
@@ -45,36 +55,31 @@ def build(context: Context) -> Section:
     )
 
 
-def _leaps(found: Explanation, command: str) -> Picture:
-    stairs = found.staircase.stairs
-    alt = "Staircase of giant steps: " + (
-        "; then ".join(f"{directions_text(s.directions)} at leap {s.leap}" for s in stairs)
-        or f"no stair up to degree {found.staircase.degree}"
-    )
-    with canvas(HALF, 2.8) as (figure, panel):
-        draw_leaps(panel, found)
-        drawn = svg(figure, "leaps", alt)
-    caption = (
-        "Each stair is what one more giant step can learn, given the stairs below it; its leap is "
-        "the lowest degree at which the label correlates with it."
-    )
-    return Picture("leaps", drawn, alt, caption, (command,))
+def _leaps(found: Explanation) -> str:
+    stairs = [
+        f"{directions_text(s.directions)} at leap {s.leap}" for s in found.staircase.stairs
+    ] or [f"no stair up to degree {found.staircase.degree}"]
+    return f"Staircase of giant steps: {'; then '.join(stairs)}"
 
 
-def _classes(found: Explanation, command: str) -> Picture:
-    stairs = found.grand_staircase.stairs
-    alt = "Grand staircase: " + (
-        "; then ".join(f"{directions_text(s.directions)}, {class_text(s)}" for s in stairs)
-        or f"no stair up to order {found.grand_staircase.degree}"
-    )
+def _classes(found: Explanation) -> str:
+    grand = found.grand_staircase
+    stairs = [f"{directions_text(s.directions)}, {class_text(s)}" for s in grand.stairs]
+    return f"Grand staircase: {'; then '.join(stairs) or f'no stair up to order {grand.degree}'}"
+
+
+def _stairs(
+    key: str,
+    caption: str,
+    alt: str,
+    draw: Callable[[Any, Explanation], None],
+    context: Context,
+) -> Picture:
     with canvas(HALF, 2.8) as (figure, panel):
-        draw_classes(panel, found)
-        drawn = svg(figure, "classes", alt)
-    caption = (
-        "Trivial directions are found from any multiple of d samples, easy ones above a threshold, "
-        "hard ones, dashed, never at n of order d by any known efficient algorithm."
-    )
-    return Picture("classes", drawn, alt, caption, (command,))
+        draw(panel, context.explanation)
+        drawn = svg(figure, key, alt)
+    command = explain_command(context.problem, "--picture", "staircase.png")
+    return Picture(key, drawn, alt, caption, (command,))
 
 
 def _leap_table(found: Explanation) -> Table:
