@@ -16,8 +16,13 @@ from giantstep.settings.options import Settings, Values
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas
-    from matplotlib.figure import Figure as Picture
+    from matplotlib import figure
+    from pandas import DataFrame as DataFrame
+
+    Picture = figure.Figure
+else:
+    # Names for annotations: whoever lists the figures waits for neither library.
+    DataFrame = Picture = Any
 
 #: Reduced for tests; quick for a look, under 40 s on two cores; full for a paper.
 Scale = Literal["reduced", "quick", "full"]
@@ -72,7 +77,7 @@ class Workbench:
         *,
         root_mean_square: bool = False,
         **how: Any,
-    ) -> pandas.DataFrame:
+    ) -> DataFrame:
         """Metrics of the answer to a grid as a tidy table; see :meth:`answer`, :func:`tidy`."""
         answer = self.answer(settings, problem, **how)
         return tidy(answer, metrics, root_mean_square=root_mean_square)
@@ -90,7 +95,7 @@ class Workbench:
         root_mean_square: bool = False,
         verbs: Sequence[str] = VERBS,
         **how: Any,
-    ) -> pandas.DataFrame:
+    ) -> DataFrame:
         """Predictions at the values of the line, then simulations beside predictions at the dots.
 
         ``dots_alone`` are settings that the dots have and the line does not; ``verbs`` says what
@@ -123,9 +128,7 @@ class Workbench:
             self.progress(fraction)
 
 
-def tidy(
-    answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = False
-) -> pandas.DataFrame:
+def tidy(answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = False) -> DataFrame:
     """One line per place: what was swept, step, direction, ..., then METRIC, .sem and .theory.
 
     A metric without an axis that another one has stands on every line of it. Overlaps can be
@@ -167,9 +170,9 @@ class Figure:
     caption: str
     references: tuple[str, ...]
     sizes: Mapping[Scale, Sizes]
-    rows: Callable[[Sizes, Workbench], pandas.DataFrame]
-    draw: Callable[[pandas.DataFrame], Picture]
-    claims: Callable[[pandas.DataFrame], Mapping[str, bool]]
+    rows: Callable[[Sizes, Workbench], DataFrame]
+    draw: Callable[[DataFrame], Picture]
+    claims: Callable[[DataFrame], Mapping[str, bool]]
 
     def caption_at(self, scale: Scale) -> str:
         """The caption with the sizes of that scale."""

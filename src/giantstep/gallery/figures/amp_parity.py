@@ -10,24 +10,18 @@ leaves.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.message_panels import lay_over_sizes, mark, message_curve
 from giantstep.gallery.panels import on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "sign(h1*h2)"
 #: Closer to the transition than this, the size of a run decides where it gets.
 FAR = 1.4
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlap and test error by samples per dimension; the transition is on every line."""
     from giantstep.language.problem import Problem
     from giantstep.theory.amp.phases import linear_threshold
@@ -37,7 +31,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.assign(threshold=threshold)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Overlap on the left, test error on the right, the transition dotted in both."""
     figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
     lay_over_sizes(left, table, "overlap_squared", 1, COLOURS[0])
@@ -60,7 +54,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Where the overlap leaves zero, and whether the dots are on the line."""
     import numpy as np
 

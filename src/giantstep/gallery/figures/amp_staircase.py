@@ -10,22 +10,16 @@ left, for which the claim allows 0.05.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.message_panels import lay_over_sizes, mark, message_curve
 from giantstep.gallery.panels import on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 TARGET = "h1^2 + sign(h1*h2*h3)"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps and test error by samples per dimension; both thresholds are on every line."""
     from giantstep.language.targets import Target
     from giantstep.theory.learnability.thresholds import easy_thresholds
@@ -36,7 +30,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.assign(first=first, second=second)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Overlaps on the left, test error on the right, both thresholds dotted."""
     figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
     lay_over_sizes(left, table, "overlap_squared", 1, COLOURS[0])
@@ -56,7 +50,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Where each direction is found, and whether the runs agree between the transitions."""
     import numpy as np
 

@@ -9,15 +9,9 @@ first is learned is left out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 CLASSES = {"trivial": COLOURS[2], "easy": COLOURS[0], "hard": COLOURS[1]}
 #: Where thresholds of zero and infinity are drawn.
@@ -46,7 +40,7 @@ MANY = (
 )
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """One line per stair: its leap, its class and its threshold; 0 trivial, infinite hard."""
     import pandas
 
@@ -69,7 +63,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.DataFrame(lines)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One row per target, one dot per stair, at its threshold."""
     order = {kind: i for i, kind in enumerate(CLASSES)}
     names = table.sort_values(
@@ -94,7 +88,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Each class is there, and the famous members are where they belong."""
     import numpy as np
 

@@ -11,18 +11,12 @@ scatter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import draw_dots
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.amp import Amp
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 NOISE = 0.1
 FEW, MANY = 2, 5
@@ -36,7 +30,7 @@ FARTHEST = 3.0
 FINITE_SIZE = 0.04
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """q+ and q- along both branches for both committees, and what runs reach."""
     import pandas
 
@@ -64,7 +58,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def _branches(units: int, every: int) -> pandas.DataFrame:
+def _branches(units: int, every: int) -> DataFrame:
     """The branch of equal units up to the threshold, then the specialised one."""
     import numpy as np
     import pandas
@@ -90,7 +84,7 @@ def _branches(units: int, every: int) -> pandas.DataFrame:
     return table.assign(units=units, threshold=leaves.samples_ratio)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Overlaps with the mean of the units and with their differences, for two and for five."""
     import numpy as np
     from scipy.interpolate import PchipInterpolator
@@ -123,7 +117,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Where units part, and whether the runs are on the lines."""
     by_units = table.groupby("units").threshold.first()
     line, dots = table[table["q_plus"].isna()], table.dropna(subset="q_plus")

@@ -11,23 +11,17 @@ term of order 1/d, for which the claim allows 0.02.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 STEPS = 2
 SETTINGS = GiantStep(samples="4d", steps=STEPS, width="8")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps with h1 by dimension and step size, in our unit and in the other one."""
     import numpy as np
     import pandas
@@ -52,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.assign(learning_rate=table.dim * table.step_size)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The same runs over our unit and over the other one."""
     figure, (left, right) = new_figure(7.8, 3.4, ncols=2, sharey=True)
     first = table[table.dim == table.dim.min()]
@@ -76,7 +70,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """One curve in our unit, several in the other."""
     dots = table.dropna(subset="overlap")
     best = dots.loc[dots.groupby("dim").overlap.idxmax()].set_index("dim")
@@ -95,7 +89,7 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     }
 
 
-def _spread(dots: pandas.DataFrame, unit: str) -> float:
+def _spread(dots: DataFrame, unit: str) -> float:
     """The largest gap between two dimensions' curves where both are known."""
     import numpy as np
 

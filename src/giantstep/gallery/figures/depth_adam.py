@@ -10,26 +10,21 @@ leaves equally well: what three layers gain is no better first layer.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench, tidy
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, tidy
 from giantstep.gallery.panels import joined
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 TREES = {"tree-he2": r"$p = \mathrm{He}_2$", "tree-authors": r"$p$ of the authors"}
 NETWORKS = {"adam-2": "two layers", "adam-3": "three layers"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors and alignments by tree, network and samples, with the floor of cubic polynomials."""
     import pandas
 
@@ -44,7 +39,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Errors, one panel per tree, one line per network."""
     trees = list(table.tree.unique())
     shape = {"ncols": len(trees), "sharey": True, "squeeze": False}
@@ -61,7 +56,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Three layers beat two from many samples, on every tree."""
     most = table[table.samples == table.samples.max()]
     errors = most.pivot_table("test_error_relative", "tree", "network")

@@ -12,20 +12,15 @@ does not help, and p = He2 + He3 takes many more.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import joined
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TREES = {
     "tree-he2": r"$p = \mathrm{He}_2$",
@@ -45,7 +40,7 @@ THEOREM = 1.5
 HIGHEST = 1.3
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors by tree, network and samples, with floors and the predicted samples of a half span."""
     import pandas
 
@@ -70,7 +65,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.assign(kappa=[math.log(n) / math.log(sizes.dim) for n in table.samples])
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per tree, one line per network; floors dotted."""
     figure, panels = new_figure(8.4, 3.6, ncols=len(TREES), sharey=True)
     for panel, (tree, title) in zip(panels, TREES.items(), strict=True):
@@ -89,7 +84,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """The third layer pays from many samples, and not from few; no threshold at 3/2."""
     errors = table.pivot_table("test_error_relative", ["tree", "kappa"], "network")
     spread = table.pivot_table("test_error_relative.sem", ["tree", "kappa"], "network")

@@ -10,19 +10,13 @@ leaves out terms of relative order 1/d, for which the claim allows 5 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 PROBLEM = Problem.of("h1 + He2(h1)/2", noise=0.1)
 #: The axis that varies, and the size that does not: twice the dimension.
@@ -31,7 +25,7 @@ SMALL_RIDGE = 1e-4
 SMALL, BEST = "ridge 0.0001", "best ridge"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by varied size, its ratio to the other, and ridge."""
     import numpy as np
     import pandas
@@ -58,7 +52,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel for each size that varies, one line per ridge."""
     figure, panels = new_figure(7.4, 3.4, ncols=2, sharey=True)
     labels = {"width": "$p/n$, neurons per sample", "samples": "$n/p$, samples per neuron"}
@@ -77,7 +71,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; a peak at n = p with a small ridge, a fall with the best one."""
     found = {
         "each dot is within 5 standard errors plus 5 % of its line": on_the_line(

@@ -11,20 +11,16 @@ order 1/d, for which claims allow 4 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import draw_dots, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import Kind, equivalent_test_error
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 KINDS: dict[Kind, tuple[str, str]] = {
     "network": (r"features $\sigma(Wx)$", "o"),
@@ -41,7 +37,7 @@ SETTINGS = GiantStep(
 NONE = 1e-9
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by step size: predicted, and of fits to the three kinds of features."""
     import numpy as np
     import pandas
@@ -70,7 +66,7 @@ def _theory(settings: GiantStep, step: float) -> dict[str, float]:
     }
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Three kinds of dots over the line of the network's theory."""
     figure, panel = new_figure(5.6, 4.0)
     line = table[table.kind == "theory"]
@@ -91,7 +87,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Equal before; after, the Gaussian one stays linear and the conditional one follows."""
     import numpy as np
 

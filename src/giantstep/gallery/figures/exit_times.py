@@ -10,23 +10,19 @@ with d: the claim allows 10 % for it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.exit_times import exit_time
 from giantstep.theory.online_sgd.one_neuron import OneNeuron
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: The size of the cosine at which a neuron has left.
 UNTIL = 0.5
@@ -38,7 +34,7 @@ CASES: dict[int, tuple[str, str, str]] = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Median exit times with their errors, and those of the equations."""
     import pandas
 
@@ -80,7 +76,7 @@ def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
     }
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Samples to leave over the dimension."""
     figure, panel = new_figure(4.6, 3.6)
     for colour, (leap, here) in zip(COLOURS, table.groupby("leap"), strict=False):
@@ -100,7 +96,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Medians near the equations; the powers of d that the leaps promise."""
     gap = (table["exit_time"] / table["exit_time.theory"] - 1).abs()
     error = 4 * table["exit_time.sem"] / table["exit_time.theory"]

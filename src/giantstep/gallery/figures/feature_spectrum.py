@@ -8,24 +8,18 @@ eigenvalues, dots simulated, bars the outliers predicted, dashed the edge of the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.spectra import compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.spectrum import spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 SPIKES = {"no spike": "0", "spikes -1.5 and 3": "-1.5:0.5,3:0.5"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Density, histogram, cumulative curve and outliers, without and with spikes."""
     import pandas
 
@@ -40,7 +34,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Bulk by decade, share of eigenvalues without bins, largest eigenvalues."""
     figure, (bulk, share, largest) = new_figure(9.0, 3.7, ncols=3)
     for (name, part), colour in zip(table.groupby("features", sort=False), COLOURS, strict=False):
@@ -70,7 +64,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Two outliers where theory puts them, and the same share of eigenvalues at every x."""
     spiked = table[table.features != "no spike"]
     outliers = spiked[spiked.series == "outlier"].set_index("rank")

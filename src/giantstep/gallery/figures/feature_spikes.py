@@ -12,10 +12,9 @@ d are left out, for which the claim allows 10 %.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
@@ -24,10 +23,6 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.feature_outliers import feature_outliers
 from giantstep.theory.one_step.feature_spectrum import feature_bulk_edges
 from giantstep.theory.one_step.spectra import feature_gram
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "h1 + He2(h1)/sqrt(2)"
 SHOWN = 3
@@ -44,7 +39,7 @@ def threshold(degree: int) -> float:
     return (degree - 1) / (2 * degree)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Predicted outliers, edges and leading simulated eigenvalues by dimension and exponent."""
     import numpy as np
     import pandas
@@ -83,7 +78,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.DataFrame(lines)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Eigenvalues against the exponent, where they can be simulated and far beyond."""
     figure, panels = new_figure(7.6, 4.0, ncols=2)
     for panel, dim in zip(panels, sorted(table.dim.unique()), strict=True):
@@ -119,7 +114,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Spikes appear in order, far beyond any simulation where the limit says, and later here."""
     import numpy as np
 

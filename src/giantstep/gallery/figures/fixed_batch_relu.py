@@ -8,18 +8,12 @@ finds it in nearly every run, with the sign that theory gives. Lines: theory for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 SETTINGS = GiantStep(samples="3d", step_size="0.3", width="1", readout="ones", activation="relu")
 TARGETS = {"tanh(h1)": r"$g_\star = \tanh$", "He3(h1)": r"$g_\star = \mathrm{He}_3$"}
@@ -27,7 +21,7 @@ BATCHES = {"reused": "one batch, reused", "fresh": "a fresh batch each step"}
 EASY, HARD = TARGETS
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Signed cosines by target, kind of batch and step, simulated and predicted."""
     import pandas
 
@@ -54,7 +48,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per target, as on the slide."""
     figure, panels = new_figure(7.2, 3.4, ncols=2)
     for panel, (target, title) in zip(panels, TARGETS.items(), strict=True):
@@ -72,7 +66,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Both targets are found on one batch, He3 only there."""
     last = table[table.step == table.step.max()].set_index(["target", "batches"])
     hard = table[(table.target == HARD) & (table.batches == "reused") & (table.step > 1)]

@@ -12,20 +12,16 @@ in law. Errors come nearer to the floors as n/d grows, and at the largest n/d wi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import draw_dots
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import hermite_series
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.learnability.floors import Floor, second_layer_floors
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 EXAMPLE = "ex-floors"
 #: Powers of d of samples and neurons, and how they are written.
@@ -40,7 +36,7 @@ SIMULATED = {"ex1": "$h_1+h_2+h_1^2-h_2^2$", "ex2": "$h_1+h_2+h_1^2+h_2^2$"}
 STEPS = 2
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Terms fitted by regime after one step; errors after two steps, and floors, by batch."""
     import pandas
 
@@ -70,7 +66,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.reset_index(drop=True)
 
 
-def _errors(name: str, sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def _errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors after the last step, by neurons and samples of each step."""
     settings = GiantStep(
         dim=sizes.dim,
@@ -122,7 +118,7 @@ def _latex(index: tuple[int, ...]) -> str:
     return f"${''.join(factors)}$"
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Which terms are fitted in which regime; how far simulations stay above the floor."""
     figure, (left, right) = new_figure(8.4, 3.6, ncols=2, width_ratios=(1.5, 1))
     _draw_terms(left, table[table.panel == "terms"])
@@ -141,7 +137,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def _draw_terms(panel: Any, terms: pandas.DataFrame) -> None:
+def _draw_terms(panel: Any, terms: DataFrame) -> None:
     names = list(dict.fromkeys(terms.term))
     for line, ((samples, width), label) in enumerate(REGIMES.items()):
         here = terms[(terms.samples == samples) & (terms.width == width)]
@@ -160,7 +156,7 @@ def _draw_terms(panel: Any, terms: pandas.DataFrame) -> None:
     panel.set_axis_off()
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Floors are the energies of what is not fitted; simulations stay above."""
     terms, dots = table[table.panel == "terms"], table[table.panel == "batches"]
     missed = (terms.energy * ~terms.fitted.astype(bool)).groupby([terms.samples, terms.width]).sum()

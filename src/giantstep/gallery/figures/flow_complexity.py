@@ -9,24 +9,18 @@ sizes show the trend, not the exponent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.gradient_flow import GradientFlow
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 ORDERS = (2, 3)
 ALIGNMENT = 0.25
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Sample exponents on a grid, then overlaps of Algorithm 1 by exponent of the spike."""
     import numpy as np
     import pandas
@@ -60,7 +54,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Two maps, and beside them what the algorithm reaches."""
     figure, panels = new_figure(9.6, 3.2, ncols=3)
     for panel, order in zip(panels, ORDERS, strict=False):
@@ -89,7 +83,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """A stronger spike never costs samples, and the runs reach more with it."""
     maps = table[table.kind == "map"]
     falls = all(

@@ -8,15 +8,9 @@ standard deviation removes that force. Exact flows at {points} times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "-He4(h1)/sqrt(24)"
 DIM = 1000
@@ -24,7 +18,7 @@ EXPONENTS = (0.3, 0.5, 0.7)
 GEOMETRIES = ("spherical", "normalised")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps by geometry, exponent of the spike and time."""
     import numpy as np
     import pandas
@@ -48,7 +42,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.DataFrame(parts, columns=names)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per geometry, one line per exponent."""
     figure, panels = new_figure(7.2, 3.2, ncols=2, sharey=True)
     for panel, geometry in zip(panels, GEOMETRIES, strict=True):
@@ -63,7 +57,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """The spherical flow never passes its start; the normalised one arrives."""
     found = {}
     spherical = table[table.geometry == "spherical"]

@@ -12,21 +12,17 @@ of {seeds} simulations, exact in law, which noise sends on their way earlier or 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 PROBLEM = Problem("He4(h1) + 5*sign(h1*h2*h3)")
 #: The sign pulls where the product of the overlaps has the sign of the readout: so they start.
@@ -45,7 +41,7 @@ NAMES = {"extragradient": "extragradient", "sgd": "best tuned SGD"}
 LABELS = {"h1": "$h_1$", "others": "$h_2$, $h_3$ (root mean square)"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along time of both algorithms, with the equations of the first."""
     import pandas
 
@@ -99,7 +95,7 @@ def _tuned(sizes: Sizes, bench: Workbench) -> dict[str, Any]:
     return {"activation": activation, "readout": readout, "step_size": step_size, "lookahead": 0.0}
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per algorithm, one colour per stair."""
     figure, panels = new_figure(7.4, 3.3, ncols=2, sharey=True)
     for panel, (algorithm, name) in zip(panels, NAMES.items(), strict=True):
@@ -117,7 +113,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Extragradient learns both stairs, one after the other; SGD, as tuned, neither."""
     last = table[table.time == table.time.max()].set_index(["algorithm", "direction"])["overlap"]
     path = table[table.algorithm == "extragradient"]

@@ -11,16 +11,11 @@ from __future__ import annotations
 
 import time
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from giantstep.asking.verbs import simulate
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "h1 + h1*h2"
 LAW = GiantStep(dim=100, samples="10d", steps=2, step_size="3", width="8")
@@ -30,7 +25,7 @@ LABELS = {"direct": "direct: d numbers a sample", "in-law": "in law: only what m
 LAST_DIRECT = 2**14
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps of every run by method and direction; seconds per run by method and dimension."""
     import pandas
 
@@ -62,7 +57,7 @@ def _seconds(settings: GiantStep, repetitions: int) -> list[float]:
     return [after - before for before, after in pairwise(ends)]
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Histograms of both methods over one another; time against dimension."""
     import numpy as np
 
@@ -119,7 +114,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """One law, and a time that does not grow with d."""
     from scipy.stats import ks_2samp
 

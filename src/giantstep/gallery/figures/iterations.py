@@ -10,17 +10,11 @@ dimensions the growth is smaller than their scatter.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.amp import Amp
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: By target: class of its direction, and how it is written.
 TARGETS = {
@@ -32,7 +26,7 @@ NOISE, SAMPLES = 0.25, "2d"
 FAR = 50_000
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Iterations until rest by target and dimension."""
     import numpy as np
 
@@ -49,7 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found.rename(columns={"expected_iterations.theory": "iterations.theory"})
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Iterations over the dimension, by its logarithm."""
     figure, panel = new_figure(5.4, 3.9)
     for (target, (kind, name)), colour in zip(TARGETS.items(), COLOURS, strict=False):
@@ -60,7 +54,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Flat for what a first look shows, a line in log d for what must be amplified."""
     import numpy as np
 

@@ -11,21 +11,17 @@ at the weakest spikes. Dots: {seeds} simulations, of the component ten times as 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from giantstep.asking.verbs import SIMULATE, VERBS
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.kernel import Kernel
 from giantstep.settings.options import Settings
 from giantstep.settings.pca import Pca
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Name, link, information exponent k, degree p.
 LINKS = {
@@ -63,7 +59,7 @@ CURVES = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by link, curve and exponent of the spike; n = 4d for each of them."""
     import numpy as np
     import pandas
@@ -90,7 +86,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per link, one colour per curve."""
     links = list(table.link.unique())
     shape = {"ncols": len(links), "sharey": True, "squeeze": False}
@@ -118,7 +114,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Between gamma = .3 and .65 the network is below the kernel; components are on their line."""
     dots = table.dropna(subset="test_error")
     middle = dots[(dots.exponent > 0.29) & (dots.exponent < 0.66)]

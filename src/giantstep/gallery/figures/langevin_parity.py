@@ -8,24 +8,18 @@ curve is known, and at this size more coordinates do take more samples when ther
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.langevin import Langevin
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 EXPONENTS = (0.0, 0.5, 1.0)
 PARITIES = {2: "sign(h1*h2)", 3: "sign(h1*h2*h3)", 4: "sign(h1*h2*h3*h4)"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Accuracies by parity, exponent of the boost and samples."""
     settings = Langevin(
         dim=sizes.dim,
@@ -46,7 +40,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found.assign(order=found.target.map({text: k for k, text in PARITIES.items()}))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per parity, one line per boost."""
     orders = list(table.order.unique())
     shape = {"ncols": len(orders), "sharey": True, "squeeze": False}
@@ -66,7 +60,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """With the boost d the parity is learned from the fewest samples, without it is not."""
     fewest = table[table.samples == table.samples.min()].groupby("alpha").accuracy.mean()
     return {

@@ -9,25 +9,19 @@ for which the claim allows 3 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.options import Values
 from giantstep.settings.random_features import RandomFeatures
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 LOSSES = ("logistic", "hinge")
 RIDGES = {0.001: "ridge 0.001", 0.1: "ridge 0.1"}
 FEWEST, MOST = 0.5, 6.0
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors and training losses by loss, ridge and samples."""
     import numpy as np
 
@@ -40,7 +34,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return bench.curve(metrics, settings, "sign(h1)", along, line, dots, seeds=sizes.seeds)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One column per loss: the share of wrong signs above, the training loss below."""
     figure, panels = new_figure(7.0, 5.2, nrows=2, ncols=2, sharex=True, sharey="row")
     for column, loss in enumerate(LOSSES):
@@ -57,7 +51,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; more samples help."""
     lines = table[table.test_error.isna()].sort_values("ratio")
     falls = [

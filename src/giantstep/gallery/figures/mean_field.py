@@ -10,21 +10,17 @@ the claim allows 2 % for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.mean_field import MeanField
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 PROBLEM = Problem("tanh(2*h1)")
 OPTIONS: dict[str, Any] = {"activation": "erf2", "step": 0.5, "samples": "50d"}
@@ -33,7 +29,7 @@ SHOWN = (0.0, 2.5, 5.0, 10.0)
 SIGNS = {1: "readout $+1$", -1: "readout $-1$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """The risk along time, then place of every particle, in theory and in one network."""
     import pandas
 
@@ -64,7 +60,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Paths of the particles with the neurons of one network on them; the risk."""
     figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
     for (sign, label), colour in zip(SIGNS.items(), COLOURS, strict=False):
@@ -91,7 +87,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Risks on the line; neurons where the particles are."""
     last = table[table.time == table.time.max()]
     places = last[last.kind != "risk"].groupby(["kind", "sign"])[["m", "rho"]].mean()

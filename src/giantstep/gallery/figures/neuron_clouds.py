@@ -10,18 +10,14 @@ plane (shaded: the subspace predicted).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.learnability.staircase import learned_subspaces
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 
 class Cloud(NamedTuple):
@@ -57,7 +53,7 @@ EXAMPLES = (
 )
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Cosines of every neuron with h1 and h2, by target and panel."""
     import pandas
 
@@ -88,7 +84,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One row per target, one panel per stage; the line that is learned is grey."""
     figure, panels = new_figure(6.4, 6.8, nrows=3, ncols=3, sharex=True, sharey=True)
     for line, example in zip(panels, EXAMPLES, strict=True):
@@ -117,7 +113,7 @@ def _draw_space(panel: Any, example: Cloud, step: int, title: str) -> None:
         panel.set_facecolor("#eef4f8")
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """How far the clouds reach along the diagonal and across it."""
     import numpy as np
 

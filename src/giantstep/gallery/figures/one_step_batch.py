@@ -10,22 +10,16 @@ claims allow 3 % and 1 % for them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 STEPS = (1.0, 3.0)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the batch, for two step sizes."""
     import numpy as np
 
@@ -46,7 +40,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found[found.step == 1]
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Errors on the left, cosines with the target's direction on the right."""
     figure, (left, right) = new_figure(7.6, 3.9, ncols=2)
     for step, colour in zip(STEPS, COLOURS, strict=False):
@@ -71,7 +65,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """A larger batch is better, and a small one can be worse than no step."""
     lines = [part.sort_values("ratio") for _, part in table.groupby("step_size")]
     return {

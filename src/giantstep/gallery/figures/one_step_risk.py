@@ -11,17 +11,13 @@ can reach. The theory that dots are held against leaves out terms of order 1/d^2
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import draw_dots, lay_over, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 STEP = GiantStep(
     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d", ridge=0.1
@@ -31,7 +27,7 @@ METRICS = ("test_error", "random_features_error", "bound_upper", "bound_lower", 
 FEWEST = 0.6
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors of random features and of one step, in the limit and simulated at two dimensions."""
     import numpy as np
 
@@ -57,7 +53,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table.assign(dim=table.dim.fillna(np.inf))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Errors on a logarithmic axis; filled dots for the larger dimension."""
     import numpy as np
 
@@ -82,7 +78,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """One step beats the linear floor, random features do not, and dots sit on the line."""
     import numpy as np
 

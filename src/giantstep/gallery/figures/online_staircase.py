@@ -10,17 +10,13 @@ d = {dim}, with standard errors.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.online_sgd import OnlineSgd
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Target and settings of each panel.
 CASES: dict[str, dict[str, Any]] = {
@@ -40,7 +36,7 @@ CASES: dict[str, dict[str, Any]] = {
 TITLES = ("$y = h_1 + h_1 h_2$", r"$y = \mathrm{He}_2(h_1) + 5\,\mathrm{sign}(h_1 h_2 h_3)$")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along time by target and direction."""
     import pandas
 
@@ -52,7 +48,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per target, one colour per direction."""
     figure, panels = new_figure(7.4, 3.3, ncols=2)
     for panel, title, (_, here) in zip(
@@ -69,7 +65,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on lines; the second direction starts to rise once the first is known."""
     overlap = table.set_index(["target", "direction", "time"])["overlap"].sort_index()
     early, late = (overlap[target] for target in CASES)

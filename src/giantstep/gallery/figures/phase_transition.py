@@ -12,17 +12,13 @@ leap (dotted). The claim allows 5 % for what theory leaves out at finite d: 400 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import by_dimension, on_the_line
 from giantstep.gallery.style import GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 
 class Leap(NamedTuple):
@@ -53,7 +49,7 @@ LEAPS = {
 BEYOND = (10**6, 10**12)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps after one step by leap, dimension and exponent of the samples."""
     import numpy as np
     import pandas
@@ -85,7 +81,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per leap, one line per dimension."""
     figure, panels = new_figure(8.4, 3.6, ncols=len(LEAPS), sharey=True)
     for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
@@ -101,7 +97,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; the transition sharpens at kappa = leap."""
     lines = table[table["overlap"].isna()]
     found = {

@@ -11,18 +11,12 @@ find them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.kernel import Kernel
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 DEGREES = 3
 TARGET = "(h1 + He2(h1)/sqrt(2) + He3(h1)/sqrt(6))/sqrt(3)"
@@ -36,7 +30,7 @@ LABELS = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by dimension and exponent of the samples."""
     import numpy as np
     import pandas
@@ -58,7 +52,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One line per dimension, and the stairs that they approach."""
     figure, panel = new_figure(5.8, 4.1)
     levels = [1 - degree / DEGREES for degree in range(DEGREES + 1)]
@@ -85,7 +79,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the line; stairs as d grows."""
     lines = table[table.test_error.isna()].pivot_table("test_error.theory", "kappa", "dim")
     middle = [lines.index[abs(lines.index - (k + 0.5)).argmin()] for k in range(DEGREES)]

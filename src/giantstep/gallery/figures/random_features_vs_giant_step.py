@@ -11,20 +11,16 @@ of order 1/d^2 are left out: the claim allows 3 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import moments
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGETS = {
     "sin(h1)": "sin(h1)",
@@ -38,7 +34,7 @@ TARGETS = {
 BELOW = ("sin(h1)", "sign(h1)")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Best errors of random features and of one step, as shares of the variance."""
     import pandas
 
@@ -76,7 +72,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.DataFrame(lines)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Two bars a target, with dots, and the floor of linear predictors."""
     import numpy as np
 
@@ -119,7 +115,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """A step helps where there is a linear part, and never hurts at its best size."""
     theory = table.pivot_table(index="target", columns="learner", values="test_error.theory")
     floor = table.groupby("target")["linear_floor.theory"].first()

@@ -12,17 +12,13 @@ larger d.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.online_sgd import OnlineSgd
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Target, settings, and a look ahead that learns it.
 CASES: dict[str, dict[str, Any]] = {
@@ -46,7 +42,7 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along time by target, dimension, and with or without a look ahead."""
     import pandas
 
@@ -60,7 +56,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per target."""
     figure, panels = new_figure(7.4, 3.3, ncols=2)
     for panel, (target, here) in zip(panels, table.groupby("target", sort=False), strict=True):
@@ -77,7 +73,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on lines; SGD stays near its start."""
     last = table[table.time == table.groupby("target").time.transform("max")]
     sizes = last.set_index(["target", "lookahead", "dim"])["overlap"].abs()

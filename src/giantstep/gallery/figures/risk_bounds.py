@@ -11,18 +11,12 @@ ridge.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "sin(h1)"
 FEWEST, MOST = 0.5, 50.0
@@ -30,7 +24,7 @@ FEWEST, MOST = 0.5, 50.0
 LEAST_RIDGE, LARGEST_RIDGE = 1e-3, 1e4
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors at the best ridge by samples, in the limit and simulated."""
     import numpy as np
     import pandas
@@ -78,7 +72,7 @@ def _with_best_ridge(settings: SpikedRandomFeatures) -> SpikedRandomFeatures:
     return settings.replace(ridge=float(f"{math.exp(found.x):.4g}"))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The best error between its two bounds, and the ridge that reaches it."""
     import numpy as np
 
@@ -111,7 +105,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """The best ridge lies between the bounds, nearer to the lower one with more samples."""
     import numpy as np
 

@@ -9,21 +9,17 @@ equations of Saad and Solla in the limit of large d; dots: {seeds} simulations, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET, NOISE = "erf(h1/sqrt(2)) + erf(h2/sqrt(2))", 1e-4
 OPTIONS: dict[str, Any] = {
@@ -37,7 +33,7 @@ START = "0.2,0.05;0.05,0.2"
 TIMES = "0:80:21"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Risk along time, and the cosines of the first neuron with both directions."""
     import pandas
 
@@ -63,7 +59,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     )
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Cosines of a neuron with its own and with the other direction; the risk."""
     figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
     for name, colour, label in (
@@ -80,7 +76,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on lines; first both directions alike, then one."""
     early, last = table[table.time == 8.0].iloc[0], table.iloc[-1]
     return {

@@ -11,18 +11,12 @@ by a few per cent: the claim allows 5 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Capacity and source of the laws that are followed over n, one in each region of the map.
 FOLLOWED = ((1.3, 0.25), (1.5, 0.75), (2.5, 1.25))
@@ -33,7 +27,7 @@ FAR = (1e7, 1e8)
 CAPACITIES, SOURCES = (1.02, 3.0), (0.02, 1.5)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """The best rate and the fewest features over the map; the risk over n of the laws followed."""
     import numpy as np
     import pandas
@@ -56,9 +50,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table
 
 
-def power_law_curve(
-    settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench
-) -> pandas.DataFrame:
+def power_law_curve(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors from the fewest samples to the most, then at the dots, with ``samples``."""
     import numpy as np
 
@@ -69,7 +61,7 @@ def power_law_curve(
     )
 
 
-def slope(law: pandas.DataFrame) -> float:
+def slope(law: DataFrame) -> float:
     """The slope of one law between the two largest numbers of samples."""
     import numpy as np
 
@@ -77,7 +69,7 @@ def slope(law: pandas.DataFrame) -> float:
     return float(-np.log(risk[FAR[1]] / risk[FAR[0]]) / np.log(FAR[1] / FAR[0]))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The map of the best rate; the risk over n."""
     figure, (left, right) = new_figure(8.4, 3.7, ncols=2)
     chart = table[table.panel == "map"].pivot_table("rate", "source", "capacity")
@@ -119,7 +111,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines, slopes as predicted, and the shape of the map."""
     risk = table[table.panel == "risk"]
     laws = [here for _, here in risk.groupby(["capacity", "source"])]

@@ -11,19 +11,13 @@ claim allows 8 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.figures.scaling_laws import power_law_curve, slope
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents, scaling_exponents
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 CAPACITY, SOURCE = 1.5, 0.75
 RIDGES, WIDTHS = (0.05, 2.0), (0.05, 1.4)
@@ -41,7 +35,7 @@ def best_place() -> tuple[float, float]:
     return best.ridge, best.width
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """The rate and what limits it over the plane; the risk over n at the places followed."""
     import numpy as np
     import pandas
@@ -64,7 +58,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return table
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The plane with its places; the risk over n there."""
     figure, (left, right) = new_figure(8.4, 3.9, ncols=2)
     chart = table[table.panel == "map"].pivot_table("rate", "width", "ridge")
@@ -93,12 +87,12 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def _followed(table: pandas.DataFrame, ridge: float, width: float) -> pandas.DataFrame:
+def _followed(table: DataFrame, ridge: float, width: float) -> DataFrame:
     near = (table.ridge - ridge).abs() + (table.width - width).abs() < 1e-9
     return table[(table.panel == "risk") & near]
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Slopes as the map has them, and where its best rate is reached."""
     chart = table[table.panel == "map"]
     ridge, width = best_place()

@@ -11,18 +11,12 @@ allow 4 % and, for the residual, 8 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Target, label noise and title of the two settings.
 PROBLEMS = {
@@ -39,7 +33,7 @@ SETTINGS = GiantStep(
 ALONG = Along("step_size", "1*n^{:g}".format, "exponent")
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors by setting and exponent, and the limit of large d."""
     import numpy as np
     import pandas
@@ -62,7 +56,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Test error above, train error below, one column per setting."""
     figure, panels = new_figure(7.4, 5.4, nrows=2, ncols=2, sharex=True, sharey="row")
     for column, (name, (*_, title)) in enumerate(PROBLEMS.items()):
@@ -97,7 +91,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Both errors fall; the second stair of the limit is in the second setting only."""
     finite, limit = table[table.kind == "finite"], table[table.kind == "limit"]
     stairs = {

@@ -8,18 +8,12 @@ Right: exponents fitted over four sizes, {fit_seeds} runs each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.verbs import PREDICT
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 SETTINGS = GiantStep(
     width="16", readout="sign", loss="correlation", normalise=True, steps=4, method="in-law"
@@ -41,7 +35,7 @@ def _settings(name: str, kappa: float, scale: str) -> GiantStep:
     return SETTINGS.replace(activation=name, samples=f"d^{kappa:.12g}", step_size=step)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps by leap, dimension and step; then, for leap 2, by the power of the batch too."""
     import pandas
 
@@ -72,7 +66,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def exponents(table: pandas.DataFrame) -> pandas.DataFrame:
+def exponents(table: DataFrame) -> DataFrame:
     """Slopes of log overlap over log d: simulated with their errors, predicted there, and at last.
 
     Least squares weighted by the relative standard errors of the dots.
@@ -96,7 +90,7 @@ def exponents(table: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame(found, columns=names)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Overlap over d for both leaps, and the exponents of leap 2 over the power of the batch."""
     figure, panels = new_figure(10.2, 3.7, ncols=3)
     for panel, (leap, (*_, title)) in zip(panels, CASES.items(), strict=False):
@@ -129,12 +123,12 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def _chance(table: pandas.DataFrame) -> tuple[list[float], list[float]]:
+def _chance(table: DataFrame) -> tuple[list[float], list[float]]:
     ends = [float(table["size"].min()), float(table["size"].max())]
     return ends, [end**-0.5 for end in ends]
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines, exponents as predicted; a fixed number of steps learns below d^leap."""
     dots = table[(table.panel == "dimension") & (table.step > 0)]
     lines = dots.set_index(["leap", "step", "size"])["overlap.theory"].groupby(level=[0, 1, 2])

@@ -11,17 +11,11 @@ claimed of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import by_dimension, on_the_line
 from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Samples of the two panels, below and at the power that leap 2 asks for.
 SAMPLES = {"d^1.5": "$n = d^{1.5}$", "d^2": "$n = d^2$"}
@@ -30,7 +24,7 @@ BEYOND = (10**5, 10**8)
 LEAST, LARGEST = 0.25, 64.0
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps after one step by samples, dimension and step size in units of d^(1/2)."""
     import numpy as np
 
@@ -49,7 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found[found.step == 1].rename(columns={"samples": "batch"})
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per batch, one line per dimension."""
     figure, panels = new_figure(7.0, 3.6, ncols=2, sharey=True)
     for panel, (samples, title) in zip(panels, SAMPLES.items(), strict=True):
@@ -62,7 +56,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; the best overlap falls below the power, and stays at it."""
     best = table.groupby(["batch", "dim"])["overlap.theory"].max()
     small, enough = best["d^1.5"], best["d^2"]

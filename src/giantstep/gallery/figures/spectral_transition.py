@@ -9,24 +9,18 @@ a little overlap; the claim allows 0.06 for that.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.spectral import Spectral
 from giantstep.theory.amp.phases import linear_threshold
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 TARGETS = {"h1^2": "$h^2$", "step(1 - |h1|)": "$1_{|h| < 1}$", "He4(h1)": "$\\mathrm{He}_4(h)$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along the samples, in the limit and simulated."""
     import numpy as np
 
@@ -39,7 +33,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found.assign(threshold=found.target.map(thresholds))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One line per target, its transition dotted."""
     figure, panel = new_figure(5.4, 3.9)
     for (target, label), colour in zip(TARGETS.items(), COLOURS, strict=False):
@@ -55,7 +49,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Nothing below the transition, and dots on the line away from it."""
     dots = table.dropna(subset="overlap_squared")
     line = table[table.overlap_squared.isna()]

@@ -9,23 +9,17 @@ gamma exceeds 1 - 1/k (dotted): sharply as d grows, hardly visibly at d = 300.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.kernel import Kernel
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 DEGREES = {"h1": 1, "He2(h1)/sqrt(2)": 2, "He3(h1)/sqrt(6)": 3}
 DIMENSIONS = {300: "$d = 300$", 10**6: "$d = 10^6$", 10**24: "$d = 10^{24}$"}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by dimension, degree and exponent of the spike."""
     import numpy as np
 
@@ -43,7 +37,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found.assign(dim=found.dim.astype(float), degree=found.target.map(DEGREES))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per dimension, one line per degree."""
     figure, panels = new_figure(8.4, 3.6, ncols=len(DIMENSIONS), sharey=True)
     for panel, (dim, label) in zip(panels, DIMENSIONS.items(), strict=True):
@@ -59,7 +53,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Degree k is learned once the exponent exceeds 1 - 1/k."""
     far = table[table.dim == 1e24]
     found = {

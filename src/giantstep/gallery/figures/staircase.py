@@ -13,12 +13,12 @@ h2 and h3 alike and learn one line of the plane.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
@@ -28,10 +28,6 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Values
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import Kinds
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 #: Sum and difference of two directions become the axes. Of ex3a, h2 - h3 then drops out.
 ROTATIONS = {
@@ -73,7 +69,7 @@ def _dims(sizes: Sizes) -> list[int]:
     return [sizes.largest // 16, sizes.largest // 4, sizes.largest]
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps by example, direction and step; the least eigenvalue by readout and dimension."""
     import pandas
 
@@ -122,7 +118,7 @@ def _rotated(example: str, rotation: dict[str, str]) -> str:
     return re.sub(r"\bh\d\b", lambda name: f"({rotation.get(name[0], name[0])})", text)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per example, one line per direction; last the eigenvalue over dimensions."""
     figure, panels = new_figure(10.4, 3.3, ncols=len(TITLES) + 1)
     for panel, (example, title) in zip(panels, TITLES.items(), strict=False):
@@ -146,7 +142,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def _draw_eigenvalue(panel: Any, table: pandas.DataFrame) -> None:
+def _draw_eigenvalue(panel: Any, table: DataFrame) -> None:
     for (readout, label), colour in zip(READOUTS.items(), (COLOURS[3], GREY), strict=True):
         here = table[table.readout == readout]
         limit = here["overlap_spectrum.theory"].iloc[0]
@@ -164,7 +160,7 @@ def _draw_eigenvalue(panel: Any, table: pandas.DataFrame) -> None:
     panel.legend(loc="lower left")
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; which direction is learned when, and which space."""
     steps = table[table.example != "eigenvalue"]
     overlap = steps.set_index(["example", "direction", "step"])["overlap"].sort_index()

@@ -10,17 +10,11 @@ climbed with n of order d (dashed). Thresholds are those of weak recovery.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.bibliography import cite
 from giantstep.explanation.explain import explain
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.staircase import Tread, class_treads, draw_treads, leap_treads
 from giantstep.gallery.style import new_figure
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGETS = {
     "He2(h1) + sign(h1*h2*h3)": r"$\mathrm{He}_2(h_1) + \mathrm{sign}(h_1 h_2 h_3)$",
@@ -35,7 +29,7 @@ KINDS = {
 DIRECTIONS = 3
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """One line per stair."""
     import pandas
 
@@ -50,7 +44,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.DataFrame(lines)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One column per target, one row per staircase."""
     names = list(dict.fromkeys(table.target))
     figure, panels = new_figure(
@@ -70,7 +64,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Which stairs there are, and which are climbed."""
     found: dict[str, bool] = {}
     stairs = {

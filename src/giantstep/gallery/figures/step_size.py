@@ -12,24 +12,19 @@ claim allows 3 %.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 LEAST, LARGEST = 0.02, 6.0
 #: The k-th power of the learned direction enters the features beyond n^((k-1)/(2k)).
 POWERS = (2, 3)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the step size."""
     import numpy as np
 
@@ -50,7 +45,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return found[found.step == 1].assign(dim=sizes.dim)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The error, where others put their small and large rates, and the exponents between them."""
     figure, panel = new_figure(5.8, 4.0)
     lay_over(panel, table, "size", "test_error", COLOURS[0], "one step")
@@ -80,7 +75,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """From random features down below the linear floor."""
     line = table[table.test_error.isna()].sort_values("size")
     error = line["test_error.theory"]

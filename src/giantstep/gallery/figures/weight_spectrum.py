@@ -9,25 +9,19 @@ allows 2 %.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from giantstep.asking.spectra import compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.spectrum import spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 #: Multiples of the step size at which the outlier appears.
 MULTIPLES = (0.6, 1.5, 3.0)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Density, histogram and outliers for each step."""
     import pandas
 
@@ -46,7 +40,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One panel per step: bulk, and arrows at the outliers."""
     figure, panels = new_figure(8.4, 3.4, ncols=len(MULTIPLES), sharex=True, sharey=True)
     for panel, (multiple, part) in zip(panels, table.groupby("multiple"), strict=True):
@@ -76,7 +70,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """No outlier below the critical step; above it, where theory says."""
     predicted = table[table.series == "outlier"].set_index("multiple").x
     largest = table[(table.series == "leading") & (table["rank"] == 1)].set_index("multiple")
