@@ -22,8 +22,8 @@ from .explanation.explain import Explanation as Explanation
 from .explanation.explain import explain as explain
 from .explanation.tree import TreeExplanation as TreeExplanation
 from .gallery.rendering import Rendering as Rendering
+from .gallery.rendering import figure as figure
 from .gallery.result import draw as draw
-from .gallery.verb import figure as figure
 from .laboratory.launch import lab as lab
 from .language.inputs import Gaussian as Gaussian
 from .language.inputs import Hypercube as Hypercube
@@ -33,7 +33,7 @@ from .language.problem import Problem as Problem
 from .language.sizes import Size as Size
 from .language.targets import Target as Target
 from .language.targets import TreeTarget as TreeTarget
-from .reports.verb import report as report
+from .reports.page import report as report
 from .settings.amp import Amp as Amp
 from .settings.giant_step import GiantStep as GiantStep
 from .settings.gradient_flow import GradientFlow as GradientFlow

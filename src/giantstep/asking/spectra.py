@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -10,6 +11,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import plain
+from giantstep.answer.table import Column, page_of_text, value, with_error
+from giantstep.answer.words import question_facts, words_of
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import GivenInputs, Problem
@@ -125,9 +128,7 @@ class SpectrumComparison:
 
     def table(self) -> str:
         """The text that the command line prints."""
-        from giantstep.asking.spectra_text import text
-
-        return text(self)
+        return spectrum_text(self)
 
     def _overlaps(self, name: str) -> np.ndarray:
         return np.array([run.overlaps[name] for run in self.runs])
@@ -196,3 +197,45 @@ def _sem(values: np.ndarray) -> np.ndarray | list[float]:
     if len(values) < 2:
         return []
     return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+
+
+def spectrum_text(found: SpectrumComparison, width: int | None = None) -> str:
+    """What it is about, one row per number, papers and notes."""
+    known = found.to_json()
+    kind = "comparison" if found.runs else "prediction"
+    facts = question_facts(found.settings, found.problem)
+    if found.runs:
+        facts |= {"seeds": found.seeds, **({"seed": found.seed} if found.seed else {})}
+    about = (f"{kind}: spectrum of the {found.kind}", ", ".join(words_of(facts)))
+    below = [f"{name.replace('_', ' ')}: {_value(own)}" for name, own in known["details"].items()]
+    below.append(f"papers: {'; '.join(known['references'])}")
+    columns = _columns(known, bool(found.runs))
+    return page_of_text(about, columns, below, known["notes"], width)
+
+
+def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
+    low, high = known["bulk_edges"]
+    rows = [("bulk from", math.nan, math.nan, low), ("bulk to", math.nan, math.nan, high)]
+    groups = {"outlier": known["outliers"]}
+    groups |= {f"overlap, {name}": own for name, own in known["overlaps"].items()}
+    for name, own in groups.items():
+        parts = [own["simulated"], own["simulated_sem"], own["predicted"]]
+        for index in range(max(map(len, parts))):
+            mean, sem, theory = (_entry(part, index) for part in parts)
+            rows.append((f"{name} {index + 1}", mean, sem, theory))
+    measured = Column("", "simulation", [with_error(mean, sem) for _, mean, sem, _ in rows])
+    return [
+        Column("", "", [name for name, *_ in rows]),
+        *([measured] if simulated else []),
+        Column("", "theory", [value(theory) for *_, theory in rows]),
+    ]
+
+
+def _entry(part: list[float | str | None], index: int) -> float:
+    """One number of a list, in which an infinite one is text and a missing one None."""
+    found = part[index] if index < len(part) else None
+    return math.nan if found is None else float(found)
+
+
+def _value(own: Any) -> str:
+    return own if isinstance(own, str) else value(math.nan if own is None else own)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, write_text
 from giantstep.gallery.figure import Figure, Scale, Workbench
+from giantstep.gallery.figures import figure_named
 from giantstep.gallery.style import house_style, save
 
 #: Cells of every figure in a folder are remembered here.
@@ -81,3 +82,14 @@ def render(
     claims = {claim: bool(holds) for claim, holds in figure.claims(table).items()}
     seconds = time.perf_counter() - begin
     return Rendering(figure.name, caption, figure.references, claims, tuple(files), seconds)
+
+
+def figure(name: str, *, full: bool = False, out: str | Path = "figures") -> Rendering:
+    """Draw a figure of the gallery into the folder ``out``: PNG, PDF, and the CSV behind them.
+
+    Where ``out`` ends in .png, .pdf or .svg, that one picture is written, and its CSV beside it.
+
+    ``full`` takes the sizes of a paper, else those of a look. What is returned has the caption,
+    the files, and for each claim of the caption whether the data show it.
+    """
+    return render(figure_named(name), "full" if full else "quick", Path(out))

@@ -17,7 +17,8 @@ from giantstep import __version__
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
 from giantstep.files import PAGES, check_place, write_text
-from giantstep.language.problem import Problem
+from giantstep.language.problem import GivenInputs, Problem
+from giantstep.language.targets import Target
 from giantstep.reports.experiment import problem_words
 from giantstep.reports.mathematics import wrapping_mathml
 from giantstep.reports.parts import Builder, Context, Section, Words
@@ -183,3 +184,20 @@ def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
 def _address(paper: str) -> str | None:
     number = _ARXIV.search(paper)
     return f"https://arxiv.org/abs/{number[1]}" if number else None
+
+
+def report(
+    problem: Problem | Target | str,
+    out: str | Path = "report.html",
+    *,
+    noise: float | None = None,
+    inputs: GivenInputs | None = None,
+    quick: bool = False,
+    seed: int = 0,
+) -> Report:
+    """Write one page about a target: what it is and how it is learned, theory and simulation.
+
+    ``problem`` is a target or its expression; ``quick`` takes small sizes and few seeds.
+    """
+    given = Problem.of(problem, noise=noise, inputs=inputs)
+    return write_report(given, Path(out), scale=QUICK if quick else FULL, seed=seed)

@@ -16,7 +16,6 @@ import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from giantstep.asking.studies.cells import Block
@@ -42,12 +41,7 @@ class Claims:
         self._renewal.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Give back what was not computed."""
         self._over.set()
         self._renewal.join()
