@@ -93,41 +93,44 @@ def test_missing_numbers_are_filled_and_marked(clean: tuple[np.ndarray, np.ndarr
 
 
 @pytest.mark.parametrize(
-    ("law", "link", "least"),
-    [
-        ("lognormal", "abs", 0.9),
-        ("t4", "abs", 0.9),
-        # Tangents beyond the data gave .68 here, compressed columns less.
-        ("t4", "cubic", 0.85),
-    ],
+    ("law", "link", "draws"), [("lognormal", "abs", 1), ("t4", "abs", 1), ("t4", "cubic", 3)]
 )
-def test_links_follow_columns_with_tails(law: str, link: str, least: float) -> None:
-    """Compressed columns add up to another index: R2 was .83 and .90 in the mean of three draws."""
-    generator = np.random.default_rng(100)
-    if law == "t4":
-        X = generator.standard_t(4, (2300, 20)) / np.sqrt(2)
-    else:
-        X = (generator.lognormal(size=(2300, 20)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
-    direction = generator.standard_normal(20)
-    index = X @ direction / np.linalg.norm(direction)
-    y = np.abs(index) if link == "abs" else index**3 - 3 * index
-    y /= y[:300].std()
-    seen = y[:300] + np.sqrt(0.1) * generator.standard_normal(300)
-    model = GiantStepRegressor(kernel=False, width=200, agop_steps=1).fit(X[:300], seen)
-    assert model.score(X[300:], y[300:]) > least
+def test_links_follow_columns_with_tails(law: str, link: str, draws: int) -> None:
+    """Compressed columns add up to another index, and a cubic does not go on along its tangent.
+
+    Of a cubic a single row far out may decide, so that the median of a few draws is taken.
+    """
+    scores = []
+    for draw in range(draws):
+        generator = np.random.default_rng(100 + draw)
+        if law == "t4":
+            X = generator.standard_t(4, (2300, 20)) / np.sqrt(2)
+        else:
+            X = (generator.lognormal(size=(2300, 20)) - np.exp(0.5)) / np.sqrt((np.e - 1) * np.e)
+        direction = generator.standard_normal(20)
+        index = X @ direction / np.linalg.norm(direction)
+        y = np.abs(index) if link == "abs" else index**3 - 3 * index
+        y /= y[:300].std()
+        seen = y[:300] + np.sqrt(0.1) * generator.standard_normal(300)
+        model = GiantStepRegressor(kernel=False, width=200, agop_steps=1).fit(X[:300], seen)
+        scores.append(model.score(X[300:], y[300:]))
+    assert np.median(scores) > 0.9, scores
 
 
 def test_heavy_labels_are_compressed_where_that_predicts_better() -> None:
-    generator = np.random.default_rng(1)
-    X = generator.standard_normal((300, 5))
-    light = X[:, 0] + 0.3 * generator.standard_normal(300)
-    heavy = np.exp(3 * light)
-    for labels, said in ((light, False), (heavy, True)):
-        model = GiantStepRegressor(**SMALL).fit(X[:200], labels[:200])
-        assert ("compressed the tails of the label" in model.notes_) == said
-        predicted = model.predict(X[200:])
-        assert predicted.max() <= 1.1 * labels[:200].max() + 1
-        assert np.corrcoef(np.argsort(np.argsort(predicted)), light[200:])[0, 1] > 0.85
+    ranks = []
+    for seed in (1, 2, 3):
+        generator = np.random.default_rng(seed)
+        X = generator.standard_normal((300, 5))
+        light = X[:, 0] + 0.3 * generator.standard_normal(300)
+        heavy = np.exp(3 * light)
+        for labels, said in ((light, False), (heavy, True))[seed > 1 :]:
+            model = GiantStepRegressor(**SMALL).fit(X[:200], labels[:200])
+            assert ("compressed the tails of the label" in model.notes_) == said
+            predicted = model.predict(X[200:])
+            assert predicted.max() <= 1.1 * labels[:200].max() + 1
+        ranks.append(np.corrcoef(np.argsort(np.argsort(predicted)), light[200:])[0, 1])
+    assert np.mean(ranks) > 0.85
 
 
 def test_streamed_predictions_want_the_columns_of_the_fit() -> None:
@@ -249,6 +252,19 @@ def test_a_label_written_as_text_is_read_as_numbers() -> None:
     said = " ".join(prepared.notes)
     assert "label 'label': texts were read as numbers, and 1 texts are missing" in said
     assert "left out 1 rows without a label" in said
+
+
+def test_a_category_that_is_missing_is_a_level() -> None:
+    """Any gap in a column of texts ended a fit."""
+    frame = messy().assign(colour=["red", None, "blue", "red", np.nan] * 4)
+    prepared = prepare(frame, "label")
+    table = prepared.encoder.fit_transform(prepared.inputs)
+    assert [c for c in table.columns if c.startswith("colour")] == [
+        "colour_blue",
+        "colour_missing",
+        "colour_red",
+    ]
+    assert table["colour_missing"].sum() == 8
 
 
 def test_copies_counts_and_slips_are_said() -> None:

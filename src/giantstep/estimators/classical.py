@@ -12,6 +12,7 @@ the top eigenvectors of
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,15 +24,13 @@ from giantstep.errors import SettingsError
 from giantstep.estimators.contract import PaperLink, check_whole
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """Whitening, slices and a symmetric matrix whose top eigenvectors are the directions."""
 
-    def __init__(
-        self, *, n_directions: int = 2, n_slices: int = 8, shrinkage: float | str = "auto"
-    ) -> None:
-        self.n_directions = n_directions
-        self.n_slices = n_slices
-        self.shrinkage = shrinkage
+    n_directions: int = 2
+    n_slices: int = 8
+    shrinkage: float | str = "auto"
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> _Directions:
         """Find the directions of the rows of ``X`` that move with the labels ``y``.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +25,7 @@ from giantstep.estimators.tails import TailScaler
 THRESHOLD = 0.85
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Learned directions as a transformer: which, how many, and whether there is any.
 
@@ -64,24 +68,13 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     _paper = paper("2305.18270")
 
-    def __init__(
-        self,
-        *,
-        n_directions: int | Literal["auto"] = "auto",
-        max_directions: int = 4,
-        n_neurons: int = 200,
-        folds: int = 10,
-        n_permutations: int = 99,
-        z_min: float = 3.0,
-        random_state: Any = 0,
-    ) -> None:
-        self.n_directions = n_directions
-        self.max_directions = max_directions
-        self.n_neurons = n_neurons
-        self.folds = folds
-        self.n_permutations = n_permutations
-        self.z_min = z_min
-        self.random_state = random_state
+    n_directions: int | Literal["auto"] = "auto"
+    max_directions: int = 4
+    n_neurons: int = 200
+    folds: int = 10
+    n_permutations: int = 99
+    z_min: float = 3.0
+    random_state: Any = 0
 
     def fit(self, X: Any, y: Any) -> IndexDirections:
         """Find the directions of the rows of ``X`` that move with the labels ``y``."""
@@ -103,9 +96,16 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         wanted = self.max_directions if auto else int(self.n_directions)
         most = most_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
         self.pvalue_ = _permutation_test(inputs, labels, self.n_permutations, generator)
-        chances: dict[int, tuple[float, ...]] = {}
-        path = self._path(inputs, labels, most, generator, chances)
-        chosen = self._count(inputs, labels, most, generator, chances) if auto else most
+        find = partial(
+            index_path,
+            most=most,
+            units=self.n_neurons,
+            generator=generator,
+            threshold=THRESHOLD,
+            chances={},
+        )
+        path = find(inputs, labels)
+        chosen = self._count(find, inputs, labels, most, generator) if auto else most
         model = path[min(chosen, len(path)) - 1] if path and chosen else None
         directions = np.zeros((X.shape[1], 0))
         if model is not None:
@@ -132,31 +132,13 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.target_tags.required = True
         return tags
 
-    def _path(
-        self,
-        inputs: np.ndarray,
-        labels: np.ndarray,
-        most: int,
-        generator: np.random.Generator,
-        chances: dict[int, tuple[float, ...]],
-    ) -> list[IndexModel]:
-        return index_path(
-            inputs,
-            labels,
-            most=most,
-            units=self.n_neurons,
-            generator=generator,
-            threshold=THRESHOLD,
-            chances=chances,
-        )
-
     def _count(
         self,
+        find: Callable[[np.ndarray, np.ndarray], list[IndexModel]],
         inputs: np.ndarray,
         labels: np.ndarray,
         most: int,
         generator: np.random.Generator,
-        chances: dict[int, tuple[float, ...]],
     ) -> int:
         """The last number of directions that beats the last accepted one on held-out rows."""
         errors = np.tile(labels[:, None], most + 1)
@@ -165,8 +147,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
             rest = np.setdiff1d(np.arange(len(labels)), block)
             mean = labels[rest].mean()
             errors[block] = labels[block, None] - mean
-            path = self._path(inputs[rest], labels[rest], most, generator, chances)
-            for rank, model in enumerate(path):
+            for rank, model in enumerate(find(inputs[rest], labels[rest])):
                 # Within the data: how a link goes on beyond them says nothing of their number.
                 seen = np.clip(model.indices(inputs[block]), model.link.low, model.link.high)
                 errors[block, rank + 1 :] = (labels[block] - model.link.predict(seen))[:, None]

@@ -30,8 +30,9 @@ from giantstep.numerics.ridge.path import Fit
 from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
 #: Predictions stay within the range of the labels, widened by this share on both sides; those of a
-#: link, which knows how to go on, by the ratio of the variance that it explains to the rest.
-MARGIN = 0.1
+#: link, which knows how to go on, by the ratio of the variance that it explains to the rest, up to
+#: the second number.
+MARGIN, LINK_MARGIN = 0.1, 5.0
 
 
 class Expert(Protocol):
@@ -73,7 +74,8 @@ class Experts(NamedTuple):
                 values = model.predict(inputs)
                 share = MARGIN
                 if isinstance(model, IndexModel):
-                    share = max(self.variance / max(model.score, 1e-300) - 1, MARGIN)
+                    explained = self.variance / max(model.score, 1e-300) - 1
+                    share = float(np.clip(explained, MARGIN, LINK_MARGIN))
                 margin = np.inf if name == "ridge" else share * (self.high - self.low)
                 found[name] = np.clip(values, self.low - margin, self.high + margin)
         return found

@@ -142,7 +142,9 @@ def with_tails(
     """
     raw = scaler.uncompressed(inputs)
     tried = [[model] for model in path]
-    starts = [(inputs, None, DEGREES, path)]
+    starts: list[tuple[np.ndarray, TailScaler | None, tuple[int, ...], list[IndexModel]]] = [
+        (inputs, None, DEGREES, path)
+    ]
     if np.mean(np.abs(raw) > scaler.clip) > HEAVY:
         scale = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
         turned = [model._replace(directions=model.directions * scale[:, None]) for model in path]

@@ -19,8 +19,8 @@ from giantstep.estimators.experts import (
 )
 from giantstep.estimators.tails import LabelScale, TailScaler
 
-#: Rows that say that the best expert is right.
-PULL = 3.0
+#: The weights are a priori those of the best expert alone, to within this standard deviation.
+LOOSE = 0.5
 #: Numbers that are sorted at a time for intervals.
 INTERVAL_NUMBERS = 2_000_000
 
@@ -145,7 +145,7 @@ def simplex_weights(
 def steady_weights(
     predictions: Float[np.ndarray, "n experts"], labels: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " experts"]:
-    """Simplex weights drawn towards the best expert alone, as a few more rows would draw them.
+    """Simplex weights drawn towards the best expert alone.
 
     A dozen weights are too many for a hundred rows.
 
@@ -153,9 +153,9 @@ def steady_weights(
     >>> steady_weights(np.column_stack([x, -x]), x).round(6).tolist()
     [1.0, 0.0]
     """
-    count = predictions.shape[1]
-    best = np.argmin(np.sum((predictions - labels[:, None]) ** 2, axis=0))
-    pull = np.sqrt(PULL * float(predictions.var(axis=0).mean())) * np.eye(count)
+    errors = np.mean((predictions - labels[:, None]) ** 2, axis=0)
+    best = np.argmin(errors)
+    pull = float(np.sqrt(errors[best])) / LOOSE * np.eye(len(errors))
     return simplex_weights(np.vstack([predictions, pull]), np.append(labels, pull[best]))
 
 

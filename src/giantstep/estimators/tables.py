@@ -115,8 +115,12 @@ def as_days(column: pd.Series) -> pd.Series:
 
 
 def as_categories(column: pd.Series) -> pd.Series:
-    """Texts, and None where there is nothing."""
-    return column.astype(object).map(lambda value: str(value) if pd.notna(value) else None)
+    """Texts, and the word ``missing`` where there is nothing.
+
+    >>> as_categories(pd.Series(["a", None, 3])).tolist()
+    ['a', 'missing', '3']
+    """
+    return column.astype(object).where(column.notna(), "missing").astype(str)
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -278,16 +282,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
         ColumnTransformer(
             [
                 ("numbers", SimpleImputer(strategy="median", add_indicator=True), numbers),
-                (
-                    "categories",
-                    make_pipeline(
-                        SimpleImputer(
-                            strategy="constant", fill_value="missing", missing_values=None
-                        ),
-                        levels,
-                    ),
-                    categories,
-                ),
+                ("categories", levels, categories),
             ],
             verbose_feature_names_out=False,
         ).set_output(transform="pandas"),

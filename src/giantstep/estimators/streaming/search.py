@@ -133,9 +133,7 @@ def _first_pass(
     block: Float[np.ndarray, "d k"],
 ) -> Totals:
     """Sums of 1, of the functions w, of their products, of x, of x w, and of x w_l (x.v_k)."""
-    inputs, labels = scales.apply(X, y)
-    learn = ~held_out(first, len(y))
-    weights = functions.values(inputs, labels) * learn[:, None]
+    inputs, learn, weights = _weighted(X, y, first, scales, functions)
     kind = inputs.dtype
     moments = inputs.T @ np.column_stack([learn, weights]).astype(kind)
     sums = (
@@ -159,10 +157,17 @@ def _second_pass(
     block: Float[np.ndarray, "d k"],
 ) -> Totals:
     """Sums of x w_l (x.v_k)."""
+    inputs, _, weights = _weighted(X, y, first, scales, functions)
+    return Totals((_images(inputs, weights.astype(inputs.dtype), block),))
+
+
+def _weighted(
+    X: np.ndarray, y: np.ndarray, first: int, scales: Scales, functions: LabelFunctions
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scaled rows, which of them are learned from, and the functions there; 0 elsewhere."""
     inputs, labels = scales.apply(X, y)
     learn = ~held_out(first, len(y))
-    weights = functions.values(inputs, labels) * learn[:, None]
-    return Totals((_images(inputs, weights.astype(inputs.dtype), block),))
+    return inputs, learn, functions.values(inputs, labels) * learn[:, None]
 
 
 def _images(
