@@ -5,10 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
+from PIL import Image
 
 import giantstep
 from giantstep.bibliography import paper
@@ -16,8 +19,10 @@ from giantstep.errors import GiantstepError
 from giantstep.gallery.figures import NAMES, figure_named
 from giantstep.gallery.papers import described, elsewhere, figures_of, papers, reproduction
 from giantstep.gallery.rendering import STORE, render
+from giantstep.gallery.style import new_figure, save_frames
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 
+ROOT = Path(__file__).parents[2]
 DATA = Path(giantstep.__file__).parent / "gallery" / "papers.toml"
 
 
@@ -68,6 +73,22 @@ def test_what_repetition_saves_is_said_as_theory_has_it() -> None:
     caption = figure_named("reused-batch").caption_at("full")
     assert (one_pass_samples(3), giant_step_samples(3)) == ("d^2", "d^3")
     assert "takes d^2 samples by one-pass SGD and d^3 in one giant step" in caption
+
+
+def test_an_animation_moves_and_is_small(tmp_path: Path) -> None:
+    def frames() -> Iterator[Any]:
+        figure, panel = new_figure(2.0, 1.0)
+        for place in range(3):
+            panel.clear()
+            panel.plot([place], [0], "o")
+            yield figure
+
+    save_frames(frames(), tmp_path / "moving.gif")
+    with Image.open(tmp_path / "moving.gif") as picture:
+        assert picture.n_frames == 3
+    with Image.open(ROOT / "docs" / "pictures" / "hero.gif") as hero:
+        assert hero.n_frames > 20
+    assert (ROOT / "docs" / "pictures" / "hero.gif").stat().st_size < 1.5e6
 
 
 def test_figures_of_papers() -> None:

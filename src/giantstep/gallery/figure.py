@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -162,7 +162,8 @@ class Figure:
     """One figure. ``sizes`` are its parameters at each scale; the caption names them in braces.
 
     ``rows`` computes the table behind the picture, ``draw`` draws it and nothing else, and
-    ``claims`` says, sentence by sentence, whether the table shows what the caption says.
+    ``claims`` says, sentence by sentence, whether the table shows what the caption says. A figure
+    with ``frames`` moves: they are one picture, painted anew for each of them.
     """
 
     name: str
@@ -173,6 +174,7 @@ class Figure:
     rows: Callable[[Sizes, Workbench], DataFrame]
     draw: Callable[[DataFrame], Picture]
     claims: Callable[[DataFrame], Mapping[str, bool]]
+    frames: Callable[[DataFrame], Iterator[Picture]] | None = None
 
     def caption_at(self, scale: Scale) -> str:
         """The caption with the sizes of that scale."""

@@ -12,7 +12,7 @@ from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, write_text
 from giantstep.gallery.figure import Figure, Scale, Workbench
 from giantstep.gallery.figures import figure_named
-from giantstep.gallery.style import house_style, save
+from giantstep.gallery.style import house_style, save, save_frames
 
 #: Cells of every figure in a folder are remembered here.
 STORE = "figures.sqlite"
@@ -72,6 +72,9 @@ def render(
             save(picture, path)
             # What is in its place stays there: the same picture in every format, laid out once.
             picture.set_layout_engine("none")
+        if figure.frames is not None and not alone:
+            files.insert(0, stem.with_name(f"{stem.name}.gif"))
+            save_frames(figure.frames(table), files[0])
     try:
         write_text(files[-1], table.to_csv(index=False))
         if not caption_inside:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#777777"
 
+#: An animation is small enough for a page, and slow enough to be followed.
+FRAMES_PER_SECOND, MOVING_DPI = 10, 110
+
 _STYLE: dict[Any, Any] = {
     "figure.dpi": 150,
     "savefig.dpi": 200,
@@ -55,6 +58,19 @@ def new_figure(width: float = 5.0, height: float = 3.4, **subplots: Any) -> tupl
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     return figure, figure.subplots(**subplots)
+
+
+def save_frames(frames: Iterator[Figure], path: Path) -> None:
+    """Write an animation, a GIF, of a picture that is painted anew for each frame."""
+    from matplotlib.animation import PillowWriter
+
+    writer = PillowWriter(fps=FRAMES_PER_SECOND)
+    with written_beside(path) as beside:
+        for number, figure in enumerate(frames):
+            if number == 0:
+                writer.setup(figure, beside, dpi=MOVING_DPI)
+            writer.grab_frame()
+        writer.finish()
 
 
 def save(figure: Figure, path: Path) -> Path:

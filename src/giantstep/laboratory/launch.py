@@ -18,7 +18,7 @@ from giantstep.errors import GiantstepError
 
 #: How long a server may take to listen.
 _START_SECONDS = 20.0
-_MISSING = "the lab needs starlette, uvicorn and plotly: pip install 'giantstep[lab]'"
+_MISSING = "the lab needs starlette, uvicorn and plotly: pip install '.[lab]' in giantstep's folder"
 
 
 class Lab:

@@ -16,6 +16,7 @@ from giantstep.gallery.figure import Figure
 NAMES = (
     "staircase",
     "neuron-clouds",
+    "hero",
     "staircases",
     "in-law",
     "coordinate-check",
@@ -80,4 +81,5 @@ def figure_named(name: str) -> Figure:
         module.rows,
         module.draw,
         module.claims,
+        getattr(module, "frames", None),
     )
