@@ -170,7 +170,7 @@ def export(
         raise GiantstepError(f"--to = {to!r} is unknown: use {', '.join(FORMATS)}")
     if to == "parquet" and importlib.util.find_spec("pyarrow") is None:
         raise GiantstepError(
-            "parquet needs pyarrow: install it with pip install '.[studies]' in giantstep's folder"
+            "parquet needs pyarrow: pip install '.[studies]' in giantstep's folder"
         )
     kept = _kept(study, store)
     answer, path = kept.answer(), out or Path(f"{kept.name}.{to}")

@@ -44,7 +44,7 @@ class DaskEngine:
     def __post_init__(self) -> None:
         if importlib.util.find_spec("distributed") is None:
             raise GiantstepError(
-                "engine = 'dask' needs Dask: install it with pip install '.[studies]' in giantstep's folder"
+                "engine = 'dask' needs Dask: pip install '.[studies]' in giantstep's folder"
             )
         if self.scheduler is not None:
             check_address(self.scheduler)

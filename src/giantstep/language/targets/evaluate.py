@@ -233,7 +233,7 @@ def to_sympy(tree: Node) -> Any:
         import sympy
     except ImportError:
         raise GiantstepError(
-            "expressions in SymPy need SymPy: install it with pip install '.[sympy]' in giantstep's folder"
+            "expressions in SymPy need SymPy: pip install '.[sympy]' in giantstep's folder"
         ) from None
     symbols = {name: sympy.Symbol(name, real=True) for name in variables(tree)}
     return evaluate(tree, SympyAlgebra(sympy), symbols)
