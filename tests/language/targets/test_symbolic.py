@@ -74,5 +74,5 @@ def test_latex_can_be_typeset():
 
 def test_without_sympy_the_remedy_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
-    with pytest.raises(GiantstepError, match=r"pip install 'giantstep\[sympy\]'"):
+    with pytest.raises(GiantstepError, match=r"pip install '\.\[sympy\]'"):
         Target("h1*h2").sympy()
