@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 #: After so long nothing will come any more, however busy the machine is.
-PATIENCE_MS = 90_000
+PATIENCE_MS = 600_000
 #: Adds up every move of something on the page that no key or click has caused.
 SHIFTS = """
 globalThis.shifted = 0;

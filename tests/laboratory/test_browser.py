@@ -54,12 +54,12 @@ def test_a_first_visit_shows_a_worked_example(chromium: Any, lab: Lab, tmp_path:
         assert "8 seeds" in page.inner_text("#z")
         # The cloud plays once, and the dots land with it.
         page.wait_for_selector("body[data-played=once]")
-        assert page.inner_text("#step-shown") == "3"
+        assert page.inner_text("#step-shown") == "2"
         for name in ("theory h1", "theory h2", "simulated h1", "simulated h2"):
-            assert len(traces(page, name)) == 4
+            assert len(traces(page, name)) == 3
         assert page.evaluate("globalThis.shifted") < 0.05
         table = downloaded(page, ".take[data-plot=plot] >> text=CSV").decode().splitlines()
-        assert sum(row.startswith("simulated,overlap,") for row in table) == 8
+        assert sum(row.startswith("simulated,overlap,") for row in table) == 6
         for scheme, width in [("light", 1600), ("dark", 1600), ("dark", 390), ("light", 390)]:
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)

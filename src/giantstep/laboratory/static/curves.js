@@ -1,7 +1,7 @@
 // An experiment as a picture: lines of theory with dots on them, or a map over two settings.
 
 import { nameOf } from "./pins.js";
-import { typesetLabel, words } from "./page.js";
+import { digits, typesetLabel, words } from "./page.js";
 import { ghostColour, hue, layout } from "./plots.js";
 import { state } from "./state.js";
 
@@ -65,6 +65,8 @@ export function curves(now, ghosts, metric, until) {
   return [traces, layout(label, words(metric), { xaxis: xAxis(now, traces), yaxis: { type: state.logY ? "log" : "linear" } })];
 }
 
+const short = (text) => typesetLabel(text.replace(/\d*\.\d{3,}/, (found) => digits(Number(found))));
+
 // Theory as a map with contours, simulations as dots in the same colours.
 export function map(now, metric) {
   const order = (text) => parseFloat(text) || 0;
@@ -76,13 +78,17 @@ export function map(now, metric) {
   const found = new Map(cells.map(([x, y, numbers]) => [`${x} ${y}`, numbers[0]]));
   const z = ys.map((y) => xs.map((x) => found.get(`${x} ${y}`) ?? null));
   const heights = all.map(([, , numbers]) => numbers[0]);
-  const coloraxis = { colorscale: "Viridis", cmin: Math.min(...heights), cmax: Math.max(...heights), colorbar: { title: { text: words(metric) }, thickness: 14 } };
-  const traces = [{ type: "contour", name: "theory", x: xs, y: ys, z, coloraxis: "coloraxis", connectgaps: true, contours: { coloring: "heatmap", showlabels: true }, line: { width: 1 } }];
+  const [cmin, cmax] = [Math.min(...heights), Math.max(...heights)];
+  const coloraxis = { colorscale: "Viridis", cmin, cmax, colorbar: { title: { text: words(metric) }, thickness: 14 } };
+  const traces = [];
+  // A few points that have come first are not a surface yet.
+  const isSurface = xs.length > 1 && ys.length > 1 && cmax > cmin && cells.length > xs.length;
+  if (isSurface) traces.push({ type: "contour", name: "theory", x: xs, y: ys, z, coloraxis: "coloraxis", connectgaps: true, contours: { coloring: "heatmap", showlabels: true }, line: { width: 1 } });
   if (dots.length) {
     const marker = { color: dots.map(([, , n]) => n[0]), coloraxis: "coloraxis", size: 13, line: { color: "#ffffff", width: 1.5 } };
     traces.push({ type: "scatter", mode: "markers", name: "simulated", x: dots.map(([x]) => x), y: dots.map(([, y]) => y), marker });
   }
   const label = typesetLabel(now.plan.axis && !now.theory.inner ? now.plan.label : now.axis);
   const second = now.theory.inner ? now.plan.label : words(now.theory.second);
-  return [traces, layout(label, typesetLabel(second), { coloraxis, showlegend: false, margin: { l: 70, r: 12, t: 26, b: 44 }, xaxis: xAxis(now, traces), yaxis: { type: "category" } })];
+  return [traces, layout(label, typesetLabel(second), { coloraxis, showlegend: false, margin: { l: 70, r: 12, t: 26, b: 44 }, xaxis: xAxis(now, traces), yaxis: { type: "category", tickvals: ys, ticktext: ys.map(short) } })];
 }

@@ -53,7 +53,7 @@ async function begin() {
   glossary.setUp();
   const told = await learners();
   experiment.setUp(told, take.told, adopt);
-  spectra.setUp(told.learners.find((row) => row.name === "giant-step"));
+  spectra.setUp(told.learners.find((row) => row.name === "giant-step"), told.seconds.spectrum);
   const open = (given, place) => {
     become(given);
     adopt();

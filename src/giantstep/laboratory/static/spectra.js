@@ -14,8 +14,10 @@ const line = new Line();
 const refreshSoon = debounced(90, () => refresh(false));
 let rules = [];
 let found = null;
+let mostSeconds = 0;
 
-export function setUp(learner) {
+export function setUp(learner, seconds) {
+  mostSeconds = seconds;
   rules = learner.controls.map((rule) => ({ ...rule, value: rule.name in START ? START[rule.name] : rule.value, slider: rule.name in START && rule.kind === "Size" ? around(START[rule.name]) : rule.slider }));
   at("spectrum-of").addEventListener("change", () => {
     state.spectrum.of = at("spectrum-of").value;
@@ -46,7 +48,7 @@ export async function refresh(settled = true) {
   const signal = line.begin();
   delete document.body.dataset.spectrum;
   at("spectrum-plot").classList.add("stale");
-  say(at("spectrum-said"), "The spectrum is being computed …");
+  say(at("spectrum-said"), `The spectrum is being computed; it may take ${mostSeconds} s.`);
   const asked = { learner: "giant-step", settings: chosen(rules, { ...state.spectrum, of: undefined }), problem: problem(), of: at("spectrum-of").value, seeds: SEEDS };
   try {
     await listen("spectrum", asked, signal, (name, data) => {

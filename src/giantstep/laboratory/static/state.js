@@ -6,7 +6,7 @@ const FIRST = {
   noise: "0",
   inputs: "gaussian",
   learner: "giant-step",
-  settings: { dim: "400", width: "40", samples: "8d", steps: "3", step_size: "2" },
+  settings: { dim: "400", width: "40", samples: "8d", steps: "2", step_size: "3" },
   axis: "step",
   range: "",
   second: "",
