@@ -14,7 +14,7 @@ from giantstep.cli.main import app
 from giantstep.gallery.paper import WIDTHS
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
+from giantstep.theory.giant_step.spectra.prediction import SpectrumPrediction
 
 STEP = (
     *("--target", "sin(h1)", "--activation", "tanh", "--readout", "sign", "--samples", "4d"),

@@ -1,4 +1,4 @@
-"""Spectra after one giant step: simulated values laid over the predicted bulk and outliers."""
+"""Spectra after giant steps: simulated values laid over the predicted bulk and outliers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ from giantstep.learners.giant_step.spectra import (
 )
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
-from giantstep.theory.one_step.spectrum_prediction import SpectrumPrediction
+from giantstep.theory.giant_step.spectra.prediction import (
+    SpectrumPrediction,
+    predict_feature_spectrum,
+    predict_weight_spectrum,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +147,7 @@ def spectrum(
     seeds: int = 4,
     seed: int = 0,
 ) -> SpectrumComparison:
-    """The spectrum of the weights or of the features after one giant step, in law and simulated.
+    """The spectrum of the weights or of the features after giant steps, in law and simulated.
 
     Arguments are those of :func:`simulate`. Without a dimension, or with ``seeds`` = 0, it is
     predicted alone.

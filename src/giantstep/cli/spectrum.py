@@ -1,4 +1,4 @@
-"""`giantstep spectrum`: the spectrum of the weights or of the features after one giant step."""
+"""`giantstep spectrum`: the spectrum of the weights or of the features after giant steps."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
     "weights": (
         "weights",
         "giant-step",
-        "Singular values of the first layer W after one giant step: bulk, outlier, overlaps.",
+        "Singular values of the first layer W after giant steps: bulk, outliers, overlaps.",
         f"{_STEP} --step-size 0.3",
     ),
     "features": (
         "features",
         "giant-step",
-        "Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T), on fresh samples after one giant step.",
+        "Eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T), on fresh samples after giant steps.",
         f"{_STEP} --step-size 2 --readout-samples 2d",
     ),
     "spiked-features": (
@@ -44,13 +44,13 @@ COMMANDS: dict[str, tuple[str, str, str, str]] = {
 }
 #: Defaults of a giant step that its spectrum does not cover, and what stands in for them here.
 _OTHER_DEFAULTS = {"readout": "sign", "width": "1d"}
-#: Settings that the spectrum after one step does not depend on.
-_IRRELEVANT = ("steps", "ridge", "method", "dtype", "normalise", "test_samples")
+#: Settings that a spectrum does not depend on.
+_IRRELEVANT = ("ridge", "method", "dtype", "normalise", "test_samples")
 
 
 def register(app: typer.Typer, asked: bool = True) -> None:
     """Add the group of commands; without them unless ``asked``, since settings take time."""
-    summary = "Spectrum after one giant step: simulated values over predicted bulk and outliers."
+    summary = "Spectrum after giant steps: simulated values over predicted bulk and outliers."
     group = house_group(summary)
     for name, (_, _, words, words_of_example) in COMMANDS.items() if asked else ():
         epilog = example(f"giantstep spectrum {name} {words_of_example}")

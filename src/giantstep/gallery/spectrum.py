@@ -56,7 +56,8 @@ def draw_spectrum(
             return save(figure, path)
         known = question_facts(comparison.settings, comparison.problem)
         shown = {name: known[name] for name in _SHOWN if known.get(name) is not None}
-        title = f"{comparison.kind} after one step"
+        steps = getattr(comparison.settings, "steps", 1)
+        title = f"{comparison.kind} after {'one step' if steps == 1 else f'{steps} steps'}"
         add_title(figure, title, shown, comparison.problem.target)
         return save(figure, path)
 

@@ -51,8 +51,6 @@ def test_views_without_bins() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(SettingsError, match="steps"):
-        simulate_weight_spectrum(SINE, STEP.replace(steps=2))
     with pytest.raises(SettingsError, match="readout_samples"):
         simulate_feature_spectrum(SINE, STEP.replace(readout_samples=None))
     with pytest.raises(SettingsError, match="dim"):

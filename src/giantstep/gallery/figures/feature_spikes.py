@@ -20,9 +20,7 @@ from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import simulate_feature_spectrum
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.feature_outliers import feature_outliers
-from giantstep.theory.one_step.feature_spectrum import feature_bulk_edges
-from giantstep.theory.one_step.spectra import feature_gram
+from giantstep.theory.giant_step.spectra.prediction import stepped_rows
 
 TARGET = "h1 + He2(h1)/sqrt(2)"
 SHOWN = 3
@@ -54,9 +52,9 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for number, exponent in enumerate(exponents):
         for dim in (sizes.dim, FAR):
             settings = base.replace(dim=dim, step_size=f"1*n^{exponent}")
-            gram = feature_gram(problem, settings)
-            edge = feature_bulk_edges(gram).high
-            found = [outlier.value for outlier in feature_outliers(gram, float(dim), edge).found]
+            law = stepped_rows(problem, settings, isotropic=True).features(settings)
+            edge = law.bulk().high
+            found = [outlier.value for outlier in law.outliers(edge)]
             here = {"dim": dim, "exponent": exponent}
             lines.append({**here, "series": "edge", "value": edge})
             lines += [

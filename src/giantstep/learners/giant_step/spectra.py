@@ -1,4 +1,4 @@
-"""One layer after a giant step: spectra of its weights and features, and equivalent features."""
+"""A layer after giant steps: spectra of its weights and features, and equivalent features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LEADING = 6
 
 
 class SteppedLayer(NamedTuple):
-    """A first layer after one step, its readout, and the direction that the step added."""
+    """A first layer after its steps, its readout, and the direction that the steps added."""
 
     weights: Float[np.ndarray, "p d"]
     readout: Float[np.ndarray, "p"]
@@ -59,15 +59,14 @@ class SimulatedSpectrum(NamedTuple):
 
 
 def stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> SteppedLayer:
-    """Take one gradient step with real vectors, in float64."""
-    if settings.steps != 1:
-        raise SettingsError(f"steps = {settings.steps}: spectra are simulated after one step")
+    """Take the gradient steps with real vectors, in float64."""
     resolved = plan(problem, settings.replace(dtype="float64", ridge=None))
     with float64(), drawing_threads() as threads:
         draws = Draws([run_seed(problem, resolved, seed)], threads)
         runs = Direct(resolved, draws)
         before = np.asarray(runs.weights[0])
-        runs.step(1)
+        for step in range(1, settings.steps + 1):
+            runs.step(step)
         after = np.asarray(runs.weights[0])
         readout = start_neurons(resolved, draws).readout[0]
     learned = readout @ (after - before)
@@ -92,7 +91,7 @@ def spectrum_cost(settings: GiantStep | SpikedRandomFeatures) -> Cost:
 def simulate_weight_spectrum(
     problem: Problem, settings: GiantStep, seed: int = 0
 ) -> SimulatedSpectrum:
-    """Singular values of the first layer after one step, and where its leading vectors point."""
+    """Singular values of the first layer after its steps, and where its leading vectors point."""
     layer = stepped_layer(problem, settings, seed)
     left, values, right = np.linalg.svd(layer.weights, full_matrices=False)
     unit = layer.readout / np.linalg.norm(layer.readout)

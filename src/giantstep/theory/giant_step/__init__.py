@@ -1,1 +1,1 @@
-"""What giant steps teach the first layer: overlaps, batches fresh or reused."""
+"""What giant steps teach the first layer: overlaps, risk and spectra, batches fresh or reused."""

@@ -1,1 +1,1 @@
-"""One giant step and a fitted readout: the risk, and the spectra of weights and features."""
+"""One giant step and a fitted readout: what only one step has, small and intermediate steps."""

@@ -13,9 +13,6 @@ from giantstep.language.targets.hermite import hermite_tensors, moments
 from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.learnability.staircase import learned_direction
 
-#: Spreads of the rows' variances, and second Hermite coefficients, that count as isotropic.
-ISOTROPIC, NEGLIGIBLE = 0.05, 1e-8
-
 
 class StepSignal(NamedTuple):
     """The numbers of problem and activation that the first step depends on.
@@ -149,37 +146,6 @@ def bulk_variance(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
     """
     drift = steps * signal.mu_2 * signal.mean
     return (1 + drift) ** 2 + steps**2 * signal.power / samples_ratio * signal.slope_variance
-
-
-def row_anisotropy(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:
-    r"""How unequal the directions across the learned one are in a neuron's bulk after a step.
-
-    .. math::
-        \frac1{c_j}\Big[\frac{d}{n_0}E[r^2]\Big(4\alpha_j^2(1+\alpha_j' )^2
-            + 3k_j^4E[r^2]\Big)\Big]^{1/2}, \qquad
-        \alpha_j = \hat\eta a_j\mu_2,\quad \alpha_j' = \alpha_jE[r],\quad
-        k_j^2 = \hat\eta^2a_j^2\big(\mathrm{Var}\,\sigma' - \mu_2^2\big)\frac{d}{n_0}
-
-    The relative spread of the eigenvalues of :math:`(1+\alpha S)^2 + k^2T`, to first order in the
-    spreads of :math:`S = X^T\mathrm{diag}(r)X/n_0` and :math:`T = X^T\mathrm{diag}(r^2)X/n_0`,
-    with :math:`E[r^4] = 3E[r^2]^2`. Theories with isotropic rows leave it out.
-
-    Symbols: etahat a ``steps``, n_0/d ``samples_ratio``; the moments of r and sigma ``signal``; c
-    :func:`bulk_variance`.
-
-    Assumes: isotropic Gaussian inputs, rows that start on the sphere.
-    Status: heuristic, a measure of what is neglected.
-    References: Dandi et al. 2024, arXiv:2410.18938 for the isotropic theory.
-
-    >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237)
-    >>> [round(row_anisotropy(signal, ratio, 3.0), 3) for ratio in (20.0, 1.0)]
-    [0.007, 0.476]
-    """
-    bend = steps * signal.mu_2
-    spread = steps**2 * (signal.slope_variance - signal.mu_2**2) / samples_ratio
-    stretched = 4 * bend**2 * (1 + bend * signal.mean) ** 2
-    unequal = signal.power / samples_ratio * (stretched + 3 * spread**2 * signal.power)
-    return unequal**0.5 / bulk_variance(signal, samples_ratio, steps)
 
 
 def length_tilt(signal: StepSignal, samples_ratio: Any, steps: Any) -> Any:

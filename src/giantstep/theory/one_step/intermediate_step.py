@@ -126,7 +126,7 @@ def _fitted_energy(
     kappa, weights = gauss_hermite(96)
     direction, _ = learned_direction(problem.target)
     latents = Latents.of(problem.target, direction)
-    labels, _ = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
+    labels = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
     powers, mean = list(degrees), labels.mean
     if 0 in sigma.degrees(0):
         powers, mean = [0, *powers], mean - weights @ mean

@@ -142,7 +142,7 @@ def _decomposed(
     alignment = float(np.linalg.norm(seen))
     unit = seen / alignment if alignment > 1e-12 else np.eye(len(directions))[0]
     latents = Latents.of(problem.target, unit)
-    labels, _ = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
+    labels = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
     frame = latents.basis()[0] @ directions
     frame = frame - np.outer(frame @ learned, learned)
     lengths = np.linalg.norm(frame, axis=1)

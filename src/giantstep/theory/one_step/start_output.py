@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.arrays import Numbers
 from giantstep.theory.one_step.alignment import StepSignal
 
 
@@ -16,11 +16,11 @@ def neuron_correlation(
     step_size: Any,
     samples_ratio: Any,
     width_ratio: Any,
-    readout: Float[Numbers, " blocks"],
-    fractions: Float[Numbers, " blocks"],
-    bulks: Float[Numbers, " blocks"],
+    readout: Float[np.ndarray, " blocks"],
+    fractions: Float[np.ndarray, " blocks"],
+    bulks: Float[np.ndarray, " blocks"],
     output: float,
-) -> Float[Numbers, "blocks blocks"]:
+) -> Float[np.ndarray, "blocks blocks"]:
     r"""p times the mean cosine of two neurons' bulks after a step, by their readouts.
 
     A step on the residuals :math:`y - f_0(x)` pulls every neuron back along the neurons' mean
@@ -46,7 +46,6 @@ def neuron_correlation(
     Status: heuristic, checked on layers of real steps with tanh, erf, relu and softplus.
     References: Ba et al. 2022, arXiv:2205.01445 for the rank-one structure of the step.
 
-    >>> import numpy as np
     >>> one = np.ones(1)
     >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237, -0.363595,
     ...     output_variance=0.394294)
@@ -74,9 +73,9 @@ def own_output_shrinkage(
     *,
     step_size: Any,
     width: Any,
-    readout: Float[Numbers, " blocks"],
+    readout: Float[np.ndarray, " blocks"],
     output: float,
-) -> Float[Numbers, " blocks"]:
+) -> Float[np.ndarray, " blocks"]:
     r"""What a neuron's own part of the start output takes from its bulk variance.
 
     .. math:: c_j \to c_j - \frac{2\eta a_j^2}{p}
@@ -92,7 +91,6 @@ def own_output_shrinkage(
     Status: heuristic, checked by simulation.
     References: Ba et al. 2022, arXiv:2205.01445 for the step.
 
-    >>> import numpy as np
     >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237,
     ...     output_growth=0.232)
     >>> found = own_output_shrinkage(

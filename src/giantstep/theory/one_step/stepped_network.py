@@ -12,7 +12,6 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.numerics.arrays import Numbers
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width, ratio_to_dim
 from giantstep.theory.one_step.alignment import (
@@ -63,8 +62,8 @@ class OneStep(NamedTuple):
     """
 
     signal: StepSignal
-    readout: Float[Numbers, " blocks"]
-    fractions: Float[Numbers, " blocks"]
+    readout: Float[np.ndarray, " blocks"]
+    fractions: Float[np.ndarray, " blocks"]
     noise: float
     dim: float
     version: Version
@@ -129,24 +128,21 @@ class OneStep(NamedTuple):
         """Cosine of the learned direction with the target's mean gradient."""
         return alignment(self.signal, sizes.samples_ratio, self._finite_dim)
 
-    def prepared(
-        self, sigma: Activation, problem: Problem, sizes: Sizes, version: Version | None = None
-    ) -> Prepared:
-        """Tables that hold at these sizes; arrays of step sizes or widths span a range."""
-        steps = np.atleast_1d(np.asarray(sizes.step_size, dtype=float))
-        found = [self.groups(sizes._replace(step_size=step)) for step in steps]
+    def prepared(self, sigma: Activation, problem: Problem, sizes: Sizes) -> Prepared:
+        """Tables that hold at these sizes."""
+        blocks = self.groups(sizes)
         return Prepared.of(
             sigma,
             problem.target,
             alignment=float(self.alignment(sizes)),
-            spikes=np.concatenate([blocks.spikes for blocks in found]),
-            bulks=np.concatenate([blocks.bulks for blocks in found]),
-            version=version or self.version,
+            spikes=blocks.spikes,
+            bulks=blocks.bulks,
+            version=self.version,
             dim=self.dim,
         )
 
-    def risk(self, prepared: Prepared, sizes: Sizes, traced: bool = False) -> Risk:
-        """Test and train error, noise included; ``traced`` to follow changes of the alignment."""
+    def risk(self, prepared: Prepared, sizes: Sizes) -> Risk:
+        """Test and train error, noise included."""
         return spiked_risk(
             prepared,
             self.groups(sizes),
@@ -154,7 +150,6 @@ class OneStep(NamedTuple):
             width_ratio=sizes.width_ratio,
             ridge=sizes.ridge,
             noise=self.noise,
-            alignment=self.alignment(sizes) if traced else None,
             dim=self.dim,
             version=self.version,
         )

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.arrays import Numbers, namespace
-from giantstep.numerics.solve import implicit_fixed_point, iterate
+from giantstep.numerics.solve import iterate
 
 
 class Cumulants(NamedTuple):
@@ -18,9 +17,9 @@ class Cumulants(NamedTuple):
     ``fourth``: E psi^4 - 3 (E psi^2)^2; ``third``: E psi^3 z; ``second``: E psi^2 (z^2 - 1).
     """
 
-    fourth: Float[Numbers, "blocks points"]
-    third: Float[Numbers, "blocks points"]
-    second: Float[Numbers, "blocks points"]
+    fourth: Float[np.ndarray, "blocks points"]
+    third: Float[np.ndarray, "blocks points"]
+    second: Float[np.ndarray, "blocks points"]
 
 
 class Equivalent(NamedTuple):
@@ -36,21 +35,21 @@ class Equivalent(NamedTuple):
     blocks; the modes after those of the linear channel are then the neurons' means.
     """
 
-    weights: Float[Numbers, " points"]
-    modes: Float[Numbers, "modes points"]
-    shares: Float[Numbers, " modes"]
-    noise: Float[Numbers, "blocks points"]
-    labels: Float[Numbers, "directions points"]
-    power: Float[Numbers, " points"]
+    weights: Float[np.ndarray, " points"]
+    modes: Float[np.ndarray, "modes points"]
+    shares: Float[np.ndarray, " modes"]
+    noise: Float[np.ndarray, "blocks points"]
+    labels: Float[np.ndarray, "directions points"]
+    power: Float[np.ndarray, " points"]
     cumulants: Cumulants | None = None
-    correlation: Float[Numbers, "blocks blocks"] | None = None
+    correlation: Float[np.ndarray, "blocks blocks"] | None = None
 
 
 class Ratios(NamedTuple):
     """alpha = n/d; beta = p/d of each block; ``ridge``: the coefficient of |theta|^2, over d."""
 
     samples: Any
-    widths: Float[Numbers, " blocks"]
+    widths: Float[np.ndarray, " blocks"]
     ridge: Any
 
 
@@ -84,8 +83,7 @@ class _Places:
         self._places[self.pairs] = self._places.T[self.pairs] = np.arange(len(self.pairs[0]))
 
     def matrix(self, packed: Any) -> Any:
-        xp = namespace(packed)
-        return xp.concatenate([packed, xp.zeros_like(packed[..., :1])], axis=-1)[..., self._places]
+        return np.concatenate([packed, np.zeros_like(packed[..., :1])], axis=-1)[..., self._places]
 
     def packed(self, matrix: Any) -> Any:
         return matrix[..., self.pairs[0], self.pairs[1]]
@@ -133,7 +131,7 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
     :math:`\chi^{-1} + C_1` is stiffer by :math:`H_0\circ\rho` on the means, and with
     :math:`A = P_MP_M^T\circ\rho` and :math:`G = N_0\chi^{-1}` the source
     :math:`(P_M)_a^2/\chi_a^2` gains :math:`(H_0AH_0)_{aa}` and :math:`Q_0` gains
-    :math:`GAG^T`. Numpy arrays are solved as they are; JAX arrays can be traced and differentiated.
+    :math:`GAG^T`.
 
     Symbols: alpha, beta_a, lambda-bar ``ratios``; u, rho, e, g, E[y^2] ``model``; c ``layout``.
 
@@ -151,21 +149,17 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
     products = model.modes[places.pairs[0]] * model.modes[places.pairs[1]]
     chi = ratios.widths / (1 + ratios.ridge)
     coupling = ratios.samples * (products @ model.weights)
-    xp = namespace(chi, coupling)
-    start, options = xp.concatenate([chi, coupling]), {"tolerance": 1e-11, "max_iterations": 50_000}
-
-    def image(state: Any, given: tuple[Any, Any]) -> Any:
-        return _first_order(state, given[0], given[1], places)
-
-    if xp is np:
-        found = iterate(lambda x: image(x, (model, ratios)), start, **options)
-    else:
-        found = implicit_fixed_point(image, (model, ratios), start, **options)
+    found = iterate(
+        lambda state: _first_order(state, model, ratios, places),
+        np.concatenate([chi, coupling]),
+        tolerance=1e-11,
+        max_iterations=50_000,
+    )
     state = found.value
     chi, fields = state[:blocks], _fields(state[:blocks], state[blocks:], model, places)
     overlap, residual = _fitted(fields, model, ratios, places)
     loss, weighted = _second_order(chi, fields, overlap, residual, model, ratios, places)
-    test, train = xp.sum(model.weights * loss), xp.sum(model.weights * weighted)
+    test, train = np.sum(model.weights * loss), np.sum(model.weights * weighted)
     return Risk(test, train, found.iterations, found.converged)
 
 
@@ -175,10 +169,9 @@ def _places(layout: Layout) -> _Places:
 
 
 def _fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _Fields:
-    xp = namespace(chi)
     spread, coupled = chi @ places.members, places.matrix(coupling)
-    stiff = xp.diag(1 / spread) + coupled
-    inverse = xp.linalg.inv(stiff)
+    stiff = np.diag(1 / spread) + coupled
+    inverse = np.linalg.inv(stiff)
     # H = 1/chi - N/chi^2 without the cancellation of weak channels.
     held = coupled @ inverse / spread[None, :]
     slopes = inverse @ model.modes
@@ -187,7 +180,7 @@ def _fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _Fie
     if model.cumulants is None:
         return _Fields(stiff, inverse, held, gain, gain, 0 * gain, None, None)
     kick, tilt = _single_site(model.cumulants, chi[:, None], slope)
-    excess = chi @ kick + 2 * xp.sum(slope * tilt, axis=0)
+    excess = chi @ kick + 2 * np.sum(slope * tilt, axis=0)
     return _Fields(stiff, inverse, held, gain, gain + excess * gain**3, excess, kick, tilt)
 
 
@@ -206,25 +199,24 @@ def _lifted(array: Any, like: Any) -> Any:
 
 def _first_order(state: Any, model: Equivalent, ratios: Ratios, places: _Places) -> Any:
     """One iteration of (chi, C)."""
-    xp, blocks = namespace(state), len(model.noise)
+    blocks = len(model.noise)
     chi, coupling = state[:blocks], state[blocks:]
     fields = _fields(chi, coupling, model, places)
     average = ratios.samples * model.weights
     fitted, squared = average * fields.weight, average * fields.gain**2
-    held = places.members @ (model.shares * xp.diagonal(fields.held))
+    held = places.members @ (model.shares * np.diagonal(fields.held))
     bound = ratios.ridge + model.noise @ fitted + held
     sums = places.packed((model.modes * fitted[None, :]) @ model.modes.T)
     if model.cumulants is not None:
         bound = bound - fields.kick @ squared
         sums = sums - _leans(fields.tilt, model, places) @ squared
-    return xp.concatenate([ratios.widths / bound, sums])
+    return np.concatenate([ratios.widths / bound, sums])
 
 
 def _leans(tilt: Any, model: Equivalent, places: _Places) -> Any:
     """tilt_i u_j + u_i tilt_j for each pair of modes; only the linear modes tilt."""
-    xp = namespace(tilt)
     unused = len(model.modes) - tilt.shape[-2]
-    tilts = xp.pad(tilt, [(0, 0)] * (tilt.ndim - 2) + [(0, unused), (0, 0)])
+    tilts = np.pad(tilt, [(0, 0)] * (tilt.ndim - 2) + [(0, unused), (0, 0)])
     left, right = (_lifted(model.modes[side], tilt) for side in places.pairs)
     i, j = places.pairs
     return tilts[..., i, :] * right + tilts[..., j, :] * left
@@ -232,21 +224,20 @@ def _leans(tilt: Any, model: Equivalent, places: _Places) -> Any:
 
 def _fitted(fields: _Fields, model: Equivalent, ratios: Ratios, places: _Places) -> tuple[Any, Any]:
     """Overlap of the mean readout with each label direction, and the squared error it leaves."""
-    xp = namespace(fields.gain)
     average = ratios.samples * model.weights
     source = (model.modes * (average * fields.weight)[None, :]) @ model.labels.T
     if model.cumulants is not None:
         tilted = (fields.tilt * (average * fields.gain**2)[None, :]) @ model.labels.T
-        source = source - xp.pad(tilted, [(0, len(source) - len(tilted)), (0, 0)])
+        source = source - np.pad(tilted, [(0, len(source) - len(tilted)), (0, 0)])
     stiff = fields.stiff
     if model.correlation is not None:
         blocks, modes = len(model.noise), len(stiff)
         held = fields.held[:blocks, :blocks] * model.correlation
-        stiff = stiff + xp.pad(held, [(blocks, modes - 2 * blocks)] * 2)
+        stiff = stiff + np.pad(held, [(blocks, modes - 2 * blocks)] * 2)
     # A solve, not the inverse: blocks with equal means leave directions of huge condition.
-    overlap = xp.linalg.solve(stiff, places.coupled * source)
+    overlap = np.linalg.solve(stiff, places.coupled * source)
     fit = overlap.T @ model.modes
-    return overlap, model.power + xp.sum(fit**2 - 2 * model.labels * fit, axis=0)
+    return overlap, model.power + np.sum(fit**2 - 2 * model.labels * fit, axis=0)
 
 
 def _second_order(
@@ -263,23 +254,22 @@ def _second_order(
     The fluctuations, dchi of each block and Q of each pair of modes, respond linearly to the
     sources S, and the sources are affine in the fluctuations.
     """
-    xp = namespace(chi)
     i, j = places.pairs
     average, gain, size = ratios.samples * model.weights, fields.gain, len(chi) + len(i)
     products = model.modes[i] * model.modes[j]
     # Rows: what a unit of each fluctuation adds to the loss, and to the weighted loss.
-    to_loss = xp.concatenate(
+    to_loss = np.concatenate(
         [-model.noise, (places.multiplicity * model.shares[i])[:, None] * products]
     )
     weigh = gain**2 + 3 * fields.excess * gain**4
     to_weighted = to_loss * weigh[None, :]
-    seen = xp.concatenate([model.noise, products])
+    seen = np.concatenate([model.noise, products])
     constant = seen @ (average * residual * weigh)
     if model.cumulants is not None:
         leans = _leans(fields.tilt, model, places)
-        shift = xp.concatenate([-fields.kick, places.multiplicity[:, None] * leans])
+        shift = np.concatenate([-fields.kick, places.multiplicity[:, None] * leans])
         to_weighted = to_weighted - 2 * shift * (gain**3)[None, :]
-        site = xp.concatenate([fields.kick, leans])
+        site = np.concatenate([fields.kick, leans])
         cubed = 2 * average * gain**3
         constant = constant - site @ (cubed * residual)
     linear = (to_weighted * average[None, :]) @ seen.T
@@ -289,19 +279,19 @@ def _second_order(
 
     spread = chi @ places.members
     shared = (places.members * model.shares[None, :]) @ fields.held**2 @ places.members.T
-    stiffness = xp.diag(ratios.widths / chi**2) - shared
-    fitting = places.members @ xp.sum((overlap / spread[:, None]) ** 2, axis=1)
+    stiffness = np.diag(ratios.widths / chi**2) - shared
+    fitting = places.members @ np.sum((overlap / spread[:, None]) ** 2, axis=1)
 
-    moments = xp.zeros(len(i))
+    moments = np.zeros(len(i))
     if model.correlation is not None:
         sums, moments = _correlated_sums(chi, fields, overlap, model.correlation, places)
         fitting = fitting + sums
 
-    constant = constant + xp.concatenate([fitting, xp.zeros(len(i))])
-    sources = xp.concatenate([constant[None, :], linear])
+    constant = constant + np.concatenate([fitting, np.zeros(len(i))])
+    sources = np.concatenate([constant[None, :], linear])
     responses = _responses(sources, chi, stiffness, fields.inverse, model.shares, places)
-    given = responses[0] + xp.concatenate([xp.zeros(len(chi)), moments])
-    response = xp.linalg.solve(xp.eye(size) - responses[1:].T, given)
+    given = responses[0] + np.concatenate([np.zeros(len(chi)), moments])
+    response = np.linalg.solve(np.eye(size) - responses[1:].T, given)
     return residual + response @ to_loss, residual * weigh + response @ to_weighted
 
 
@@ -309,33 +299,32 @@ def _correlated_sums(
     chi: Any, fields: _Fields, overlap: Any, correlation: Any, places: _Places
 ) -> tuple[Any, Any]:
     """What the correlation of neurons adds to the source of dchi, and to Q at once."""
-    xp, blocks = namespace(chi), len(chi)
+    blocks = len(chi)
     means, held = overlap[blocks : 2 * blocks], fields.held[:blocks, :blocks]
     energy = means @ means.T * correlation
     gain = fields.inverse[:blocks, :blocks] / chi[None, :]
-    moments = xp.pad(gain @ energy @ gain.T, [(0, len(fields.stiff) - blocks)] * 2)
-    return xp.diagonal(held @ energy @ held), places.packed(moments)
+    moments = np.pad(gain @ energy @ gain.T, [(0, len(fields.stiff) - blocks)] * 2)
+    return np.diagonal(held @ energy @ held), places.packed(moments)
 
 
 def _responses(
     sources: Any, chi: Any, stiffness: Any, inverse: Any, shares: Any, places: _Places
 ) -> Any:
     """Fluctuations (dchi, Q) that each row of sources (S_2, S) makes."""
-    xp, blocks, spread = namespace(chi), len(chi), chi @ places.members
+    blocks, spread = len(chi), chi @ places.members
     moved = inverse @ places.matrix(sources[:, blocks:]) @ inverse
-    gained = xp.diagonal(moved, axis1=1, axis2=2) * (shares / spread**2)[None, :]
-    change = -xp.linalg.solve(stiffness, (sources[:, :blocks] + gained @ places.members.T).T).T
+    gained = np.diagonal(moved, axis1=1, axis2=2) * (shares / spread**2)[None, :]
+    change = -np.linalg.solve(stiffness, (sources[:, :blocks] + gained @ places.members.T).T).T
     lost = ((change / chi[None, :] ** 2) @ places.members)[:, None, :]
     moments = moved - (inverse[None] * lost) @ inverse
-    return xp.concatenate([change, places.packed(moments)], axis=1)
+    return np.concatenate([change, places.packed(moments)], axis=1)
 
 
 def _site_response(model: Equivalent, places: _Places, squared: Any) -> Any:
     """Sources from the single-site terms, for a unit of each fluctuation."""
-    xp = namespace(squared)
     blocks, pairs = len(model.noise), len(places.pairs[0])
-    change = xp.concatenate([xp.eye(blocks), xp.zeros((pairs, blocks))])
-    units = places.matrix(xp.eye(pairs))[:, :blocks] @ model.modes
-    slopes = xp.concatenate([xp.zeros((blocks, *model.noise.shape)), units])
+    change = np.concatenate([np.eye(blocks), np.zeros((pairs, blocks))])
+    units = places.matrix(np.eye(pairs))[:, :blocks] @ model.modes
+    slopes = np.concatenate([np.zeros((blocks, *model.noise.shape)), units])
     kick, tilt = _single_site(model.cumulants, -change[:, :, None], slopes)
-    return xp.concatenate([kick @ squared, _leans(tilt, model, places) @ squared], axis=1)
+    return np.concatenate([kick @ squared, _leans(tilt, model, places) @ squared], axis=1)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from giantstep.numerics.arrays import namespace
+import numpy as np
+
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.theory.spiked_random_features.finite_size import Blocks
 
@@ -32,27 +33,25 @@ def grouped_by_component(blocks: Blocks, dim: Any, groups: int = GROUPS) -> Bloc
     Status: heuristic, exact for the Gaussian equivalent to order 1/d; checked by simulation.
     References: Cui et al. 2024, arXiv:2402.04980 for blocks of neurons.
 
-    >>> import numpy as np
     >>> one = np.ones(1)
     >>> grouped = grouped_by_component(Blocks(0.9 * one, one, one), dim=300.0)
     >>> grouped.spikes.round(4).tolist(), grouped.bulks.round(4).tolist()
     ([0.8, 0.9, 1.0], [0.99, 1.0, 0.99])
     """
-    xp = namespace(blocks.spikes, blocks.bulks)
     nodes, weights = gauss_hermite(groups)
-    eta = (xp.asarray(nodes) / dim**0.5)[None, :]
-    lengths = blocks.bulks[:, None] ** 0.5 * xp.ones_like(eta)
+    eta = (nodes / dim**0.5)[None, :]
+    lengths = blocks.bulks[:, None] ** 0.5 * np.ones_like(eta)
     if blocks.length_tilt is not None:
         lengths = lengths * (1 + blocks.length_tilt[:, None] * eta)
     spread, correlation = blocks.norm_spread, blocks.correlation
     if spread is not None:
-        spread = xp.repeat(spread, groups)
+        spread = np.repeat(spread, groups)
     if correlation is not None:
-        correlation = xp.repeat(xp.repeat(correlation, groups, axis=0), groups, axis=1)
+        correlation = np.repeat(np.repeat(correlation, groups, axis=0), groups, axis=1)
     return Blocks(
-        spikes=xp.ravel(blocks.spikes[:, None] + lengths * eta),
-        bulks=xp.ravel(lengths**2 * (1 - eta**2)),
-        fractions=xp.ravel(blocks.fractions[:, None] * xp.asarray(weights)[None, :]),
+        spikes=np.ravel(blocks.spikes[:, None] + lengths * eta),
+        bulks=np.ravel(lengths**2 * (1 - eta**2)),
+        fractions=np.ravel(blocks.fractions[:, None] * weights[None, :]),
         norm_spread=spread,
         correlation=correlation,
         along=False,

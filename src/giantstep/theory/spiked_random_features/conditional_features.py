@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.arrays import Numbers, namespace
-
 #: Panels of so many smoothing widths with 16 Gauss-Legendre nodes give moments to 1e-12.
 PANEL_WIDTHS = 2.5
 PANEL_ORDER = 16
@@ -46,11 +44,7 @@ class Table(NamedTuple):
         narrow: float = 1.0,
         wide: float = 1.0,
     ) -> Table:
-        """Tabulate on [-reach, reach] for smoothing by widths between ``narrow`` and ``wide``.
-
-        The number of panels is a power of two or three halves of one, so that settings share
-        compiled programs.
-        """
+        """Tabulate on [-reach, reach] for smoothing by widths between ``narrow`` and ``wide``."""
         unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
         needed = 2 * reach / (PANEL_WIDTHS * min(narrow, 1.0))
         double = 2 ** math.ceil(math.log2(needed))
@@ -77,17 +71,17 @@ class FeatureMoments(NamedTuple):
     ``power`` E[sigma^2].
     """
 
-    mean: Float[Numbers, "blocks points"]
-    slope: Float[Numbers, "blocks points"]
-    curve: Float[Numbers, "blocks points"]
-    power: Float[Numbers, "blocks points"]
+    mean: Float[np.ndarray, "blocks points"]
+    slope: Float[np.ndarray, "blocks points"]
+    curve: Float[np.ndarray, "blocks points"]
+    power: Float[np.ndarray, "blocks points"]
 
 
 def conditional_feature_moments(
     table: Table,
-    shift: Float[Numbers, "blocks points"],
-    scale: Float[Numbers, "blocks points"],
-    dim: float | Float[Numbers, ""],
+    shift: Float[np.ndarray, "blocks points"],
+    scale: Float[np.ndarray, "blocks points"],
+    dim: float,
 ) -> FeatureMoments:
     r"""Moments over z of a neuron's output :math:`\sigma(t + s z)`, at every shift t and scale s.
 
@@ -115,21 +109,20 @@ def conditional_feature_moments(
 
 
 def _moments(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
-    xp = namespace(shift, scale)
     density, z, values = _density(table, shift, scale, dim)
     weighted = density * values
-    mean = xp.sum(weighted, axis=-1)
-    slope = xp.sum(weighted * z, axis=-1)
-    curve = (xp.sum(weighted * z**2, axis=-1) - mean) / _curve_norm(dim)
-    return mean, slope, curve, xp.sum(weighted * values, axis=-1)
+    mean = np.sum(weighted, axis=-1)
+    slope = np.sum(weighted * z, axis=-1)
+    curve = (np.sum(weighted * z**2, axis=-1) - mean) / _curve_norm(dim)
+    return mean, slope, curve, np.sum(weighted * values, axis=-1)
 
 
 def single_site_cumulants(
     table: Table,
-    shift: Float[Numbers, "blocks points"],
-    scale: Float[Numbers, "blocks points"],
-    dim: float | Float[Numbers, ""],
-) -> tuple[Float[Numbers, "blocks points"], ...]:
+    shift: Float[np.ndarray, "blocks points"],
+    scale: Float[np.ndarray, "blocks points"],
+    dim: float,
+) -> tuple[Float[np.ndarray, "blocks points"], ...]:
     r"""Joint fourth cumulants of one neuron's nonlinear part and its preactivation.
 
     .. math::
@@ -152,26 +145,23 @@ def single_site_cumulants(
 
 
 def _cumulants(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
-    xp = namespace(shift, scale)
     density, z, values = _density(table, shift, scale, dim)
-    mean = xp.sum(density * values, axis=-1, keepdims=True)
-    slope = xp.sum(density * values * z, axis=-1, keepdims=True)
+    mean = np.sum(density * values, axis=-1, keepdims=True)
+    slope = np.sum(density * values * z, axis=-1, keepdims=True)
     psi = values - mean - slope * z
     square = density * psi**2
-    variance = xp.sum(square, axis=-1)
+    variance = np.sum(square, axis=-1)
     return (
-        xp.sum(square * psi**2, axis=-1) - 3 * variance**2,
-        xp.sum(square * psi * z, axis=-1),
-        xp.sum(square * z**2, axis=-1) - variance,
+        np.sum(square * psi**2, axis=-1) - 3 * variance**2,
+        np.sum(square * psi * z, axis=-1),
+        np.sum(square * z**2, axis=-1) - variance,
     )
 
 
 def _in_chunks(
     integrals: Callable[..., tuple[Any, ...]], table: Table, shift: Any, scale: Any, dim: Any
 ) -> tuple[Any, ...]:
-    """The integrals at all points; numpy takes a few points at a time, which stay in its cache."""
-    if namespace(shift, scale) is not np:
-        return integrals(table, shift, scale, dim)
+    """The integrals at all points, a few at a time, which stay in the cache."""
     size = max(1, CHUNK // (len(shift) * len(table.window) * PANEL_ORDER))
     parts = [
         integrals(table, shift[:, first : first + size], scale[:, first : first + size], dim)
@@ -182,10 +172,9 @@ def _in_chunks(
 
 def _density(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, Any]:
     """For every (block, point): the law of z at the nodes around the shift, z, and sigma there."""
-    xp = namespace(shift, scale)
     last = len(table.edges) - 1 - len(table.window)
-    first = xp.searchsorted(table.edges, shift - REACH * scale, side="right") - 1
-    first = xp.clip(first, 0, last).astype(table.window.dtype)
+    first = np.searchsorted(table.edges, shift - REACH * scale, side="right") - 1
+    first = np.clip(first, 0, last).astype(table.window.dtype)
     panels = first[..., None] + table.window[None, None, :]
     nodes, weights, values = (
         column[panels].reshape(*shift.shape, -1)
@@ -194,9 +183,9 @@ def _density(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, 
     z = (nodes - shift[..., None]) / scale[..., None]
     nu = dim - 1.0
     # Outside of the sphere, and beyond the reach, the weight is below float64's resolution.
-    used = xp.minimum(z**2 / nu, xp.minimum(REACH**2 / nu, 1 - 1e-15))
-    density = weights * xp.exp((nu - 3) / 2 * xp.log1p(-used))
-    return density / xp.sum(density, axis=-1, keepdims=True), z, values
+    used = np.minimum(z**2 / nu, np.minimum(REACH**2 / nu, 1 - 1e-15))
+    density = weights * np.exp((nu - 3) / 2 * np.log1p(-used))
+    return density / np.sum(density, axis=-1, keepdims=True), z, values
 
 
 def _curve_norm(dim: Any) -> Any:

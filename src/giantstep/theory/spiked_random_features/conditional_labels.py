@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -91,8 +90,8 @@ def conditional_label_moments(
     kappa: Float[np.ndarray, " points"],
     radius: Float[np.ndarray, " points"],
     dim: float,
-) -> tuple[LabelMoments, LabelMoments]:
-    r"""Moments of the labels given the learned projection, and their derivatives in the alignment.
+) -> LabelMoments:
+    r"""Moments of the labels given the learned projection.
 
     With :math:`\kappa = \langle v, x\rangle` the projection of x on the learned direction v, the
     latent direction that the step turned to and the other ones read
@@ -100,8 +99,7 @@ def conditional_label_moments(
     .. math:: h_1 = \gamma\kappa + \sqrt{1-\gamma^2}\, r z_1, \qquad h_i = r z_i\ (i>1),
 
     where :math:`r\sqrt{d-1}` is the length of the rest of x and z its direction, uniform on the
-    sphere of radius :math:`\sqrt{d-1}`. The derivatives follow from the density of h alone, so g
-    may have kinks and jumps.
+    sphere of radius :math:`\sqrt{d-1}`.
 
     Symbols: gamma ``alignment``, kappa ``kappa``, r ``radius``, d ``dim``.
 
@@ -111,7 +109,7 @@ def conditional_label_moments(
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> latents = Latents(lambda h: (h[..., 0] ** 2, h[..., 0] ** 4), [()], np.ones(1))
-    >>> moments, _ = conditional_label_moments(latents, 0.6, np.ones(1), np.ones(1), 1e12)
+    >>> moments = conditional_label_moments(latents, 0.6, np.ones(1), np.ones(1), 1e12)
     >>> round(float(moments.mean[0]), 6), round(float(moments.slope[0, 0]), 6)
     (1.0, 0.96)
     """
@@ -131,70 +129,27 @@ def conditional_label_moments(
         breaks = [np.asarray(ks) / r for ks in free_kinks]
         if hidden:
             breaks[0] = (np.asarray(kinks[0]) - alignment * k) / (sine * r)
-        z, density, score = _sphere_rule(breaks, len(k), dim - 1.0)
+        z, density = _sphere_rule(breaks, len(k), dim - 1.0)
         h = r[..., None] * z if hidden else np.pad(r[..., None] * z, [(0, 0), (0, 0), (1, 0)])
         h[..., 0] = alignment * k + sine * h[..., 0]
-        values = latents.powers(h @ rows)
-        # h is held fixed when the alignment moves: z_1 moves and the law of h changes.
-        speed, change = np.zeros_like(density), np.zeros_like(density)
-        if hidden:
-            speed = (alignment * z[..., 0] / sine - k / r) / sine
-            change = score * speed + alignment / sine**2
-        parts.append(_moments(values, z, density, speed, change, dim - 1.0))
-    value, slope = (
-        LabelMoments(*(np.concatenate(arrays, axis=-1) for arrays in zip(*side, strict=True)))
-        for side in zip(*parts, strict=True)
-    )
-    return value, slope
+        first, second = latents.powers(h @ rows)
+        found = np.einsum("nz,nzp->pn", density * first, _polynomials(z, dim - 1.0))
+        free = z.shape[-1]
+        power = np.sum(density * second, axis=1)
+        parts.append(LabelMoments(found[0], found[1 : 1 + free], found[1 + free :], power))
+    return LabelMoments(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
 
-def _moments(
-    values: tuple[np.ndarray, np.ndarray],
-    z: np.ndarray,
-    density: np.ndarray,
-    speed: np.ndarray,
-    change: np.ndarray,
-    nu: float,
-) -> tuple[LabelMoments, LabelMoments]:
-    """Sum over the nodes; the second result is the derivative in the alignment."""
-    polynomials, derivatives = _polynomials(z, nu)
+def _polynomials(z: np.ndarray, nu: float) -> np.ndarray:
+    """Orthonormal polynomials of degree 0, 1, 2 on the sphere in nu dimensions."""
     free = z.shape[-1]
-    weighted = [density * value for value in values]
-    coefficients = np.einsum("nz,nzp->pn", weighted[0], polynomials)
-    moved = np.einsum("nz,nzp->pn", weighted[0] * change, polynomials)
-    moved += np.einsum("nz,nzp->pn", weighted[0] * speed, derivatives)
-    value, derivative = (
-        LabelMoments(c[0], c[1 : 1 + free], c[1 + free :], np.sum(power, axis=1))
-        for c, power in ((coefficients, weighted[1]), (moved, weighted[1] * change))
-    )
-    return value, derivative
-
-
-def _polynomials(z: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal polynomials of degree 0, 1, 2 on the sphere in nu dimensions; d/dz_1 of them."""
-    free = z.shape[-1]
-    one = np.ones((*z.shape[:-1], 1))
-    squares = z**2 - 1
-    pairs = list(itertools.combinations(range(free), 2))
-    products = (
-        np.stack([z[..., i] * z[..., j] for i, j in pairs], axis=-1) if pairs else one[..., :0]
-    )
     # Gram matrix of the squares: 2 (nu - 1)/(nu + 2) on the diagonal, -2/(nu + 2) elsewhere.
     along = 1 / np.sqrt(2 * (nu - free) / (nu + 2))
     across = 1 / np.sqrt(2 * nu / (nu + 2))
     whiten = across * np.eye(free) + (along - across) / max(free, 1) * np.ones((free, free))
-    mixed = np.sqrt((nu + 2) / nu)
-    values = np.concatenate([one, z, squares @ whiten, mixed * products], axis=-1)
-    slopes = np.zeros_like(values)
-    if free:
-        slopes[..., 1] = 1
-        slopes[..., 1 + free : 1 + 2 * free] = 2 * z[..., :1] * whiten[0]
-        slopes[..., 1 + 2 * free :] = (
-            mixed * np.stack([z[..., j] * (i == 0) for i, j in pairs], axis=-1)
-            if pairs
-            else one[..., :0]
-        )
-    return values, slopes
+    first, second = np.triu_indices(free, 1)
+    products = np.sqrt((nu + 2) / nu) * z[..., first] * z[..., second]
+    return np.concatenate([np.ones((*z.shape[:-1], 1)), z, (z**2 - 1) @ whiten, products], axis=-1)
 
 
 def _nodes_a_point(kinks: Sequence[Sequence[float]]) -> int:
@@ -206,11 +161,11 @@ def _nodes_a_point(kinks: Sequence[Sequence[float]]) -> int:
 
 def _sphere_rule(
     breaks: Sequence[Float[np.ndarray, "points _"]], points: int, nu: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Nodes, normalised density, and d log density/dz_1, of coordinates of the nu-sphere."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and normalised density of coordinates of the nu-sphere."""
     free = len(breaks)
     if not free:
-        return np.zeros((points, 1, 0)), np.ones((points, 1)), np.zeros((points, 1))
+        return np.zeros((points, 1, 0)), np.ones((points, 1))
     kinked = any(b.shape[1] for b in breaks) and free in PANEL_ORDERS
     axes = [_panels(b, PANEL_ORDERS[free]) if kinked else _smooth(points, free) for b in breaks]
     shape = (points, *(nodes.shape[1] for nodes, _ in axes))
@@ -223,8 +178,7 @@ def _sphere_rule(
     inside = np.sum(z**2, axis=-1) < nu
     used = np.where(inside, np.sum(z**2, axis=-1) / nu, 0.0)
     density = np.where(inside, mass * np.exp((nu - free - 2) / 2 * np.log1p(-used)), 0.0)
-    density /= density.sum(axis=1, keepdims=True)
-    return z, density, -(nu - free - 2) / nu * z[..., 0] / (1 - used)
+    return z, density / density.sum(axis=1, keepdims=True)
 
 
 def _panels(breaks: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.arrays import Numbers, namespace
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.theory.spiked_random_features.channel_equivalent import Cumulants, Equivalent, Layout
 from giantstep.theory.spiked_random_features.conditional_features import (
@@ -80,12 +79,12 @@ class Blocks(NamedTuple):
     along the spike; without, the spikes hold them.
     """
 
-    spikes: Float[Numbers, " blocks"]
-    bulks: Float[Numbers, " blocks"]
-    fractions: Float[Numbers, " blocks"]
-    norm_spread: Float[Numbers, " blocks"] | None = None
-    length_tilt: Float[Numbers, " blocks"] | None = None
-    correlation: Float[Numbers, "blocks blocks"] | None = None
+    spikes: Float[np.ndarray, " blocks"]
+    bulks: Float[np.ndarray, " blocks"]
+    fractions: Float[np.ndarray, " blocks"]
+    norm_spread: Float[np.ndarray, " blocks"] | None = None
+    length_tilt: Float[np.ndarray, " blocks"] | None = None
+    correlation: Float[np.ndarray, "blocks blocks"] | None = None
     along: bool = True
 
 
@@ -132,7 +131,7 @@ def spiked_equivalent(
     blocks: Blocks,
     *,
     noise: Any,
-    width_ratios: Float[Numbers, " blocks"],
+    width_ratios: Float[np.ndarray, " blocks"],
     dim: Any,
     version: Version,
 ) -> Equivalent:
@@ -171,14 +170,13 @@ def spiked_equivalent(
     ...     Latents, conditional_label_moments)
     >>> grid, one = Grid.of("limit", LIMIT), np.ones(1)
     >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
-    >>> labels, _ = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
+    >>> labels = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
     >>> model = spiked_equivalent(
     ...     Table.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
     ...     noise=0.0, width_ratios=one, dim=LIMIT, version="limit")
     >>> round(float(model.power @ model.weights), 6)
     0.432332
     """
-    xp = namespace(blocks.spikes, blocks.bulks, labels.mean)
     shift = blocks.spikes[:, None] * grid.kappa[None, :]
     scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
     mean, slope, curve, power = conditional_feature_moments(table, shift, scale, grid.dim)
@@ -213,13 +211,13 @@ def spiked_equivalent(
         cumulants = Cumulants(*(cumulant / neurons for cumulant in found))
     correlation = blocks.correlation
     if correlation is not None:
-        correlation = correlation / xp.sum(width_ratios)
+        correlation = correlation / np.sum(width_ratios)
     return Equivalent(
         weights=grid.weights,
-        modes=xp.concatenate(modes),
-        shares=xp.repeat(xp.stack([xp.asarray(share) for share in shares]), len(blocks.spikes)),
+        modes=np.concatenate(modes),
+        shares=np.repeat(np.array(shares), len(blocks.spikes)),
         noise=rest,
-        labels=xp.concatenate(directions),
+        labels=np.concatenate(directions),
         power=labels.power + noise,
         cumulants=cumulants,
         correlation=correlation,

@@ -30,17 +30,11 @@ from giantstep.theory.spiked_random_features.finite_size import (
 
 
 class Prepared(NamedTuple):
-    """What does not depend on the sizes and the ridge: tables of sigma and g, and the grid.
-
-    ``labels`` are exact at ``alignment``; ``drift`` is their derivative, so that the risk can be
-    differentiated in the alignment there.
-    """
+    """What does not depend on the sizes and the ridge: tables of sigma and g, and the grid."""
 
     table: Table
     grid: Grid
     labels: LabelMoments
-    drift: LabelMoments
-    alignment: Any
 
     @classmethod
     def of(
@@ -57,26 +51,25 @@ class Prepared(NamedTuple):
         """Tables that serve these spikes and bulk variances, and all between them."""
         steepest = float(np.max(np.abs(spikes) / np.sqrt(bulks)))
         steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
-        grid, labels, drift = _labels(target, float(alignment), version, float(dim), steepness)
+        grid, labels = _labels(target, float(alignment), version, float(dim), steepness)
         narrow = float(np.min(grid.radius) * np.sqrt(np.min(bulks)))
         wide = float(np.max(grid.radius) * np.sqrt(np.max(bulks)))
         reach = float(np.max(np.abs(spikes))) * CUTOFF + REACH * wide
         table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
-        return cls(table, grid, labels, drift, float(alignment))
+        return cls(table, grid, labels)
 
 
 @functools.lru_cache(maxsize=32)
 def _labels(
     target: Target, alignment: float, version: Version, dim: float, steepness: float
-) -> tuple[Grid, LabelMoments, LabelMoments]:
+) -> tuple[Grid, LabelMoments]:
     """The grid, and the moments of the labels on it."""
     direction, _ = learned_direction(target)
     latents = Latents.of(target, direction)
     _, (along, *_) = latents.basis()
     kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
     grid = Grid.of(version, dim, kinks, steepness)
-    moments = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
-    return grid, *moments
+    return grid, conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
 
 
 def spiked_risk(
@@ -87,7 +80,6 @@ def spiked_risk(
     width_ratio: Any,
     ridge: Any,
     noise: Any = 0.0,
-    alignment: Any = None,
     dim: Any = LIMIT,
     version: Version = "limit",
 ) -> Risk:
@@ -106,7 +98,7 @@ def spiked_risk(
     Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples_ratio``;
     p/d ``width_ratio``; ``ridge`` multiplies :math:`|a|^2` in
     :math:`\sum_i (y_i - a\cdot\phi(x_i)/\sqrt p)^2 + \text{ridge}|a|^2`; Delta ``noise``;
-    gamma ``alignment`` (where it differs infinitesimally from the prepared one).
+    gamma ``prepared``.
 
     Assumes: inputs N(0, I_d); n, p, d proportional; s and c of order one and finitely many.
     Status: replica in the limit, where it is the result of the reference, here by leave-one-out;
@@ -122,21 +114,16 @@ def spiked_risk(
     >>> round(float(risk.test), 5), round(float(risk.train), 5)
     (0.15299, 0.06643)
     """
-    labels = prepared.labels
-    if alignment is not None:
-        change = alignment - prepared.alignment
-        pairs = zip(labels, prepared.drift, strict=True)
-        labels = LabelMoments(*(value + change * slope for value, slope in pairs))
     width_ratios = width_ratio * blocks.fractions
     model = spiked_equivalent(
         prepared.table,
         prepared.grid,
-        labels,
+        prepared.labels,
         blocks,
         noise=noise,
         width_ratios=width_ratios,
         dim=dim,
         version=version,
     )
-    layout = spiked_layout(blocks, labels, version)
+    layout = spiked_layout(blocks, prepared.labels, version)
     return channel_risk(model, Ratios(samples_ratio, width_ratios, ridge * width_ratio), layout)

@@ -109,6 +109,21 @@ class FirstLayer(NamedTuple):
     memory: Float[np.ndarray, "steps1 steps1 k"]
     common: Float[np.ndarray, "k k"]
 
+    @classmethod
+    def isotropic(
+        cls,
+        neurons: Neurons,
+        means: Float[np.ndarray, "k vectors"],
+        variances: Float[np.ndarray, " k"],
+    ) -> FirstLayer:
+        """Rows of given means whose bulks have no preferred direction.
+
+        >>> FirstLayer.isotropic(Neurons.of([1.0]), np.ones((1, 1)), np.ones(1)).variances.tolist()
+        [1.0]
+        """
+        bulks = np.diag(variances)
+        return cls(neurons, (), means, bulks, (), np.ones((1, 1, len(means))), bulks)
+
     @property
     def variances(self) -> Float[np.ndarray, " k"]:
         """c_a, the squared length of the bulk."""

@@ -154,7 +154,7 @@ def _conditional(
         kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
         length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
         kappa, weights = split_gaussian(kinks, panel_length=length)
-    moments, _ = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
+    moments = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
     return kappa, weights, moments, rows
 
 

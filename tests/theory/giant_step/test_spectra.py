@@ -11,7 +11,12 @@ from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.spectra import predict_feature_spectrum, predict_weight_spectrum
+from giantstep.theory.giant_step.spectra.laws import WeightLaw
+from giantstep.theory.giant_step.spectra.prediction import (
+    predict_feature_spectrum,
+    predict_weight_spectrum,
+    stepped_rows,
+)
 
 RELU = Problem.of("relu(h1)")
 STEP = GiantStep(activation="tanh", readout="normal", samples="2d", width="1.5d", step_size=1)
@@ -56,20 +61,28 @@ def test_features_of_the_model_and_of_a_step() -> None:
         activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
         readout_samples="2d", dim=600,
     )  # fmt: skip
-    found = predict_feature_spectrum(sine, step)
+    rows = stepped_rows(sine, step, isotropic=True)
+    found = rows.features(step)
+    bulk = found.bulk()
     same = SpikedRandomFeatures(spike="1.134055509", bulk="1.0189732", dim=600)
     again = predict_feature_spectrum(sine, same)
-    assert found.outliers == pytest.approx(again.outliers, rel=1e-6)
-    assert found.bulk_edges == pytest.approx(again.bulk_edges, rel=1e-5)
-    np.testing.assert_allclose(found.density, again.density, rtol=1e-3, atol=1e-4)
+    values = [outlier.value for outlier in found.outliers(bulk.high)]
+    assert values == pytest.approx(again.outliers, rel=1e-6)
+    assert (bulk.low, bulk.high) == pytest.approx(again.bulk_edges, rel=1e-5)
+    np.testing.assert_allclose(bulk.density, again.density, rtol=1e-3, atol=1e-4)
+    # Real rows differ from isotropic ones by little where the batch is large.
+    real = predict_feature_spectrum(sine, step)
+    assert real.outliers == pytest.approx(again.outliers, rel=2e-3)
+    assert real.outliers != pytest.approx(again.outliers, rel=1e-5)
     assert predict_feature_spectrum(sine, step.replace(dim=None)).outliers[0] == math.inf
 
 
 def test_rows_that_are_not_isotropic_are_said_to_be_so() -> None:
     relu = STEP.replace(activation="relu", readout="ones")
     many = relu.replace(readout=",".join(f"{value}:0.1" for value in range(1, 11)))
-    for settings, words in ((relu, "rows as a real step leaves them"), (many, "approximate: mu_2")):
+    for settings, words in ((relu, "rows as real steps leave them"), (many, "approximate: mu_2")):
         assert any(words in note for note in predict_weight_spectrum(RELU, settings).notes)
+    # Isotropic rows stand for many kinds without remark where mu_2 = 0.
     straight = predict_weight_spectrum(RELU, STEP.replace(activation="tanh"))
     assert not any("mu_2" in note or "real step" in note for note in straight.notes)
 
@@ -77,15 +90,18 @@ def test_rows_that_are_not_isotropic_are_said_to_be_so() -> None:
 def test_a_small_step_leaves_what_isotropic_rows_have() -> None:
     """Where mu_2 and the scatter of the rows do not count both theories must agree."""
     small = STEP.replace(readout="ones", dim=400, step_size=0.3, loss="correlation", samples="400d")
-    bent, straight = (
-        predict_weight_spectrum(RELU, small.replace(activation=name))
-        for name in ("1e-6*z^2 + z", "z")
-    )
-    assert bent.notes != straight.notes
-    assert bent.outliers == pytest.approx(straight.outliers, rel=1e-4)
-    for name, overlaps in straight.overlaps.items():
-        assert bent.overlaps[name] == pytest.approx(overlaps, rel=1e-3), name
-    assert bent.bulk_edges == pytest.approx(straight.bulk_edges, abs=0.02)
+    settings = small.replace(activation="1e-6*z^2 + z")
+    laws = [
+        WeightLaw(stepped_rows(RELU, settings, isotropic=isotropic).layer, 1.5, 400.0)
+        for isotropic in (False, True)
+    ]
+    bent, straight = (law.outliers(law.bulk().high)[0] for law in laws)
+    assert bent.value == pytest.approx(straight.value, rel=2e-4)
+    for side in (WeightLaw.left, WeightLaw.right):
+        lengths = [np.sum(side(*pair) ** 2) for pair in zip(laws, (bent, straight), strict=True)]
+        assert lengths[0] == pytest.approx(lengths[1], rel=1e-3)
+    low, high = ([law.bulk().low, law.bulk().high] for law in laws)
+    assert np.sqrt(low) == pytest.approx(np.sqrt(high), abs=1e-5)
 
 
 def test_refusals() -> None:

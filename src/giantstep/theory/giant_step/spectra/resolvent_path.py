@@ -11,8 +11,9 @@ from jaxtyping import Bool
 from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.solution import Layout, halfway
 
-#: Largest change of an unknown that counts as none, and steps that a neighbour's solution is worth.
-TOLERANCE, STEPS = 1e-9, 15
+#: Largest change of an unknown that counts as none, steps that a neighbour's solution is worth, and
+#: the fall of the change below which its Jacobian no longer serves.
+TOLERANCE, STEPS, SLOW = 1e-11, 15, 0.1
 #: Half steps that settle the iteration far above the axis, and the ratio of successive heights.
 SETTLING, DESCENT, SLOWEST = 60, 0.3, 0.97
 _DIFFERENCE = 1e-7
@@ -38,17 +39,17 @@ class ResolventPath:
         self.complete = True
         self._image, self._guess, self._transform, self._far = image, guess, transform, far
         self._layout = Layout(twins, self._settled(complex(0.0, far)))
-        self._near: tuple[Any, Any] | None = None
+        self.near: tuple[Any, Any] | None = None
 
     def at(self, z: complex) -> State | None:
         """The state at z, in the upper half plane; None if it was not found."""
-        found = self._solved(z, *self._near) if self._near is not None else None
+        found = self._solved(z, *self.near) if self.near is not None else None
         if found is None:
             found = self._descended(z)
         if found is None:
             self.complete = False
             return None
-        self._near = found
+        self.near = found
         return self._layout.state(found[0])
 
     def _descended(self, z: complex) -> tuple[Any, Any] | None:
@@ -73,32 +74,25 @@ class ResolventPath:
             state = halfway(state, self._image(state, z))
         return state
 
-    def _solved(self, z: complex, start: Any, slopes: Any) -> tuple[Any, Any] | None:
-        """Broyden's method from a neighbour with its Jacobian; again with a new one if need be."""
-        known = [slopes] if slopes is not None else []
-        for jacobian in (*known, None):
-            found = self._broyden(z, start, jacobian)
-            if found is not None:
-                return found
-        return None
-
-    def _broyden(self, z: complex, x: Any, jacobian: Any) -> tuple[Any, Any] | None:
-        gap = self._gap(x, z)
-        jacobian = self._jacobian(x, z, gap) if jacobian is None else jacobian.copy()
+    def _solved(self, z: complex, x: Any, slopes: Any) -> tuple[Any, Any] | None:
+        """Broyden's method with a neighbour's Jacobian, and a new one where that is slow."""
+        gap, before = self._gap(x, z), np.inf
         for _ in range(STEPS):
-            if not np.isfinite(gap).all():
+            left = np.max(np.abs(gap) / (1 + np.abs(x)))
+            if not np.isfinite(left):
                 return None
-            if np.max(np.abs(gap) / (1 + np.abs(x))) < TOLERANCE:
-                state = self._layout.state(x)
-                value = self._transform(state, z)
-                return (x, jacobian) if value.imag >= -1e-9 * abs(value) else None
+            if left < TOLERANCE:
+                value = self._transform(self._layout.state(x), z)
+                return (x, slopes) if value.imag >= -1e-9 * abs(value) else None
+            if slopes is None or left > SLOW * before:
+                slopes = self._jacobian(x, z, gap)
             try:
-                step = -np.linalg.solve(jacobian, gap)
+                step = -np.linalg.solve(slopes, gap)
             except np.linalg.LinAlgError:
                 return None
             x = x + step
-            gap = self._gap(x, z)
-            jacobian += np.outer(gap, step.conj()) / np.vdot(step, step).real
+            gap, before = self._gap(x, z), left
+            slopes = slopes + np.outer(gap, step.conj()) / np.vdot(step, step).real
         return None
 
     def _gap(self, x: Any, z: complex) -> Any:

@@ -1,0 +1,314 @@
+"""Predicted spectra after any number of giant steps, for the settings of a learner."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.errors import NoTheory
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets.integration import block_of, integrable
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import fixed_width, ratio_to_dim
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
+from giantstep.theory.giant_step.spectra.laws import Bulk, FeatureLaw, Law, WeightLaw
+from giantstep.theory.one_step.readout_law import moment_blocks
+from giantstep.theory.one_step.stepped_network import one_step
+
+#: Most steps, and most kinds of neurons whose rows are followed exactly; kinds that stand for a
+#: Gaussian readout, with such rows and with isotropic ones.
+MOST_STEPS, MOST_KINDS, GAUSSIAN_KINDS, GAUSSIAN_BLOCKS = 8, 5, 3, 7
+#: Second Hermite coefficients that count as none.
+NEGLIGIBLE = 1e-8
+
+
+class SpectrumPrediction(NamedTuple):
+    """A bulk with its density, and outliers with the squared cosines of their vectors.
+
+    ``x``, ``density``: tabulated density, of mass 1 minus ``mass_at_zero`` over all p values.
+    ``overlaps`` has one entry for each outlier.
+    """
+
+    bulk_edges: tuple[float, float]
+    x: Float[np.ndarray, "points"]
+    density: Float[np.ndarray, "points"]
+    mass_at_zero: float
+    outliers: tuple[float, ...]
+    overlaps: dict[str, tuple[float, ...]]
+    details: dict[str, float]
+    notes: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPrediction:
+    r"""Singular values of the first layer after its steps: bulk, outliers, overlaps.
+
+    .. math:: w_j = m_a + b_j, \qquad \theta^2 = \sum_j|m_j|^2
+
+    ``overlaps``: ``left`` with the readout, ``right`` with the direction that the readout weighs
+    the means to, ``target`` with the target's directions. ``details``: ``strength`` theta; after
+    one step ``alignment`` of its direction with the target, and ``critical_step_size`` at which
+    the outlier appears. As :class:`giantstep.theory.giant_step.spectra.laws.WeightLaw`.
+
+    Assumes: Gaussian inputs, fresh batches, sizes proportional to d; without a dimension, a step
+    size of order one (outliers are then infinite) or in d^-1/2 (small steps).
+    Status: theorem for small steps; heuristic (leave-one-out) for larger ones.
+    References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
+        arXiv:1103.2221.
+
+    >>> settings = GiantStep(
+    ...     activation="tanh", readout="normal", samples="2d", width="1.5d",
+    ...     step_size="3.265986*d^-0.5")
+    >>> spectrum = predict_weight_spectrum(Problem.of("relu(h1)"), settings)
+    >>> [round(value, 3) for value in spectrum.outliers]
+    [2.438]
+    """
+    rows = stepped_rows(problem, settings)
+    small = settings.dim is None and settings.step_size.power == -0.5
+    width = ratio_to_dim(settings, "width")
+    # A spike of order d^-1/2 has a finite strength, whatever d is.
+    law = WeightLaw(rows.layer, width, 1.0 if small else float(settings.dim or LIMIT))
+    bulk = _found(law, settings)
+    outliers, limit = law.outliers(bulk.high), math.inf
+    strength = math.sqrt(law.strength)
+    details = {"strength": strength}
+    if settings.dim is None and not small:
+        limit = 1e-3 * LIMIT
+        details["strength"] = math.inf if strength else 0.0
+    neurons = rows.layer.neurons
+    left = _unit(neurons.readout * np.sqrt(neurons.fractions))
+    right = _unit((neurons.fractions * neurons.readout) @ law.means)
+    seen = right[: rows.problem.target.rank]
+    # W^T a - W_0^T a, which tells the learned direction, has bulks in it, as the vectors have.
+    sums = rows.layer.bulks if neurons.paired else rows.layer.common
+    grown = left @ (sums / np.sqrt(np.outer(law.lengths, law.lengths)) - neurons.twins) @ left
+    common = math.sqrt(max(1 + float(grown) / law.strength, 0.0)) if strength else 1.0
+    if settings.steps == 1 and strength:
+        details["alignment"] = float(np.linalg.norm(seen))
+        # The strength grows with the step as long as the bulk does not.
+        name = "critical_step_size" if settings.dim else "critical_step_size_times_sqrt_d"
+        step = float(settings.step_size.at(settings.dim or 1.0))
+        per_step = strength / (1.0 if settings.dim else math.sqrt(law.dim)) / step
+        details[name] = width**0.25 / per_step
+    vectors = [(law.left(outlier), law.right(outlier)) for outlier in outliers]
+    values = np.sqrt(bulk.values)
+    return SpectrumPrediction(
+        bulk_edges=(math.sqrt(bulk.low), math.sqrt(bulk.high)),
+        x=values,
+        density=2 * values * bulk.density,
+        mass_at_zero=law.zero,
+        outliers=tuple(math.inf if o.value > limit else math.sqrt(o.value) for o in outliers),
+        overlaps={
+            "left": tuple(_square(u @ left) for u, _ in vectors),
+            "right": tuple(_square(common * float(v @ right)) for _, v in vectors),
+            "target": tuple(_square(float(np.linalg.norm(v[: len(seen)]))) for _, v in vectors),
+        },
+        details=details,
+        notes=("singular values of W", *rows.notes, *_unfinished(law)),
+        references=("Ba et al. 2022, arXiv:2205.01445",),
+    )
+
+
+def predict_feature_spectrum(
+    problem: Problem, settings: GiantStep | SpikedRandomFeatures
+) -> SpectrumPrediction:
+    r"""Eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`: bulk and outliers.
+
+    See :class:`giantstep.theory.giant_step.spectra.laws.FeatureLaw`. ``overlaps``: ``blocks``, the
+    squared projection of an outlier's vector on the indicators of neurons with equal readout.
+
+    Assumes: Gaussian inputs, fresh batches, sizes proportional to d; without a dimension,
+    outliers of order d are infinite and are reported as such.
+    Status: heuristic, verified by simulation.
+    References: Moniri et al. 2023, arXiv:2310.07891; Dandi et al. 2024, arXiv:2410.18938.
+
+    >>> settings = SpikedRandomFeatures(activation="tanh", spike="2", dim=600)
+    >>> spectrum = predict_feature_spectrum(Problem.of("sin(h1)"), settings)
+    >>> [round(value, 2) for value in spectrum.outliers]
+    [584.02]
+    """
+    rows = stepped_rows(problem, settings)
+    law = rows.features(settings)
+    bulk = _found(law, settings)
+    outliers = law.outliers(bulk.high)
+    limit = 1e-3 * LIMIT if settings.dim is None else math.inf
+    return SpectrumPrediction(
+        bulk_edges=(bulk.low, bulk.high),
+        x=bulk.values,
+        density=bulk.density,
+        mass_at_zero=law.zero,
+        outliers=tuple(math.inf if o.value > limit else o.value for o in outliers),
+        overlaps={"blocks": tuple(law.on_kinds(outlier) for outlier in outliers)},
+        details={},
+        notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)", *rows.notes, *_unfinished(law)),
+        references=(
+            "Moniri et al. 2023, arXiv:2310.07891",
+            "Dandi et al. 2024, arXiv:2410.18938",
+        ),
+    )
+
+
+class Rows(NamedTuple):
+    """A first layer, a problem that has its directions, and how its rows are treated.
+
+    Isotropic rows have one direction that counts, and spectra do not depend on labels: their
+    problem is the projection on it.
+    """
+
+    layer: FirstLayer
+    problem: Problem
+    notes: list[str]
+
+    def features(self, settings: GiantStep | SpikedRandomFeatures) -> FeatureLaw:
+        """The law of the features' spectrum at the sizes of the settings."""
+        name = "samples" if settings.readout_samples is None else "readout_samples"
+        fit = Fit(
+            ratio_to_dim(settings, name),
+            ratio_to_dim(settings, "width"),
+            0.0,
+            float(settings.dim or LIMIT),
+        )
+        readout = Readout(self.problem, activation(settings.activation), self.layer)
+        return FeatureLaw(readout, fit)
+
+
+def stepped_rows(
+    problem: Problem, settings: GiantStep | SpikedRandomFeatures, *, isotropic: bool = False
+) -> Rows:
+    """The rows after the steps; ``isotropic``: with a spike and no other preferred direction.
+
+    >>> rows = stepped_rows(Problem.of("h1"), GiantStep(activation="tanh", steps=2, width="1d"))
+    >>> len(rows.layer.batches), rows.notes[0]
+    (2, 'rows as real steps leave them, not isotropic')
+    """
+    if isinstance(settings, SpikedRandomFeatures):
+        spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
+        return _spiked(spikes, bulks, fractions)
+    _check(settings)
+    sigma, support = activation(settings.activation), settings.readout_support()
+    mu_2 = float(sigma.hermite(2)[2])
+    paired = settings.readout == "symmetric-sign"
+    bent = paired or settings.steps > 1 or abs(mu_2) > NEGLIGIBLE
+    few = bent if support is None else len(support[0]) <= MOST_KINDS
+    small = settings.dim is None and settings.step_size.power != 0
+    covered = few and not isotropic and not small and integrable(block_of(problem.target))
+    notes = [] if support else ["a Gaussian readout: {} kinds of neurons"]
+    if settings.steps == 0:
+        return _spiked(np.zeros(1), np.ones(1), np.ones(1))
+    if covered:
+        neurons = Neurons.of(
+            *moment_blocks(settings, GAUSSIAN_KINDS),
+            paired=paired,
+            gaussian=settings.start == "gaussian",
+            normalise=settings.normalise,
+        )
+        *_, layer = first_layers(
+            problem,
+            sigma,
+            neurons,
+            step_sizes=[float(settings.step_size.at(settings.dim or 1.0))] * settings.steps,
+            samples_ratios=[ratio_to_dim(settings, "samples")] * settings.steps,
+            loss=settings.loss,
+            coarse=settings.steps > 1,
+            kicks=settings.steps > 1,
+        )
+        notes = ["rows as real steps leave them, not isotropic", *notes]
+        if paired:
+            notes.append("pairs of neurons with equal first rows and opposite readouts")
+        return Rows(layer, problem, [note.format(len(neurons.readout)) for note in notes])
+    if paired or settings.steps > 1:
+        raise NoTheory(
+            f"readout = {str(settings.readout)[:60]}, steps = {settings.steps}: the spectrum of "
+            "pairs, or after several steps, is known for steps of order 1 or a given --dim, and "
+            f"for at most {MOST_KINDS} readout values"
+        )
+    unit = settings.replace(step_size=settings.step_size.coefficient) if small else settings
+    fitted = unit.replace(ridge=1.0, readout_samples="1d")
+    step, sizes = one_step(problem, fitted, "spike-strength")
+    readout, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
+    step = step._replace(readout=readout, fractions=fractions)
+    blocks, cosine = step.blocks(sizes), float(step.alignment(sizes))
+    if not small and abs(mu_2) > NEGLIGIBLE:
+        notes.append(
+            f"approximate: mu_2 = {mu_2:.3g} of the activation makes rows anisotropic after a "
+            "giant step, and spectra are predicted for isotropic ones"
+        )
+    bulks = np.ones(len(readout)) if small else np.asarray(blocks.bulks)
+    rows = _spiked(np.asarray(blocks.spikes), bulks, fractions, cosine, readout)
+    return rows._replace(notes=[note.format(len(readout)) for note in notes])
+
+
+def _spiked(
+    spikes: np.ndarray,
+    bulks: np.ndarray,
+    fractions: np.ndarray,
+    cosine: float = 1.0,
+    readout: np.ndarray | None = None,
+) -> Rows:
+    """Isotropic rows with spikes on a direction of that cosine with the first one."""
+    neurons = Neurons.of(spikes if readout is None else readout, fractions)
+    direction = np.array([cosine, math.sqrt(max(1 - cosine**2, 0.0))])
+    layer = FirstLayer.isotropic(neurons, np.outer(spikes, direction), bulks)
+    return Rows(layer, Problem.of("h1"), [])
+
+
+def _check(settings: GiantStep) -> None:
+    """Raise NoTheory, before anything is computed, for what is not covered."""
+    power, several = settings.step_size.power, settings.steps > 1
+    refusals = {
+        f"steps = {settings.steps}: spectra are computed for at most {MOST_STEPS}": (
+            settings.steps > MOST_STEPS
+        ),
+        f"{settings.without_theory}, detrend: spectra are predicted without; drop these": bool(
+            settings.without_theory or settings.detrend
+        ),
+        "batches = reused: spectra after several steps are known for fresh ones": (
+            several and settings.batches == "reused"
+        ),
+        "normalise: spectra after several steps are known without; drop --normalise": (
+            several and settings.normalise
+        ),
+        "readout_samples = same: spectra need fresh samples, such as 2d": (
+            settings.readout_samples == "same"
+        ),
+        f"biases = {settings.biases}: not covered, use biases = none": settings.biases != "none",
+        f"width = {settings.width}: give a multiple of d, such as 1d, or --dim": (
+            fixed_width(settings)
+        ),
+        f"step_size = {settings.step_size}: give --dim, a plain number, or a multiple of d^-0.5": (
+            settings.dim is None and power not in (0, -0.5)
+        ),
+    }
+    for reason, applies in refusals.items():
+        if applies:
+            raise NoTheory(reason)
+
+
+def _found(law: Law, settings: GiantStep | SpikedRandomFeatures) -> Bulk:
+    bulk = law.bulk()
+    if not len(bulk.values):
+        raise NoTheory(
+            f"activation = {settings.activation}, width = {settings.width}: the bulk was not "
+            "found; other sizes, or a smaller step or spike, may be covered"
+        )
+    return bulk
+
+
+def _unfinished(law: Law) -> list[str]:
+    return [] if law.complete else ["parts of the density, or an outlier, were not found"]
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / (np.linalg.norm(vector) or 1.0)
+
+
+def _square(cosine: float) -> float:
+    """Its square; at d = infinity one, but for rounding."""
+    return round(float(cosine) ** 2, 7)
