@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
+from giantstep.asking.studies.own_learners import settings_class
 from giantstep.asking.table import Learner
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
@@ -49,7 +50,7 @@ def in_python(
     result = gs.compare(settings, 'h1*h2', seeds=4)
     result.plot()
     """
-    kinds = kinds_of(row.load("settings"))
+    kinds = kinds_of(settings_class(row))
     chosen = ", ".join(
         f"{name}={_literal(value, kinds[name])}"
         for name, value in settings.items()
