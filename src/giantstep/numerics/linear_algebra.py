@@ -155,11 +155,7 @@ def symmetric_tensors(
 
 
 def block(
-    tensor: Float[np.ndarray, " ..."],
-    first: Rows,
-    rest: Rows,
-    leap: int,
-    order: int,
+    tensor: Float[np.ndarray, " ..."], first: Rows, rest: Rows, leap: int, order: int
 ) -> Float[np.ndarray, " ..."]:
     """C[first^leap, rest^(order-leap)] of a tensor with ``order`` slots after its family axes."""
     axis = tensor.ndim - order

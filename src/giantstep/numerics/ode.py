@@ -164,7 +164,16 @@ def integrate(
         active &= (resting < RESTING_STEPS) & (t < horizon * (1 - 1e-15))
         h = np.where(active, h * np.clip(0.9 * np.maximum(ratio, 1e-10) ** -0.2, 0.2, 5.0), 0.0)
     if event is not None and crossed.any():
-        y, t = _last_step(rate, event, y, slope, t, np.where(crossed, last, 0.0))
+        ended, before = event, y
+        # Where a step of at most that length meets the event.
+        length = np.where(crossed, last, 0.0)
+        _, high = bisected(
+            lambda h: ended(_step(rate, before, slope, h)[0]) >= 0,
+            np.zeros_like(length),
+            length,
+            BISECTIONS,
+        )
+        y, t = np.where(length > 0, _step(rate, y, slope, high)[0], y), t + high
     return Flow(y, t, reached | crossed, resting >= RESTING_STEPS, ~active)
 
 
@@ -177,20 +186,3 @@ def _step(
         moved = y + h * sum(w * k for w, k in zip(weights, slopes, strict=True))
         slopes.append(rate(moved))
     return moved, slopes[-1], h * sum(w * k for w, k in zip(_ERROR, slopes, strict=True))
-
-
-def _last_step(
-    rate: Rate,
-    event: Callable[[np.ndarray], np.ndarray],
-    y: np.ndarray,
-    slope: np.ndarray,
-    t: np.ndarray,
-    length: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Where a step of at most that length meets the event."""
-
-    def is_beyond(h: np.ndarray) -> np.ndarray:
-        return event(_step(rate, y, slope, h)[0]) >= 0
-
-    _, high = bisected(is_beyond, np.zeros_like(length), length, BISECTIONS)
-    return np.where(length > 0, _step(rate, y, slope, high)[0], y), t + high

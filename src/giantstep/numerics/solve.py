@@ -110,10 +110,7 @@ def bracketed_root(
 
 
 def bracketed_roots(
-    function: Callable[..., np.ndarray],
-    low: Vector,
-    high: Vector,
-    *parameters: Vector,
+    function: Callable[..., np.ndarray], low: Vector, high: Vector, *parameters: Vector
 ) -> Solution[Vector]:
     """The roots of ``function(x, *parameters)`` in many brackets at once, to full precision.
 

@@ -67,11 +67,7 @@ def summed(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[NormalEquat
 
 
 def fit_ridge(
-    features: Callable[[slice], np.ndarray],
-    labels: Labels,
-    columns: int,
-    *,
-    intercept: bool = True,
+    features: Callable[[slice], np.ndarray], labels: Labels, columns: int, *, intercept: bool = True
 ) -> CentredFit:
     """The ridge regression on ``features`` of all samples; only their Gram matrix is held."""
     if len(labels) < columns:
@@ -127,11 +123,7 @@ def lanczos(
 
 
 def krylov_ridge(
-    forward: Product,
-    backward: Product,
-    labels: Labels,
-    columns: int,
-    rng: np.random.Generator,
+    forward: Product, backward: Product, labels: Labels, columns: int, rng: np.random.Generator
 ) -> Float[np.ndarray, " p"]:
     """Coefficients of least |y - J a|^2 + ridge |a|^2, J given by v -> J v and r -> J^T r.
 

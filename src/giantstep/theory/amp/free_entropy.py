@@ -12,10 +12,7 @@ from giantstep.theory.amp.averages.population import Population
 
 
 def free_entropy(
-    population: Population,
-    samples_ratio: float,
-    overlap: Overlap,
-    conjugate: Overlap,
+    population: Population, samples_ratio: float, overlap: Overlap, conjugate: Overlap
 ) -> float:
     r"""The replica free entropy per dimension at an overlap M and its conjugate M^.
 

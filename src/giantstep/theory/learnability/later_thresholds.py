@@ -74,10 +74,7 @@ class LaterThreshold(NamedTuple):
 
 
 def later_threshold(
-    target: Target,
-    learned: Rows,
-    directions: Rows,
-    noise: float = 0.0,
+    target: Target, learned: Rows, directions: Rows, noise: float = 0.0
 ) -> LaterThreshold:
     r"""The threshold of a later easy stair, or the reason why it is not known.
 

@@ -50,11 +50,7 @@ def stretch_of(coarse: bool) -> Float[np.ndarray, ""]:
 
 
 def layered_nodes(
-    cov: Matrix,
-    widths: Vector,
-    kinks: Sequence[Any],
-    count: int,
-    stretch: Any = 1.0,
+    cov: Matrix, widths: Vector, kinks: Sequence[Any], count: int, stretch: Any = 1.0
 ) -> tuple[Float[Array, "k m"], Float[Array, " k"]]:
     """Nodes and weights for E f(omega), omega ~ N(0, cov), f varying over ``widths`` at the kinks.
 
