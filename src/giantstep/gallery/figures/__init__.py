@@ -35,6 +35,8 @@ NAMES = (
     "one-step-risk",
     "step-size",
     "one-step-batch",
+    "several-steps-risk",
+    "schedule",
     "random-features-vs-giant-step",
     "equivalence",
     "risk-bounds",

@@ -37,13 +37,15 @@ ERRORS = ("test_error", "test_error_noisy", "train_error")
 class Risks(NamedTuple):
     """Excess test error and train error after each step, and the last readout's features.
 
-    ``unknown``: what is not known of amplified components of the rows.
+    ``amplified``: what amplified components of the rows change; ``unknown``: of which this is not
+    known.
     """
 
     test: Float[np.ndarray, " steps1"]
     train: Float[np.ndarray, " steps1"]
     corrected: bool
     readout: Readout
+    amplified: Float[np.ndarray, "2 steps1"]
     unknown: Float[np.ndarray, "2 steps1"]
 
 
@@ -105,10 +107,9 @@ def predict_several_steps(problem: Problem, settings: GiantStep) -> Prediction:
     if settings.dim is not None:
         # All that is known of order 1/d tells the size of what is not.
         limit = _risks(problem, _proportional(settings), sigma, layers)
-        for name, found, far, unknown in zip(
-            ("test_error", "train_error"), fine[:2], limit[:2], fine.unknown, strict=True
-        ):
-            errors[name] = errors[name] + np.abs(found - far) + unknown
+        for i, name in enumerate(("test_error", "train_error")):
+            plain = fine[i] - fine.amplified[i]
+            errors[name] = errors[name] + np.abs(plain - limit[i]) + fine.unknown[i]
     errors["test_error_noisy"] = errors["test_error"]
     return Prediction(
         settings.learner,
@@ -220,7 +221,7 @@ def _risks(
         float(settings.ridge),
         settings.dim,
     )
-    test, train, unknown, corrected = [], [], [], True
+    test, train, changes, shares, corrected = [], [], [], [], True
     for layer in layers:
         readout = Readout(problem, sigma, layer, coarse=coarse)
         risk = readout_risk(readout, fit)
@@ -231,11 +232,13 @@ def _risks(
         amplified, share = component_ratio(readout, sigma, fit)
         test.append((risk.test - problem.noise) * ratio.test * amplified.test)
         train.append(risk.train * ratio.train * amplified.train)
-        changes = test[-1] * (1 / amplified.test - 1), train[-1] * (1 / amplified.train - 1)
-        unknown.append(share * np.abs(changes))
+        changes.append((test[-1] * (1 - 1 / amplified.test), train[-1] * (1 - 1 / amplified.train)))
+        shares.append(share)
     if settings.dim is not None:
         test[0], train[0] = features_without_steps(problem, settings, test[0], train[0])
-    return Risks(np.array(test), np.array(train), corrected, readout, np.array(unknown).T)
+    amplified_by = np.array(changes).T
+    unknown = np.abs(amplified_by) * np.array(shares)
+    return Risks(np.array(test), np.array(train), corrected, readout, amplified_by, unknown)
 
 
 def features_without_steps(
