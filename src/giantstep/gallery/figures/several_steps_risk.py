@@ -2,8 +2,8 @@
 
 Test error against n/d, samples of every step and of the fit; p = d, a = 1, ridge 0.1. Lines:
 theory after 0, 1, 2, 3 steps, large d. Symbols: simulation after 1 and 3 steps at d = {small}
-(squares) and {large} (dots), {seeds} seeds. Dashed: best linear predictor. From the second step on
-h2 is learned too.
+(squares) and {large} (dots), {seeds} seeds. Dashed: best linear predictor. The second step finds
+h2, given h1.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ STEPS = 3
 #: Target, how it is written, activation and step size.
 PANELS = (
     ("sin(h1)", r"$\sin(h_1)$", "tanh", 3),
-    ("h1 + h1*h2", r"$h_1 + h_1h_2$", "relu", 2),
-    ("h1 + He3(h1)*h2", r"$h_1 + \mathrm{He}_3(h_1)\,h_2$", "relu", 1),
+    ("h1 + h1*h2", r"$h_1 + h_1h_2$", "relu", 1),
+    ("h1 + He3(h1)*h2/sqrt(6)", r"$h_1 + \mathrm{He}_3(h_1)\,h_2/\sqrt{6}$", "relu", 1.5),
 )
 #: Shades from before the first step to after the last.
 SHADES = ("#c9c9c9", "#8fb8de", "#3f7fbf", "#0b3d73")
@@ -101,11 +101,11 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
     theory = known.reindex(large.set_index(["panel", "ratio", "step"]).index).to_numpy()
     allowed = 4 * large["test_error.sem"].to_numpy() + 0.1 * theory
     return {
-        "at the most samples every step lowers the error": bool(
-            (most.diff(axis=1).iloc[:, 1:] < 0).all(axis=None)
+        "at the most samples the second and third steps lower the error": bool(
+            (most.diff(axis=1).iloc[:, 2:] < 0).all(axis=None)
         ),
         "the second step lowers the error of h1 + h1*h2 by more than 5 % there": bool(
-            most.xs("h1 + h1*h2")[2].iloc[0] < 0.95 * most.xs("h1 + h1*h2")[1].iloc[0]
+            (most.loc["h1 + h1*h2"][2] < 0.95 * most.loc["h1 + h1*h2"][1]).all()
         ),
         "at the larger d simulations lie within 4 standard errors and 10 % of the limit": bool(
             (abs(large.test_error.to_numpy() - theory) <= allowed).all()

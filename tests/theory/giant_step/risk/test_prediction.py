@@ -99,7 +99,7 @@ def test_the_ratio_of_order_one_over_d_is_of_that_order() -> None:
         ({"normalise": True}, "normalise"),
         ({"ridge": 0, "readout_samples": "1d"}, "n <= p"),
         ({"step_size": 1e5}, "lower --step-size"),
-        ({"width": "20"}, "width"),
+        ({"width": "d^0.5"}, "width"),
     ],
 )
 def test_what_is_not_covered_is_refused_in_a_line(changes: dict[str, Any], words: str) -> None:
