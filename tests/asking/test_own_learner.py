@@ -43,15 +43,13 @@ class Average(Settings):
     "learner.py": '''
 """The average, measured."""
 from giantstep.numerics.cost import Cost
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 
 
-def simulate(problem, settings, *, seeds=8, seed=0, progress=None):
+@once_per_seed
+def simulate(problem, settings, rng):
     """The squared error of an average, once per seed."""
-    def one(rng):
-        return {"squared_error": rng.normal(0, settings.spread, settings.samples).mean() ** 2}
-
-    return run_of_seeds(one, problem, settings, seeds=seeds, seed=seed, progress=progress)
+    return {"squared_error": rng.normal(0, settings.spread, settings.samples).mean() ** 2}
 
 
 def cost(problem, settings):
