@@ -32,8 +32,12 @@ def _picture(name: str, drawn: dict[str, Any]) -> str:
         f"- {'holds' if holds else '**does not hold at this size**'}: {typeset(claim)}"
         for claim, holds in drawn["claims"].items()
     )
+    figure = figure_named(name)
+    # The first sentences are in the picture.
+    rest = figure.parts_of_caption("quick")[1]
+    more = f"<details><summary>More</summary>\n\n{typeset(rest)}\n\n</details>\n\n" if rest else ""
     return (
-        f"![{figure_named(name).title}](figures/{name}.png)\n\n{typeset(drawn['caption'])}\n\n"
+        f"![{figure.title}](figures/{name}.png)\n\n{more}"
         f"{claims}\n\n{{download}}`the numbers <figures/{name}.csv>`, "
         f"{{download}}`PDF <figures/{name}.pdf>`"
     )

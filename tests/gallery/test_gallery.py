@@ -16,6 +16,7 @@ from PIL import Image
 import giantstep
 from giantstep.bibliography import paper
 from giantstep.errors import GiantstepError
+from giantstep.gallery.figure import MOST_WORDS
 from giantstep.gallery.figures import NAMES, figure_named
 from giantstep.gallery.papers import described, elsewhere, figures_of, papers, reproduction
 from giantstep.gallery.rendering import STORE, render
@@ -89,6 +90,16 @@ def test_an_animation_moves_and_is_small(tmp_path: Path) -> None:
     with Image.open(ROOT / "docs" / "pictures" / "hero.gif") as hero:
         assert hero.n_frames > 20
     assert (ROOT / "docs" / "pictures" / "hero.gif").stat().st_size < 1.5e6
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_stands_under_a_picture_is_short(name: str) -> None:
+    figure = figure_named(name)
+    for scale in figure.sizes:
+        first, rest = figure.parts_of_caption(scale)
+        assert f"{first} {rest}".strip() == figure.caption_at(scale)
+        assert first.endswith(".")
+        assert len(first.split()) <= MOST_WORDS
 
 
 def test_figures_of_papers() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ else:
     # Names for annotations: whoever lists the figures waits for neither library.
     DataFrame = Picture = Any
 
+#: Words of a caption under a picture.
+MOST_WORDS = 60
 #: Reduced for tests; quick for a look, under 40 s on two cores; full for a paper.
 Scale = Literal["reduced", "quick", "full"]
 
@@ -179,3 +182,11 @@ class Figure:
     def caption_at(self, scale: Scale) -> str:
         """The caption with the sizes of that scale."""
         return " ".join(self.caption.format(**vars(self.sizes[scale])).split())
+
+    def parts_of_caption(self, scale: Scale) -> tuple[str, str]:
+        """What stands under the picture, whole sentences of at most 60 words, and the rest."""
+        sentences = re.split(r"(?<=\.) (?=[A-Z])", self.caption_at(scale))
+        count = len(sentences)
+        while count > 1 and len(" ".join(sentences[:count]).split()) > MOST_WORDS:
+            count -= 1
+        return " ".join(sentences[:count]), " ".join(sentences[count:])

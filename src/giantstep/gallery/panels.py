@@ -50,13 +50,17 @@ def linear_floor(panel: Any, error: float) -> None:
     panel.axhline(error, color=GREY, linestyle="--", label="best linear predictor")
 
 
-def joined(
-    panel: Any, table: pandas.DataFrame, x: str, metric: str, colour: str, label: str
-) -> None:
-    """Dots with error bars, joined by a thin line: there is no theory to draw."""
-    here = table.sort_values(x)
-    panel.plot(here[x], here[metric], color=colour, linewidth=0.9)
-    lay_over(panel, here, x, metric, colour, label)
+def guide(panel: Any, text: str, *, x: float | None = None, y: float | None = None) -> None:
+    """A thin grey line across the panel, up at ``x`` or along at ``y``, with its name on it."""
+    small = {"fontsize": 6.5, "color": GREY}
+    if y is not None:
+        panel.axhline(y, color=GREY, linestyle=":", linewidth=0.9)
+        place = {"transform": panel.get_yaxis_transform(), "ha": "right", "va": "bottom"}
+        panel.text(0.99, y, text, **place, **small)
+    if x is not None:
+        panel.axvline(x, color=GREY, linestyle="--", linewidth=0.9)
+        place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": "top"}
+        panel.text(x, 0.99, text, rotation=90, **place, **small)
 
 
 def by_dimension(

@@ -46,8 +46,8 @@ def render(
     """Compute a figure, or take from the folder's store what it has, and write it.
 
     ``out`` is a folder, for NAME.png, NAME.pdf and NAME.csv, or one picture that ends in .png,
-    .pdf or .svg, with its CSV beside it. The caption is set under the picture, or beside it in
-    NAME.txt, as a paper would have it.
+    .pdf or .svg, with its CSV beside it. The caption is set under the picture, its first sentences
+    alone, or beside it in NAME.txt, as a paper would have it.
     """
     begin = time.perf_counter()
     out = Path(out)
@@ -67,7 +67,8 @@ def render(
         picture = figure.draw(table)
         if caption_inside:
             width = int(_LETTERS * picture.get_figwidth())
-            picture.supxlabel(textwrap.fill(caption, width), fontsize=7, x=0.01, ha="left")
+            first = figure.parts_of_caption(scale)[0]
+            picture.supxlabel(textwrap.fill(first, width), fontsize=7, x=0.01, ha="left")
         for path in pictures:
             save(picture, path)
             # What is in its place stays there: the same picture in every format, laid out once.

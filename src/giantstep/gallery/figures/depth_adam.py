@@ -14,8 +14,8 @@ import math
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, tidy
-from giantstep.gallery.panels import joined
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import draw_dots, guide
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
@@ -40,7 +40,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """Errors, one panel per tree, one line per network."""
+    """Errors, one panel per tree, one colour per network."""
     trees = list(table.tree.unique())
     shape = {"ncols": len(trees), "sharey": True, "squeeze": False}
     figure, panels = new_figure(3.4 * len(trees) + 0.8, 3.3, **shape)
@@ -48,8 +48,8 @@ def draw(table: DataFrame) -> Picture:
         here = table[table.tree == tree]
         for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
             own = here[here.network == name]
-            joined(panel, own, "samples", "test_error_relative", colour, label)
-        panel.axhline(here.floor3.iloc[0], color=GREY, linestyle=":", linewidth=1)
+            draw_dots(panel, own, "samples", "test_error_relative", colour, label)
+        guide(panel, "best cubic in the leaves", y=here.floor3.iloc[0])
         panel.set(xscale="log", title=TREES[tree], xlabel="samples $n$")
     panels[0][0].set(ylabel="test error / variance", ylim=(0, None))
     panels[0][-1].legend(loc="upper right")
@@ -80,6 +80,9 @@ SIZES = {
     "reduced": Sizes(trees=("tree-he2",), kappas=(2.4,), dim=25, seeds=3),
     "quick": Sizes(trees=("tree-he2",), kappas=(1.9, 2.3), dim=36, seeds=3),
     "full": Sizes(
-        trees=("tree-he2", "tree-authors"), kappas=(5 / 3, 11 / 6, 2.0, 2.2), dim=64, seeds=5
+        trees=("tree-he2", "tree-authors"),
+        kappas=(1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2),
+        dim=64,
+        seeds=5,
     ),
 }

@@ -3,8 +3,8 @@
 Test error over the variance of the labels on y = tanh(c h), h the sum of p over d^(1/2) leaves, d =
 {dim}; mean over {seeds} seeds with standard errors, cut at 1.3. All but the lazy network share
 their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true leaves; dashed: the
-theorem's kappa = 3/2; solid: where half of the leaves are predicted to show in the second moments
-of the labels. No sharp threshold is visible at 3/2, where hardly anything is learned: at such d the
+theorem's kappa = 3/2, and where half of the leaves are predicted to show in the second moments of
+the labels. No sharp threshold is visible at 3/2, where hardly anything is learned: at such d the
 first layer needs ten times the samples at which it sees anything. From few samples the third layer
 does not help, and p = He2 + He3 takes many more.
 """
@@ -16,8 +16,8 @@ import math
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import joined
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import draw_dots, guide
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
@@ -66,21 +66,20 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per tree, one line per network; floors dotted."""
-    figure, panels = new_figure(8.4, 3.6, ncols=len(TREES), sharey=True)
+    """One panel per tree, one colour per network; floors dotted."""
+    figure, panels = new_figure(8.4, 3.9, ncols=len(TREES), sharey=True)
     for panel, (tree, title) in zip(panels, TREES.items(), strict=True):
         here = table[table.tree == tree]
         for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
             own = here[here.network == name]
-            joined(panel, own, "kappa", "test_error_relative", colour, label)
+            draw_dots(panel, own, "kappa", "test_error_relative", colour, label)
         for degree in (2, 3, 4):
-            floor = here[f"floor{degree}"].iloc[0]
-            panel.axhline(floor, color=GREY, linestyle=":", linewidth=1)
-        panel.axvline(THEOREM, color=GREY, linestyle="--", linewidth=1)
-        panel.axvline(here.half.iloc[0], color=GREY, linewidth=1)
+            guide(panel, f"best degree {degree}", y=here[f"floor{degree}"].iloc[0])
+        guide(panel, "theorem: 3/2", x=THEOREM)
+        guide(panel, "half of the leaves", x=here.half.iloc[0])
         panel.set(title=title, xlabel=r"$\kappa = \log n / \log d$", ylim=(0, HIGHEST))
     panels[0].set_ylabel("test error / variance")
-    panels[0].legend(loc="upper right", fontsize=6.5)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
@@ -113,7 +112,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("2502.13961")
 SIZES = {
     "reduced": Sizes(kappas=(1.5, 2.2), dim=36, width=120, second_width=150, seeds=3),
-    "quick": Sizes(kappas=(1.5, 1.7, 1.9, 2.1, 2.3), dim=36, width=250, second_width=400, seeds=3),
+    "quick": Sizes(
+        kappas=(1.5, 1.66, 1.82, 1.98, 2.14, 2.3), dim=36, width=250, second_width=400, seeds=3
+    ),
     "full": Sizes(
         kappas=(1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2),
         dim=64,

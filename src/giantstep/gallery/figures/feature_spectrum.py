@@ -1,9 +1,8 @@
 """The spectrum of the features: deformed bulk and outliers.
 
 Eigenvalues of the features' second moment on n = 2 d samples, tanh, p = d, without a spike and with
-spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left: bulk, steps simulated,
-lines theory. Middle: share of eigenvalues below, without bins; dots simulated. Right: largest
-eigenvalues, dots simulated, bars the outliers predicted, dashed the edge of the bulk.
+spikes -1.5 and 3 (half of the neurons each); d = {dim}, {seeds} draws. Left: the bulk, shaded
+simulated, lines theory. Right: the largest eigenvalues.
 """
 
 from __future__ import annotations
@@ -35,16 +34,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """Bulk by decade, share of eigenvalues without bins, largest eigenvalues."""
-    figure, (bulk, share, largest) = new_figure(9.0, 3.7, ncols=3)
+    """Bulk by decade, and largest eigenvalues."""
+    figure, (bulk, largest) = new_figure(7.4, 3.4, ncols=2)
     for (name, part), colour in zip(table.groupby("features", sort=False), COLOURS, strict=False):
         series = dict(list(part.groupby("series")))
         line, bars = series["density"], series["histogram"]
-        bulk.step(bars.x, bars.y, where="mid", color=colour, alpha=0.35, linewidth=1)
+        bulk.fill_between(bars.x, bars.y, step="mid", color=colour, alpha=0.2, linewidth=0)
         bulk.plot(line.x, line.y, color=colour, label=name)
-        curve, dots = series["cumulative theory"], series["cumulative"]
-        share.plot(curve.x, curve.y, color=colour)
-        share.plot(dots.x[::9], dots.y[::9], "o", color=colour, markersize=3.5)
         top = series["leading"]
         largest.errorbar(top["rank"], top.x, top["sem"], fmt="o", color=colour)
         if "outlier" in series:
@@ -52,14 +48,12 @@ def draw(table: DataFrame) -> Picture:
             ranks = outliers["rank"]
             largest.hlines(outliers.x, ranks - 0.4, ranks + 0.4, color=colour)
         largest.axhline(line.x.max(), color=colour, linestyle="--", linewidth=1)
-    bulk.set(xscale="log", ylabel="density per decade")
-    share.set_ylabel("share of eigenvalues below")
-    for panel in (bulk, share):
-        panel.set_xlabel(r"eigenvalue of $\Phi^T\Phi/d$")
+    bulk.set(xscale="log", xlabel=r"eigenvalue of $\Phi^T\Phi/d$", ylabel="density per decade")
     largest.set(yscale="log", xlabel="rank", ylabel="largest eigenvalues")
     bulk.legend(loc="upper left", fontsize=7)
     largest.plot([], [], "--", color=GREY, label="edge of the bulk")
     largest.plot([], [], color=GREY, label="outlier, theory")
+    largest.plot([], [], "o", color=GREY, label="simulation")
     largest.legend(loc="upper right", fontsize=7)
     return figure
 

@@ -125,12 +125,12 @@ def draw(table: DataFrame) -> Picture:
     for (name, label), colour in zip(SIMULATED.items(), COLOURS, strict=False):
         here = table[(table.panel == "batches") & (table.target == name)]
         few = here.neurons.min()
-        right.axhline(here.floor.iloc[0], color=colour, linestyle="--", linewidth=1.2)
+        right.axhline(here.floor.iloc[0], color=colour, linestyle="--", label=f"floor of {label}")
         for width, part in here.groupby("neurons"):
-            style = {"fmt": "s:", "mfc": "white"} if width == few else {"fmt": "o-"}
+            style = {"fmt": "s", "mfc": "white"} if width == few else {}
             named = f"{label}, $p = {width:g}$"
-            draw_dots(right, part, "ratio", "test_error", colour, named, linewidth=0.8, **style)
-    right.set_title("two steps; dashed: floors", fontsize=9)
+            draw_dots(right, part, "ratio", "test_error", colour, named, **style)
+    right.set_title("two steps", fontsize=9)
     right.set_xscale("log", base=2)
     right.set(xlabel="samples of each step / d", ylabel="test error", ylim=(-0.2, 6.6))
     right.legend(loc="upper right")
@@ -186,6 +186,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, conjecture 3",)
 SIZES = {
     "reduced": Sizes(dim=500, ratios=(8, 128), few=10, many=40, fit=5000, seeds=4),
-    "quick": Sizes(dim=1000, ratios=(4, 16, 64, 256), few=20, many=60, fit=10_000, seeds=4),
-    "full": Sizes(dim=2000, ratios=(4, 16, 64, 256, 1024), few=20, many=80, fit=20_000, seeds=6),
+    "quick": Sizes(
+        dim=1000, ratios=(4, 8, 16, 32, 64, 128, 256), few=20, many=60, fit=10_000, seeds=4
+    ),
+    "full": Sizes(
+        dim=2000, ratios=(4, 16, 32, 64, 256, 1024), few=20, many=80, fit=20_000, seeds=6
+    ),
 }

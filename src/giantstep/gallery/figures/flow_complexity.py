@@ -12,7 +12,7 @@ from __future__ import annotations
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over
+from giantstep.gallery.panels import draw_dots, guide
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.gradient_flow import GradientFlow
 
@@ -50,7 +50,10 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         verbs=(SIMULATE,),
         seeds=sizes.seeds,
     )
-    parts = [pandas.DataFrame(grid, columns=names), runs.assign(kind="run", gamma1=ALIGNMENT)]
+    parts = [
+        pandas.DataFrame(grid, columns=names),
+        runs.assign(kind="run", gamma1=ALIGNMENT, dim=sizes.dim),
+    ]
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -63,8 +66,9 @@ def draw(table: DataFrame) -> Picture:
         colours = panel.pcolormesh(
             cells.columns, cells.index, cells, cmap="viridis_r", shading="nearest"
         )
-        panel.plot([0, 0.5], [0, 0.5], color="white", linestyle="--", linewidth=1)
-        panel.plot([0, 0.5], [0, 1], color="white", linestyle="--", linewidth=1)
+        for slope, name in ((1, r"$\gamma_2 = \gamma_1$"), (2, r"$\gamma_2 = 2\gamma_1$")):
+            panel.plot([0, 0.5], [0, 0.5 * slope], color="white", linestyle="--", linewidth=1)
+            panel.text(0.4, 0.4 * slope, name, color="white", ha="right", va="bottom", fontsize=7)
         panel.grid(False)
         panel.set(title=f"information exponent {order}", xlabel=r"alignment exponent $\gamma_1$")
         figure.colorbar(colours, ax=panel, label=r"$\log_d n$")
@@ -72,8 +76,9 @@ def draw(table: DataFrame) -> Picture:
     runs = table[table.kind == "run"]
     for samples, colour in zip(runs.samples.unique(), COLOURS, strict=False):
         here = runs[runs.samples == samples].sort_values("gamma2")
-        lay_over(panels[2], here, "gamma2", "overlap", colour, f"$n$ = {samples}")
-        panels[2].plot(here.gamma2, here.overlap, color=colour, linewidth=0.8, alpha=0.5)
+        name = f"$n = {str(samples).removesuffix('d')}\\,d$"
+        draw_dots(panels[2], here, "gamma2", "overlap", colour, name)
+    guide(panels[2], "chance", y=runs.dim.iloc[0] ** -0.5)
     panels[2].set(
         title=r"simulated, He$_3$, $\gamma_1 = 1/4$",
         xlabel=r"strength exponent $\gamma_2$",
@@ -105,6 +110,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("2309.03843")
 SIZES = {
     "reduced": Sizes(points=11, dots=2, dim=32, samples=("16d",), starts=8, seeds=6),
-    "quick": Sizes(points=101, dots=5, dim=64, samples=("4d", "16d"), starts=8, seeds=12),
+    "quick": Sizes(points=101, dots=6, dim=64, samples=("4d", "16d"), starts=8, seeds=12),
     "full": Sizes(points=201, dots=9, dim=128, samples=("2d", "8d", "32d"), starts=8, seeds=12),
 }

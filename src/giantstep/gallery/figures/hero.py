@@ -9,22 +9,18 @@ d = {spectrum}, n = 4d, p = 1.5d.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from giantstep.asking.spectra import compare_spectra
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.spectrum import spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET, STEPS = "h1 + h1*h2", 3
 SETTINGS = GiantStep(samples="8d", step_size=2, steps=STEPS, method="in-law")
@@ -34,7 +30,7 @@ MULTIPLES = tuple(np.round(np.linspace(0.25, 3.0, 12), 2))
 MOVING, RESTING = 10, 4
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Cosines of a network, overlaps of several, and spectra for each size of the step."""
     import pandas
 
@@ -62,14 +58,14 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat([*clouds, overlaps, *spectra], ignore_index=True)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The last frame."""
     figure, panels = new_figure(7.4, 2.7, ncols=3)
     _paint(panels, table, float(STEPS))
     return figure
 
 
-def frames(table: pandas.DataFrame) -> Iterator[Picture]:
+def frames(table: DataFrame) -> Iterator[Picture]:
     """One picture, painted anew as time goes from 0 to the last step."""
     figure, panels = new_figure(7.4, 2.7, ncols=3)
     moving = np.arange(1, MOVING + 1) / MOVING
@@ -83,7 +79,7 @@ def frames(table: pandas.DataFrame) -> Iterator[Picture]:
         yield figure
 
 
-def _paint(panels: Any, table: pandas.DataFrame, time: float) -> None:
+def _paint(panels: Any, table: DataFrame, time: float) -> None:
     """Everything at a time that counts steps; between them neurons move straight."""
     cloud, stairs, spectrum = panels
     before, share = min(int(time), STEPS - 1), time - min(int(time), STEPS - 1)
@@ -120,7 +116,7 @@ def _paint(panels: Any, table: pandas.DataFrame, time: float) -> None:
     spectrum.set(xlabel="singular value", ylabel="density", title="an outlier leaves the bulk")
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Which way the cloud reaches after each step, and where the largest singular value is."""
     neurons = table[table.series == "neuron"]
     reach = (neurons[["x", "y"]] ** 2).groupby(neurons.step).mean() ** 0.5

@@ -82,6 +82,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("2405.15480")
 SIZES = {
     "reduced": Sizes(points=3, dims=(200, 400), seeds=4),
-    "quick": Sizes(points=4, dims=(200, 400, 800), seeds=8),
-    "full": Sizes(points=9, dims=(200, 400, 800, 1600, 3200), seeds=30),
+    "quick": Sizes(points=6, dims=(150, 200, 300, 400, 600, 800), seeds=8),
+    "full": Sizes(points=9, dims=(200, 400, 800, 1600, 2400, 3200), seeds=30),
 }

@@ -1,12 +1,11 @@
 """What a kernel, principal components and one giant step learn under a spike.
 
 Excess risk over the exponent of a spike d^gamma2 along the target, n = 4d = 4 x {dim}, for links of
-information exponent k and degree p: ridge regression with the kernel exp(<x, x'>/d), a polynomial
-of the top principal component, and a relu network of width 400 after one giant step (recipe
-spiked-network), its readout fitted on the same samples, or the step on one half and the readout on
-the other. Lines: theory, for the component with the cost of its fit to first order in 1/n: too much
-at the weakest spikes. Dots: {seeds} simulations, of the component ten times as many. Dotted: 1 -
-1/p (kernel, blue) and 1 - 1/k (network, green).
+information exponent k and degree p. The kernel is exp(<x, x'>/d), the component's fit a polynomial,
+the network relu of width 400. It takes one giant step (recipe spiked-network) and fits its readout
+to the same samples, or halves them. Lines: theory, for the component with the cost of its fit to
+first order in 1/n: too much at the weakest spikes. Dots: {seeds} simulations, of the component ten
+times as many. Dashed: 1 - 1/p (kernel) and 1 - 1/k (network).
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple
 from giantstep.asking.verbs import SIMULATE, VERBS
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.panels import guide, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.kernel import Kernel
@@ -99,9 +98,10 @@ def draw(table: DataFrame) -> Picture:
                 here = here.drop(columns="test_error.theory")
                 here = here.assign(exponent=here.exponent + 0.015 * (name == "halves"))
             lay_over(panel, here, "exponent", "test_error", colour, CURVES[name].label)
-        panel.axvline(1 - 1 / degree, color=COLOURS[0], linestyle=":", linewidth=1)
-        if order > 1:
-            panel.axvline(1 - 1 / order, color=COLOURS[2], linestyle=":", linewidth=1)
+        whose = "kernel and network" if order == degree else "kernel"
+        guide(panel, f"{whose}, $1 - 1/p$", x=1 - 1 / degree)
+        if order not in (1, degree):
+            guide(panel, "network, $1 - 1/k$", x=1 - 1 / order)
         panel.axhline(0, color=GREY, linewidth=0.8)
         panel.set(
             title=f"$k = {order}$, $p = {degree}$",
@@ -138,6 +138,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("ba-2023")
 SIZES = {
     "reduced": Sizes(points=3, dots=3, dim=48, links=("k2p3",), seeds=3),
-    "quick": Sizes(points=25, dots=4, dim=100, links=tuple(LINKS), seeds=4),
-    "full": Sizes(points=60, dots=8, dim=256, links=tuple(LINKS), seeds=20),
+    "quick": Sizes(points=25, dots=6, dim=100, links=("k1p3", "k2p4", "k3p3"), seeds=4),
+    "full": Sizes(points=60, dots=8, dim=256, links=("k1p3", "k2p4", "k3p3"), seeds=20),
 }

@@ -11,11 +11,12 @@ from __future__ import annotations
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.panels import draw_dots, guide, ticks_at
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.langevin import Langevin
 
 EXPONENTS = (0.0, 0.5, 1.0)
+SAMPLES = (50, 75, 100, 150, 200, 400)
 PARITIES = {2: "sign(h1*h2)", 3: "sign(h1*h2*h3)", 4: "sign(h1*h2*h3*h4)"}
 
 
@@ -41,22 +42,24 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per parity, one line per boost."""
+    """One panel per parity, one colour per boost."""
     orders = list(table.order.unique())
     shape = {"ncols": len(orders), "sharey": True, "squeeze": False}
     figure, panels = new_figure(2.6 * len(orders) + 0.6, 3.1, **shape)
     for panel, order in zip(panels[0], orders, strict=True):
         for alpha, colour in zip(EXPONENTS, COLOURS, strict=False):
             here = table[(table.order == order) & (table.alpha == alpha)]
-            lay_over(panel, here, "samples", "accuracy", colour, rf"$\alpha = {alpha:g}$")
-            panel.plot(here.samples, here.accuracy, color=colour, linewidth=0.9)
-        panel.axhline(0.5, color=GREY, linewidth=0.8)
+            # Side by side: many lie at 1.
+            here = here.assign(samples=here.samples * 1.06 ** (2 * alpha - 1))
+            boost = rf"boost $d^{{{alpha:g}}}$" if alpha else "no boost"
+            draw_dots(panel, here, "samples", "accuracy", colour, boost)
+        guide(panel, "chance", y=0.5)
         panel.set_xscale("log")
-        panel.set_xticks(list(here.samples), [f"{n}" for n in here.samples])
-        panel.minorticks_off()
-        panel.set(title=f"parity of {order}", xlabel="samples $n$")
+        ticks_at(panel.xaxis, sorted(table.samples.unique())[::2])
+        signs = "".join(f"h_{k + 1}" for k in range(order))
+        panel.set(title=rf"$\mathrm{{sign}}({signs})$", xlabel="samples $n$", ylim=(0.45, 1.02))
     panels[0][0].set_ylabel("accuracy")
-    panels[0][-1].legend(loc="lower right")
+    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
@@ -79,10 +82,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("suzuki-2023")
 SIZES = {
     "reduced": Sizes(orders=(2,), samples=(40, 120), dim=20, width=200, steps=1000, seeds=2),
-    "quick": Sizes(orders=(2, 3), samples=(50, 200), dim=20, width=300, steps=2000, seeds=2),
+    "quick": Sizes(orders=(2, 3), samples=SAMPLES, dim=20, width=300, steps=2000, seeds=2),
     "full": Sizes(
         orders=(2, 3, 4),
-        samples=(50, 100, 200, 400, 800),
+        samples=(*SAMPLES, 800),
         dim=20,
         width=500,
         steps=3000,
