@@ -125,14 +125,17 @@ def draw(table: DataFrame) -> Picture:
     for (name, label), colour in zip(SIMULATED.items(), COLOURS, strict=False):
         here = table[(table.panel == "batches") & (table.target == name)]
         few = here.neurons.min()
-        right.axhline(here.floor.iloc[0], color=colour, linestyle="--", label=f"floor of {label}")
+        right.axhline(here.floor.iloc[0], color=colour, linestyle="--", linewidth=1.2)
         for width, part in here.groupby("neurons"):
             style = {"fmt": "s", "mfc": "white"} if width == few else {}
-            named = f"{label}, $p = {width:g}$"
+            named = None if width == few else label
             draw_dots(right, part, "ratio", "test_error", colour, named, **style)
+    for form, named in (("s", f"$p = {few:g}$"), ("o", f"$p = {here.neurons.max():g}$")):
+        right.plot([], [], form, color=GREY, mfc="white" if form == "s" else GREY, label=named)
+    right.plot([], [], "--", color=GREY, label="floor")
     right.set_title("two steps", fontsize=9)
     right.set_xscale("log", base=2)
-    right.set(xlabel="samples of each step / d", ylabel="test error", ylim=(-0.2, 6.6))
+    right.set(xlabel="samples of each step, $n/d$", ylabel="test error", ylim=(-0.2, 6.6))
     right.legend(loc="upper right")
     return figure
 
