@@ -16,6 +16,7 @@ const QUIET_MS = 2000; // A lab that was busy may be quiet again by then.
 const theoryLine = new Line();
 const dotLine = new Line();
 let now = null; // What is drawn: the question, the plan, the series of theory and of dots.
+let planned = null; // The same for what was asked last, once the lab has taken it.
 let ghosts = [];
 let told = () => {};
 let seconds = {};
@@ -89,8 +90,8 @@ export async function refresh(settled = true) {
   for (const soon of [refreshSoon, refineSoon, simulateSoon]) soon.cancel();
   remember(settled);
   dotLine.stop();
-  delete document.body.dataset.dots;
-  delete document.body.dataset.lineMs;
+  for (const name of ["dots", "lineMs", "neurons"]) delete document.body.dataset[name];
+  planned = null;
   at("fits").hidden = true;
   const asked = question();
   const text = JSON.stringify({ ...asked, seeds: 0 });
@@ -103,6 +104,7 @@ export async function refresh(settled = true) {
   try {
     await listen("theory", asked, signal, (name, data) => {
       if (name === "plan") {
+        planned = next;
         next.plan = data;
         next.theory = new Series(next.axis, next.second, data);
         told(data);
@@ -160,8 +162,8 @@ const simulateSoon = debounced(200, () => simulate());
 
 async function simulate() {
   simulateSoon.cancel();
-  if (!now) return;
-  const mine = now;
+  if (!planned) return;
+  const mine = planned;
   const signal = dotLine.begin();
   document.body.dataset.dots = "running";
   at("stop").disabled = false;
@@ -180,6 +182,7 @@ async function simulate() {
           mine.dots.take(each);
         }
         at("progress").value = data.share;
+        if (now !== mine) arrived(mine);
         redrawSoon();
       }
     });
@@ -235,6 +238,7 @@ function redraw() {
 }
 
 function speak(more = "") {
+  if (!now?.ended) return;
   const lacking = now.reasons.length ? `No theory: ${now.reasons.join("; ")}. ` : "";
   const far = farthest(now, at("metric").value);
   const dots = now.dots && now.seeds && !more ? `Dots from ${now.seeds} seeds${far === null ? "" : `, largest |z| ${far.toFixed(1)}`}.` : more;
