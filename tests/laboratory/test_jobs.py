@@ -9,18 +9,20 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import httpx
 import pytest
 from laboratory.visits import RANDOM_FEATURES, events, read_events, visitor
+from starlette.requests import Request
 
 from giantstep.asking.workers.backlog import FAILED, Job
 from giantstep.laboratory.cache import Cache
 from giantstep.laboratory.crew import Crew, Wanted
 from giantstep.laboratory.launch import Lab
 from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.server import _streamed
 
 #: About half a second a seed on any machine: a long job of short tasks.
 LONG = {
@@ -75,6 +77,30 @@ def test_a_client_that_leaves_frees_its_worker(
     until(lambda: is_quiet(lab))
     assert lab.desk.cache.get(last.label.key) is None
     assert job.cancelled_at is not None
+
+
+def test_a_client_that_leaves_before_the_first_event_ends_its_work() -> None:
+    """A spectrum has one answer, which may take a minute: whoever leaves must not hold a job."""
+    ended = []
+
+    async def endless(*_: Any) -> AsyncGenerator[Any, None]:
+        try:
+            yield await asyncio.Event().wait()
+        finally:
+            ended.append(True)
+
+    async def visit() -> int:
+        parts = iter([{"type": "http.request", "body": b"{}"}, {"type": "http.disconnect"}])
+
+        async def receive() -> dict[str, Any]:
+            return next(parts)
+
+        scope = {"type": "http", "headers": [], "state": {"client": "me"}}
+        answer = _streamed(Request(scope, receive), Limits(), endless)
+        return (await asyncio.wait_for(answer, PATIENCE)).status_code
+
+    assert asyncio.run(visit()) == 499
+    assert ended == [True]
 
 
 def test_one_client_cannot_starve_another(lab: Lab, client: httpx.Client) -> None:

@@ -65,7 +65,7 @@ def test_stories_set_the_page_up(page: Any) -> None:
         expect(page.locator("#command")).to_contain_text(f"compare {learner} --target")
         expect(page.locator("#command")).to_contain_text(target)
         assert page.get_attribute(f"[data-story={story}]", "aria-pressed") == "true"
-        assert not page.locator("#said.bad").count()
+        assert not page.locator("#said.bad").count(), page.inner_text("#said")
     for name, pinned in [("spike", "without a spike"), ("repetition", "each sample once h1")]:
         page.click(f"[data-story={name}]")
         line_is_there(page)

@@ -104,17 +104,8 @@ async def _answered(
     """One JSON object; the work ends if the client goes away before it is there."""
     try:
         given = asked.Given.read(await request.body(), limits)
-        work = asyncio.ensure_future(ask(request.scope["state"]["client"], given))
-        gone = asyncio.ensure_future(_disconnected(request))
-        try:
-            await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-            if not work.done():
-                return Response(status_code=499)
-            return JSONResponse(work.result())
-        finally:
-            for task in (work, gone):
-                task.cancel()
-            await asyncio.gather(work, gone, return_exceptions=True)
+        found = await _while_there(request, ask(request.scope["state"]["client"], given))
+        return Response(status_code=499) if found is None else JSONResponse(found)
     except asked.Malformed as problem:
         return JSONResponse(_error("refused", str(problem)), status_code=400)
     except Refused as refused:
@@ -130,14 +121,27 @@ async def _streamed(
     try:
         given = asked.Given.read(await request.body(), limits)
         events = ask(request.scope["state"]["client"], given)
-        first = await anext(events)
+        first = await _while_there(request, anext(events))
     except asked.Malformed as problem:
         return JSONResponse(_error("refused", str(problem)), status_code=400)
     except Refused as refused:
         return JSONResponse(refused.to_json(), status_code=422)
     except Busy as busy:
         return JSONResponse(_error("busy", str(busy)), status_code=429)
-    return EventStream(first, events)
+    return Response(status_code=499) if first is None else EventStream(first, events)
+
+
+async def _while_there(request: Request, work: Awaitable[Any]) -> Any:
+    """What comes of some work, which ends if the client goes away before; then None."""
+    working = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request.receive))
+    try:
+        await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, gone):
+            task.cancel()
+        await asyncio.gather(working, gone, return_exceptions=True)
 
 
 class EventStream(Response):
@@ -195,10 +199,6 @@ def _event(name: str, data: Any) -> str:
 
 def _error(kind: str, message: str) -> dict[str, Any]:
     return {"error": {"kind": kind, "message": message, "position": None}}
-
-
-async def _disconnected(request: Request) -> None:
-    await _gone(request.receive)
 
 
 async def _gone(receive: Any) -> None:
