@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
@@ -47,6 +48,16 @@ class SettingsError(GiantstepError):
 
 class NoTheory(GiantstepError):
     """There is no prediction for these settings. The message says what is covered."""
+
+
+def refuse(refusals: Mapping[str, bool], error: type[GiantstepError] = NoTheory) -> None:
+    """Raise the first error whose cause applies; ``refusals`` has the causes under their messages.
+
+    >>> refuse({"steps = 9: at most 8 are covered": False})
+    """
+    for reason, applies in refusals.items():
+        if applies:
+            raise error(reason)
 
 
 def shown(value: object) -> str:

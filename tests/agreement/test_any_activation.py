@@ -14,8 +14,8 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.prediction import predict
-from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 
 
 class Measured(NamedTuple):
@@ -141,7 +141,7 @@ def test_given_first_layer_of_relu(target: str) -> None:
         layer = stepped_layer(problem, settings, seed)
         axes = np.eye(1, dim)
         theory = semi_analytic_risk(
-            problem, activation("relu"), layer.weights, layer.learned, axes,
+            problem, activation("relu"), layer.weights, layer.learned[None], axes,
             samples=2.0 * dim, ridge=ridge,
         )  # fmt: skip
         assert theory.converged

@@ -13,8 +13,8 @@ from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
 from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.prediction import predict as predict_step
-from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
@@ -124,7 +124,7 @@ def test_a_step_stretches_neurons_along_what_they_learn() -> None:
         equal = along + across * np.sqrt(np.mean(lengths**2)) / lengths
         risks = [
             semi_analytic_risk(
-                problem, activation("tanh"), weights, layer.learned, np.eye(1, dim),
+                problem, activation("tanh"), weights, layer.learned[None], np.eye(1, dim),
                 samples=3.0 * dim, ridge=0.1,
             ).test
             for weights in (layer.weights, equal)

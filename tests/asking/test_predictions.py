@@ -99,7 +99,7 @@ def makers() -> Iterator[str]:
         for function in ast.parse(file.read_text()).body:
             if isinstance(function, ast.FunctionDef):
                 calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
-                if any(isinstance(f, ast.Name) and f.id == "Prediction" for f in calls):
+                if any(ast.unparse(call) in ("Prediction", "Prediction.of") for call in calls):
                     yield f"{module}.{function.name}"
 
 

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from agreement.agreeing import agrees
 from typer.testing import CliRunner
 
 from giantstep import GiantStep, layer_risk, simulate
@@ -53,12 +54,27 @@ def test_simulated_fits_sit_on_the_risk_of_their_layers() -> None:
     assert abs(gap) < allowed + 0.02, (gap, error)
 
 
+@pytest.mark.slow
+def test_layers_after_two_steps_sit_on_the_prediction() -> None:
+    """Neither the law of the rows nor its equations are shared."""
+    settings = GiantStep(
+        activation="tanh", readout="ones", samples="20d", steps=2, step_size=1, width="1d",
+        readout_samples="2d", ridge=0.1, dim=120,
+    )  # fmt: skip
+    found = layer_risk(settings, "sin(h1)", seeds=8)
+    values, smaller = (
+        layer.layers["test_error"]
+        for layer in (found, layer_risk(settings.replace(dim=60), "sin(h1)", seeds=8))
+    )
+    agrees(values, found.predicted["test_error"], smaller=smaller, power=0.15)
+
+
 @pytest.mark.parametrize(
     ("change", "word"),
     [
         ({"dim": None}, "dim"),
         ({"ridge": None}, "ridge"),
-        ({"steps": 2}, "steps"),
+        ({"steps": 2, "readout": "normal"}, "readout"),
         ({"biases": "normal"}, "biases"),
         ({"readout_samples": "same"}, "readout_samples"),
         ({"normalise": True}, "normalise"),

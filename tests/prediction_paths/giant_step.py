@@ -12,8 +12,9 @@ SPACES = "giant_step.prediction.predicted_subspaces"
 RISK_OF_STEP = "one_step.prediction.predict"
 SPIKED = "spiked_random_features.prediction.predict"
 SPIKED_RISK = "spiked_random_features.risk.spiked_risk"
-BOUNDS = Source("spiked_random_features.risk_bounds.risk_bounds", "one block")
-BOUNDS_OF_BLOCKS = Source("spiked_random_features.risk_bounds.risk_bounds", "beyond")
+FUNCTIONAL = "giant_step.risk.prediction.functional_bounds"
+BOUNDS = Source(FUNCTIONAL, "one block")
+BOUNDS_OF_BLOCKS = Source(FUNCTIONAL, "other")
 SMALL = Source("one_step.small_step.small_step_risk", "theorem")
 IN_THE_LIMIT = {"overlap": (Source(STEPS, "at a given width"), Source(ONE_STEP, "limit"))}
 FIRST_SPACE = {"subspaces": (Source(SPACES, "one step"), SUBSPACE)}
@@ -31,13 +32,12 @@ OPTIMUM = "step_size ridge gain_over_random_features gain_over_linear"
 
 ANY = "one_step.any_activation.prediction.predict_any_activation"
 LEFT_OUT = Source(ANY, "leave-one-out")
-FUNCTIONAL = "giant_step.risk.prediction.functional_bounds"
 FITTED = Source("giant_step.risk.solution.readout_risk")
 AFTER_A_STEP = {
     **FIRST_SPACE,
     ERRORS: (LEFT_OUT, Source(RISK_OF_STEP, "for errors"), FITTED),
     f"{ROWS} linear_floor random_features_error": (Source(ANY, "theorem"),),
-    "bound_upper bound_lower": (Source(FUNCTIONAL), LEFT_OUT),
+    "bound_upper bound_lower": (Source(FUNCTIONAL, "real steps"), LEFT_OUT),
 }
 AT_FINITE_D = {
     **FIRST_SPACE,
@@ -56,11 +56,11 @@ AFTER_STEPS = {
     ERRORS: (Source(SEVERAL, "leave-one-out"), FITTED),
     "bulk_variance subspace_floor": (Source(SEVERAL, "leave-one-out"),),
     "network_error linear_floor random_features_error": (Source(SEVERAL, "theorem"),),
-    "bound_upper bound_lower": (Source(FUNCTIONAL), Source(SEVERAL, "leave-one-out")),
+    "bound_upper bound_lower": (Source(FUNCTIONAL, "real steps"), Source(SEVERAL, "leave-one-out")),
 }
 SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
 BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
-BEST = Source("one_step.curves.best_sizes")
+BEST = Source("one_step.best_sizes.best_sizes")
 RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 GIVEN_DIM = {"overlap": (Source(STEPS, "a dimension is given"), Source(ONE_STEP, "finite"))}

@@ -20,7 +20,6 @@ PLUMBING = (
     "giantstep.theory.amp.averages.",
     "giantstep.theory.convex.labels.",
     "giantstep.theory.convex.fits.",
-    "giantstep.theory.one_step.target_notes.",
     "giantstep.theory.ridge.degree_energies.",
     "giantstep.theory.ridge.spectral_case.",
     "giantstep.theory.ridge.spiked_kernel_cases.",

@@ -90,6 +90,22 @@ class Prediction:
     subspaces: Sequence[np.ndarray] = ()
     arrays: Mapping[str, np.ndarray] = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        settings: Any,
+        metrics: Mapping[str, Any],
+        statuses: Status | Mapping[str, Status],
+        references: Sequence[str],
+        notes: Sequence[str] = (),
+        **more: Any,
+    ) -> Prediction:
+        """The answer for a learner's settings; one status may stand for those of all metrics."""
+        if isinstance(statuses, str):
+            statuses = dict.fromkeys(metrics, statuses)
+        known = settings.learner, settings.to_json()
+        return cls(*known, metrics, statuses, references, tuple(notes), **more)
+
     def __post_init__(self) -> None:
         claims = {*self.metrics, *(["subspaces"] if self.subspaces else [])}
         if set(self.statuses) != claims or not set(self.errors) <= set(self.metrics):

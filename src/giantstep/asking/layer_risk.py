@@ -1,4 +1,4 @@
-"""The risk after one step on actual first layers: an independent check of its prediction."""
+"""The risk after giant steps on actual first layers: an independent check of its prediction."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from giantstep.answer.table import Column, page_of_text, value, with_error
 from giantstep.answer.words import question_facts, words_of
 from giantstep.asking.verbs import check_seeds
 from giantstep.bibliography import cite
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
 from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.prediction import predict
-from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
+from giantstep.theory.giant_step.prediction import predict
+from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 
 METRICS = ("test_error", "train_error")
 REFERENCES = cite("2402.04980", "2410.18938")
 NOTE = (
-    "each layer is a real one, after a simulated step; the fit of its readout is averaged by theory"
+    "each layer is a real one, after simulated steps; the fit of its readout is averaged by theory"
 )
 
 
@@ -89,7 +89,9 @@ class LayerRisk:
     def table(self) -> str:
         """The text that the command line prints."""
         facts = {**question_facts(self.settings, self.problem), **self._seeds}
-        about = ("risk given the first layer, after one step", ", ".join(words_of(facts)))
+        steps = self.settings.steps
+        title = f"risk given the first layer, after {steps} step{'s' * (steps != 1)}"
+        about = (title, ", ".join(words_of(facts)))
         columns = [
             Column("", "", [name.replace("_", " ") for name in self.layers]),
             Column("", "layers", [with_error(self.mean(n), self.sem(n)) for n in self.layers]),
@@ -111,13 +113,13 @@ def layer_risk(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> LayerRisk:
-    """The risk of a readout fitted on top of first layers after one real step.
+    """The risk of a readout fitted on top of first layers after real steps.
 
     One layer is simulated for each of ``seeds`` seeds, from ``seed`` on; the risk of its fit is
     then averaged over the fit's samples by a deterministic equivalent that sees the layer itself
-    (:func:`giantstep.theory.one_step.semi_analytic.semi_analytic_risk`). It takes any activation
+    (:func:`giantstep.theory.giant_step.semi_analytic.semi_analytic_risk`). It takes any activation
     and any readout, and shares with ``predict`` neither the law of the rows nor its equations.
-    Settings need a dimension, a ridge, one step, no biases and a readout fitted to fresh samples.
+    Settings need a dimension, a ridge, no biases and a readout fitted to fresh samples.
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
     check_seeds(seeds, seed)
@@ -128,8 +130,14 @@ def layer_risk(
     found: dict[str, list[float]] = {name: [] for name in METRICS}
     for index in range(seeds):
         layer = stepped_layer(given, settings, seed + index)
+        # One step adds one direction to all rows, later ones differ by readout.
+        learned = layer.learned[None]
+        if settings.steps > 1 and settings.readout != "normal":
+            values = np.unique(layer.readout)
+            kinds = [layer.weights[layer.readout == value].mean(axis=0) for value in values]
+            learned = np.stack(kinds)
         risk = semi_analytic_risk(
-            given, sigma, layer.weights, layer.learned, axes, samples=samples, ridge=settings.ridge
+            given, sigma, layer.weights, learned, axes, samples=samples, ridge=settings.ridge
         )
         found["test_error"].append(risk.test if risk.converged else np.nan)
         found["train_error"].append(risk.train if risk.converged else np.nan)
@@ -146,7 +154,7 @@ def _predicted(problem: Problem, settings: GiantStep) -> tuple[dict[str, float],
         law = predict(problem, settings).metrics
     except NoTheory as refusal:
         return {}, str(refusal)
-    return {name: float(law[name]) for name in METRICS}, ""
+    return {name: float(np.ravel(law[name])[-1]) for name in METRICS}, ""
 
 
 def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
@@ -159,9 +167,8 @@ def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
         "ridge is missing: the risk is that of a fitted readout; give one, such as 0.1": (
             not isinstance(settings.ridge, float) or settings.ridge <= 0
         ),
-        f"steps = {settings.steps}: the risk given a layer is known after one step": (
-            settings.steps != 1
-        ),
+        "readout = normal: the risk given a layer is known after one step, or with few readout "
+        "values": settings.steps > 1 and settings.readout == "normal",
         "readout_samples = same: the risk given a layer needs fresh samples, such as 2d": (
             settings.readout_samples == "same"
         ),
@@ -170,9 +177,7 @@ def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
             settings.normalise or settings.forget
         ),
     }
-    for reason, applies in refusals.items():
-        if applies:
-            raise NoTheory(reason)
+    refuse(refusals)
     if settings.readout_samples is None:
         return settings.replace(readout_samples=settings.samples)
     return settings

@@ -1,4 +1,4 @@
-"""`giantstep layer-risk`: the risk after one step on actual first layers, beside its prediction."""
+"""`giantstep layer-risk`: the risk on actual first layers, beside its prediction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ EXAMPLE = (
     "--ridge 0.05 --dim 150"
 )
 _WORDS = (
-    "Risk of a readout fitted on top of actual first layers after one step, averaged over the "
+    "Risk of a readout fitted on top of actual first layers after giant steps, averaged over the "
     "fit's samples by theory: an independent check of `predict giant-step`."
 )
 #: Settings that the risk of one layer does not depend on.
-_IRRELEVANT = ("steps", "method", "dtype", "test_samples", "recipe")
+_IRRELEVANT = ("method", "dtype", "test_samples", "recipe")
 
 
 def register(app: typer.Typer, asked: bool = True) -> None:

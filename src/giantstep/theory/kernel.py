@@ -84,15 +84,7 @@ def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ())
             )
     if settings.dim is None and problem.inputs.spike is None:
         notes += _limit_note(problem, settings, metrics["test_error"])
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        dict.fromkeys(metrics, case.status),
-        case.references,
-        notes=tuple(notes),
-        errors=errors,
-    )
+    return Prediction.of(settings, metrics, case.status, case.references, notes, errors=errors)
 
 
 def gradient(problem: Problem, settings: Kernel) -> dict[str, float]:

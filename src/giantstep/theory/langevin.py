@@ -111,4 +111,4 @@ def predict(problem: Problem, settings: Langevin) -> Prediction:
     note = "rates alone: no exact curve of the accuracy is known, use simulate for that"
     statuses: dict[str, Status] = dict.fromkeys(metrics, "theorem")
     statuses["particle_variance"] = "heuristic"
-    return Prediction(settings.learner, settings.to_json(), metrics, statuses, REFERENCES, (note,))
+    return Prediction.of(settings, metrics, statuses, REFERENCES, (note,))

@@ -172,12 +172,11 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     }
     status: Status = "heuristic" if settings.dim else "theorem"
     note = f"the limit of a wide network in steps of {settings.step:g}, d to infinity first"
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
-        dict.fromkeys(metrics, status),
+        status,
         ("Mei et al. 2018, arXiv:1804.06561",),
-        notes=(note,),
+        (note,),
         arrays={"cosines": np.stack(cosines), "norms": np.stack(norms)},
     )

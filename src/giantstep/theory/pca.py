@@ -210,12 +210,4 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
         notes.append("no test error: it is predicted for targets of h1 alone")
     if component.overlap_squared == 0:
         notes.append("below the threshold theta = sqrt(d/n): the component is blind to the spike")
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        statuses,
-        REFERENCES,
-        notes=tuple(notes),
-        errors=errors,
-    )
+    return Prediction.of(settings, metrics, statuses, REFERENCES, notes, errors=errors)

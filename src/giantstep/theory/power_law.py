@@ -65,14 +65,7 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     if chosen:
         metrics["ridge"] = best.optimum
     notes += peak_note(samples, width, ridge)
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        dict.fromkeys(metrics, "theorem"),
-        REFERENCES,
-        tuple(notes),
-    )
+    return Prediction.of(settings, metrics, "theorem", REFERENCES, notes)
 
 
 def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
@@ -161,11 +154,4 @@ def _rates(problem: NoTarget, settings: PowerLaw) -> Prediction:
         "fewest_width_exponent": best.width,
     }
     note = "test_error ~ n^-gamma_bias + noise n^-gamma_variance; optimal_*: with noise"
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        dict.fromkeys(metrics, "theorem"),
-        REFERENCES,
-        (note,),
-    )
+    return Prediction.of(settings, metrics, "theorem", REFERENCES, (note,))

@@ -91,14 +91,7 @@ def predict(
     notes += peak_note(case.samples, case.width, settings.ridge)
     if settings.dim is None and problem.inputs.spike is None:
         notes += _limit_note(problem, settings, metrics["test_error"])
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        dict.fromkeys(metrics, case.status),
-        case.references,
-        tuple(notes),
-    )
+    return Prediction.of(settings, metrics, case.status, case.references, notes)
 
 
 def gradient(problem: Problem, settings: RandomFeatures) -> dict[str, float]:
@@ -139,14 +132,13 @@ def _predict_biased(problem: Problem, settings: RandomFeatures) -> Prediction:
     """Neurons with biases, in blocks; fewer blocks tell the error."""
     metrics, coarse = (biased_features(problem, settings, nodes) for nodes in (NODES, NODES // 2))
     where = "the limit of large d" if settings.dim is None else f"d = {settings.dim}, to O(1/d)"
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
-        dict.fromkeys(metrics, "heuristic"),
+        "heuristic",
         SQUARE[:1],
         (f"biases in {NODES} blocks; {where}",),
-        {name: abs(metrics[name] - coarse[name]) for name in metrics},
+        errors={name: abs(metrics[name] - coarse[name]) for name in metrics},
     )
 
 
@@ -280,14 +272,7 @@ def _predict_convex(problem: Problem, settings: RandomFeatures, optimise: bool) 
         notes.append(f"the fixed point did not converge (residual {float(risk.residual):.1g})")
     if optimise:
         metrics["ridge"] = best.optimum
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        dict.fromkeys(metrics, "replica"),
-        CONVEX,
-        tuple(notes),
-    )
+    return Prediction.of(settings, metrics, "replica", CONVEX, notes)
 
 
 def _best_convex_ridge(case: tuple[Any, ...]) -> BestRidge:

@@ -187,15 +187,7 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
         "variance": abs(moves.variance - coarse.variance),
     }
     errors = {name: error for name, error in errors.items() if np.max(error) > 1e-9}
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        statuses,
-        REFERENCES,
-        notes=(_verdict(moves),),
-        errors=errors,
-    )
+    return Prediction.of(settings, metrics, statuses, REFERENCES, (_verdict(moves),), errors=errors)
 
 
 def _verdict(moves: FirstMoves) -> str:

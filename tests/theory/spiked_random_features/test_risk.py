@@ -13,14 +13,15 @@ from hypothesis import strategies as st
 from spiked_rows import ROWS
 
 from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import energies, moments
 from giantstep.numerics.float64 import float64
+from giantstep.theory.giant_step.risk.prediction import functional_bounds
 from giantstep.theory.ridge.proportional import proportional_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks, Version
-from giantstep.theory.spiked_random_features.prediction import predict
+from giantstep.theory.spiked_random_features.prediction import predict, spiked_readout
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
-from giantstep.theory.spiked_random_features.risk_bounds import risk_bounds
 
 SIZES = {"samples_ratio": 2.0, "width_ratio": 1.5, "ridge": 0.1}
 
@@ -100,9 +101,10 @@ def test_infinite_ridge_gives_the_upper_bound(sigma: str) -> None:
         *(activation(sigma), Target("sin(h1) + 0.1*h1*h2")),
         **{"alignment": 0.9, "spikes": blocks.spikes, "bulks": blocks.bulks},
     )
-    bounds = risk_bounds(prepared, blocks)
+    problem = Problem.of("sin(h1) + 0.1*h1*h2")
+    bounds = functional_bounds(spiked_readout(problem, activation(sigma), blocks, 0.9))
     risk = spiked_risk(prepared, blocks, samples_ratio=2.0, width_ratio=1.0, ridge=1e7)
-    assert risk.test == pytest.approx(bounds.upper, rel=1e-6)
+    assert risk.test == pytest.approx(bounds["bound_upper"], rel=1e-6)
 
 
 def test_many_samples_and_neurons_give_the_lower_bound() -> None:
@@ -112,9 +114,10 @@ def test_many_samples_and_neurons_give_the_lower_bound() -> None:
             *(activation("tanh"), Target(target)),
             **{"alignment": alignment, "spikes": blocks.spikes, "bulks": blocks.bulks},
         )
-        bounds = risk_bounds(prepared, blocks)
+        readout = spiked_readout(Problem.of(target), activation("tanh"), blocks, alignment)
+        bounds = functional_bounds(readout)
         risk = spiked_risk(prepared, blocks, samples_ratio=1e8, width_ratio=1e5, ridge=1e-3)
-        assert risk.test == pytest.approx(bounds.lower, rel=2e-3)
+        assert risk.test == pytest.approx(bounds["bound_lower"], rel=2e-3)
 
 
 @pytest.mark.parametrize("version", get_args(Version))

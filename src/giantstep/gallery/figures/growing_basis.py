@@ -19,11 +19,10 @@ from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
-from giantstep.language.targets import Target
+from giantstep.language.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.spiked_random_features.finite_size import Blocks
-from giantstep.theory.spiked_random_features.risk import Prepared
-from giantstep.theory.spiked_random_features.risk_bounds import functional_basis
+from giantstep.theory.spiked_random_features.prediction import spiked_readout
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,16 +72,13 @@ def best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     import numpy as np
 
     spikes, ones = np.array(SPIKES[:values]), np.ones(values)
-    prepared = Prepared.of(
-        activation("tanh"), Target(TARGET), alignment=1.0, spikes=spikes, bulks=ones
-    )
-    basis = functional_basis(prepared, Blocks(spikes, ones, ones / values))
-    grid = prepared.grid
-    functions = np.concatenate([basis.means, grid.kappa * basis.slopes])
-    half = np.sqrt(grid.weights)
-    weights = np.linalg.lstsq((functions * half).T, prepared.labels.mean * half, rcond=1e-12)[0]
-    order = np.argsort(grid.kappa)
-    return grid.kappa[order], prepared.labels.mean[order], (weights @ functions)[order]
+    blocks = Blocks(spikes, ones, ones / values)
+    readout = spiked_readout(Problem.of(TARGET), activation("tanh"), blocks, 1.0)
+    learned, functions = readout.learned, readout.functions[0]
+    (kappa,), labels, half = learned.kappa, learned.labels[0], np.sqrt(learned.weights)
+    weights = np.linalg.lstsq((functions * half).T, labels * half, rcond=1e-12)[0]
+    order = np.argsort(kappa)
+    return kappa[order], labels[order], (weights @ functions)[order]
 
 
 def draw(table: pandas.DataFrame) -> Picture:

@@ -87,7 +87,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         settings = several_best.settings
         optimum, edges = several_best.metrics(), several_best.notes()
     elif optimise:
-        from giantstep.theory.one_step.curves import best_sizes
+        from giantstep.theory.one_step.best_sizes import best_sizes
 
         best = best_sizes(problem, settings, optimise)
         settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
@@ -141,13 +141,12 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         errors |= risk.errors
         references = (*references, *risk.references)
         risk_arrays = risk.arrays
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
         statuses,
         references,
-        notes=tuple(notes),
+        notes,
         errors=errors,
         subspaces=subspaces,
         arrays={**found.arrays, **risk_arrays},
@@ -305,13 +304,12 @@ def _on_one_batch(
     if settings.steps <= 1:
         subspaces, hidden = predicted_subspaces(problem, settings)
         statuses["subspaces"], notes = "theorem", [*hidden, *notes]
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
         statuses,
         (*REFERENCES, "Celentano et al. 2021, arXiv:2112.07572"),
-        notes=tuple(notes),
+        notes,
         errors=found.errors,
         subspaces=subspaces,
         arrays=found.arrays,

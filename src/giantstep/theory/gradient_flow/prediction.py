@@ -161,12 +161,4 @@ def _prediction(
     if found.get("time") == math.inf:
         notes = [*notes, f"time: infinite, the flow does not reach omega = {settings.until:g}"]
     errors = {name: ERROR * max(1.0, abs(v)) for name, v in found.items() if math.isfinite(v)}
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        found,
-        dict.fromkeys(found, status),
-        REFERENCES,
-        tuple(notes),
-        errors,
-    )
+    return Prediction.of(settings, found, status, REFERENCES, notes, errors=errors)

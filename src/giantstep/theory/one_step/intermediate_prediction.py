@@ -35,7 +35,7 @@ def predict_intermediate_step(problem: Problem, settings: GiantStep) -> Predicti
     thresholds; as :func:`giantstep.theory.one_step.intermediate_step.limiting_gains`.
     Status: theorem where l is 1, and for all but the errors and gains; heuristic for the errors
         and gains of larger l: the constant that the gradient's noise adds to the second spike is
-        not in the paper's theorem.
+        not in the paper.
     References: Moniri et al. 2023, arXiv:2310.07891.
 
     >>> settings = GiantStep(
@@ -85,4 +85,4 @@ def predict_intermediate_step(problem: Problem, settings: GiantStep) -> Predicti
         f"a step of order n^{exponent:g} over sqrt(p): powers {powers} of the learned direction "
         "stand out of the features; the limit of large d, reached slowly: give --dim for a size"
     )
-    return Prediction(settings.learner, settings.to_json(), metrics, statuses, REFERENCES, (note,))
+    return Prediction.of(settings, metrics, statuses, REFERENCES, (note,))

@@ -85,9 +85,7 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
             "neurons' common move is taken by the fit of the mean, and so small a step gains "
             "nothing; use readout = sign or normal, or larger steps"
         )
-    return Prediction(
-        settings.learner, settings.to_json(), metrics, statuses, REFERENCES, tuple(notes)
-    )
+    return Prediction.of(settings, metrics, statuses, REFERENCES, notes)
 
 
 def without_step(problem: Problem, sigma: Activation, sizes: Sizes) -> dict[str, float]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
@@ -269,9 +269,7 @@ def _check_covered(problem: Problem, settings: GiantStep) -> None:
             settings.dim is not None and settings.dim < 10
         ),
     }
-    for reason, applies in refusals.items():
-        if applies:
-            raise NoTheory(reason)
+    refuse(refusals)
     dim = settings.dim or _infinity(settings)
     if settings.ridge == 0 and settings.readout_samples.at(dim) <= settings.width.at(dim):
         raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")

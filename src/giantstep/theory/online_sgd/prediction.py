@@ -105,13 +105,12 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     status: Status = "heuristic" if settings.dim else "theorem"
     where = "the limit of large d at fixed step size and time"
     notes = [f"equations of motion: {where}, in which |x|^2 = d", *notes]
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
-        dict.fromkeys(metrics, status),
+        status,
         REFERENCES,
-        notes=tuple(notes),
+        notes,
         errors={
             name: errors[name] for name in errors.keys() & metrics.keys() if errors[name].any()
         },

@@ -8,13 +8,19 @@ import numpy as np
 
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
-from giantstep.language.activations.activation import activation
+from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
+from giantstep.theory.giant_step.risk.prediction import functional_bounds
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
+from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
+from giantstep.theory.spiked_random_features.channel_equivalent import Risk
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 from giantstep.theory.spiked_random_features.finite_size import (
     VERSION_NOTES,
@@ -23,7 +29,6 @@ from giantstep.theory.spiked_random_features.finite_size import (
     best_version,
 )
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
-from giantstep.theory.spiked_random_features.risk_bounds import risk_bounds
 
 REFERENCES = ("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938")
 
@@ -40,8 +45,9 @@ def predict(
     .. math:: \phi_j(x) = \sigma\big(s_j\langle v, x\rangle
         + \sqrt{c_j}\,\langle\hat w_j, x\rangle\big)/\sqrt p
 
-    by :func:`~giantstep.theory.spiked_random_features.risk.spiked_risk`: in the limit, or with
-    corrections of order 1/d where ``settings.dim`` is given. ``version`` overrides which.
+    In the limit by :func:`~giantstep.theory.giant_step.risk.solution.readout_risk`, as after real
+    steps; where ``settings.dim`` is given, with corrections of order 1/d, by
+    :func:`~giantstep.theory.spiked_random_features.risk.spiked_risk`. ``version`` overrides which.
 
     Assumes: Gaussian inputs, at most five target directions, ridge > 0.
     Status: replica in the limit; heuristic at finite d; theorem for the linear floor, and in the
@@ -68,25 +74,28 @@ def predict(
     if version is None:
         finite = best_version(samples, width, settings.ridge)
         version = "limit" if settings.dim is None else finite
-    blocks = Blocks(spikes, bulks, fractions)
+    blocks, noise = Blocks(spikes, bulks, fractions), problem.noise
     sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": settings.ridge}
-    extent = {"alignment": settings.alignment, "spikes": spikes, "bulks": bulks}
-    prepared = Prepared.of(sigma, target, **extent, version=version, dim=dim)
-    risk = spiked_risk(prepared, blocks, **sizes, noise=problem.noise, dim=dim, version=version)
-    limit = prepared if version == "limit" else Prepared.of(sigma, target, **extent)
-    bounds = risk_bounds(limit, blocks)
+    readout = spiked_readout(problem, sigma, blocks, settings.alignment)
+    risk: ReadoutRisk | Risk
+    if version == "limit":
+        risk = readout_risk(readout, Fit.of(samples, width, settings.ridge))
+    else:
+        extent = {"alignment": settings.alignment, "spikes": spikes, "bulks": bulks}
+        prepared = Prepared.of(sigma, target, **extent, version=version, dim=dim)
+        risk = spiked_risk(prepared, blocks, **sizes, noise=noise, dim=dim, version=version)
+    bounds = functional_bounds(readout)
     features = small_step_risk(LinearFeatures.of(problem, sigma), **sizes)
-    converged = bool(risk.converged)
-    test = float(risk.test) - problem.noise if converged else math.nan
+    test = float(risk.test) - noise if risk.converged else math.nan
     notes = [VERSION_NOTES[version]]
-    if not converged:
+    if not risk.converged:
         notes.append("the equations did not converge: no error is given")
     metrics = {
         "test_error": test,
-        "test_error_noisy": test + problem.noise,
-        "train_error": float(risk.train) if converged else math.nan,
-        "bound_upper": bounds.upper,
-        "bound_lower": bounds.lower,
+        "test_error_noisy": test + noise,
+        "train_error": float(risk.train) if risk.converged else math.nan,
+        "bound_upper": bounds["bound_upper"],
+        "bound_lower": bounds["bound_lower"],
         "linear_floor": tail_energy(target, 1).value,
         "random_features_error": float(features.test),
     }
@@ -101,11 +110,21 @@ def predict(
         "linear_floor": "theorem",
         "random_features_error": "theorem" if in_limit else "heuristic",
     }
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        statuses,
-        REFERENCES,
-        notes,
-    )
+    return Prediction.of(settings, metrics, statuses, REFERENCES, notes)
+
+
+def spiked_readout(
+    problem: Problem, sigma: Activation, blocks: Blocks, alignment: float
+) -> Readout:
+    """Features with a given spike, as the fit of their readout sees them in the limit.
+
+    >>> one = np.ones(1)
+    >>> features = activation("tanh"), Blocks(0.9 * one, one, one)
+    >>> spiked_readout(Problem.of("sin(h1)"), *features, 0.6).learned.directions.round(3).tolist()
+    [[0.6, 0.8], [0.8, -0.6]]
+    """
+    direction, _ = learned_direction(problem.target)
+    unit = np.append(alignment * direction, math.sqrt(max(1 - alignment**2, 0.0)))
+    neurons = Neurons.of(blocks.spikes, blocks.fractions)
+    layer = FirstLayer.isotropic(neurons, np.outer(blocks.spikes, unit), blocks.bulks)
+    return Readout(problem, sigma, layer)

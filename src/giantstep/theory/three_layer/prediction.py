@@ -78,15 +78,7 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
             statuses["random_layer_degree"] = "conjecture"
     if not metrics:
         raise NoTheory(f"target = {tree.text!r:.80}: {'; '.join(notes[1:])}")
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
-        metrics,
-        statuses,
-        REFERENCES,
-        tuple(notes),
-        errors=errors,
-    )
+    return Prediction.of(settings, metrics, statuses, REFERENCES, notes, errors=errors)
 
 
 def _floors(

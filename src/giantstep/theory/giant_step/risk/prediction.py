@@ -22,7 +22,6 @@ from giantstep.theory.giant_step.risk.gradient_step import first_layers, network
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.one_step.readout_law import readout_blocks
-from giantstep.theory.spiked_random_features.risk_bounds import explained_energy
 
 REFERENCES = (
     "Cui et al. 2024, arXiv:2402.04980",
@@ -271,7 +270,8 @@ def functional_bounds(readout: Readout) -> dict[str, float]:
     the means among them, ``readout.functions``; z_i the target's directions across kappa.
 
     Assumes: d infinite, n and p proportional to d.
-    Status: heuristic (from the exact risk).
+    Status: theorem for one block of isotropic rows and a single direction; replica for other
+        isotropic rows; heuristic for those of real steps (from the exact risk).
     References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
 
     >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
@@ -294,6 +294,30 @@ def functional_bounds(readout: Readout) -> dict[str, float]:
         "bound_lower": power - fitted,
         "subspace_floor": max(power - known, 0.0),
     }
+
+
+def explained_energy(
+    function: Float[np.ndarray, " points"],
+    basis: Float[np.ndarray, "functions points"],
+    weights: Float[np.ndarray, " points"],
+) -> float:
+    r"""Energy of the projection of a function on the span of others.
+
+    .. math:: E[f^2] - \inf_b E\big[(f - \textstyle\sum_a b_a\psi_a)^2\big]
+
+    Symbols: f ``function``, psi_a ``basis``, on points of these ``weights``.
+
+    Assumes: square-integrable functions; nearly dependent ones count once.
+    Status: theorem.
+    References: Cui et al. 2024, arXiv:2402.04980, for the bounds that it serves.
+
+    >>> half = np.full(2, 0.5)
+    >>> round(explained_energy(np.array([1.0, 3.0]), np.ones((1, 2)), half), 9)
+    4.0
+    """
+    half = np.sqrt(weights)
+    fit = np.linalg.lstsq((basis * half).T, function * half, rcond=1e-12)[0]
+    return float(np.sum((fit @ basis * half) ** 2))
 
 
 def kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:

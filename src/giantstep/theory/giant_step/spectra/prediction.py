@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import block_of, integrable
@@ -286,9 +286,7 @@ def _check(settings: GiantStep) -> None:
             settings.dim is None and power not in (0, -0.5)
         ),
     }
-    for reason, applies in refusals.items():
-        if applies:
-            raise NoTheory(reason)
+    refuse(refusals)
 
 
 def _found(law: Law, settings: GiantStep | SpikedRandomFeatures) -> Bulk:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.risk.finite_size import TRUSTED, Ratios
-from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes
 
 
@@ -39,40 +38,12 @@ def finite_size_ratio(
     >>> round(ratio.test, 4)
     1.0
     """
-    resolved = step.risk(step.prepared(sigma, problem, sizes), sizes)
-    reference = _isotropic(problem, sigma, step, sizes)
-    if reference is None or not resolved.converged:
-        return None
-    ratios = (
-        (float(resolved.test) - step.noise) / reference[0],
-        float(resolved.train) / reference[1],
-    )
-    return Ratios(*ratios) if _trusted(ratios) else None
-
-
-def fit_of(sizes: Sizes, dim: float) -> Fit:
-    """The fit of the readout at these sizes: its penalty is ridge p/d, for features over sqrt(p).
-
-    >>> sizes = Sizes(
-    ...     step_size=1.0, ridge=0.1, samples_ratio=4.0, readout_samples_ratio=2.0, width_ratio=0.5)
-    >>> fit_of(sizes, 1e12).penalty
-    0.05
-    """
-    penalty = sizes.ridge * sizes.width_ratio
-    return Fit(sizes.readout_samples_ratio, sizes.width_ratio, penalty, dim)
-
-
-def _isotropic(
-    problem: Problem, sigma: Activation, step: OneStep, sizes: Sizes
-) -> tuple[float, float] | None:
-    """Excess test and train error of isotropic rows with spikes of finite strength."""
     plain = step._replace(version="spike-strength", tilted=True)
-    found = plain.risk(plain.prepared(sigma, problem, sizes), sizes)
-    if not found.converged or not found.train > 0:
+    resolved, reference = (
+        each.risk(each.prepared(sigma, problem, sizes), sizes) for each in (step, plain)
+    )
+    if not (resolved.converged and reference.converged and reference.train > 0):
         return None
-    return float(found.test) - step.noise, float(found.train)
-
-
-def _trusted(ratios: tuple[float, float]) -> bool:
-    low, high = TRUSTED
-    return low < ratios[0] < high and ratios[1] > 0
+    test = (float(resolved.test) - step.noise) / (float(reference.test) - step.noise)
+    ratios, (low, high) = Ratios(test, float(resolved.train / reference.train)), TRUSTED
+    return ratios if low < test < high and ratios.train > 0 else None

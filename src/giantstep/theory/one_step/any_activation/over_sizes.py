@@ -20,10 +20,9 @@ from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.prediction import features_without_steps
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.one_step.any_activation.finite_size_ratio import finite_size_ratio, fit_of
+from giantstep.theory.one_step.any_activation.finite_size_ratio import finite_size_ratio
 from giantstep.theory.one_step.any_activation.start_law import start_of
 from giantstep.theory.one_step.stepped_network import OneStep, Sizes, one_step
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 
 class Errors(NamedTuple):
@@ -98,7 +97,8 @@ class RiskOverSizes:
 
     def at(self, sizes: Sizes, *, corrected: bool = True) -> Errors:
         """The risk at these sizes, ``corrected`` by what is known at order 1/d."""
-        fit = fit_of(sizes, self.step.dim)
+        samples, width = sizes.readout_samples_ratio, sizes.width_ratio
+        fit = Fit.of(samples, width, sizes.ridge, self.step.dim)
         found = readout_risk(self.network(sizes), fit, near=self._state)
         self._state = found.state or self._state
         if not found.converged:
@@ -120,7 +120,7 @@ class RiskOverSizes:
             return features_without_steps(self.problem, given, math.nan, math.nan)[0]
         # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
         width = sizes.width_ratio / (2 if self.paired else 1)
-        fit = Fit(sizes.readout_samples_ratio, width, sizes.ridge * width, LIMIT)
+        fit = Fit.of(sizes.readout_samples_ratio, width, sizes.ridge)
         return readout_risk(self._still, fit).test - self.problem.noise
 
     @functools.cached_property

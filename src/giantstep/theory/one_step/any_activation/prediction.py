@@ -17,7 +17,6 @@ from giantstep.theory.giant_step.risk.finite_size import NONE
 from giantstep.theory.giant_step.risk.prediction import functional_bounds
 from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.any_activation.over_sizes import Errors, RiskOverSizes
-from giantstep.theory.one_step.target_notes import target_notes
 from giantstep.theory.spiked_random_features.finite_size import VERSION_NOTES
 
 REFERENCES = (
@@ -76,13 +75,12 @@ def predict_any_activation(problem: Problem, settings: GiantStep) -> Prediction:
         "random_features_error": fine.without_step(sizes),
     }
     errors = _quadrature_errors(problem, settings, risk) if risk.converged else {}
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
         _statuses(fine, metrics),
         REFERENCES,
-        tuple(_notes(fine, settings, risk)),
+        _notes(fine, settings, risk),
         errors=errors,
     )
 
@@ -131,7 +129,7 @@ def _quadrature_errors(problem: Problem, settings: GiantStep, risk: Errors) -> d
 def _notes(fine: RiskOverSizes, settings: GiantStep, risk: Errors) -> list[str]:
     """What the reader of a prediction must know."""
     notes = ["rows as a real step leaves them, not isotropic", _size_note(fine, risk)]
-    notes += target_notes(fine.problem.target)
+    notes += _target_notes(fine.problem.target)
     if fine.paired:
         notes.append("pairs of neurons with equal first rows and opposite readouts")
     if settings.readout == "normal" or settings.biases != "none":
@@ -162,3 +160,20 @@ def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
 
 def _one_or_list(values: Float[np.ndarray, " blocks"]) -> float | list[float]:
     return float(values[0]) if len(values) == 1 else [float(value) for value in values]
+
+
+def _target_notes(target: Target) -> list[str]:
+    """Which direction one step learns of a target, where that is worth saying."""
+    direction, weight = learned_direction(target)
+    if weight == 0:
+        return ["the target has no linear part: one step learns none of its directions"]
+    if target.rank == 1:
+        return []
+    shown = ", ".join(f"{x:.3g}" for x in direction)
+    notes = [
+        f"one step learns one direction, ({shown}) in h; the others are fitted as linear "
+        "functions times functions of the learned one, which the theory covers exactly"
+    ]
+    if any(target.kinks) and not np.isclose(np.max(np.abs(direction)), 1):
+        notes.append("kinks of the target across the learned direction: good to about 1e-4")
+    return notes

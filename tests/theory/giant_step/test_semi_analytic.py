@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.theory.one_step.semi_analytic import semi_analytic_risk
+from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
@@ -45,7 +45,7 @@ def test_isotropic_rows_have_the_exact_risk(sigma: str, target: str) -> None:
     for seed in range(4):
         layer, learned, axes = spiked_layer(dim, spike, alignment, seed)
         found = semi_analytic_risk(
-            *(problem, activation(sigma), layer, learned, axes[: problem.target.rank]),
+            *(problem, activation(sigma), layer, learned[None], axes[: problem.target.rank]),
             **{"samples": 2.0 * dim, "ridge": 0.2},
         )
         assert found.converged
@@ -58,8 +58,8 @@ def test_the_learned_direction_need_not_be_normalised() -> None:
     layer, learned, axes = spiked_layer(40, 1.0, 0.9, 0)
     arguments = {"samples": 80.0, "ridge": 0.1}
     problem, sigma = Problem.of("sin(h1)"), activation("erf2")
-    one = semi_analytic_risk(problem, sigma, layer, learned, axes[:1], **arguments)
-    two = semi_analytic_risk(problem, sigma, layer, 7 * learned, axes[:1], **arguments)
+    one = semi_analytic_risk(problem, sigma, layer, learned[None], axes[:1], **arguments)
+    two = semi_analytic_risk(problem, sigma, layer, 7 * learned[None], axes[:1], **arguments)
     assert one == pytest.approx(two)
 
 
@@ -68,8 +68,8 @@ def test_rotating_all_inputs_changes_nothing() -> None:
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
     arguments = {"samples": 80.0, "ridge": 0.1}
     problem, sigma = Problem.of("sin(h1)"), activation("relu")
-    one = semi_analytic_risk(problem, sigma, layer, learned, axes[:1], **arguments)
+    one = semi_analytic_risk(problem, sigma, layer, learned[None], axes[:1], **arguments)
     two = semi_analytic_risk(
-        problem, sigma, layer @ turn, learned @ turn, axes[:1] @ turn, **arguments
+        problem, sigma, layer @ turn, learned[None] @ turn, axes[:1] @ turn, **arguments
     )
     assert one.test == pytest.approx(two.test, rel=1e-8)

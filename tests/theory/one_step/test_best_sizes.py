@@ -1,4 +1,4 @@
-"""Curves, derivatives and the best sizes of one giant step; their speed is a benchmark."""
+"""Neighbouring points and the best sizes of one giant step; their speed is a benchmark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,8 @@ from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_overlaps
-from giantstep.theory.one_step.curves import (
-    SEARCH,
-    best_sizes,
-    risk_curve,
-    risk_gradient,
-)
+from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
+from giantstep.theory.one_step.best_sizes import SEARCH, best_sizes
 from giantstep.theory.one_step.prediction import predict
 
 SINE = Problem.of("sin(h1)", noise=0.05)
@@ -34,19 +30,12 @@ RELU = TANH.replace(activation="relu", samples="4d", step_size=1.5)
 
 def test_a_curve_of_any_activation() -> None:
     """Each point starts from its neighbour, and is what it is alone."""
-    values = np.linspace(0.2, 3.0, 10)
-    curve = risk_curve(SINE, RELU, "readout_samples_ratio", values)
+    values, over = np.linspace(0.2, 3.0, 10), RiskOverSizes(SINE, RELU)
+    curve = [over.at(over.sizes._replace(readout_samples_ratio=float(at))) for at in values]
     for index in (0, 4, 9):
         point = predict(SINE, RELU.replace(readout_samples=f"{float(values[index])!r}d")).metrics
-        assert curve.test_error[index] == pytest.approx(point["test_error"], rel=1e-7)
-        assert curve.train_error[index] == pytest.approx(point["train_error"], rel=1e-7)
-
-
-def test_gradient_of_any_activation() -> None:
-    risk, slopes = risk_gradient(SINE, RELU)
-    assert risk == pytest.approx(predict(SINE, RELU).metrics["test_error"], rel=1e-9)
-    ends = risk_curve(SINE, RELU, "ridge", [0.099, 0.101]).test_error
-    assert slopes.ridge == pytest.approx((ends[1] - ends[0]) / 0.002, rel=1e-3)
+        assert curve[index].test == pytest.approx(point["test_error"], rel=1e-7)
+        assert curve[index].train == pytest.approx(point["train_error"], rel=1e-7)
 
 
 @pytest.mark.slow
@@ -105,5 +94,3 @@ def test_an_edge_of_the_search_is_not_an_optimum() -> None:
 def test_refusals() -> None:
     with pytest.raises(SettingsError, match="optimise"):
         best_sizes(SINE, TANH, ("width",))
-    with pytest.raises(SettingsError, match="name"):
-        risk_curve(SINE, TANH, "samples", [1.0])

@@ -1,4 +1,4 @@
-"""The risk after one giant step as a function of its sizes: curves, derivatives, the best."""
+"""The step size and the ridge of least risk after one giant step."""
 
 from __future__ import annotations
 
@@ -7,31 +7,19 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
-from giantstep.theory.one_step.stepped_network import Sizes
 
 #: Where the best step size and ridge are looked for.
 SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
 #: Points a side of the coarse grid from which the search starts.
 COARSE = 6
-#: Relative step of central differences.
-DIFFERENCE = 1e-4
 #: Relative precision of the best sizes; so close to an end of the search there is no optimum.
 PRECISION, EDGE = 0.02, 0.05
-
-
-class Curve(NamedTuple):
-    """Excess test error and train error along a curve; NaN where the equations did not converge."""
-
-    values: Float[np.ndarray, " points"]
-    test_error: Float[np.ndarray, " points"]
-    train_error: Float[np.ndarray, " points"]
 
 
 class Optimum(NamedTuple):
@@ -66,69 +54,6 @@ class Optimum(NamedTuple):
             f"is least at the end, {getattr(self, name):g}, where it is given"
             for name in self.at_edge
         ]
-
-
-def risk_curve(
-    problem: Problem, settings: GiantStep, name: str, values: Sequence[float] | np.ndarray
-) -> Curve:
-    r"""The risk along one of the sizes.
-
-    .. math:: t \mapsto R(\text{name} = t)
-
-    From point to point, each starting from the solution of the last.
-
-    Symbols: ``name`` is step_size, ridge, readout_samples_ratio or width_ratio.
-
-    Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
-    Status: heuristic (leave-one-out), verified by simulation.
-    References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
-
-    >>> settings = GiantStep(
-    ...     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
-    ...     readout_samples="1.6d", ridge=0.1)
-    >>> problem = Problem.of("sin(h1)")
-    >>> curve = risk_curve(problem, settings, "readout_samples_ratio", [0.2, 1.6, 3.0])
-    >>> curve.test_error.round(6).tolist()
-    [0.048127, 0.036345, 0.031526]
-    """
-    names = ("step_size", "ridge", "readout_samples_ratio", "width_ratio")
-    if name not in names:
-        raise SettingsError(f"name = {name!r}: use {', '.join(names[:-1])} or {names[-1]}")
-    points = np.asarray(values, dtype=np.float64)
-    over = RiskOverSizes(problem, settings)
-    along = [over.sizes._replace(**{name: float(point)}) for point in points]
-    found = [over.at(sizes) for sizes in along]
-    return Curve(
-        points, np.array([errors.test for errors in found]), np.array([e.train for e in found])
-    )
-
-
-def risk_gradient(problem: Problem, settings: GiantStep) -> tuple[float, Sizes]:
-    r"""The excess risk and its derivatives in the step size, the ridge and the three ratios.
-
-    .. math:: \Big(R,\; \frac{\partial R}{\partial\eta}, \frac{\partial R}{\partial\lambda},
-        \frac{\partial R}{\partial(n_0/d)}, \frac{\partial R}{\partial(n/d)},
-        \frac{\partial R}{\partial(p/d)}\Big)
-
-    by central differences.
-
-    Assumes: as :func:`giantstep.theory.one_step.prediction.predict`.
-    Status: heuristic (leave-one-out), verified by simulation.
-    References: Cui et al. 2024, arXiv:2402.04980.
-
-    >>> settings = GiantStep(
-    ...     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d",
-    ...     readout_samples="1.6d", ridge=0.1)
-    >>> risk, slopes = risk_gradient(Problem.of("sin(h1)"), settings)
-    >>> round(risk, 6), round(slopes.readout_samples_ratio, 5)
-    (0.036345, -0.00566)
-    """
-    over, slopes = RiskOverSizes(problem, settings), []
-    for name, at in over.sizes._asdict().items():
-        width = DIFFERENCE * at
-        ends = [over.at(over.sizes._replace(**{name: at + side * width})).test for side in (-1, 1)]
-        slopes.append((ends[1] - ends[0]) / (2 * width) if width else math.nan)
-    return over.at(over.sizes).test, Sizes(*slopes)
 
 
 def best_sizes(
