@@ -109,3 +109,10 @@ def test_refusals() -> None:
         predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign", step_size="d^-0.5"))
     with pytest.raises(NoTheory, match="step_size"):
         predict_weight_spectrum(RELU, STEP.replace(step_size="d^-0.25"))
+
+
+def test_steps_of_a_schedule() -> None:
+    schedule = STEP.replace(readout="ones", steps=2, step_size="2/1", samples="8d/2d")
+    batches = stepped_rows(RELU, schedule).layer.batches
+    assert [float(batch.steps[0]) for batch in batches] == [2.0, 1.0]
+    assert [1 / batch.crowding for batch in batches] == [8.0, 2.0]

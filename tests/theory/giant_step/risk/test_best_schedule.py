@@ -10,7 +10,7 @@ from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict
 from giantstep.theory.giant_step.risk.best_schedule import best_schedule
-from giantstep.theory.one_step.curves import best_sizes
+from giantstep.theory.one_step.best_sizes import best_sizes
 
 PROBLEM = Problem.of("sin(h1)")
 SETTINGS = GiantStep(

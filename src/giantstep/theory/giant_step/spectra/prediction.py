@@ -13,7 +13,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import block_of, integrable
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width, ratio_to_dim
+from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
@@ -203,6 +203,7 @@ def stepped_rows(
     if settings.steps == 0:
         return _spiked(np.zeros(1), np.ones(1), np.ones(1))
     if covered:
+        steps = settings.step_size.over(settings.steps)
         neurons = Neurons.of(
             *moment_blocks(settings, GAUSSIAN_KINDS),
             paired=paired,
@@ -213,8 +214,8 @@ def stepped_rows(
             problem,
             sigma,
             neurons,
-            step_sizes=[float(settings.step_size.at(settings.dim or 1.0))] * settings.steps,
-            samples_ratios=[ratio_to_dim(settings, "samples")] * settings.steps,
+            step_sizes=[float(s.at(settings.dim or 1.0)) for s in steps],
+            samples_ratios=ratios_of_steps(settings),
             loss=settings.loss,
             coarse=settings.steps > 1,
             kicks=settings.steps > 1,
