@@ -80,6 +80,10 @@ GIANT_STEP = [
         },
     ),
     Path(
+        {"steps": 2, "width": 4, "ridge": 0.1},
+        {"*": (Source(STEPS, "at a given width"), Source(FRESH, "limit")), **LATER_SPACES},
+    ),
+    Path(
         {"steps": 2, "width": 4, "readout": "sign"},
         {"overlap": (Source(STEPS, "a law of readouts"), Source(FRESH, "limit")), **LATER_SPACES},
     ),

@@ -56,11 +56,11 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     is NaN, and a note says so.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
-    Status: theorem for overlaps in the limit of large d at a given width, and for the subspace of
-        the first step; heuristic where a dimension is given, where the width of several steps grows
-        with it, and where values stand for a law of readouts or biases; conjecture for subspaces
-        beyond the first step; heuristic for several steps on batches in powers of d; replica for
-        the risk where one_step.prediction says so.
+    Status: theorem for overlaps and the fit of a few neurons in the limit of large d at a given
+        width, and for the subspace of the first step; heuristic where a dimension is given, where
+        the width of several steps grows with it, and where values stand for a law of readouts or
+        biases; conjecture for subspaces beyond the first step; heuristic for several steps on
+        batches in powers of d; replica for the risk where one_step.prediction says so.
     References: Dandi et al. 2023, arXiv:2305.18270; Cui et al. 2024, arXiv:2402.04980.
 
     >>> law = predict(Problem.of("h1"), GiantStep(samples="4d", step_size=2))

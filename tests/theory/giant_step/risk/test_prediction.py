@@ -98,7 +98,7 @@ def test_the_ratio_of_order_one_over_d_is_of_that_order() -> None:
         ({"biases": "normal"}, "biases"),
         ({"normalise": True}, "normalise"),
         ({"ridge": 0, "readout_samples": "1d"}, "n <= p"),
-        ({"step_size": 1e5}, "lower --step-size"),
+        ({"step_size": 1e5}, "lower step_size"),
         ({"width": "d^0.5"}, "width"),
     ],
 )
