@@ -21,7 +21,7 @@ from giantstep.asking import table
 from giantstep.asking.studies.study import Study
 from giantstep.asking.table import Learner
 from giantstep.cli import learners as commands
-from giantstep.laboratory.describe import described
+from giantstep.laboratory.describe import lab_controls
 
 FILES = {
     "settings.py": '''
@@ -136,9 +136,9 @@ def row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Learner]:
     everything = (*table.LEARNERS, declared)
     for name in ("asking.table", "cli.learners", "laboratory.describe"):
         monkeypatch.setattr(f"giantstep.{name}.LEARNERS", everything)
-    described.cache_clear()
+    lab_controls.cache_clear()
     yield declared
-    described.cache_clear()
+    lab_controls.cache_clear()
     for name in [name for name in sys.modules if name.startswith(package.name)]:
         del sys.modules[name]
 

@@ -18,7 +18,7 @@ from giantstep.bibliography import paper
 from giantstep.errors import GiantstepError
 from giantstep.gallery.figure import MOST_WORDS
 from giantstep.gallery.figures import NAMES, figure_named
-from giantstep.gallery.papers import described, elsewhere, figures_of, papers, reproduction
+from giantstep.gallery.papers import elsewhere, figures_of, papers, reproduction, reproduction_words
 from giantstep.gallery.rendering import STORE, render
 from giantstep.gallery.style import new_figure, save_frames
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
@@ -113,7 +113,7 @@ def test_figures_of_papers() -> None:
         names = figures_of(f"https://arxiv.org/pdf/{number}v2")
         assert set(entry) - {"elsewhere"} <= set(names), number
         assert elsewhere(number)
-        lines = described(number, *names)
+        lines = reproduction_words(number, *names)
         assert lines[0].endswith(paper(number).title)
         assert [line.partition(":")[0] for line in lines[1:] if line[0] != " "] == list(names)
     with pytest.raises(GiantstepError, match=r"known: .*2402\.04980"):

@@ -12,7 +12,7 @@ import giantstep as gs
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.asking.workers.backlog import DONE, Outcome
 from giantstep.laboratory import work
-from giantstep.laboratory.describe import WITH_NEURONS, described
+from giantstep.laboratory.describe import WITH_NEURONS, lab_controls
 from giantstep.laboratory.launch import Lab
 from giantstep.laboratory.limits import Limits
 
@@ -36,7 +36,7 @@ def test_every_learner_of_the_table_has_controls(client: httpx.Client) -> None:
 @pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
 def test_every_axis_that_is_offered_can_be_drawn(row: Learner) -> None:
     """What the page asks first when a learner is chosen, for each x axis."""
-    told = next(each for each in described()["learners"] if each["name"] == row.name)
+    told = next(each for each in lab_controls()["learners"] if each["name"] == row.name)
     rules = {rule["name"]: rule for rule in told["controls"]}
     chosen = {n: r["value"] for n, r in rules.items() if r["value"] not in (None, r["default"])}
     problem = {"target": "h1", **told["problem"]} if row.has_target else {}

@@ -111,11 +111,11 @@ def reproduce(
     """
     from giantstep.gallery.papers import (
         BY_CONTENT,
-        described,
         elsewhere,
         figures_of,
         number_of,
         reproduction,
+        reproduction_words,
     )
 
     if name is None:
@@ -124,13 +124,15 @@ def reproduce(
             kept = {one: reproduction(paper, one)._asdict() for one in names}
             print_json({"paper": number_of(paper), "figures": kept, "elsewhere": rest})
             return
-        typer.echo("\n".join([*described(paper, *names), *[f"elsewhere: {one}" for one in rest]]))
+        typer.echo(
+            "\n".join([*reproduction_words(paper, *names), *[f"elsewhere: {one}" for one in rest]])
+        )
         typer.echo(f"({BY_CONTENT})")
         note(f"draw one with: giantstep reproduce {number_of(paper)} {names[0]}")
         return
     known = reproduction(paper, name)
     if not json:
-        typer.echo("\n".join(described(paper, name)))
+        typer.echo("\n".join(reproduction_words(paper, name)))
     about = {"paper": number_of(paper), "units": known.units, "not_covered": known.missing}
     _draw((name,), full, out, caption, json, about)
 

@@ -89,7 +89,7 @@ def elsewhere(given: str) -> tuple[str, ...]:
     return tuple(_papers().get(number_of(given), {}).get("elsewhere", ()))
 
 
-def described(given: str, *names: str) -> list[str]:
+def reproduction_words(given: str, *names: str) -> list[str]:
     """The paper, and of each figure what it shows, units, and what is missing, a line each."""
     about = paper(number_of(given))
     lines = [f"{about.short}, {about.title}"]

@@ -33,7 +33,7 @@ WITH_NEURONS = ("giant-step", "online-sgd")
 
 
 @functools.cache
-def described() -> dict[str, Any]:
+def lab_controls() -> dict[str, Any]:
     """Everything that the page has to know before anything is asked."""
     return {
         "learners": [_learner(row) for row in LEARNERS],

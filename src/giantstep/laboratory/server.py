@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from giantstep.asking.workers.backlog import Busy
 from giantstep.laboratory import asked
-from giantstep.laboratory.describe import described
+from giantstep.laboratory.describe import lab_controls
 from giantstep.laboratory.experiment import Desk, Events, Refused
 from giantstep.laboratory.limits import Limits
 from giantstep.laboratory.security import Guard, Keys
@@ -53,7 +53,7 @@ def application(
         return JSONResponse({name: crew.backlog.counts() for name, crew in desk.crews.items()})
 
     async def learners(_: Request) -> Response:
-        return JSONResponse(described())
+        return JSONResponse(lab_controls())
 
     def answer(ask: Callable[[str, asked.Given], Awaitable[Any]]) -> Handler:
         async def handler(request: Request) -> Response:
