@@ -71,6 +71,17 @@ def test_a_constant_column_is_ignored_whatever_comes_later(
     assert model.notes_ == ("ignored 1 constant columns",)
 
 
+def test_a_mark_that_one_row_has_does_not_spoil_its_score() -> None:
+    """Without that row the column is constant, and says nothing about it."""
+    generator = np.random.default_rng(0)
+    X = np.column_stack([generator.standard_normal((70, 2)), np.zeros(70)])
+    X[5, 2] = 1
+    y = X[:, 0] + 0.05 * generator.standard_normal(70)
+    model = GiantStepRegressor(**SMALL).fit(X, y)
+    assert abs(model.held_out_errors_[5]) < 0.3
+    assert model.oof_score_ > 0.98
+
+
 def test_missing_numbers_are_filled_and_marked(clean: tuple[np.ndarray, np.ndarray]) -> None:
     """The label depends on whether a number is missing, which the median alone would hide."""
     X, y = (part.copy() for part in clean)

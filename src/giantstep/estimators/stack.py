@@ -100,7 +100,10 @@ def fit_stack(
         experts = fit_experts(
             inputs[rest], values[rest], sizes, seed, without, scaler, whole.chances
         )
-        held_out[block] = columns(experts.predict(inputs[block]), sizes, len(block))
+        # A column that is constant without the block says nothing about the block.
+        constant = np.all(inputs[rest] == inputs[rest[0]], axis=0)
+        left = np.where(constant, inputs[rest[0]], inputs[block])
+        held_out[block] = columns(experts.predict(left), sizes, len(block))
         parts.append(experts)
         tell((number + 1) / (len(blocks) + 1))
     stacks, fold_of, predictions = [], np.zeros(len(labels), dtype=int), np.zeros(len(labels))
