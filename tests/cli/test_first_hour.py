@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import numpy as np
+import pandas
 import pytest
 from typer.testing import CliRunner
 
@@ -17,6 +19,8 @@ from giantstep.asking.curves import theory_line
 from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
+from giantstep.estimators.fitting import save_model
+from giantstep.estimators.tables import write_csv
 from giantstep.files import check_place, write_text
 from giantstep.gallery.result import draw, draw_result
 
@@ -90,6 +94,11 @@ def test_folders_are_made_by_whatever_writes(tmp_path: Path) -> None:
     check_place(path)
     write_text(path, "a page")
     assert path.read_text() == "a page"
+    write_csv(pandas.DataFrame({"a": [1]}), tmp_path / "rows" / "x.csv")
+    assert (tmp_path / "rows" / "x.csv").read_text() == "a\n1\n"
+    fitted: Any = SimpleNamespace(pipeline=[1.0], inputs=["a"])
+    save_model(fitted, tmp_path / "models" / "x.skops")
+    assert (tmp_path / "models" / "x.skops").stat().st_size > 0
     with pytest.raises(GiantstepError, match="is no folder"):
         check_place(path / "page.html")
 

@@ -33,6 +33,7 @@ from giantstep.estimators.stack import CrossFitted, Stack, score_with_error
 from giantstep.estimators.tables import Prepared, ReadColumns, plain
 from giantstep.estimators.tails import Filler, LabelScale, TailScaler
 from giantstep.estimators.trees import Trees
+from giantstep.files import written_beside
 from giantstep.numerics.ridge.path import Fit
 
 #: Folds over which scores are compared.
@@ -262,7 +263,9 @@ def fit_table(
 
 def save_model(fitted: Fitted, path: Path) -> None:
     """The pipeline with the names of the columns it needs, for ``giantstep apply``."""
-    _skops().dump({"pipeline": fitted.pipeline, "inputs": fitted.inputs}, path)
+    skops = _skops()
+    with written_beside(path) as beside:
+        skops.dump({"pipeline": fitted.pipeline, "inputs": fitted.inputs}, beside)
 
 
 def apply_model(path: Path, frame: pd.DataFrame) -> pd.DataFrame:

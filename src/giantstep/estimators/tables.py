@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from giantstep.errors import GiantstepError
+from giantstep.files import written_beside
 
 Task = Literal["regression", "classification"]
 #: Fewest rows of a table, two for each of five folds, and of its largest class: folds are cut again
@@ -190,7 +191,8 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
         values = safe.iloc[:, position]
         if not pd.api.types.is_numeric_dtype(values):
             safe.isetitem(position, values.map(_no_formula))
-    safe.to_csv(path, index=False)
+    with written_beside(path) as beside:
+        safe.to_csv(beside, index=False)
 
 
 def _counted(columns: int) -> str:
