@@ -82,7 +82,9 @@ def _described(given: Mapping[str, Any]) -> Learner:
         )
     for name in ("settings", "simulate", "predict"):
         if not _is_place(values.get(name, "")):
-            raise SettingsError(f"learner.{name} = {shown(values.get(name))}: give module:attribute")
+            raise SettingsError(
+                f"learner.{name} = {shown(values.get(name))}: give module:attribute"
+            )
     if not (values["name"].isprintable() and 0 < len(values["name"]) <= MOST_CHARACTERS):
         raise SettingsError(f"learner.name = {shown(values['name'])}: give a short printable name")
     if not _is_module(values.get("package", "giantstep")):

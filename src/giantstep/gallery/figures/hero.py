@@ -24,8 +24,8 @@ from giantstep.settings.giant_step import GiantStep
 
 TARGET, STEPS = "h1 + h1*h2", 3
 SETTINGS = GiantStep(samples="8d", step_size=2, steps=STEPS, method="in-law")
-#: Step sizes of the spectra in units of the one at which the outlier leaves the bulk.
-MULTIPLES = tuple(np.round(np.linspace(0.25, 3.0, 12), 2))
+#: Step sizes of the spectra, from and to, in units of the one at which the outlier leaves the bulk.
+SMALLEST, LARGEST = 0.25, 3.0
 #: Frames of a step, and of the rest after it.
 MOVING, RESTING = 10, 4
 
@@ -49,7 +49,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     first = compare_spectra("weights", problem, layer, seeds=0)
     critical = first.prediction.details["critical_step_size"]
     spectra = []
-    for multiple in MULTIPLES:
+    for multiple in np.linspace(SMALLEST, LARGEST, sizes.sizes).round(2):
         grown = layer.replace(step_size=float(multiple * critical))
         found = compare_spectra("weights", problem, grown, seeds=sizes.spectra)
         spectra.append(spectrum_table(found).assign(multiple=multiple))
@@ -102,7 +102,8 @@ def _paint(panels: Any, table: DataFrame, time: float) -> None:
         title="a staircase: lines theory, dots runs",
     )
     stairs.legend(loc="upper left")
-    multiple = min(MULTIPLES, key=lambda m: abs(m - max(time, 0.05) * MULTIPLES[-1]))
+    multiples = table.multiple.dropna().unique()
+    multiple = min(multiples, key=lambda m: abs(m - time * LARGEST))
     series = dict(list(table[table.multiple == multiple].groupby("series")))
     bars, line = series["histogram"], series["density"]
     spectrum.bar(bars.x, bars.y, bars.x.diff().median(), color=GREY, alpha=0.35)
@@ -122,7 +123,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     reach = (neurons[["x", "y"]] ** 2).groupby(neurons.step).mean() ** 0.5
     top = table[(table.series == "leading") & (table["rank"] == 1)].set_index("multiple").x
     edge = table[table.series == "density"].groupby("multiple").x.max()
-    first, last = MULTIPLES[0], MULTIPLES[-1]
+    first, last = SMALLEST, LARGEST
     return {
         "neurons turn to h1 in the first step, to h2 in the next": bool(
             reach.x[1] > 3 * reach.x[0]
@@ -137,7 +138,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 REFERENCES = cite("2305.18270", "2205.01445")
 SIZES = {
-    "reduced": Sizes(dim=500, width=60, seeds=4, spectrum=80, spectra=2),
-    "quick": Sizes(dim=2000, width=200, seeds=8, spectrum=300, spectra=4),
-    "full": Sizes(dim=8000, width=400, seeds=16, spectrum=600, spectra=8),
+    "reduced": Sizes(dim=500, width=60, seeds=4, spectrum=80, spectra=2, sizes=2),
+    "quick": Sizes(dim=2000, width=200, seeds=8, spectrum=300, spectra=4, sizes=10),
+    "full": Sizes(dim=8000, width=400, seeds=16, spectrum=600, spectra=8, sizes=16),
 }
