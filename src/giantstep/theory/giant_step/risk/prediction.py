@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status
-from giantstep.errors import NoTheory
+from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
@@ -110,13 +110,12 @@ def predict_several_steps(problem: Problem, settings: GiantStep) -> Prediction:
             plain = fine[i] - fine.amplified[i]
             errors[name] = errors[name] + np.abs(plain - limit[i]) + fine.unknown[i]
     errors["test_error_noisy"] = errors["test_error"]
-    return Prediction(
-        settings.learner,
-        settings.to_json(),
+    return Prediction.of(
+        settings,
         metrics,
         statuses,
         REFERENCES,
-        tuple(_notes(settings, fine)),
+        _notes(settings, fine),
         errors=errors,
         arrays=kind_arrays(layers),
     )
@@ -158,9 +157,7 @@ def check_several_steps(problem: Problem, settings: GiantStep) -> None:
             settings.dim is not None and settings.dim < 10
         ),
     }
-    for reason, applies in refusals.items():
-        if applies:
-            raise NoTheory(reason)
+    refuse(refusals)
     dim = settings.dim or 1e12
     samples = settings.readout_samples or settings.samples
     if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):
