@@ -23,13 +23,10 @@ the figure's caption claims and its data were checked for. `giantstep talks --ch
 
 
 def _evidence(claim: Claim, found: Mapping[str, Any] | None) -> str:
-    """The checks of a command, whose names are code, or what the caption of a figure claims."""
-    lines = evidence(claim, found)
-    if claim.checks:
-        lines = [re.sub(r"^\S+", r"`\g<0>`", line) for line in lines]
-    else:
-        lines = [typeset(line) for line in lines]
-    return "\n".join(f"- {line}" for line in lines)
+    """The checks of a command, whose names are code, then what the caption of a figure claims."""
+    lines, read = evidence(claim, found), len(claim.checks)
+    shown = [re.sub(r"^\S+", r"`\g<0>`", line) for line in lines[:read]]
+    return "\n".join(f"- {line}" for line in [*shown, *map(typeset, lines[read:])])
 
 
 def _claim(claim: Claim, found: Mapping[str, Any] | None) -> str:

@@ -63,6 +63,8 @@ BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
 BEST = Source("one_step.best_sizes.best_sizes")
 RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
+POWERS = {"steps": 2, "samples": "d^1.5", "step_size": "2d^0.25", "width": 4, "readout": "sign"}
+POWERS |= {"loss": "correlation", "normalise": True}
 GIVEN_DIM = {"overlap": (Source(STEPS, "a dimension is given"), Source(ONE_STEP, "finite"))}
 GIANT_STEP = [
     Path({"steps": 0}, {"overlap": (Source(STEPS, "at a given width"),), **FIRST_SPACE}),
@@ -72,6 +74,17 @@ GIANT_STEP = [
         GIVEN_DIM | FIRST_SPACE,
     ),
     Path({"steps": 2, "width": 4}, RECURSION),
+    Path(
+        {**POWERS, "dim": 500},
+        {
+            "overlap": (
+                Source(STEPS, "batches in powers of d"),
+                Source("giant_step.small_batches.amplified_overlaps"),
+            ),
+            "overlap_power overlap_prefactor": (Source(STEPS, "batches in powers of d"),),
+        },
+        "He2(h1)",
+    ),
     Path(
         {"steps": 2, "width": 4, "dim": 500},
         {

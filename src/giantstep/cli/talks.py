@@ -17,6 +17,7 @@ from giantstep.cli.output import note, print_json, progress_bar, reported, use_c
 from giantstep.cli.usage import example
 
 if TYPE_CHECKING:
+    from giantstep.gallery.figure import Scale
     from giantstep.talks.claims import Claim
 
 
@@ -37,13 +38,17 @@ def talks(
         Path | None,
         typer.Option(help="With --check: write what was measured into this folder."),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="With --check: figures at the sizes of a paper.")
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the claims of the talks behind giantstep: what shows each, and the verdict."""
     from giantstep.talks import verdicts
 
     chosen = _chosen(name)
-    found = _checked([claim for _, claims in chosen for claim in claims]) if check else {}
+    every = [claim for _, claims in chosen for claim in claims]
+    found = _checked(every, "full" if full else "reduced") if check else {}
     if keep is not None:
         note(f"kept in {verdicts.keep(found, keep)}")
     found = found if check else verdicts.stored()
@@ -64,17 +69,22 @@ def answer(command: str) -> dict[str, Any]:
     from giantstep.cli.main import application
 
     words = shlex.split(command)[1:]
-    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
-        if words[0] in ("figure", "compare", "spectrum") and "--out" not in words:
-            ending = "" if words[0] == "figure" else "/picture.png"
-            words += ["--out", folder + ending]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
             application()([*words, "--json"], prog_name="giantstep")
         except SystemExit as ended:
-            # A figure whose caption its data do not show answers all the same.
-            if ended.code not in (0, None) and not out.getvalue().strip():
+            if ended.code not in (0, None):
                 return {}
     return json_reader.loads(out.getvalue())
+
+
+def drawn_claims(name: str, scale: Scale) -> dict[str, bool]:
+    """What the caption of a figure claims, and whether its data at that scale show it."""
+    from giantstep.gallery.figures import figure_named
+    from giantstep.gallery.rendering import render
+
+    with tempfile.TemporaryDirectory() as folder:
+        return dict(render(figure_named(name), scale, Path(folder)).claims)
 
 
 def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
@@ -91,22 +101,25 @@ def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
     raise GiantstepError(f"name = {name!r} is no talk ({', '.join(TALKS)}) and no claim of one")
 
 
-def _checked(claims: Sequence[Claim]) -> dict[str, Any]:
-    """Run each command once, whatever number of claims it shows."""
+def _checked(claims: Sequence[Claim], scale: Scale) -> dict[str, Any]:
+    """Run each command and each figure once, whatever number of claims it shows."""
     import giantstep
 
     use_compilation_cache()
     answers: dict[str, dict[str, Any]] = {"": {}}
+    figures: dict[str, dict[str, bool]] = {"": {}}
     found = {}
     with progress_bar("claims") as advance:
         for count, claim in enumerate(claims):
-            if claim.shown_by not in answers:
-                answers[claim.shown_by] = answer(claim.shown_by)
-            given = answers[claim.shown_by]
-            if claim.shown_by:
+            if claim.command not in answers:
+                answers[claim.command] = answer(claim.command)
+            if claim.figure not in figures:
+                figures[claim.figure] = drawn_claims(claim.figure, scale)
+            given = answers[claim.command], figures[claim.figure]
+            if claim.is_shown:
                 found[claim.key] = {
-                    "holds": claim.holds(given),
-                    "measured": claim.measured(given),
+                    "holds": claim.holds(*given),
+                    "measured": claim.measured(*given),
                     "version": giantstep.__version__,
                 }
             if advance is not None:

@@ -19,7 +19,8 @@ VERDICTS = {
     "holds as a scaling": "the exponent or the order is right; constants are not part of the claim",
     "not visible at feasible size": "it is about a limit that no simulation here comes near",
     "open": "nobody knows, or nothing here can decide it",
-    "wrong as printed": "the slide has an error; what holds instead is stated, and shown",
+    "misprint on the slide": "a slip of the slide; what holds instead is stated, and shown",
+    "does not hold as stated": "a counterexample is shown, with what it takes and what is left",
 }
 
 
@@ -58,9 +59,9 @@ class Claim:
     """A definition, theorem, example or experiment of a talk.
 
     ``says`` is the statement in our notation, ``erratum`` what the slide prints instead where that
-    is wrong. ``command`` shows it and ``checks`` read the answer; a claim without checks is shown
-    by its ``figure``, whose caption checks itself. ``verdict`` is what is found where they pass,
-    and ``why`` says what the verdict alone does not.
+    is wrong. ``command`` shows it and ``checks`` read the answer; so does its ``figure``, whose
+    caption checks itself. ``verdict`` is what is found where they pass, and ``why`` says what the
+    verdict alone does not.
     """
 
     key: str
@@ -77,28 +78,24 @@ class Claim:
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
             raise GiantstepError(f"{self.key}: verdict = {self.verdict!r}: {', '.join(VERDICTS)}")
-        if not self.shown_by and self.verdict != "open":
+        if bool(self.command) != bool(self.checks):
+            raise GiantstepError(f"{self.key}: a command needs checks that read its answer")
+        if not self.is_shown and self.verdict != "open":
             raise GiantstepError(f"{self.key} needs a command or a figure that shows it")
 
     @property
-    def shown_by(self) -> str:
-        """The command that decides it."""
-        if self.checks or not self.figure:
-            return self.command
-        return f"giantstep figure {self.figure}"
+    def is_shown(self) -> bool:
+        """Whether something is run to decide it."""
+        return bool(self.command or self.figure)
 
-    def measured(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """What the answer of the command has to say: numbers, or the claims of a figure."""
-        if self.checks:
-            return {check.value: check.found(answer) for check in self.checks}
-        return dict(answer.get("claims", {}))
+    def measured(self, answer: Mapping[str, Any], drawn: Mapping[str, bool]) -> dict[str, Any]:
+        """What the command's answer has to say, then what the caption of the figure claims."""
+        return {check.value: check.found(answer) for check in self.checks} | dict(drawn)
 
-    def holds(self, answer: Mapping[str, Any]) -> bool:
-        """Whether an answer shows it."""
-        if self.checks:
-            return all(check.holds(answer) for check in self.checks)
-        # A command without checks is there to be looked at; a figure checks itself.
-        return all(answer.get("claims", {}).values()) if self.figure else bool(answer)
+    def holds(self, answer: Mapping[str, Any], drawn: Mapping[str, bool]) -> bool:
+        """Whether the command's answer, and the data of the figure, show it."""
+        shown = bool(drawn) if self.figure else True
+        return shown and all(drawn.values()) and all(check.holds(answer) for check in self.checks)
 
 
 @functools.cache

@@ -23,11 +23,11 @@ def stored() -> dict[str, Any]:
 def verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
     """The verdict on a claim, given what was measured of it.
 
-    >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", command="c")
+    >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", figure="f")
     >>> verdict(claim, {"holds": True}), verdict(claim, {"holds": False}), verdict(claim, None)
     ('holds', 'does not hold', 'not run')
     """
-    if not claim.shown_by:
+    if not claim.is_shown:
         return claim.verdict
     if found is None:
         return "not run"
@@ -45,10 +45,10 @@ def evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
     """
     if found is None:
         return []
-    if not claim.checks:
-        said = found["measured"].items()
-        return [text if holds else f"does not hold: {text}" for text, holds in said]
-    return [_compared(check, found["measured"].get(check.value)) for check in claim.checks]
+    measured = dict(found["measured"])
+    read = [_compared(check, measured.pop(check.value, None)) for check in claim.checks]
+    drawn = [text if holds else f"does not hold: {text}" for text, holds in measured.items()]
+    return read + drawn
 
 
 def _compared(check: Check, value: Any) -> str:

@@ -1,13 +1,9 @@
 """A basis that grows with the values of the readout.
 
-What one giant step can fit of sin(2 h1), tanh, direction known exactly: neurons with readout a
-carry the spike s = 1, 2.5, 0.5 or 1.7, and each value of it adds the functions mu_0(s kappa) and
-kappa mu_1(s kappa). Left: the best function over the basis. Right: excess test error with p = 4 d,
-8 d samples and ridge 0.03. Band: between the bounds on the best risk over the ridge, mu_0 alone
-(above) and the whole basis (below). Solid: limit of large d; dots on the dashed line: {seeds}
-simulations at d = {dim} and the theory there, without terms of order 1/d^2: the claim allows 3 %.
-Functions that differ little are fitted only where d is far larger: here the third and fourth value
-help in the limit alone.
+What one giant step can fit of sin(2 h1) with erf: each value of the spike, s = 1, 2.5, 0.5, 1.7,
+adds erf(s kappa/sqrt 3) and kappa exp(-(s kappa)^2/3). Left: the best fit. Right: excess test
+error, p = 4d, n = 8d, ridge 0.03, between its bounds; solid: large d; dots: {seeds} runs at d =
+{dim}, dashed: theory there.
 """
 
 from __future__ import annotations
@@ -34,7 +30,7 @@ TARGET = "sin(2*h1)"
 SPIKES = (1.0, 2.5, 0.5, 1.7)
 #: Where the fits are drawn.
 FARTHEST = 3.0
-SETTINGS = SpikedRandomFeatures(activation="tanh", readout_samples="8d", width="4d", ridge=0.03)
+SETTINGS = SpikedRandomFeatures(activation="erf", readout_samples="8d", width="4d", ridge=0.03)
 
 
 def support(values: float) -> str:
@@ -73,7 +69,7 @@ def best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     spikes, ones = np.array(SPIKES[:values]), np.ones(values)
     blocks = Blocks(spikes, ones, ones / values)
-    readout = spiked_readout(Problem.of(TARGET), activation("tanh"), blocks, 1.0)
+    readout = spiked_readout(Problem.of(TARGET), activation("erf"), blocks, 1.0)
     learned, functions = readout.learned, readout.functions[0]
     (kappa,), labels, half = learned.kappa, learned.labels[0], np.sqrt(learned.weights)
     weights = np.linalg.lstsq((functions * half).T, labels * half, rcond=1e-12)[0]
@@ -143,10 +139,9 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
         ),
     }
     if len(limit) > 3:
-        found[
-            "in the limit four values do ten times better than two, at the simulated d no better"
-        ] = bool(risk.iloc[3] < 0.1 * risk.iloc[1]) and bool(
-            dots["test_error.theory"].iloc[3] > dots["test_error.theory"].iloc[1]
+        found["in the limit four values do ten times better than two, at this d less than 5 %"] = (
+            bool(risk.iloc[3] < 0.1 * risk.iloc[1])
+            and bool(dots["test_error.theory"].iloc[3] > 0.95 * dots["test_error.theory"].iloc[1])
         )
     return found
 
