@@ -50,6 +50,7 @@ def test_verdicts_come_from_a_run(claim: Claim) -> None:
     assert read <= set(found["measured"])
     # What was stored of a figure is what its caption claims today.
     drawn = set(found["measured"]) - read
+    assert bool(drawn) == bool(claim.figure)
     if claim.figure:
         known = _sentences(inspect.getsource(inspect.getmodule(figure_named(claim.figure).claims)))
         assert all(any(re.fullmatch(each, text) for each in known) for text in drawn), drawn
