@@ -55,8 +55,8 @@ def guide(panel: Any, text: str, *, x: float | None = None, y: float | None = No
     small = {"fontsize": 6.5, "color": GREY}
     if y is not None:
         panel.axhline(y, color=GREY, linestyle=":", linewidth=0.9)
-        place = {"transform": panel.get_yaxis_transform(), "ha": "right", "va": "bottom"}
-        panel.text(0.99, y, text, **place, **small)
+        place = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "bottom"}
+        panel.text(0.6, y, text, **place, **small)
     if x is not None:
         panel.axvline(x, color=GREY, linestyle="--", linewidth=0.9)
         place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": "top"}

@@ -73,8 +73,11 @@ def draw(table: DataFrame) -> Picture:
         for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
             own = here[here.network == name]
             draw_dots(panel, own, "kappa", "test_error_relative", colour, label)
+        floors: dict[float, list[str]] = {}
         for degree in (2, 3, 4):
-            guide(panel, f"best degree {degree}", y=here[f"floor{degree}"].iloc[0])
+            floors.setdefault(round(here[f"floor{degree}"].iloc[0], 6), []).append(str(degree))
+        for floor, degrees in floors.items():
+            guide(panel, f"best of degree {' and '.join(degrees)}", y=floor)
         guide(panel, "theorem: 3/2", x=THEOREM)
         guide(panel, "half of the leaves", x=here.half.iloc[0])
         panel.set(title=title, xlabel=r"$\kappa = \log n / \log d$", ylim=(0, HIGHEST))
