@@ -24,7 +24,7 @@ from giantstep.theory.one_step.stepped_network import one_step
 
 #: Most steps, and most kinds of neurons whose rows are followed exactly; kinds that stand for a
 #: Gaussian readout, with such rows and with isotropic ones.
-MOST_STEPS, MOST_KINDS, GAUSSIAN_KINDS, GAUSSIAN_BLOCKS = 8, 5, 3, 7
+MOST_STEPS, MOST_KINDS, GAUSSIAN_KINDS, GAUSSIAN_BLOCKS = 8, 5, 3, 5
 #: Second Hermite coefficients that count as none.
 NEGLIGIBLE = 1e-8
 
