@@ -114,9 +114,9 @@ def test_the_limit_keeps_what_has_power_zero() -> None:
 @pytest.mark.parametrize(
     ("change", "remedy"),
     [
-        ({"loss": "square"}, "--loss correlation"),
-        ({"activation": "tanh", "normalise": False}, "--normalise"),
-        ({"biases": "normal"}, "--biases none"),
+        ({"loss": "square"}, "loss correlation"),
+        ({"activation": "tanh", "normalise": False}, "normalise, or relu"),
+        ({"biases": "normal"}, "biases none"),
     ],
 )
 def test_what_is_not_covered_is_refused_with_a_remedy(
