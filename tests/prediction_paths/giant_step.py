@@ -61,6 +61,8 @@ AFTER_STEPS = {
 SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
 BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
 BEST = Source("one_step.best_sizes.best_sizes")
+BEST_SCHEDULE = Source("giant_step.risk.best_schedule.best_schedule")
+SCHEDULE = "ridge error_of_fewer_steps gain_over_random_features gain_over_linear"
 RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
 POWERS = {"steps": 2, "samples": "d^1.5", "step_size": "2d^0.25", "width": 4, "readout": "sign"}
@@ -168,6 +170,11 @@ GIANT_STEP = [
         RISK,
         IN_THE_LIMIT | AFTER_A_STEP | {OPTIMUM: (BEST, Source(STEPS, "the risk"))},
         optimise=("step_size", "ridge"),
+    ),
+    Path(
+        {**RISK, "steps": 2},
+        AFTER_STEPS | {SCHEDULE: (BEST_SCHEDULE, Source(SEVERAL, "leave-one-out"))},
+        optimise=("ridge",),
     ),
 ]
 

@@ -78,19 +78,18 @@ def learned(
 ) -> Learned:
     """The labels given the projections on the means: one axis where the means are parallel.
 
-        ``whole``: given the target's directions as well.
+    ``whole``: given the target's directions as well.
 
-        >>> from giantstep.language.activations.activation import activation
-        >>> from giantstep.theory.giant_step.risk.components import Components
-    from giantstep.theory.giant_step.risk.first_layer import Neurons
-        >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
-        >>> problem = Problem.of("h1 + h2")
-        >>> *_, layer = first_layers(
-        ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
-        ...     samples_ratios=[4.0])
-        >>> found = learned(problem, layer)
-        >>> found.kappa.shape[0], found.labels.shape[0]
-        (1, 3)
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
+    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> problem = Problem.of("h1 + h2")
+    >>> *_, layer = first_layers(
+    ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
+    ...     samples_ratios=[4.0])
+    >>> found = learned(problem, layer)
+    >>> found.kappa.shape[0], found.labels.shape[0]
+    (1, 3)
     """
     left, values, right = np.linalg.svd(layer.means, full_matrices=False)
     count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
