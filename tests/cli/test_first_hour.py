@@ -212,7 +212,6 @@ def test_errors_name_arguments_in_python_and_options_at_the_prompt() -> None:
     "given",
     ["silu", "swish", "elu", "leaky_relu(z, .1)", "mish", "hardtanh", np.tanh, jax.nn.silu],
     ids=lambda given: getattr(given, "__name__", given),
-    ids=str,
 )
 def test_activations_that_people_use(given: Any) -> None:
     overlap = gs.predict(gs.GiantStep(activation=given), "h1").metrics["overlap"]
