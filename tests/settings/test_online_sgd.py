@@ -24,7 +24,7 @@ from giantstep.settings.online_sgd import OnlineSgd
         ({"readout": "one"}, "cannot be read"),
         ({"readout": "symmetric-sign", "width": 3}, "is odd"),
         ({"dim": 1}, "below the target's 2 directions"),
-        ({"dim": None}, "needs --dim"),
+        ({"dim": None}, "needs dim"),
         (
             {"lookahead": 0.5, "loss": "correlation", "batch": 2, "method": "in-law"},
             "known for one sample at a time",

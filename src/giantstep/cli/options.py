@@ -12,8 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import say_reading
-from giantstep.files import PICTURES, check_place
+from giantstep.cli.output import check_picture, say_reading
 from giantstep.language.inputs import SYNTAX
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
@@ -104,13 +103,6 @@ def problem_parameters() -> list[inspect.Parameter]:
         NOISE,
         parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),
     ]
-
-
-def check_picture(path: Path | None) -> Path | None:
-    """Refuse a place where no picture can be written, before anything is computed."""
-    if path is not None:
-        check_place(path, endings=PICTURES)
-    return path
 
 
 def picture_parameters() -> list[inspect.Parameter]:

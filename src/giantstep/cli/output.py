@@ -12,12 +12,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from giantstep.asking.workers.environment import use_compilation_cache as use_compilation_cache
 from giantstep.errors import GiantstepError
+from giantstep.files import PICTURES, check_place
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
@@ -27,6 +29,13 @@ _NOTHING_MORE_FITS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 GRACE_SECONDS = 3.0
 #: Nobody needs a progress bar for less.
 PATIENCE_SECONDS = 2.0
+
+
+def check_picture(path: Path | None) -> Path | None:
+    """Refuse a place where no picture can be written, before anything is computed."""
+    if path is not None:
+        check_place(path, endings=PICTURES)
+    return path
 
 
 def reported(command: Callable[..., None]) -> Callable[..., None]:

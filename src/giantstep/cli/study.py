@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.asking.studies import DEFAULT_STORE
-from giantstep.cli.options import check_picture
 from giantstep.cli.output import (
     INTERRUPTED,
+    check_picture,
     note,
     print_json,
     progress_bar,
