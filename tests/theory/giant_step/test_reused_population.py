@@ -221,7 +221,7 @@ def test_what_is_not_covered() -> None:
     reused = {"steps": 3, "batches": "reused"}
     for options, words in (
         ({"step_size": "d^0.5"}, "plain number"),
-        ({"width": 8000, "steps": 9, "readout": "ones"}, "--width"),
+        ({"width": 8000, "steps": 9, "readout": "ones"}, "lower width"),
         ({"ridge": 0.1, "readout_samples": 500, "width": 2}, "grow with d"),
     ):
         with pytest.raises(NoTheory, match=words):
