@@ -120,9 +120,9 @@ import signal, time
 from giantstep.cli import output
 
 def deaf():
-    print("begun", flush=True)
     while True:
         try:
+            print("begun", flush=True)
             time.sleep(60)
         except KeyboardInterrupt:
             pass
