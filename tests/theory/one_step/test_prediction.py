@@ -183,7 +183,7 @@ def test_gaussian_start_adds_the_spread_of_norms() -> None:
         ({"biases": "normal", "readout": "symmetric-sign", "width": 20}, "law of biases"),
         ({"width": 50}, "width = 50: without a dimension"),
         ({"detrend": True}, "detrend"),
-        ({"step_size": "d^-0.25"}, "give --dim"),
+        ({"step_size": "d^-0.25"}, "give dim"),
         ({"dim": 5}, "too small"),
         ({"ridge": 0, "readout_samples": "0.5d"}, "ridge = 0"),
     ],

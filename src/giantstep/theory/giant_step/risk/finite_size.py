@@ -59,7 +59,7 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
     >>> ratio, share = component_ratio(
     ...     Readout(problem, sigma, layer), sigma, Fit.of(4.0, 1.0, 0.1, 400))
     >>> round(ratio.test, 2), round(share, 4)
-    (0.78, 0.0292)
+    (0.76, 0.0292)
     """
     if not readout.layer.batches or fit.dim == LIMIT:
         return NONE, 0.0
