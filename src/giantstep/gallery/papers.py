@@ -54,7 +54,7 @@ def figures_of(given: str) -> tuple[str, ...]:
     """The figures of the gallery that draw results of a paper, by its arXiv number or address.
 
     >>> figures_of("arXiv:2402.03220")
-    ('staircases', 'reused-batch')
+    ('staircases', 'reused-batch', 'fixed-batch-relu')
     """
     number = number_of(given)
     found = tuple(
