@@ -189,14 +189,14 @@ def test_spiked_and_spherical_inputs_have_their_law() -> None:
 @pytest.mark.parametrize(
     ("options", "problem", "words"),
     [
-        ({"dim": None}, STAIRS, ("dim", "--dim")),
+        ({"dim": None}, STAIRS, ("dim is missing", "needs dim")),
         ({"dim": 1}, STAIRS, ("dim = 1", "2 directions")),
         ({"width": 5}, STAIRS, ("width = 5", "even")),
         ({"width": "0.001d"}, STAIRS, ("width", "at least 1")),
         ({"samples": "d^13"}, STAIRS, ("samples", "too large")),
         ({"activation": "rleu"}, STAIRS, ("activation", "rleu")),
         ({"method": "in-law"}, Problem.of("h1", inputs=Sphere()), ("in-law", "direct")),
-        ({"step_size": "1e12", "activation": "He3"}, STAIRS, ("overflowed", "--step-size")),
+        ({"step_size": "1e12", "activation": "He3"}, STAIRS, ("overflowed", "lower step_size")),
     ],
 )
 def test_what_cannot_run_gets_one_clear_line(
