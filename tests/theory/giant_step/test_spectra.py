@@ -70,6 +70,8 @@ def test_features_of_the_model_and_of_a_step() -> None:
     assert values == pytest.approx(again.outliers, rel=1e-6)
     assert (bulk.low, bulk.high) == pytest.approx(again.bulk_edges, rel=1e-5)
     np.testing.assert_allclose(bulk.density, again.density, rtol=1e-3, atol=1e-4)
+    # Both ends were once found within the bulk, which then held 94 % of the eigenvalues.
+    assert np.trapezoid(bulk.density, bulk.values) == pytest.approx(1.0, abs=2e-3)
     # Real rows differ from isotropic ones by little where the batch is large.
     real = predict_feature_spectrum(sine, step)
     assert real.outliers == pytest.approx(again.outliers, rel=2e-3)

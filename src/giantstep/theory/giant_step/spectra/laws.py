@@ -113,6 +113,7 @@ class Law(abc.ABC):
         # Nodes gather at the edges, where the density is a square root.
         angles = np.pi * (np.arange(POINTS) + 0.5) / POINTS
         values = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
+        self.path.near = None
         found = np.array([self.density(value) for value in values[::-1]])[::-1]
         known = np.isfinite(found)
         self.complete = self.complete and bool(known.all())
@@ -120,6 +121,8 @@ class Law(abc.ABC):
 
     def _end(self, inside: float, outside: float) -> float:
         """Where the density ends between two points."""
+        # The state of a distant neighbour may lead to a solution that is no resolvent.
+        self.path.near = None
         seen = self.density(inside)
         for _ in range(HALVINGS):
             near, middle = self.path.near, (outside + inside) / 2
