@@ -7,6 +7,7 @@ import io
 import json as json_reader
 import shlex
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,6 +63,8 @@ def talks(
             measured = found.get(claim.key)
             verdict = verdicts.verdict(claim, measured)
             _print(claim, verdict, verdicts.evidence(claim, measured))
+    if check:
+        note(f"{sum(row['seconds'] for row in found.values()):.0f} s of processor time")
 
 
 def answer(command: str) -> dict[str, Any]:
@@ -111,6 +114,7 @@ def _checked(claims: Sequence[Claim], scale: Scale) -> dict[str, Any]:
     found = {}
     with progress_bar("claims") as advance:
         for count, claim in enumerate(claims):
+            began = time.process_time()
             if claim.command not in answers:
                 answers[claim.command] = answer(claim.command)
             if claim.figure not in figures:
@@ -120,6 +124,7 @@ def _checked(claims: Sequence[Claim], scale: Scale) -> dict[str, Any]:
                 found[claim.key] = {
                     "holds": claim.holds(*given),
                     "measured": claim.measured(*given),
+                    "seconds": round(time.process_time() - began, 1),
                     "version": giantstep.__version__,
                 }
             if advance is not None:

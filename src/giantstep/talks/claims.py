@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
@@ -28,30 +28,53 @@ VERDICTS = {
 class Check:
     """A number or a word of an answer, and what it must be.
 
-    ``value`` is the way to it in the JSON of the answer, joined by slashes. A number is to be
-    ``about`` something ``within`` a distance, anything else to be ``equal``.
+    ``value`` is the way to it in the JSON of the answer, joined by slashes; a star stands for every
+    entry of a list. A number is to be ``about`` something ``within`` a distance, anything else to
+    be ``equal``. With ``fit`` the numbers at the swept sizes are put together, and their exponent
+    ("power") or their growth per logarithm of the size ("logarithm") is what must be about that,
+    measured to half of that distance at least; ``average`` says how runs become one number. Where
+    the last star runs along steps, ``reaches`` makes of each run the number of steps until then.
     """
 
     value: str
     equal: Any = None
     about: float | None = None
     within: float = 0.0
+    fit: str = ""
+    average: str = "mean"
+    reaches: float | None = None
 
     def holds(self, answer: Any) -> bool:
         """Whether an answer has it."""
         found = self.found(answer)
         if self.about is None:
             return found == self.equal
+        if self.fit and found is not None:
+            return abs(found["slope"] - self.about) <= self.within >= 2 * found["sem"]
         return isinstance(found, int | float) and abs(found - self.about) <= self.within
 
     def found(self, answer: Any) -> Any:
-        """What the answer has there."""
-        for word in self.value.split("/"):
-            try:
-                answer = answer[int(word)] if isinstance(answer, list) else answer[word]
-            except (LookupError, TypeError, ValueError):
-                return None
-        return answer
+        """What the answer has there: a number, a word, or the facts of a fit; none if nothing."""
+        try:
+            there = _there(answer, self.value.split("/"))
+            return self._fitted(answer["sweep"]["values"], there) if self.fit else there
+        except (LookupError, TypeError, ValueError):
+            return None
+
+    def _fitted(self, sizes: list[float], runs: Any) -> dict[str, Any]:
+        from giantstep.numerics.scaling import first_steps, fit_runs
+
+        if self.reaches is not None:
+            runs = first_steps(runs, self.reaches)
+        return fit_runs(sizes, runs, average=self.average, along=self.fit)._asdict()
+
+
+def _there(answer: Any, words: Sequence[str]) -> Any:
+    for number, word in enumerate(words):
+        if word == "*":
+            return [_there(entry, words[number + 1 :]) for entry in answer]
+        answer = answer[int(word)] if isinstance(answer, list) else answer[word]
+    return answer
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.files import write_text
+from giantstep.numerics.scaling import Fit
 from giantstep.talks.claims import Check, Claim
 
 _FILE = "verdicts.json"
 
 
 def stored() -> dict[str, Any]:
-    """What was measured of each claim, by its key: ``holds``, ``measured`` and ``version``."""
+    """What was measured of each claim, by its key: whether it ``holds``, what was ``measured``,
+    the ``seconds`` of a processor that took, and our ``version``."""
     place = resources.files(__package__).joinpath(_FILE)
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
@@ -53,6 +55,8 @@ def evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
 
 def _compared(check: Check, value: Any) -> str:
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
+    if check.fit and value is not None:
+        shown = f"{check.fit} {Fit(**value)}"
     wanted = "" if check.about is None else f" ({check.about:g} within {check.within:g})"
     return f"{check.value} = {shown}{wanted}"
 

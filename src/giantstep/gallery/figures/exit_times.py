@@ -20,6 +20,7 @@ from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.scaling import fit_power, median
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.exit_times import exit_time
 from giantstep.theory.online_sgd.one_neuron import OneNeuron
@@ -65,12 +66,11 @@ def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
     )
     problem = Problem(text)
     neuron = OneNeuron(problem, activation(sigma))
-    times = np.sort(simulate(settings, problem, seeds=seeds).metrics["exit_time"])
-    spread = np.sqrt(seeds) / 2
-    ends = np.clip(np.round(seeds / 2 + np.array([-spread, spread])), 0, seeds - 1).astype(int)
+    times = simulate(settings, problem, seeds=seeds).metrics["exit_time"]
+    middle, error = median(times)
     return {
-        "exit_time": float(np.median(times)),
-        "exit_time.sem": float(np.diff(times[ends])[0] / 2),
+        "exit_time": middle,
+        "exit_time.sem": error,
         "exit_time.theory": exit_time(neuron, settings.step_size.at(dim), dim**-0.5, UNTIL),
         "left": float(np.mean(np.isfinite(times))),
     }
@@ -101,7 +101,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     gap = (table["exit_time"] / table["exit_time.theory"] - 1).abs()
     error = 4 * table["exit_time.sem"] / table["exit_time.theory"]
     growth = {
-        leap: float(np.polyfit(np.log(here.dim), np.log(here.dim * here["exit_time"]), 1)[0])
+        leap: 1 + fit_power(here.dim, here["exit_time"], here["exit_time.sem"]).slope
         for leap, here in table.groupby("leap")
     }
     return {

@@ -14,6 +14,7 @@ from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.numerics.scaling import fit_power
 from giantstep.settings.giant_step import GiantStep
 
 SETTINGS = GiantStep(
@@ -72,21 +73,18 @@ def exponents(table: DataFrame) -> DataFrame:
 
     Least squares weighted by the relative standard errors of the dots.
     """
-    import numpy as np
     import pandas
 
     found = []
     for (kappa, step), part in table[table.panel == "power"].groupby(["kappa", "step"]):
         if step not in FITTED_STEPS:
             continue
-        x, weights = np.log(part["size"]), (part["overlap"] / part["overlap.sem"]) ** 2
-        centred = x - np.average(x, weights=weights)
-        spread = float(np.sum(weights * centred**2))
-        slopes = [
-            float(np.sum(weights * centred * np.log(part[name]))) / spread
+        measured, predicted = (
+            fit_power(part["size"], part[name], part["overlap.sem"] * part[name] / part["overlap"])
             for name in ("overlap", "overlap.theory")
-        ]
-        found.append((kappa, step, *slopes, spread**-0.5, part.limit.iloc[0]))
+        )
+        slopes = measured.slope, predicted.slope, measured.sem
+        found.append((kappa, step, *slopes, part.limit.iloc[0]))
     names = ["kappa", "step", "exponent", "exponent.theory", "exponent.sem", "limit"]
     return pandas.DataFrame(found, columns=names)
 
