@@ -13,6 +13,7 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.spectra.laws import WeightLaw
 from giantstep.theory.giant_step.spectra.prediction import (
+    outliers_as_d_grows,
     predict_feature_spectrum,
     predict_weight_spectrum,
     stepped_rows,
@@ -118,3 +119,30 @@ def test_steps_of_a_schedule() -> None:
     batches = stepped_rows(RELU, schedule).layer.batches
     assert [float(batch.steps[0]) for batch in batches] == [2.0, 1.0]
     assert [1 / batch.crowding for batch in batches] == [8.0, 2.0]
+
+
+def test_gathered_samples_tell_the_bulk_and_a_soft_end_hides_no_outlier() -> None:
+    """The end is soft, since labels are not bounded: levels have a pole in its tail."""
+    settings = GiantStep(activation="relu", readout="ones", width="1d", steps=2, dim=300)
+    layer = stepped_rows(Problem.of("h1 + h1*h2"), settings).layer
+    laws = [WeightLaw(layer, 1.0, 300.0) for _ in range(2)]
+    laws[1].light = laws[1].pencil
+    assert len(laws[0].light.layer.batches[1].residuals) < 400
+    gathered, exact = (law.transform(1 + 0.05j) for law in laws)
+    assert gathered == pytest.approx(exact, rel=5e-4)
+    assert [round(outlier.value) for outlier in laws[0].outliers(4.18)] == [241]
+
+
+def test_outliers_of_steps_in_powers_of_d() -> None:
+    normal = GiantStep(steps=2, readout="normal")
+    for step_size, words in (
+        ("d^-0.4/d^-0.2", ["= 1 outliers"]),
+        ("d^-0.15/d^-0.1", ["= 3 outliers"]),
+        ("1/d^-0.1", []),
+    ):
+        found = outliers_as_d_grows(normal.replace(step_size=step_size))
+        assert [word in note for word, note in zip(words, found, strict=True)] == [True] * len(
+            words
+        )
+    # Powers of two readout values span two directions among the neurons.
+    assert not outliers_as_d_grows(normal.replace(readout="sign", step_size="d^-0.15/d^-0.1"))

@@ -7,6 +7,7 @@ of Phi^T Phi / d those of the readout fit with its ridge at -z.
 from __future__ import annotations
 
 import abc
+import copy
 import itertools
 import math
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from giantstep.numerics.solve import bracketed_root
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.spectra.gathered_samples import gathered
 from giantstep.theory.giant_step.spectra.resolvent_path import ResolventPath
 
 #: Height above the axis at which a density is read, in units of the mean eigenvalue.
@@ -30,6 +32,8 @@ NOTHING = 2e-3
 POINTS, SEARCH, HALVINGS, SECANTS = 64, 40, 8, 4
 #: Points of the search for outliers, from far right to this close to the edge, relatively.
 OUTLIER_SEARCH, NEAREST = 48, 5e-4
+#: A level that is larger where its sign changes has a pole there, in the tail of a soft end.
+POLE = 1e-3
 
 
 class Bulk(NamedTuple):
@@ -181,6 +185,8 @@ class Law(abc.ABC):
         if not root.converged:
             self.complete = False
             return None
+        if abs(root.residual) > POLE:
+            return None
         step = 1e-4 * (root.value - edge)
         slope = (level(root.value + step) - level(root.value - step)) / (2 * step)
         return Outlier(root.value, self.levels(root.value)[1][:, j] / math.sqrt(slope))
@@ -211,6 +217,7 @@ class WeightLaw(Law):
         neurons, self.dim, self.beta = layer.neurons, dim, width_ratio
         self.roots = np.sqrt(width_ratio * neurons.fractions)
         self.pencil, self.scale = Pencil(layer), np.outer(self.roots, self.roots)
+        self.light = Pencil(gathered(layer))
         rank = layer.means.shape[1] - sum(len(batch.vectors) for batch in layer.batches)
         self.means, self.frame = frame_of(layer.means, rank)
         power = np.sum(self.means**2, axis=1)
@@ -225,7 +232,7 @@ class WeightLaw(Law):
 
     def image(self, state: State, z: complex) -> State:
         """One iteration at C = -11^T/z, D = l^2."""
-        found, twins = self.pencil.averages(state), self.layer.neurons.twins
+        found, twins = self.light.averages(state), self.layer.neurons.twins
         bound = np.where(twins, np.diag(self.lengths) + found.held / self.scale, 0.0)
         return State(bound, found.energies, -self.scale / z)
 
@@ -285,6 +292,8 @@ class FeatureLaw(Law):
 
     def __init__(self, readout: Readout, fit: Fit) -> None:
         self.readout, self.fit, layer = readout, fit, readout.layer
+        self.light = copy.copy(readout)
+        self.light.pencil = Pencil(gathered(layer))
         self.fractions, weights = layer.neurons.fractions, readout.learned.weights
         slopes, noise = layer.variances[:, None] * readout.slopes**2, np.diagonal(readout.noise).T
         rank = min(fit.samples_ratio, fit.width_ratio)
@@ -301,7 +310,7 @@ class FeatureLaw(Law):
 
     def image(self, state: State, z: complex) -> State:
         """One iteration at the ridge -z."""
-        return self.readout.next_state(state, self.fit._replace(penalty=-z))
+        return self.light.next_state(state, self.fit._replace(penalty=-z))
 
     def guess(self, z: complex) -> State:
         """The fit's own."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.bibliography import cite
 from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -61,7 +62,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     size of order one (outliers are then infinite) or in d^-1/2 (small steps).
     Status: theorem for small steps; heuristic (leave-one-out) for larger ones.
     References: Ba et al. 2022, arXiv:2205.01445; Benaych-Georges, Nadakuditi 2012,
-        arXiv:1103.2221.
+        arXiv:1103.2221; Moniri, Hassani 2026, arXiv:2605.17767, for two steps in powers of d.
 
     >>> settings = GiantStep(
     ...     activation="tanh", readout="normal", samples="2d", width="1.5d",
@@ -88,8 +89,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     seen = right[: rows.problem.target.rank]
     # W^T a - W_0^T a, which tells the learned direction, has bulks in it, as the vectors have.
     sums = rows.layer.bulks if neurons.paired else rows.layer.common
-    grown = left @ (sums / np.sqrt(np.outer(law.lengths, law.lengths)) - neurons.twins) @ left
-    common = math.sqrt(max(1 + float(grown) / law.strength, 0.0)) if strength else 1.0
+    excess = left @ (sums / np.sqrt(np.outer(law.lengths, law.lengths)) - neurons.twins) @ left
+    common = math.sqrt(max(1 + float(excess) / law.strength, 0.0)) if strength else 1.0
     if settings.steps == 1 and strength:
         details["alignment"] = float(np.linalg.norm(seen))
         # The strength grows with the step as long as the bulk does not.
@@ -98,7 +99,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
         per_step = strength / (1.0 if settings.dim else math.sqrt(law.dim)) / step
         details[name] = width**0.25 / per_step
     vectors = [(law.left(outlier), law.right(outlier)) for outlier in outliers]
-    values = np.sqrt(bulk.values)
+    values, grown = np.sqrt(bulk.values), outliers_as_d_grows(settings)
     return SpectrumPrediction(
         bulk_edges=(math.sqrt(bulk.low), math.sqrt(bulk.high)),
         x=values,
@@ -111,9 +112,32 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
             "target": tuple(_square(float(np.linalg.norm(v[: len(seen)]))) for _, v in vectors),
         },
         details=details,
-        notes=("singular values of W", *rows.notes, *_unfinished(law)),
-        references=("Ba et al. 2022, arXiv:2205.01445",),
+        notes=("singular values of W", *rows.notes, *grown, *_unfinished(law)),
+        references=cite("2205.01445", "2605.17767") if grown else cite("2205.01445"),
     )
+
+
+def outliers_as_d_grows(settings: GiantStep) -> list[str]:
+    """How many outliers two steps of sizes d^(a_1 - 1/2) and d^(a_2 - 1/2) leave in the end.
+
+    Where the first step has shifted pre-activations by d^(a_1 - 1/2) kappa a_j, the slopes of the
+    second expand in powers of it: its gradient has the spikes a^(k+1) x X^T(y kappa^k)/n, of
+    strength d^(a_2 - k (1/2 - a_1)).
+
+    >>> outliers_as_d_grows(GiantStep(steps=2, step_size="d^-0.25/d^-0.1", readout="normal"))
+    ['as d grows 1 + floor(a2/(1/2 - a1)) = 2 outliers leave the bulk, at a1 = 0.25, a2 = 0.4']
+    """
+    powers = [size.power + 0.5 for size in settings.step_size.over(settings.steps)]
+    if len(powers) != 2 or not all(0 < power < 0.5 for power in powers):
+        return []
+    count = 1 + math.floor(powers[1] / (0.5 - powers[0]))
+    support = settings.readout_support()
+    if support is not None and len(support[0]) < count:
+        return []
+    return [
+        f"as d grows 1 + floor(a2/(1/2 - a1)) = {count} outliers leave the bulk, at "
+        f"a1 = {powers[0]:g}, a2 = {powers[1]:g}"
+    ]
 
 
 def predict_feature_spectrum(
@@ -148,10 +172,7 @@ def predict_feature_spectrum(
         overlaps={"blocks": tuple(law.on_kinds(outlier) for outlier in outliers)},
         details={},
         notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)", *rows.notes, *_unfinished(law)),
-        references=(
-            "Moniri et al. 2023, arXiv:2310.07891",
-            "Dandi et al. 2024, arXiv:2410.18938",
-        ),
+        references=cite("2310.07891", "2410.18938"),
     )
 
 
