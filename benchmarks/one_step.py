@@ -11,12 +11,12 @@ from benchmarks.row import Row, seconds, under_limit
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.best_schedule import best_schedule
 from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.over_sizes import RiskOverSizes
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.one_step.any_activation.over_sizes import RiskOverSizes
-from giantstep.theory.one_step.best_sizes import best_sizes
 from giantstep.theory.one_step.stepped_network import one_step
 
 SINE = Problem.of("sin(h1)", noise=0.05)
@@ -47,8 +47,8 @@ def rows() -> Iterator[Row]:
     yield from _curve()
     yield _curve_of_any_activation()
     yield _memory()
-    best_sizes(SINE, STEP)
-    yield under_limit("best step and ridge", seconds(lambda: best_sizes(SINE, STEP)), 3.0)
+    best_schedule(SINE, STEP)
+    yield under_limit("best step and ridge", seconds(lambda: best_schedule(SINE, STEP)), 3.0)
 
 
 def _evaluation(settings: GiantStep) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.readout_law import CELLS
+from giantstep.theory.giant_step.start_law import CELLS
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.finite_size import Version
 

@@ -14,8 +14,8 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
-from giantstep.theory.one_step.prediction import predict
 
 
 class Measured(NamedTuple):

@@ -18,8 +18,8 @@ from giantstep.answer.answer import student_quantile
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.one_step.intermediate_step import limiting_gains
-from giantstep.theory.one_step.prediction import predict
 
 RELU = "relu(z) - 1/sqrt(2*pi)"
 #: mu_1 and mu_2 of it.

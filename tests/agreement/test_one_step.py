@@ -13,8 +13,8 @@ from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
 from giantstep.learners.giant_step.spectra import stepped_layer
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict_step
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
-from giantstep.theory.one_step.prediction import predict as predict_step
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 

@@ -34,8 +34,7 @@ MAKERS = {
     "giant-step": {
         "giant_step.prediction._on_one_batch",
         "giant_step.prediction.predict",
-        "giant_step.risk.prediction.predict_several_steps",
-        "one_step.any_activation.prediction.predict_any_activation",
+        "giant_step.risk.prediction.predict_risk",
         "one_step.intermediate_prediction.predict_intermediate_step",
         "one_step.small_step_prediction.predict_small_step",
     },

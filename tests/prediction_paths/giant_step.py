@@ -9,10 +9,10 @@ STEPS = "giant_step.prediction.predict"
 ONE_STEP = "giant_step.one_step_overlap.one_step_overlap"
 FRESH = "giant_step.fresh_batches.giant_step_overlaps"
 SPACES = "giant_step.prediction.predicted_subspaces"
-RISK_OF_STEP = "one_step.prediction.predict"
+RISK_OF_STEPS = "giant_step.risk.prediction.predict_risk"
 SPIKED = "spiked_random_features.prediction.predict"
 SPIKED_RISK = "spiked_random_features.risk.spiked_risk"
-FUNCTIONAL = "giant_step.risk.prediction.functional_bounds"
+FUNCTIONAL = "giant_step.risk.bounds.functional_bounds"
 BOUNDS = Source(FUNCTIONAL, "one block")
 BOUNDS_OF_BLOCKS = Source(FUNCTIONAL, "other")
 SMALL = Source("one_step.small_step.small_step_risk", "theorem")
@@ -30,38 +30,33 @@ BASELINES = "bound_upper bound_lower linear_floor random_features_error"
 OPTIMUM = "step_size ridge gain_over_random_features gain_over_linear"
 
 
-ANY = "one_step.any_activation.prediction.predict_any_activation"
-LEFT_OUT = Source(ANY, "leave-one-out")
 FITTED = Source("giant_step.risk.solution.readout_risk")
-AFTER_A_STEP = {
-    **FIRST_SPACE,
-    ERRORS: (LEFT_OUT, Source(RISK_OF_STEP, "for errors"), FITTED),
-    f"{ROWS} linear_floor random_features_error": (Source(ANY, "theorem"),),
+LEFT_OUT = Source(RISK_OF_STEPS, "leave-one-out")
+PROVED = Source(RISK_OF_STEPS, "theorem")
+AFTER_STEPS = {
+    ERRORS: (LEFT_OUT, FITTED),
+    "network_error linear_floor random_features_error": (PROVED,),
+    "subspace_floor": (LEFT_OUT,),
     "bound_upper bound_lower": (Source(FUNCTIONAL, "real steps"), LEFT_OUT),
 }
+AFTER_A_STEP = {**FIRST_SPACE, **AFTER_STEPS, ROWS: (PROVED,)}
 AT_FINITE_D = {
-    **FIRST_SPACE,
-    ERRORS: AFTER_A_STEP[ERRORS],
-    "bound_upper bound_lower": AFTER_A_STEP["bound_upper bound_lower"],
-    f"{ROWS} random_features_error": (LEFT_OUT,),
-    "linear_floor": (Source(ANY, "theorem"),),
+    **AFTER_A_STEP,
+    f"{ROWS} random_features_error network_error": (LEFT_OUT,),
+    "linear_floor": (PROVED,),
 }
-SEVERAL = "giant_step.risk.prediction.predict_several_steps"
-AFTER_STEPS = {
+AFTER_TWO = {
     "overlap": (
         Source(STEPS, "at a given width"),
-        Source("giant_step.risk.prediction.wide_overlaps", "limit"),
+        Source("giant_step.overlaps.wide_overlaps", "limit"),
     ),
     **LATER_SPACES,
-    ERRORS: (Source(SEVERAL, "leave-one-out"), FITTED),
-    "bulk_variance subspace_floor": (Source(SEVERAL, "leave-one-out"),),
-    "network_error linear_floor random_features_error": (Source(SEVERAL, "theorem"),),
-    "bound_upper bound_lower": (Source(FUNCTIONAL, "real steps"), Source(SEVERAL, "leave-one-out")),
+    **AFTER_STEPS,
+    "bulk_variance": (LEFT_OUT,),
 }
 SMALL_STEP = "one_step.small_step_prediction.predict_small_step"
 BETWEEN = "one_step.intermediate_prediction.predict_intermediate_step"
-BEST = Source("one_step.best_sizes.best_sizes")
-BEST_SCHEDULE = Source("giant_step.risk.best_schedule.best_schedule")
+BEST = Source("giant_step.risk.best_schedule.best_schedule")
 SCHEDULE = "ridge error_of_fewer_steps gain_over_random_features gain_over_linear"
 RISK = {"activation": "tanh", "readout": "ones", "samples": "20d", "step_size": 3, "width": "1d"}
 RISK |= {"readout_samples": "1.6d", "ridge": 0.1}
@@ -123,7 +118,7 @@ GIANT_STEP = [
     Path(RISK, IN_THE_LIMIT | AFTER_A_STEP),
     Path({**RISK, "dim": 200, "readout": "sign"}, GIVEN_DIM | AT_FINITE_D),
     Path({**RISK, "activation": "relu"}, IN_THE_LIMIT | AFTER_A_STEP),
-    Path({**RISK, "steps": 2}, AFTER_STEPS),
+    Path({**RISK, "steps": 2}, AFTER_TWO),
     Path(
         {**RISK, "step_size": "2d^-0.5"},
         {
@@ -173,7 +168,7 @@ GIANT_STEP = [
     ),
     Path(
         {**RISK, "steps": 2},
-        AFTER_STEPS | {SCHEDULE: (BEST_SCHEDULE, Source(SEVERAL, "leave-one-out"))},
+        AFTER_TWO | {SCHEDULE: (BEST, LEFT_OUT)},
         optimise=("ridge",),
     ),
 ]

@@ -75,8 +75,8 @@ GIANT_STEP = (
     *simulated("loo_error", axes=STEP, when="with a ridge and features that fit into memory"),
     *predicted("spike_strength", "bulk_variance", axes=("block",), when="with a ridge"),
     *predicted("alignment", *BASELINES, when="with a ridge"),
-    *predicted("network_error", axes=STEP, when="with a ridge and steps other than one"),
-    *predicted("subspace_floor", when="with a ridge and steps other than one"),
+    *predicted("network_error", axes=STEP, when="with a ridge and a width that grows with d"),
+    *predicted("subspace_floor", when="with a ridge"),
     *predicted(
         "gain_test",
         "gain_train",

@@ -27,6 +27,17 @@ def ratios_of_steps(settings: Any) -> list[float]:
     return [_ratio(size, settings.dim, "samples") for size in each]
 
 
+def sizes_of_steps(settings: Any) -> list[float]:
+    """The size of each step; without a dimension, that of plain numbers.
+
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> sizes_of_steps(GiantStep(step_size="2/1", steps=2))
+    [2.0, 1.0]
+    """
+    each = settings.step_size.over(settings.steps)
+    return [float(size.at(settings.dim or 1.0)) for size in each]
+
+
 def _ratio(size: Any, dim: int | None, name: str) -> float:
     return float(size.ratio(name) if dim is None else size.count(dim, name) / dim)
 

@@ -11,9 +11,9 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_giant_step
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
+from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
-from giantstep.theory.one_step.prediction import predict
-from giantstep.theory.one_step.readout_law import moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
 from giantstep.theory.one_step.stepped_network import one_step
 

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from isotropic_step import isotropic_risk
 
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Sphere
 from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.spiked_random_features.prediction import predict as predict_spiked
 
 SINE = Problem.of("sin(h1)")
@@ -31,6 +31,7 @@ TANH = GiantStep(
 METRICS = {
     *("test_error", "test_error_noisy", "train_error", "spike_strength", "bulk_variance"),
     *("alignment", "bound_upper", "bound_lower", "linear_floor", "random_features_error"),
+    *("network_error", "subspace_floor"),
 }
 
 
@@ -176,10 +177,9 @@ def test_gaussian_start_adds_the_spread_of_norms() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"steps": 2}, "steps = 2"),
         ({"ridge": None}, "ridge is missing"),
         ({"readout_samples": "same"}, "fresh samples"),
-        ({"biases": "normal", "readout": "normal"}, "128 blocks of neurons"),
+        ({"biases": "normal", "readout": "normal"}, "128 kinds of neurons"),
         ({"biases": "normal", "readout": "symmetric-sign", "width": 20}, "law of biases"),
         ({"width": 50}, "width = 50: without a dimension"),
         ({"detrend": True}, "detrend"),
@@ -196,7 +196,7 @@ def test_refusals(changes: dict[str, object], message: str) -> None:
 def test_other_refusals() -> None:
     with pytest.raises(NoTheory, match="inputs"):
         predict(Problem.of("sin(h1)", inputs=Sphere()), TANH)
-    with pytest.raises(SettingsError, match="width"):
+    with pytest.raises(NoTheory, match="width"):
         predict(SINE, TANH.replace(width="d^2"))
     assert np.isfinite(predict(SINE, TANH.replace(ridge=0)).metrics["test_error"])
 

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.prediction import predict
+from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
 from giantstep.theory.spiked_random_features.finite_size import Blocks
@@ -73,7 +73,7 @@ def test_neurons_of_real_steps_are_correlated_as_predicted(
     found = cosines_of_neurons(settings, draws)
     mean, error = found.mean(axis=0), found.std(axis=0, ddof=1) / np.sqrt(draws)
     # Of relative order 1/d: 3 % of the braces' largest term.
-    pull = step.signal.mu_1**2 * sizes.step_size * np.abs(np.outer(step.readout, step.readout))
+    pull = step.signal.mu_1**2 * sizes.step_sizes[0] * np.abs(np.outer(step.readout, step.readout))
     rest = 0.03 * 2 * np.max(pull) if settings.loss == "square" else 0.01
     assert np.all(np.abs(mean - expected) < rest + student.ppf(1 - 5e-5, draws - 1) * error)
 

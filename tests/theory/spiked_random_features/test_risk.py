@@ -17,7 +17,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import energies, moments
 from giantstep.numerics.float64 import float64
-from giantstep.theory.giant_step.risk.prediction import functional_bounds
+from giantstep.theory.giant_step.risk.bounds import functional_bounds
 from giantstep.theory.ridge.proportional import proportional_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks, Version
 from giantstep.theory.spiked_random_features.prediction import predict, spiked_readout

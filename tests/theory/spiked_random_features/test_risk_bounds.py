@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.theory.giant_step.risk.prediction import functional_bounds
+from giantstep.theory.giant_step.risk.bounds import functional_bounds
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks

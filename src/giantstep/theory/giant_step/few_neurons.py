@@ -14,7 +14,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.fresh_batches import OverlapPath
-from giantstep.theory.giant_step.risk.prediction import features_without_steps
+from giantstep.theory.giant_step.risk.over_sizes import features_without_steps
 
 #: At a given dimension, no more neurons than this are few.
 FEW_NEURONS = 8

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.quadrature import gauss_hermite, normal_points
+from giantstep.numerics.quadrature import normal_points
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.neuron_readouts import neuron_readouts
 
@@ -201,15 +201,3 @@ def _normal_values(count: int) -> np.ndarray:
     below[1:-1] -= edges * np.exp(-(edges**2) / 2) / np.sqrt(2 * np.pi)
     middle = np.arange(count) - (count - 1) / 2
     return np.where(middle < 0, -1.0, 1.0) * np.sqrt(count * np.diff(below))
-
-
-def bias_law(settings: GiantStep, fine: bool = True) -> list[tuple[float, float]]:
-    """Values of a bias with their probabilities: none, N(0,1), or uniform on [-1, 1]."""
-    if settings.biases == "none":
-        return [(0.0, 1.0)]
-    if settings.biases == "normal":
-        nodes, weights = gauss_hermite(20 if fine else 14)
-    else:
-        nodes, weights = np.polynomial.legendre.leggauss(12 if fine else 8)
-        weights = weights / 2
-    return list(zip(map(float, nodes), map(float, weights), strict=True))

@@ -16,7 +16,7 @@ from giantstep.language.targets.expansion import block_expansion
 from giantstep.language.targets.hermite import hermite_tensors, moments
 from giantstep.language.targets.integration import Block, block_of, integrable
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
-from giantstep.theory.one_step.readout_law import gaussian_mean_of_ratio
+from giantstep.theory.giant_step.start_law import gaussian_mean_of_ratio
 
 #: Length of the panels for the average over the start, by the number of directions: cosines are
 #: rational functions of it, with poles that come close to the real axis for large steps.

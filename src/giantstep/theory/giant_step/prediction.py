@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
-from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import (
-    VALUES_FOR_LAWS,
-    Kinds,
-    bias_law,
-    neuron_arrays,
-)
-from giantstep.theory.giant_step.one_batch import OneBatch, ridge_fit
-from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
-from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
-from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
+from giantstep.theory.giant_step.few_neurons import has_few_neurons
+from giantstep.theory.giant_step.one_batch import OneBatch
+from giantstep.theory.giant_step.overlaps import DEGREE, is_two_steps, predicted_overlaps
+from giantstep.theory.giant_step.risk.best_schedule import best_schedule
+from giantstep.theory.giant_step.risk.prediction import predict_risk
+from giantstep.theory.giant_step.risk.sizes import check_risk
 from giantstep.theory.learnability.staircase import learned_subspaces
-from giantstep.theory.one_step.readout_law import readout_blocks, readout_nodes
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
-#: Where a size is so large that every correction in 1/d is below float64's resolution.
-LIMIT_DIM = 1e18
-#: Errors of quadrature below this are those of float64 arithmetic.
-RESOLUTION = 1e-12
-#: Highest Hermite degree in which directions are looked for.
-DEGREE = 8
 
 
 def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = ()) -> Prediction:
@@ -60,7 +44,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         width, and for the subspace of the first step; heuristic where a dimension is given, where
         the width of several steps grows with it, and where values stand for a law of readouts or
         biases; conjecture for subspaces beyond the first step; heuristic for several steps on
-        batches in powers of d; replica for the risk where one_step.prediction says so.
+        batches in powers of d; heuristic for the risk where risk.prediction does not say otherwise.
     References: Dandi et al. 2023, arXiv:2305.18270; Cui et al. 2024, arXiv:2402.04980.
 
     >>> law = predict(Problem.of("h1"), GiantStep(samples="4d", step_size=2))
@@ -80,22 +64,13 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         )
     optimum: dict[str, Any] = {}
     edges: list[str] = []
-    if optimise and settings.steps > 1:
-        from giantstep.theory.giant_step.risk.best_schedule import best_schedule
-
-        several_best = best_schedule(problem, settings, optimise)
-        settings = several_best.settings
-        optimum, edges = several_best.metrics(), several_best.notes()
-    elif optimise:
-        from giantstep.theory.one_step.best_sizes import best_sizes
-
-        best = best_sizes(problem, settings, optimise)
-        settings = settings.replace(step_size=best.step_size, ridge=best.ridge)
-        optimum, edges = best.metrics(), best.notes()
+    if optimise:
+        best = best_schedule(problem, settings, optimise)
+        settings, optimum, edges = best.settings, best.metrics(), best.notes()
     sigma = activation(settings.activation)
     if settings.detrend:
         raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
-    if OneBatch.covers(settings) and not _is_two_steps(problem, settings):
+    if OneBatch.covers(settings) and not is_two_steps(problem, settings):
         return _on_one_batch(problem, settings, sigma, optimum, edges)
     if settings.dim is None and settings.ridge is not None and settings.step_size.power > 0:
         raise NoTheory(
@@ -103,15 +78,10 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
             "that grows with d is not known without a dimension; after C*n^A it is, with "
             "--width 1d --readout normal; or give --dim"
         )
-    several = settings.ridge is not None and settings.steps != 1 and not has_few_neurons(settings)
-    if several:
-        from giantstep.theory.giant_step.risk.prediction import (
-            check_several_steps,
-            predict_several_steps,
-        )
-
-        check_several_steps(problem, settings)
-    found = _overlaps(problem, settings, sigma)
+    fitted = settings.ridge is not None and not has_few_neurons(settings)
+    if fitted:
+        check_risk(problem, settings)
+    found = predicted_overlaps(problem, settings, sigma)
     notes = [*edges, *found.notes]
     metrics: dict[str, Any] = {"overlap": found.cosines}
     statuses: dict[str, Status] = {"overlap": found.status}
@@ -121,7 +91,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         metrics |= found.scaling.metrics
         statuses = dict.fromkeys(metrics, found.status)
         errors["overlap_prefactor"] = found.scaling.prefactor_errors
-    elif not _is_two_steps(problem, settings):
+    elif not is_two_steps(problem, settings):
         subspaces, hidden = predicted_subspaces(problem, settings)
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
         notes = [*edges, *hidden, *found.notes]
@@ -131,10 +101,8 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         metrics |= found.fitted.metrics
         statuses |= dict.fromkeys(found.fitted.metrics, found.status)
         errors |= found.fitted.errors
-    elif settings.ridge is not None:
-        from giantstep.theory.one_step.prediction import predict as predict_one_step
-
-        risk = (predict_several_steps if several else predict_one_step)(problem, settings)
+    elif fitted:
+        risk = predict_risk(problem, settings)
         metrics |= {**risk.metrics, **optimum}
         statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
         notes = [*notes, *risk.notes]
@@ -191,103 +159,6 @@ def predicted_subspaces(
     return seen, [note]
 
 
-class Overlaps(NamedTuple):
-    """Cosines before the first step and after each, how far off they may be, and their status."""
-
-    cosines: Float[np.ndarray, "steps1 r"]
-    errors: Float[np.ndarray, "steps1 r"]
-    status: Status
-    notes: list[str]
-    arrays: Mapping[str, np.ndarray] = MappingProxyType({})
-    scaling: SmallBatches | None = None
-    fitted: FewNeurons | None = None
-
-
-def _in_powers(settings: GiantStep) -> bool:
-    """Whether batches are not in proportion to d, or steps of a fixed width not of order 1."""
-    batches, sizes = settings.samples.over(settings.steps), settings.step_size.over(settings.steps)
-    growing = settings.width.power == 0 and any(size.power != 0 for size in sizes)
-    return growing or any(batch.power != 1 for batch in batches)
-
-
-def _overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
-    rank = problem.target.rank
-    if settings.steps == 0:
-        start = np.full((1, rank), _start_overlap(settings))
-        return Overlaps(start, np.zeros((1, rank)), "theorem", [])
-    if _is_two_steps(problem, settings):
-        return _two_steps(problem, settings, sigma)
-    first = None
-    silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
-    # A wide network's output at the start is a constant, up to O(p^-1/2).
-    if silent_start or settings.width.power > 0:
-        constant = 0.0 if silent_start else _mean_output(settings, sigma)
-        first = _one_step(_shifted(problem, constant), settings, sigma)
-    if settings.steps == 1 and first is not None and not has_few_neurons(settings):
-        return first
-    return _many_steps(problem, settings, sigma, first)
-
-
-def _start_overlap(settings: GiantStep) -> float:
-    """A random unit vector has a cosine of rms d^-1/2 with any direction; 0 in the limit."""
-    return 0.0 if settings.dim is None else settings.dim**-0.5
-
-
-def _mean_output(settings: GiantStep, sigma: Activation) -> float:
-    """E[a] E[sigma(z + b)], what every sample sees before the first step."""
-    values, fractions = readout_blocks(settings)
-    mean_readout = float(fractions @ values)
-    return mean_readout * sum(
-        weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in bias_law(settings)
-    )
-
-
-def _shifted(problem: Problem, constant: float) -> Problem:
-    """The problem whose labels are residuals of a constant output."""
-    if abs(constant) < 1e-12:
-        return problem
-    return Problem(Target(f"{problem.target.text} - ({constant!r})"), problem.noise, problem.inputs)
-
-
-def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
-    dim = settings.dim or LIMIT_DIM
-    (samples,), (step_size,) = settings.samples.over(1), settings.step_size.over(1)
-    cosine, coarse = (
-        one_step_overlap(
-            problem,
-            sigma,
-            step_size=step_size.at(dim),
-            samples=samples.at(dim),
-            dim=dim,
-            readout=None if settings.readout == "normal" else readout_nodes(settings),
-            biases=bias_law(settings, fine),
-            fine=fine,
-        )
-        for fine in (True, False)
-    )
-    error = np.abs(cosine - coarse)
-    if settings.dim is None:
-        seen = np.zeros(problem.target.rank, dtype=bool)
-        for bias, _ in bias_law(settings):
-            powers = overlap_powers(
-                problem.target,
-                sigma.shifted(bias),
-                steps=1,
-                step_power=step_size.power,
-                samples_power=samples.power,
-            )
-            seen |= powers[1] == 0
-        cosine, error = np.where(seen, cosine, 0.0), np.where(seen, error, 0.0)
-    start = np.full(problem.target.rank, _start_overlap(settings))
-    where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
-    return Overlaps(
-        np.stack([start, cosine]),
-        np.stack([0 * start, np.where(error > RESOLUTION, error, 0.0)]),
-        "heuristic" if settings.dim else "theorem",
-        [f"overlap: the law of one step, at {where}"],
-    )
-
-
 def _on_one_batch(
     problem: Problem,
     settings: GiantStep,
@@ -313,120 +184,4 @@ def _on_one_batch(
         errors=found.errors,
         subspaces=subspaces,
         arrays=found.arrays,
-    )
-
-
-def _is_two_steps(problem: Problem, settings: GiantStep) -> bool:
-    """Whether the closed form of two steps on one batch covers the settings."""
-    one_neuron = settings.width.power == 0 and settings.width.at(1) == 1
-    return (
-        settings.batches == "reused"
-        and settings.steps == 2
-        and not settings.scheduled
-        and (settings.loss == "correlation" or one_neuron)
-        and settings.biases == "none"
-        and not settings.normalise
-        and settings.ridge is None
-        # Its quadrature has an axis for each direction and for the noise, and two of its own.
-        and problem.target.rank + problem.target.noises + (problem.noise > 0) <= 2
-    )
-
-
-def _two_steps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
-    def cosines(fine: bool) -> np.ndarray:
-        squared = np.zeros((2, problem.target.rank))
-        for a, weight in readout_nodes(settings, fine):
-            law = reused_batch_two_steps(
-                problem,
-                sigma,
-                step_size=settings.step_size.at(1),
-                samples_ratio=settings.samples.ratio("samples"),
-                readout=a,
-                loss=settings.loss,
-            )
-            squared += weight * law.cosines**2
-        start = np.full((1, problem.target.rank), _start_overlap(settings))
-        return np.concatenate([start, np.sqrt(squared)])
-
-    found = cosines(fine=True)
-    errors = np.zeros_like(found)
-    if settings.readout == "normal":
-        errors = np.abs(found - cosines(fine=False))
-    note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
-    status: Status = "heuristic" if settings.dim else "theorem"
-    return Overlaps(found, errors, status, [note])
-
-
-def _many_steps(
-    problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
-) -> Overlaps:
-    """The recursion; its first step is replaced by the law of one step where that is known."""
-    if _in_powers(settings):
-        found = SmallBatches.of(problem, settings, sigma)
-        where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
-        note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
-        return Overlaps(found.cosines, found.errors, "heuristic", [note], scaling=found)
-    if settings.width.power > 0 and settings.biases == "none" and not settings.normalise:
-        from giantstep.theory.giant_step.risk.prediction import wide_overlaps
-
-        cosines = wide_overlaps(problem, settings, sigma)
-        status: Status = "heuristic" if settings.dim else "theorem"
-        notes = ["overlap: the limit of large d at fixed n/d and p/d"]
-        errors = np.abs(cosines - wide_overlaps(problem, settings, sigma, coarse=True))
-        if settings.dim:
-            notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
-            errors = errors + cosines / settings.dim
-        return Overlaps(cosines, errors, status, notes)
-    networks = Kinds.draws(settings)
-    drawn = len(networks) > 1
-    paths = [
-        giant_step_overlaps(
-            problem,
-            sigma,
-            kinds,
-            steps=settings.steps,
-            step_size=[size.at(1) for size in settings.step_size.over(settings.steps)],
-            samples_ratio=[size.ratio("samples") for size in settings.samples.over(settings.steps)],
-            loss=settings.loss,
-            normalise=settings.normalise,
-            dim=settings.dim or np.inf,
-            subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
-            fit=ridge_fit(settings, kinds.width) if has_few_neurons(settings) else None,
-            fewer=2 if drawn else 1,
-        )
-        for kinds in networks
-    ]
-    # A simulation, too, has the mean over networks of their root mean squares.
-    each = np.stack([path.cosines for path in paths])
-    cosines = each.mean(axis=0)
-    errors = np.sqrt(
-        np.mean([path.errors**2 for path in paths], axis=0) + each.var(axis=0)
-    ) / np.sqrt(len(paths))
-    if first is not None and not drawn:
-        cosines[1], errors[1] = first.cosines[1], first.errors[1]
-    notes = ["overlap: the limit of large d at fixed n/d"]
-    if settings.dim:
-        notes[0] += (
-            f", with the fluctuations of d = {settings.dim} to first order; a shift of the "
-            "overlaps' mean, of relative order 1/d, is not known"
-        )
-    if settings.width.power > 0:
-        notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
-    random_laws = settings.biases != "none" or settings.readout_is_random
-    if drawn:
-        apart = float(np.max(each[:, -1].std(axis=0)))
-        notes.append(
-            f"overlap: a mean over {len(paths)} draws of readouts and biases, between which it "
-            f"differs by {apart:.2g} (a standard deviation)"
-        )
-    elif random_laws:
-        notes.append(VALUES_FOR_LAWS)
-    exact = not (settings.dim or settings.width.power > 0 or random_laws)
-    arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
-    fitted = None
-    if has_few_neurons(settings):
-        fitted = FewNeurons.of(problem, settings, paths)
-        notes.append("risk: the fit of a few neurons, by integrals over their fields")
-    return Overlaps(
-        cosines, errors, "theorem" if exact else "heuristic", notes, arrays, fitted=fitted
     )

@@ -55,7 +55,7 @@ def predict_intermediate_step(problem: Problem, settings: GiantStep) -> Predicti
     degrees = spike_degrees(sigma, exponent)
     step, sizes = one_step(problem, settings.replace(step_size=settings.step_size.coefficient))
     alignment = float(step.alignment(sizes))
-    ratio = sizes.samples_ratio
+    ratio = sizes.samples_ratios[0]
     noise = float(bulk_variance(step.signal, ratio, 1.0)) - 1
     spread = noise / float(spike_strength(step.signal, ratio, 1.0)) ** 2
     gains = limiting_gains(

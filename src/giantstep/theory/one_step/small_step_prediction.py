@@ -9,9 +9,10 @@ from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.one_step.readout_law import moment_blocks
+from giantstep.theory.giant_step.risk.sizes import Sizes
+from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk, usable_power
-from giantstep.theory.one_step.stepped_network import Sizes, one_step
+from giantstep.theory.one_step.stepped_network import one_step
 
 REFERENCES = ("Ba et al. 2022, arXiv:2205.01445", "Moniri et al. 2023, arXiv:2310.07891")
 #: Metrics that a mean output of the neurons, or pairs of them, take beyond the theorem.
@@ -21,7 +22,7 @@ ERRORS = ("test_error", "test_error_noisy", "train_error")
 def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     r"""The closed form for a step size :math:`c\,d^{-1/2}`, in the limit of large d.
 
-    Metrics: as :func:`giantstep.theory.one_step.prediction.predict`.
+    Metrics: as :func:`giantstep.theory.giant_step.risk.prediction.predict_risk`.
 
     .. math:: R = E\Big(g(x) - \frac1{\sqrt p}\hat a\cdot\sigma(W^1x)\Big)^2
 
@@ -99,7 +100,7 @@ def without_step(problem: Problem, sigma: Activation, sizes: Sizes) -> dict[str,
     Status: theorem.
     References: Mei, Montanari 2019, arXiv:1908.05355.
 
-    >>> sizes = Sizes(0.0, 0.1, 1.0, 2.0, 1.0)
+    >>> sizes = Sizes((), (), 2.0, 1.0, 0.1)
     >>> found = without_step(Problem.of("relu(h1)"), activation("tanh"), sizes)
     >>> [round(value, 4) for value in found.values()]
     [0.0908, 0.4432]

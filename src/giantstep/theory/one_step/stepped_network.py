@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory, refuse
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width, ratio_to_dim
+from giantstep.settings.ratios import fixed_width
+from giantstep.theory.giant_step.risk.sizes import Sizes, dimension
+from giantstep.theory.giant_step.start_law import CELLS, readout_blocks
 from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,
@@ -21,11 +21,9 @@ from giantstep.theory.one_step.alignment import (
     length_tilt,
     spike_strength,
 )
-from giantstep.theory.one_step.readout_law import CELLS, readout_blocks
 from giantstep.theory.one_step.start_output import neuron_correlation, own_output_shrinkage
 from giantstep.theory.spiked_random_features.channel_equivalent import Risk
 from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 from giantstep.theory.spiked_random_features.finite_size import (
     RESOLVED,
     Blocks,
@@ -36,19 +34,6 @@ from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
 
 #: With more readouts than this, neurons are not grouped by their components as well.
 MOST_GROUPED = 4
-#: The dimension that stands for infinity beside a fixed number of neurons: 1e-8 is what it
-#: leaves out, and beyond it the rounding of so small a ratio keeps the equations from converging.
-FAR = 1e8
-
-
-class Sizes(NamedTuple):
-    """What a step is made of, sizes as multiples of d: the numbers that can be varied."""
-
-    step_size: Any
-    ridge: Any
-    samples_ratio: Any
-    readout_samples_ratio: Any
-    width_ratio: Any
 
 
 class OneStep(NamedTuple):
@@ -91,17 +76,17 @@ class OneStep(NamedTuple):
 
     def _moved(self, sizes: Sizes) -> Blocks:
         """The neurons as the step leaves them."""
-        steps = sizes.step_size * self.readout
-        spikes = spike_strength(self.signal, sizes.samples_ratio, steps, self._finite_dim)
-        bulks = bulk_variance(self.signal, sizes.samples_ratio, steps)
+        steps = sizes.step_sizes[0] * self.readout
+        spikes = spike_strength(self.signal, sizes.samples_ratios[0], steps, self._finite_dim)
+        bulks = bulk_variance(self.signal, sizes.samples_ratios[0], steps)
         correlation = None
         if self.resolved:
-            moved = {"step_size": sizes.step_size, "readout": self.readout}
+            moved: dict[str, Any] = {"step_size": sizes.step_sizes[0], "readout": self.readout}
             output = float(self.follows_residual)
             correlation = neuron_correlation(
                 self.signal,
                 **moved,
-                samples_ratio=sizes.samples_ratio,
+                samples_ratio=sizes.samples_ratios[0],
                 width_ratio=sizes.width_ratio,
                 fractions=self.fractions,
                 bulks=bulks,
@@ -115,7 +100,7 @@ class OneStep(NamedTuple):
             self.fractions,
             norm_spread=1 / bulks if self.gaussian_rows else None,
             length_tilt=(
-                length_tilt(self.signal, sizes.samples_ratio, steps) if self.tilted else None
+                length_tilt(self.signal, sizes.samples_ratios[0], steps) if self.tilted else None
             ),
             correlation=correlation,
         )
@@ -126,7 +111,7 @@ class OneStep(NamedTuple):
 
     def alignment(self, sizes: Sizes) -> Any:
         """Cosine of the learned direction with the target's mean gradient."""
-        return alignment(self.signal, sizes.samples_ratio, self._finite_dim)
+        return alignment(self.signal, sizes.samples_ratios[0], self._finite_dim)
 
     def prepared(self, sigma: Activation, problem: Problem, sizes: Sizes) -> Prepared:
         """Tables that hold at these sizes."""
@@ -181,25 +166,12 @@ def one_step(
     >>> round(float(blocks.spikes[0]), 6), round(float(blocks.bulks[0]), 6)
     (1.134056, 1.018973)
     """
-    settings = _with_fit(settings)
-    _check_covered(problem, settings)
     sigma = activation(settings.activation)
     readout, fractions = readout_blocks(settings, cells)
     start_output = 0.0
     if settings.loss == "square":
         start_output = float(sigma.hermite(0)[0] * (fractions @ readout))
-    dim = float(settings.dim or _infinity(settings))
-    sizes = Sizes(
-        step_size=float(settings.step_size.at(dim)),
-        ridge=float(settings.ridge or 0.0),
-        samples_ratio=ratio_to_dim(settings, "samples"),
-        readout_samples_ratio=ratio_to_dim(settings, "readout_samples"),
-        width_ratio=(
-            settings.width.coefficient / dim
-            if fixed_width(settings)
-            else ratio_to_dim(settings, "width")
-        ),
-    )
+    sizes = Sizes.of(settings)
     if version is None and settings.dim is None:
         # Few neurons carry spikes of finite strength, however large d is.
         version = "spike-strength" if fixed_width(settings) else "limit"
@@ -210,7 +182,7 @@ def one_step(
         readout,
         fractions,
         problem.noise,
-        dim,
+        dimension(settings),
         version,
         settings.normalise,
         settings.start == "gaussian" and not settings.normalise,
@@ -220,56 +192,9 @@ def one_step(
     return step, sizes
 
 
-def _with_fit(settings: GiantStep) -> GiantStep:
-    """The settings with as many samples for the readout as for the step, unless they say."""
-    if settings.ridge is None or settings.readout_samples is not None:
-        return settings
-    return settings.replace(readout_samples=settings.samples)
-
-
 def _on_the_sphere(blocks: Blocks) -> Blocks:
     """Rows put back on the sphere; their lengths depend on their components only once grouped."""
     lengths = (blocks.spikes**2 + blocks.bulks) ** 0.5
     return blocks._replace(
         spikes=blocks.spikes / lengths, bulks=blocks.bulks / lengths**2, length_tilt=None
     )
-
-
-def _infinity(settings: GiantStep) -> float:
-    """The dimension that stands for the limit."""
-    return FAR if fixed_width(settings) else LIMIT
-
-
-def _check_covered(problem: Problem, settings: GiantStep) -> None:
-    """Raise NoTheory, saying what would be covered, where the exact risk is not known."""
-    power = settings.step_size.power
-    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
-    refusals = {
-        f"steps = {settings.steps}: the exact risk is known after one step": settings.steps != 1,
-        "ridge is missing: the exact risk is that of a fitted readout; give one, such as 0.1": (
-            settings.ridge is None
-        ),
-        "readout_samples = same: the exact risk needs fresh samples, such as 2d": (
-            settings.readout_samples == "same"
-        ),
-        f"biases = {settings.biases}: not covered, use biases = none": settings.biases != "none",
-        "detrend: the exact risk is known without it": settings.detrend,
-        "readout = symmetric-sign starts from pairs of equal rows, which are not covered: use "
-        "ones, sign, normal, or value:probability,...": settings.readout == "symmetric-sign",
-        f"width = {settings.width}: without a dimension a fixed number of neurons is covered for "
-        "readout = symmetric-sign, or ones with loss = correlation; give a multiple of d, such as "
-        "1d, or --dim": (
-            fixed_width(settings) and (settings.readout, settings.loss) != ("ones", "correlation")
-        ),
-        f"step_size = {settings.step_size}: without a dimension the exact risk is known for a "
-        "plain number and for powers of d from -0.5 to 0; give --dim for other steps": (
-            settings.dim is None and power not in (0, -0.5)
-        ),
-        f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (
-            settings.dim is not None and settings.dim < 10
-        ),
-    }
-    refuse(refusals)
-    dim = settings.dim or _infinity(settings)
-    if settings.ridge == 0 and settings.readout_samples.at(dim) <= settings.width.at(dim):
-        raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")

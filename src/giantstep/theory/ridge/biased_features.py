@@ -12,7 +12,7 @@ from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.one_step.any_activation.start_law import bias_law
+from giantstep.theory.giant_step.start_law import bias_law
 
 #: Nodes that stand for a law of biases; half as many measure the error.
 NODES = 16

@@ -14,8 +14,8 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.giant_step.risk.bounds import functional_bounds
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.prediction import functional_bounds
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
 from giantstep.theory.learnability.staircase import learned_direction

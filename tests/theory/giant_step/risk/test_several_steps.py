@@ -8,8 +8,8 @@ from stepped_readouts import ONE, PAIRS, readout_on, stepped_layer
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.theory.giant_step.risk.bounds import network_error
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import network_error
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
@@ -140,12 +140,11 @@ def test_the_risk_notices_each_constant_of_each_step(
 
 def test_the_output_of_a_linear_network() -> None:
     """f(x) = <m, x>: m moves by R = y - f, and keeps the noise of both batches."""
-    problem, sigma = Problem.of("h1", noise=0.5), activation("identity")
     layer = stepped("identity", "h1", 0.5, (0.5, 4.0, 2))
     first = 0.5**2 / 4 * 1.5
     along = 0.5 + 0.5 * 0.5
     across = first * 0.5**2 + 0.5**2 / 4 * (0.25 + first + 0.5)
-    assert network_error(problem, sigma, layer) == pytest.approx(
+    assert network_error(readout_on("identity", "h1", layer, 0.5)) == pytest.approx(
         (1 - along) ** 2 + across, rel=1e-9
     )
 

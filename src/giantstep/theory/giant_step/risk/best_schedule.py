@@ -9,31 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory, SettingsError
-from giantstep.language.activations.activation import activation
+from giantstep.errors import NoTheory, SettingsError, refuse
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import ratio_to_dim, ratios_of_steps
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
-from giantstep.theory.giant_step.risk.pencil import State
-from giantstep.theory.giant_step.risk.prediction import GAUSSIAN_KINDS, check_several_steps
-from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.one_step.readout_law import readout_blocks
+from giantstep.theory.giant_step.risk.over_sizes import RiskOverSizes
+from giantstep.theory.giant_step.risk.sizes import Sizes
 
-#: Where step sizes and the ridge are looked for, the values of a common step size and of the ridge
-#: from which the search starts, and its relative precision.
-STEPS, RIDGES = (1e-2, 30.0), (1e-5, 1e4)
-FIRST_STEPS, FIRST_RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0), (1e-3, 0.03, 1.0, 30.0)
-PRECISION, EDGE = 0.03, 0.05
+#: Where the best step sizes and ridge are looked for.
+SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
+#: Points a side of the grid, of one step size for all steps and a ridge, that starts the search.
+COARSE = 6
+#: Relative precision of the best sizes; so close to an end of the search there is no optimum.
+PRECISION, EDGE = 0.02, 0.05
 
 
 class BestSchedule(NamedTuple):
     """The best settings; the least error of 0, 1, ..., T steps on as many samples in all.
 
-    ``at_edge`` names what ended at an end of the search, where there is no optimum.
+    ``errors[0]`` is that of random features at their own best ridge; ``gain_over_linear``: against
+    the energy beyond degree one, the floor of linear methods. ``at_edge`` names what ended at an
+    end of the search: there the risk was least, and it is no optimum.
     """
 
     settings: GiantStep
@@ -41,29 +37,41 @@ class BestSchedule(NamedTuple):
     gain_over_linear: float
     at_edge: tuple[str, ...]
 
+    @property
+    def test_error(self) -> float:
+        """The least error."""
+        return float(self.errors[-1])
+
     def metrics(self) -> dict[str, Any]:
         """What was found, by the names of metrics; NaN for what has no optimum."""
-        found = {"ridge": float(self.settings.ridge)} | dict.fromkeys(self.at_edge, math.nan)
+        found: dict[str, Any] = {"ridge": float(self.settings.ridge)}
+        if self.settings.steps == 1:
+            found["step_size"] = float(self.settings.step_size.at(self.settings.dim or 1.0))
+        else:
+            found["error_of_fewer_steps"] = self.errors
         return {
             **found,
-            "error_of_fewer_steps": self.errors,
-            "gain_over_random_features": float(self.errors[0] - self.errors[-1]),
+            **dict.fromkeys(self.at_edge, math.nan),
+            "gain_over_random_features": float(self.errors[0]) - self.test_error,
             "gain_over_linear": self.gain_over_linear,
         }
 
     def notes(self) -> list[str]:
-        """What each further step buys, and a remark on each end of the search."""
-        total = sum(ratios_of_steps(self.settings))
+        """What each further step buys, and a remark on each size without an optimum."""
+        notes = [
+            f"{name}: no optimum between {SEARCH[name][0]:g} and {SEARCH[name][1]:g}; the error "
+            f"is least at the end, {getattr(self.settings, name)!s}, where it is given"
+            for name in self.at_edge
+        ]
+        if self.settings.steps <= 1:
+            return notes
+        total = sum(Sizes.of(self.settings).samples_ratios)
         words = ", ".join(
             f"{t} step{'s' if t > 1 else ''} on {total / t:.3g}d: {error:.4g}"
             for t, error in enumerate(self.errors.tolist())
             if t
         )
-        edges = [
-            f"{name}: no optimum inside the range of the search; the error is least at its end"
-            for name in self.at_edge
-        ]
-        return [f"least test error at equal total samples: {words}", *edges]
+        return [f"least test error at equal total samples: {words}", *notes]
 
 
 def best_schedule(
@@ -79,11 +87,13 @@ def best_schedule(
     Symbols: eta ``step_size``, lambda ``ridge``; those not in ``optimise`` stay as they are, for
     fewer steps the first ones.
 
-    Assumes: as :func:`~giantstep.theory.giant_step.risk.prediction.predict_several_steps`; the
-    valley of the minimum is that of the best common step size. Corrections of order 1/d but for
-    the strength of spikes are left out of the search.
+    Assumes: as :func:`~giantstep.theory.giant_step.risk.prediction.predict_risk`; a coarse grid
+    over 0.01 <= eta <= 30, the same in all steps, and 1e-5 <= lambda <= 1e4 finds the valley of the
+    minimum. Sizes are found to two per cent, the risk to the square of that; ``at_edge`` tells
+    where no minimum is inside.
     Status: heuristic (leave-one-out), verified by simulation.
-    References: Dandi et al. 2024, arXiv:2410.18938, for one step.
+    References: Cui et al. 2024, arXiv:2402.04980, and Dandi et al. 2024, arXiv:2410.18938, for one
+        step.
 
     >>> settings = GiantStep(
     ...     activation="tanh", readout="ones", samples="2d", steps=2, step_size=3, width="1d",
@@ -92,130 +102,101 @@ def best_schedule(
     >>> bool(best.errors[2] < 0.0643), str(best.settings.step_size)
     (True, '3')
     """
-    unknown = set(optimise) - {"step_size", "ridge"}
-    if unknown or not optimise:
+    if set(optimise) - SEARCH.keys() or not optimise:
         raise SettingsError(f"optimise = {tuple(optimise)!r}: use step_size, ridge or both")
-    if settings.batches != "fresh":
-        raise NoTheory("batches = reused: the best schedule is known for fresh batches")
-    if settings.ridge is None:
-        raise NoTheory("ridge is missing: the risk is that of a fitted readout; give one, as 0.1")
-    check_several_steps(problem, settings)
-    total = sum(ratios_of_steps(settings))
-    given = settings.step_size.over(settings.steps)
-    sizes = [float(size.at(settings.dim or 1.0)) for size in given]
-    errors: list[float] = []
+    powers = any(size.power for size in settings.step_size.over(settings.steps))
+    refuse(
+        {
+            f"step_size = {settings.step_size}: the best sizes are looked for among plain numbers; "
+            "give one, or --dim": settings.dim is None and powers
+        }
+    )
+    over = RiskOverSizes(problem, settings, coarse=settings.steps > 1)
+    total, errors = sum(over.sizes.samples_ratios), []
     for steps in range(settings.steps + 1):
-        ratios = [total / max(steps, 1)] * steps
-        if steps == settings.steps:
-            ratios = ratios_of_steps(settings)
-        search = _Search(problem, settings, ratios, sizes[:steps], tuple(optimise))
-        found = search.least()
-        errors.append(found.error)
-    best = settings.replace(ridge=found.ridge)
-    if "step_size" in optimise:
-        best = best.replace(step_size=tuple(float(f"{size:.4g}") for size in found.step_sizes))
+        ratios = over.sizes.samples_ratios
+        if steps < settings.steps:
+            ratios = (total / max(steps, 1),) * steps
+        sizes = over.sizes._replace(step_sizes=over.sizes.step_sizes[:steps], samples_ratios=ratios)
+        free = ["step_size"] * steps if "step_size" in optimise else []
+        # Random features always have their best ridge.
+        free += ["ridge"] if "ridge" in optimise or not steps else []
+        search = _Search(over, sizes, free)
+        found, error, at_edge = search.least()
+        errors.append(error)
+    best = settings.replace(ridge=found.ridge) if "ridge" in optimise else settings
+    if "step_size" in optimise and settings.steps:
+        sizes_of_steps = found.step_sizes
+        best = best.replace(step_size=sizes_of_steps if settings.steps > 1 else sizes_of_steps[0])
     linear = tail_energy(problem.target, 1).value
-    return BestSchedule(best, np.array(errors), linear - errors[-1], found.at_edge)
-
-
-class _Found(NamedTuple):
-    step_sizes: list[float]
-    ridge: float
-    error: float
-    at_edge: tuple[str, ...]
+    return BestSchedule(best, np.array(errors), linear - errors[-1], at_edge)
 
 
 class _Search:
-    """The risk after a number of steps as a function of the logarithms of its sizes."""
+    """The risk as a function of the logarithms of the free sizes, by the names of ``free``."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        settings: GiantStep,
-        ratios: list[float],
-        sizes: list[float],
-        optimise: tuple[str, ...],
-    ) -> None:
-        self.problem, self.sigma = problem, activation(settings.activation)
-        self.ratios, self.sizes, self.loss = ratios, sizes, settings.loss
-        self.free_steps = len(ratios) if "step_size" in optimise else 0
-        self.free_ridge, self.ridge = "ridge" in optimise, float(settings.ridge)
-        name = "readout_samples" if settings.readout_samples is not None else "samples"
-        self.sides = ratio_to_dim(settings, name), ratio_to_dim(settings, "width")
-        self.dim = settings.dim
-        values, fractions = readout_blocks(settings, GAUSSIAN_KINDS[1])
-        self.neurons = Neurons.of(
-            values,
-            fractions,
-            paired=settings.readout == "symmetric-sign",
-            gaussian=settings.start == "gaussian",
-        )
-        self._readout: tuple[tuple[float, ...], Readout] | None = None
-        self._near: State | None = None
+    def __init__(self, over: RiskOverSizes, sizes: Sizes, free: list[str]) -> None:
+        self.over, self.sizes, self.free = over, sizes, free
+        ends = np.log([SEARCH[name] for name in free]).reshape(len(free), 2)
+        self.low, self.high = ends.T
 
-    def error(self, step_sizes: Sequence[float], ridge: float) -> float:
-        """The risk, on noisy labels; infinite where it is not found."""
-        key = tuple(step_sizes)
-        if self._readout is None or self._readout[0] != key:
-            try:
-                *_, layer = self._layers(key)
-            except NoTheory:
-                return math.inf
-            self._readout = key, Readout(self.problem, self.sigma, layer, coarse=True)
-            self._near = None
-        found = readout_risk(
-            self._readout[1], Fit.of(*self.sides, ridge, self.dim), near=self._near
-        )
-        self._near = found.state or self._near
-        return found.test if found.converged else math.inf
+    def chosen(self, logarithms: np.ndarray) -> Sizes:
+        """The sizes at a point."""
+        values = np.exp(np.clip(logarithms, self.low, self.high)).tolist()
+        sizes = self.sizes
+        if "step_size" in self.free:
+            sizes = sizes._replace(step_sizes=tuple(values[: len(sizes.step_sizes)]))
+        return sizes._replace(ridge=values[-1]) if "ridge" in self.free else sizes
 
-    def _layers(self, sizes: tuple[float, ...]) -> list[FirstLayer]:
-        return list(
-            first_layers(
-                self.problem,
-                self.sigma,
-                self.neurons,
-                step_sizes=sizes,
-                samples_ratios=self.ratios,
-                loss=self.loss,
-                coarse=True,
-            )
-        )
+    def risk(self, logarithms: np.ndarray, corrected: bool = True) -> float:
+        """The risk on noisy labels; more outside the range, infinite where it is not found."""
+        outside = np.sum((logarithms - np.clip(logarithms, self.low, self.high)) ** 2)
+        try:
+            errors = self.over.at(self.chosen(logarithms), corrected=corrected)
+        except NoTheory:
+            return math.inf
+        noisy = errors.test + self.over.problem.noise
+        return float(noisy * (1 + outside)) if errors.converged else math.inf
 
-    def least(self) -> _Found:
-        """The minimum, from the best of a few common step sizes and ridges."""
+    def least(self) -> tuple[Sizes, float, tuple[str, ...]]:
+        """The best sizes, their error, and which of them ended at an end of the search."""
         from scipy.optimize import minimize
 
-        ridges = FIRST_RIDGES if self.free_ridge else (self.ridge,)
-        starts = [[size] * self.free_steps for size in FIRST_STEPS] if self.free_steps else [[]]
-        points = [[*steps, ridge] for steps in starts for ridge in ridges]
-        error, begin = min((self._at(point), point) for point in points)
-        if not math.isfinite(error):
-            raise NoTheory("optimise: the equations converge nowhere in the range searched")
-        free = self.free_steps + int(self.free_ridge)
-        ends = np.array([*[STEPS] * self.free_steps, RIDGES][:free]).reshape(free, 2)
-        low, high = np.log(ends).T
+        best, count = np.zeros(len(self.free)), len(self.free)
+        if count:
+            # Without corrections of order 1/d, which cost most, the valley is found all the same.
+            coarse = [(self.risk(point, False), tuple(point)) for point in self._grid()]
+            first, begin = min(coarse)
+            if not math.isfinite(first):
+                raise NoTheory(
+                    f"optimise = {','.join(dict.fromkeys(self.free))}: the equations converge "
+                    "nowhere in the range searched"
+                )
+            best = np.array(begin)
+            stages = ((False, 0.5), (True, 0.05)) if self.over.corrected else ((True, 0.5),)
+            for corrected, width in stages:
+                simplex = np.vstack([best, best + width * np.eye(count)])
+                precision = {"xatol": PRECISION, "fatol": PRECISION**2 * first}
+                options = {**precision, "initial_simplex": simplex}
+                best = minimize(
+                    self.risk, best, (corrected,), method="Nelder-Mead", options=options
+                ).x
+            best = np.clip(best, self.low, self.high)
+        least = self.risk(best)
+        for index in range(count):
+            for end in (self.low[index], self.high[index]):
+                there = np.where(np.arange(count) == index, end, best)
+                if abs(best[index] - end) < EDGE or self.risk(there) < least:
+                    best, least = there, self.risk(there)
+        ended = (best == self.low) | (best == self.high)
+        edges = dict.fromkeys(name for name, at in zip(self.free, ended, strict=True) if at)
+        return self.chosen(best), least - self.over.problem.noise, tuple(edges)
 
-        def risk(logarithms: np.ndarray) -> float:
-            inside = np.clip(logarithms, low, high)
-            outside = float(np.sum((logarithms - inside) ** 2))
-            return self._at(np.exp(inside).tolist()) * (1 + outside)
-
-        start = np.log(begin[:free])
-        simplex = np.vstack([start, start + 0.5 * np.eye(free)])
-        options = {"xatol": PRECISION, "fatol": PRECISION**2 * error, "initial_simplex": simplex}
-        best = start
-        if free:
-            found = minimize(risk, start, method="Nelder-Mead", options=options)
-            best = np.clip(found.x, low, high)
-        chosen = np.exp(best).tolist()
-        ended = (best - low < EDGE) | (high - best < EDGE)
-        names = ["step_size"] * self.free_steps + ["ridge"] * int(self.free_ridge)
-        edges = tuple(dict.fromkeys(n for n, there in zip(names, ended, strict=True) if there))
-        steps = chosen[: self.free_steps] if self.free_steps else self.sizes
-        ridge = chosen[-1] if self.free_ridge else self.ridge
-        return _Found(steps, ridge, self._at(chosen) - self.problem.noise, edges)
-
-    def _at(self, free: list[float]) -> float:
-        steps = free[: self.free_steps] if self.free_steps else self.sizes
-        return self.error(steps, free[self.free_steps] if self.free_ridge else self.ridge)
+    def _grid(self) -> list[np.ndarray]:
+        """Points of one step size for all steps and a ridge, which varies fastest."""
+        names = list(dict.fromkeys(self.free))
+        places = np.arange(1, COARSE + 1) / (COARSE + 1)
+        axes = [low * (high / low) ** places for low, high in map(SEARCH.__getitem__, names)]
+        axes = [np.log(axis) for axis in axes]
+        points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(names))
+        return [point[[names.index(name) for name in self.free]] for point in points]

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
-from giantstep.numerics.solve import STEP
+from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
+from giantstep.theory.giant_step.risk.sizes import Sizes
 from giantstep.theory.giant_step.risk.solution import readout_risk
+from giantstep.theory.one_step.stepped_network import OneStep
+from giantstep.theory.spiked_random_features.channel_equivalent import (
+    Equivalent,
+    Layout,
+    Risk,
+    channel_risk,
+)
+from giantstep.theory.spiked_random_features.channel_equivalent import Ratios as Channels
 
 #: Ratios outside this range are not small corrections: they are not applied.
 TRUSTED = (0.75, 1.33)
 #: Components with a larger share of the bulk are not small: their second order is not used.
 LARGEST_SHARE = 0.5
-#: Iterations, the change at which they end, and the first of them that go half the way.
-MOST, CHANGE, HALF = 1500, 1e-9, 30
 
 
 class Ratios(NamedTuple):
@@ -86,8 +93,9 @@ def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
             + \tfrac1d\sum_i(H_f)_{ia,ia}},\qquad
         V = \Big(1-\frac Dd\Big)u^TNu + \sum_ae_a^2\chi_a + \frac1df^TN_ff,
 
-    with :math:`N_f = (K^{-1}+L)^{-1}` and :math:`H_f = K^{-1}N_fL` of the functions f = (m, kappa_i
-    u): what it costs to fit them. The network's own output in the residuals changes
+    by :func:`~giantstep.theory.spiked_random_features.channel_equivalent.channel_risk`, with
+    :math:`N_f = (K^{-1}+L)^{-1}` and :math:`H_f = K^{-1}N_fL` of the functions f = (m, kappa_i u):
+    what it costs to fit them. The network's own output in the residuals changes
     :math:`K_{mm}^{-1} = 1/(d\chi)` by :math:`H\circ(\Theta-1)/(d\sqrt{\beta_a\beta_b})`,
     :math:`\Theta_{ab} = \text{common}_{ab}/\sqrt{c_ac_b}`. Both are compared with K alone at d.
 
@@ -109,105 +117,70 @@ def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
     >>> abs(ratio.test - 1) < 1e-4, isotropic_ratio(readout, Fit.of(2.0, 1.0, 0.1, 200)).test < 1
     (True, True)
     """
-    found = [_risk(readout, fit, corrected) for corrected in (True, False)]
-    if found[0] is None or found[1] is None:
+    layer, k, along = readout.layer, len(readout.means), len(readout.learned.kappa)
+    root, dim = np.sqrt(layer.variances)[:, None], fit.dim
+    slopes = root * readout.slopes
+    turned = (readout.learned.kappa[:, None] * slopes).reshape(along * k, slopes.shape[1])
+    widths = fit.width_ratio * layer.neurons.fractions
+    labels = readout.learned.labels
+    plain = Equivalent(
+        weights=readout.learned.weights,
+        modes=np.concatenate([slopes, dim**0.5 * readout.means, turned]),
+        shares=np.repeat([1.0, 0.0], [k, (1 + along) * k]),
+        noise=np.diagonal(readout.noise).T,
+        labels=np.roll(labels, -1, axis=0),
+        power=readout.learned.power,
+    )
+    theta = layer.common / (root * root.T) - np.eye(k)
+    costly = plain._replace(
+        shares=np.repeat([1 - along / dim, 1 / dim], [k, (1 + along) * k]),
+        correlation=theta / np.sqrt(np.outer(widths, widths)),
+    )
+    layout = Layout(k, (0, *[1] * (1 + along)), (*[0] * (len(labels) - 1), 1))
+    ratios = Channels(fit.samples_ratio, widths, fit.penalty)
+    resolved, reference = (channel_risk(model, ratios, layout) for model in (costly, plain))
+    return _trusted(resolved, reference, readout.problem.noise)
+
+
+def one_step_ratio(
+    problem: Problem, sigma: Activation, step: OneStep, sizes: Sizes
+) -> Ratios | None:
+    r"""By how much corrections of order 1/d change the risk of isotropic rows after one step.
+
+    .. math:: \frac{R_{\text{version}}(d)}{R_{\text{isotropic, tilted}}(d)}
+
+    More is known after one step than after several: the second chaos, the lengths of inputs, and
+    cumulants of single neurons.
+
+    Symbols: the version ``step.version``; d ``step.dim``. None where a risk is not found or the
+    ratio lies outside .75 to 1.33.
+
+    Assumes: as :mod:`giantstep.theory.spiked_random_features.finite_size`.
+    Status: heuristic, checked by simulation.
+    References: Dandi et al. 2024, arXiv:2410.18938, for isotropic rows.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> from giantstep.settings.giant_step import GiantStep
+    >>> from giantstep.theory.one_step.stepped_network import one_step
+    >>> settings = GiantStep(
+    ...     activation="relu", readout="ones", samples="4d", step_size=1, width="1d",
+    ...     readout_samples="2d", ridge=0.1, dim=10**7)
+    >>> problem = Problem.of("sin(h1)")
+    >>> ratio = one_step_ratio(problem, activation("relu"), *one_step(problem, settings))
+    >>> round(ratio.test, 4)
+    1.0
+    """
+    plain = step._replace(version="spike-strength", tilted=True)
+    resolved, reference = (
+        each.risk(each.prepared(sigma, problem, sizes), sizes) for each in (step, plain)
+    )
+    return _trusted(resolved, reference, problem.noise)
+
+
+def _trusted(resolved: Risk, reference: Risk, noise: float) -> Ratios | None:
+    """The ratios of two risks, where both are found and it is a small correction."""
+    if not (resolved.converged and reference.converged and reference.train > 0):
         return None
-    noise = readout.problem.noise
-    ratios = Ratios((found[0][0] - noise) / (found[1][0] - noise), found[0][1] / found[1][1])
-    low, high = TRUSTED
-    return ratios if low < ratios.test < high and low < ratios.train < high else None
-
-
-def _risk(readout: Readout, fit: Fit, corrected: bool) -> tuple[float, float] | None:
-    """Test and train error on noisy labels, as :func:`~...solution.readout_risk` defines them."""
-    probed = _objective(readout, fit._replace(probe=1j * STEP), corrected)
-    bound = _objective(readout, fit._replace(penalty=fit.penalty + 1j * STEP), corrected)
-    if probed is None or bound is None:
-        return None
-    slope = bound.imag / STEP
-    return probed.imag / STEP, (bound.real - fit.penalty * slope) / fit.samples_ratio
-
-
-def _objective(readout: Readout, fit: Fit, corrected: bool) -> complex | None:
-    """The least objective over d; its imaginary part follows that of the fit's parameters."""
-    equations = _Isotropic(readout, fit, corrected)
-    chi = (equations.widths / (1 + fit.penalty)).astype(complex)
-    leverage = np.full(len(equations.weights), 0.3, dtype=complex)
-    for count in range(MOST):
-        new_chi, new_leverage = equations.image(chi, leverage)
-        step = 0.5 if count < HALF else 1.0
-        moved = max(_change(new_chi, chi), _change(1 + new_leverage, 1 + leverage))
-        chi = chi + step * (new_chi - chi)
-        leverage = leverage + 0.5 * (new_leverage - leverage)
-        if not np.isfinite(moved):
-            return None
-        if moved < CHANGE:
-            return equations.objective(chi, leverage)
-    return None
-
-
-def _change(new: np.ndarray, old: np.ndarray) -> float:
-    """The largest relative change of the values, and of their derivatives."""
-    gap = new - old
-    values = np.max(np.abs(gap.real)) / (1e-300 + np.max(np.abs(new.real)))
-    slopes = np.max(np.abs(gap.imag)) / (1e-6 * STEP + np.max(np.abs(new.imag)))
-    return float(max(values, slopes))
-
-
-class _Isotropic:
-    """The equations of isotropic rows with the means and lengths of a layer."""
-
-    def __init__(self, readout: Readout, fit: Fit, corrected: bool) -> None:
-        layer, self.fit, self.corrected = readout.layer, fit, corrected
-        k, along = len(readout.means), len(readout.learned.kappa)
-        root = np.sqrt(layer.variances)[:, None]
-        self.widths = fit.width_ratio * layer.neurons.fractions
-        self.weights, self.slopes = readout.learned.weights, root * readout.slopes
-        self.noise = np.diagonal(readout.noise).T
-        self.power, self.labels = readout.learned.power, readout.learned.labels
-        turned = readout.learned.kappa[:, None] * self.slopes
-        turned = turned.reshape(along * k, self.slopes.shape[1])
-        self.functions = np.concatenate([readout.means, turned])
-        self.along, self.hidden = along, len(self.labels) - 1
-        self.kept = 1 - along / fit.dim if corrected else 1.0
-        self.theta = layer.common / (root * root.T) - np.eye(k)
-
-    def _parts(self, chi: Any, leverage: Any) -> Any:
-        k, dim = len(chi), self.fit.dim
-        weights = self.weights * (self.fit.samples_ratio / (1 + leverage) + self.fit.probe)
-        coupling = (self.slopes * weights) @ self.slopes.T
-        mixed = np.linalg.inv(np.eye(k) + chi[:, None] * coupling)
-        load = (self.functions * weights) @ self.functions.T
-        kernel = np.diag(np.concatenate([dim * chi, *[chi] * self.along]))
-        turned = np.linalg.inv(np.eye(len(load)) + kernel @ load)
-        return weights, coupling, mixed, load, kernel, turned
-
-    def image(self, chi: Any, leverage: Any) -> tuple[Any, Any]:
-        """One iteration of chi and V."""
-        weights, coupling, mixed, load, kernel, turned = self._parts(chi, leverage)
-        held = np.diag(coupling @ mixed)
-        bound = self.noise @ weights + self.fit.penalty + self.kept * held
-        bulk = mixed * chi
-        found = self.kept * np.sum(self.slopes * (bulk @ self.slopes), axis=0) + chi @ self.noise
-        if self.corrected:
-            own = np.diag(load @ turned).reshape(1 + self.along, -1)
-            bound = bound + own[0] + own[1:].sum(0) / self.fit.dim
-            fitted = turned @ kernel
-            found = found + np.sum(self.functions * (fitted @ self.functions), 0) / self.fit.dim
-        return self.widths / bound, found
-
-    def objective(self, chi: Any, leverage: Any) -> complex:
-        """E[omega y^2] - R^T (K^-1 + L)^-1 R, over functions of kappa and of each z_i."""
-        weights, coupling, mixed, load, kernel, _ = self._parts(chi, leverage)
-        k, dim = len(chi), self.fit.dim
-        inverse = np.diag(1 / np.diag(kernel))
-        if self.corrected:
-            held = coupling @ mixed
-            roots = np.sqrt(self.widths)
-            inverse[:k, :k] += held * self.theta / (np.outer(roots, roots) * dim)
-        source = (self.functions * weights) @ self.labels[0]
-        least = weights @ self.power - source @ np.linalg.solve(inverse + load, source)
-        for label in self.labels[1:]:
-            across = (self.slopes * weights) @ label
-            least = least - across @ np.linalg.solve(np.diag(1 / chi) + coupling, across)
-        return complex(least)
+    test = float((resolved.test - noise) / (reference.test - noise))
+    train, (low, high) = float(resolved.train / reference.train), TRUSTED
+    return Ratios(test, train) if low < test < high and train > 0 else None

@@ -23,7 +23,7 @@ import numpy as np
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.theory.giant_step.risk.batch_samples import BatchSamples, frame_rule
+from giantstep.theory.giant_step.risk.batch_samples import BatchSamples
 from giantstep.theory.giant_step.risk.first_layer import (
     FirstLayer,
     GradientBatch,
@@ -104,39 +104,6 @@ def first_layers(
                 f"after {len(layer.batches)} steps; lower --step-size"
             )
         yield layer
-
-
-def network_error(problem: Problem, sigma: Activation, layer: FirstLayer) -> float:
-    r"""Excess risk of the network itself, with the readout that it started with.
-
-    .. math:: E\big(g(h) - F(e)\big)^2, \qquad F(e) = \sum_a\pi_aa\,
-        E\,\sigma(\langle m_a, x\rangle + \sqrt{c_a}z)
-
-    Symbols: m, c, a, pi ``layer``; g ``problem``.
-
-    Assumes: p proportional to d, so that the output is that of infinitely many neurons.
-    Status: theorem, given the layer.
-    References: Dandi et al. 2023, arXiv:2305.18270, for the means.
-
-    >>> from giantstep.language.activations.activation import activation
-    >>> problem, sigma = Problem.of("h1"), activation("identity")
-    >>> layers = first_layers(
-    ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[4.0])
-    >>> [round(network_error(problem, sigma, layer), 6) for layer in layers]
-    [1.0, 0.25]
-    """
-    means, _ = frame_of(layer.means, problem.target.rank)
-    points, labels, weights = frame_rule(problem.target, means, np.sqrt(layer.variances))
-    output = _output(sigma, layer, means @ points.T)
-    return float(weights @ (labels - output) ** 2)
-
-
-def _output(sigma: Activation, layer: FirstLayer, projections: np.ndarray) -> np.ndarray:
-    neurons, output = layer.neurons, np.zeros(projections.shape[1])
-    for a, share in enumerate(neurons.fractions * neurons.readout):
-        own = sigma.shifted(float(neurons.biases[a]))
-        output += share * neuron_averages(own, float(layer.variances[a]), projections[a]).mean
-    return output
 
 
 class _Step:

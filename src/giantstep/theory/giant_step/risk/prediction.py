@@ -1,320 +1,144 @@
-"""Prediction of the risk after several giant steps on fresh batches."""
+"""Prediction of the risk of a readout fitted after any number of giant steps."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status
-from giantstep.errors import NoTheory, refuse
-from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.ratios import ratio_to_dim, ratios_of_steps
-from giantstep.theory.giant_step.risk.finite_size import NONE, component_ratio, isotropic_ratio
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers, network_error
-from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.one_step.readout_law import readout_blocks
+from giantstep.settings.ratios import fixed_width
+from giantstep.theory.giant_step.risk.bounds import functional_bounds, network_error
+from giantstep.theory.giant_step.risk.finite_size import NONE
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer
+from giantstep.theory.giant_step.risk.over_sizes import Errors, RiskOverSizes
+from giantstep.theory.giant_step.risk.readout import LIMIT
+from giantstep.theory.giant_step.risk.sizes import check_risk
+from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.one_step.intermediate_prediction import predict_intermediate_step
+from giantstep.theory.one_step.small_step_prediction import predict_small_step
 
 REFERENCES = (
+    "Ba et al. 2022, arXiv:2205.01445",
     "Cui et al. 2024, arXiv:2402.04980",
     "Dandi et al. 2024, arXiv:2410.18938",
 )
-#: Most steps and most kinds of neurons; kinds that stand for a Gaussian readout, and fewer, which
-#: tell their error.
-MOST_STEPS, MOST_KINDS, GAUSSIAN_KINDS = 8, 4, (4, 3)
-ERRORS = ("test_error", "test_error_noisy", "train_error")
 
 
-class Risks(NamedTuple):
-    """Excess test error and train error after each step, and the last readout's features.
-
-    ``amplified``: what amplified components of the rows change; ``unknown``: of which this is not
-    known.
-    """
-
-    test: Float[np.ndarray, " steps1"]
-    train: Float[np.ndarray, " steps1"]
-    corrected: bool
-    readout: Readout
-    amplified: Float[np.ndarray, "2 steps1"]
-    unknown: Float[np.ndarray, "2 steps1"]
-
-
-def predict_several_steps(problem: Problem, settings: GiantStep) -> Prediction:
+def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
     r"""Exact risk of the readout fitted after 0, 1, ..., T giant steps on fresh batches.
 
-    Metrics: ``test_error`` (excess risk), ``test_error_noisy``, ``train_error`` and
-    ``network_error`` (of the network itself, with the readout of the start), one entry per step;
-    ``bulk_variance`` of each kind of neuron after the last step; ``bound_upper`` and
-    ``bound_lower`` on the best risk over the ridge, ``subspace_floor`` (of any function of what the
-    rows have learned, and linear beyond), ``linear_floor`` and ``random_features_error``.
+    Metrics: ``test_error`` (excess risk), ``test_error_noisy`` and ``train_error``, one entry per
+    step, or for one step the number after it; ``network_error`` (of the network itself, with the
+    readout of the start), one entry per step; ``bulk_variance`` of the rows, a number, or one per
+    kind of neuron; ``bound_upper`` and ``bound_lower`` on the best risk over the ridge,
+    ``subspace_floor`` (of any function of what the rows have learned, and linear beyond),
+    ``linear_floor`` (the energy beyond degree one) and ``random_features_error`` (the same fit
+    without steps). After one step also ``spike_strength`` and ``alignment`` of what it learned.
+    For one step between small and giant ones, without a dimension: ``gain_test``, ``gain_train``,
+    ``spikes``.
 
     .. math:: R_t = E\Big(g(x) - \frac1{\sqrt p}\hat a\cdot\sigma(W^tx)\Big)^2
 
-    In the limit of large d, or at ``settings.dim``: with spikes of finite strength, and for
-    independent rows times the ratio by which corrections of order 1/d change isotropic rows.
-    ``arrays``: signed overlaps and Gram matrix of the kinds' mean rows after each step.
+    In the limit of large d, or at ``settings.dim``: with spikes of finite strength, for independent
+    rows without biases times the ratio by which corrections of order 1/d change isotropic rows, and
+    times what components of the rows that the steps have amplified change. Errors are what fewer
+    nodes and kinds would change, what is not known of such components, and after several steps at
+    a finite d as much again as is known at order 1/d. ``arrays``: signed overlaps and Gram matrix
+    of the kinds' mean rows after each step.
 
-    Assumes: Gaussian inputs; a continuous activation; fresh batches; sizes proportional to d.
-    Status: heuristic (leave-one-out), verified by simulation, unpublished; theorem for the linear
-        floor and, in the limit, for random features and the network's own error.
-    References: Cui et al. 2024, arXiv:2402.04980, and Dandi et al. 2024, arXiv:2410.18938, for one
-        step and isotropic rows.
+    Assumes: Gaussian inputs; a continuous activation; fresh batches; a readout fitted to fresh
+        samples; sizes proportional to d.
+    Status: heuristic (leave-one-out) for errors and all that follows from them, verified by
+        simulation, unpublished; theorem for small steps, for the linear floor and, in the limit,
+        for random features without biases, the network's own error, and rows after one step.
+    References: Ba et al. 2022, arXiv:2205.01445; Cui et al. 2024, arXiv:2402.04980, and Dandi et
+        al. 2024, arXiv:2410.18938, for one step and isotropic rows.
 
     >>> settings = GiantStep(
     ...     activation="tanh", readout="ones", samples="2d", steps=2, step_size=3, width="1d",
     ...     readout_samples="2d", ridge=0.05)
-    >>> found = predict_several_steps(Problem.of("sin(h1)"), settings)
+    >>> found = predict_risk(Problem.of("sin(h1)"), settings)
     >>> found.metrics["test_error"].round(4).tolist()
     [0.2419, 0.1296, 0.0643]
+    >>> settings = settings.replace(
+    ...     activation="relu", readout="symmetric-sign", steps=1, step_size=1.5)
+    >>> round(predict_risk(Problem.of("relu(h1)"), settings).metrics["test_error"], 5)
+    0.23938
     """
-    check_several_steps(problem, settings)
-    sigma = activation(settings.activation)
-    layers = _layers(problem, settings, sigma)
-    fine = _risks(problem, settings, sigma, layers)
-    bounds = functional_bounds(fine.readout)
-    layer = layers[-1]
+    check_risk(problem, settings)
+    if settings.dim is None and settings.steps == 1 and settings.step_size.power < 0:
+        small = settings.step_size.power == -0.5
+        return (predict_small_step if small else predict_intermediate_step)(problem, settings)
+    fine = RiskOverSizes(problem, settings)
+    risks = [fine.at(fine.sizes, after) for after in range(settings.steps + 1)]
+    errors = {
+        "test_error": np.array([risk.test for risk in risks]),
+        "test_error_noisy": np.array([risk.test for risk in risks]) + problem.noise,
+        "train_error": np.array([risk.train for risk in risks]),
+    }
+    off = _inaccuracies(fine, risks)
+    if settings.steps == 1:
+        # One step has one error; that before it is the error of random features.
+        off = {name: value[-1] for name, value in off.items()}
     metrics: dict[str, Any] = {
-        "test_error": fine.test,
-        "test_error_noisy": fine.test + problem.noise,
-        "train_error": fine.train,
-        "network_error": np.array([network_error(problem, sigma, at) for at in layers]),
-        "bulk_variance": [float(c) for c in layer.variances],
-        **bounds,
+        **{name: float(e[-1]) if settings.steps == 1 else e for name, e in errors.items()},
+        **_of_the_network(fine, risks[-1]),
         "linear_floor": tail_energy(problem.target, 1).value,
-        "random_features_error": float(fine.test[0]),
+        "random_features_error": risks[0].test,
     }
-    statuses: dict[str, Status] = dict.fromkeys(metrics, "heuristic")
-    statuses["linear_floor"] = "theorem"
-    if settings.dim is None:
-        statuses["network_error"] = "theorem"
-        if settings.start == "sphere" and settings.readout != "symmetric-sign":
-            statuses["random_features_error"] = "theorem"
-    coarse = _risks(problem, settings, sigma, _layers(problem, settings, sigma, coarse=True), True)
-    errors: dict[str, Any] = {
-        "test_error": np.abs(fine.test - coarse.test),
-        "train_error": np.abs(fine.train - coarse.train),
-    }
-    if settings.dim is not None:
-        # All that is known of order 1/d tells the size of what is not.
-        limit = _risks(problem, _proportional(settings), sigma, layers)
-        for i, name in enumerate(("test_error", "train_error")):
-            plain = fine[i] - fine.amplified[i]
-            errors[name] = errors[name] + np.abs(plain - limit[i]) + fine.unknown[i]
-    errors["test_error_noisy"] = errors["test_error"]
     return Prediction.of(
         settings,
         metrics,
-        statuses,
+        _statuses(fine, metrics),
         REFERENCES,
-        _notes(settings, fine),
-        errors=errors,
-        arrays=kind_arrays(layers),
+        _notes(fine, risks),
+        errors=off,
+        arrays=kind_arrays(fine.layers(fine.sizes)),
     )
 
 
-def check_several_steps(problem: Problem, settings: GiantStep) -> None:
-    """Raise NoTheory, in one line and before anything is computed, for what is not covered."""
-    support = settings.readout_support()
-    kinds = GAUSSIAN_KINDS[0] if support is None else len(support[0])
-    sizes = {
-        name: getattr(settings, name)
-        for name in ("samples", "readout_samples", "width")
-        if getattr(settings, name) not in (None, "same")
-    }
-    uneven = [
-        name
-        for name, size in sizes.items()
-        if settings.dim is None and any(each.power != 1 for each in size.over(settings.steps))
-    ]
-    refusals = {
-        f"steps = {settings.steps}: the risk is computed for at most {MOST_STEPS} steps": (
-            settings.steps > MOST_STEPS
-        ),
-        f"readout = {str(settings.readout)[:60]} has {kinds} values: the risk after several steps "
-        f"is computed for at most {MOST_KINDS}": kinds > MOST_KINDS,
-        "readout_samples = same: the exact risk needs fresh samples, such as 2d": (
-            settings.readout_samples == "same"
-        ),
-        f"biases = {settings.biases}: the risk after several steps is known without; use biases = "
-        "none, or one step": settings.biases != "none",
-        "normalise: the risk after several steps is known without; drop --normalise, or take one "
-        "step": settings.normalise,
-        f"step_size = {settings.step_size}: the risk after several steps is known at a fixed step "
-        "size; give a plain number": settings.dim is None
-        and any(size.power for size in settings.step_size.over(settings.steps)),
-        f"{', '.join(uneven)}: without a dimension the risk after several steps is known for "
-        "multiples of d, such as 1d": bool(uneven),
-        f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (
-            settings.dim is not None and settings.dim < 10
-        ),
-    }
-    refuse(refusals)
-    dim = settings.dim or 1e12
-    samples = settings.readout_samples or settings.samples
-    if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):
-        raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")
-    from giantstep.language.targets.hermite import moments
-
-    if not math.isfinite(moments(problem.target).second_moment):
-        raise NoTheory("the target has no finite second moment: its risk is infinite")
+def _of_the_network(fine: RiskOverSizes, risk: Errors) -> dict[str, Any]:
+    """What rows have learned, what the network does without a fit, and what no fit undercuts."""
+    settings, layers = fine.settings, fine.layers(fine.sizes)
+    layer, last = layers[-1], fine.readout(fine.sizes, len(layers) - 1)
+    variances, found = layer.variances, functional_bounds(last)
+    metrics: dict[str, Any] = {}
+    if settings.steps == 1:
+        spikes, cosine = spikes_of(layer.means, fine.problem.target)
+        if settings.normalise:
+            length = np.sqrt(spikes**2 + variances)
+            spikes, variances = spikes / length, variances / length**2
+        metrics |= {"spike_strength": _one_or_list(spikes), "alignment": cosine}
+    if fixed_width(settings):
+        # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
+        found |= dict.fromkeys(("bound_upper", "bound_lower"), risk.test)
+    else:
+        steps = range(len(layers))
+        own = [network_error(fine.readout(fine.sizes, after)) for after in steps]
+        metrics["network_error"] = np.array(own)
+    return {**metrics, "bulk_variance": _one_or_list(variances), **found}
 
 
-def _proportional(settings: GiantStep) -> GiantStep:
-    """The same sizes as multiples of d, in the limit."""
-    names = ("width", *(["readout_samples"] if settings.readout_samples else []))
-    sizes: dict[str, Any] = {name: f"{ratio_to_dim(settings, name)!r}d" for name in names}
-    if settings.steps:
-        sizes["samples"] = tuple(f"{ratio!r}d" for ratio in ratios_of_steps(settings))
-        steps = settings.step_size.over(settings.steps)
-        sizes["step_size"] = tuple(float(size.at(settings.dim or 1.0)) for size in steps)
-    return settings.replace(dim=None, **sizes)
+def spikes_of(
+    means: Float[np.ndarray, "k vectors"], target: Target
+) -> tuple[Float[np.ndarray, " k"], float]:
+    """Lengths of parallel means along their direction, and its cosine with the mean gradient.
 
-
-def _layers(
-    problem: Problem, settings: GiantStep, sigma: Activation, *, coarse: bool = False
-) -> list[FirstLayer]:
-    values, fractions = readout_blocks(settings, GAUSSIAN_KINDS[int(coarse)])
-    neurons = Neurons.of(
-        values,
-        fractions,
-        paired=settings.readout == "symmetric-sign",
-        gaussian=settings.start == "gaussian",
-    )
-    steps = settings.steps
-    return list(
-        first_layers(
-            problem,
-            sigma,
-            neurons,
-            step_sizes=[float(s.at(settings.dim or 1.0)) for s in settings.step_size.over(steps)],
-            samples_ratios=ratios_of_steps(settings),
-            loss=settings.loss,
-            coarse=coarse,
-        )
-    )
-
-
-def _risks(
-    problem: Problem,
-    settings: GiantStep,
-    sigma: Activation,
-    layers: list[FirstLayer],
-    coarse: bool = False,
-) -> Risks:
-    name = "readout_samples" if settings.readout_samples is not None else "samples"
-    fit = Fit.of(
-        ratio_to_dim(settings, name),
-        ratio_to_dim(settings, "width"),
-        float(settings.ridge),
-        settings.dim,
-    )
-    test, train, changes, shares, corrected = [], [], [], [], True
-    for layer in layers:
-        readout = Readout(problem, sigma, layer, coarse=coarse)
-        risk = readout_risk(readout, fit)
-        ratio = NONE
-        if settings.dim is not None and layer.batches and not layer.neurons.paired:
-            found = isotropic_ratio(readout, fit)
-            corrected, ratio = corrected and found is not None, found or NONE
-        amplified, share = component_ratio(readout, sigma, fit)
-        test.append((risk.test - problem.noise) * ratio.test * amplified.test)
-        train.append(risk.train * ratio.train * amplified.train)
-        changes.append((test[-1] * (1 - 1 / amplified.test), train[-1] * (1 - 1 / amplified.train)))
-        shares.append(share)
-    if settings.dim is not None:
-        test[0], train[0] = features_without_steps(problem, settings, test[0], train[0])
-    amplified_by = np.array(changes).T
-    unknown = np.abs(amplified_by) * np.array(shares)
-    return Risks(np.array(test), np.array(train), corrected, readout, amplified_by, unknown)
-
-
-def features_without_steps(
-    problem: Problem, settings: GiantStep, test: float, train: float
-) -> tuple[float, float]:
-    """Test and train error before the first step at finite d; those given where not known."""
-    from giantstep.theory.random_features import predict
-
-    if settings.readout == "symmetric-sign" or settings.biases != "none":
-        return test, train
-    features = RandomFeatures(
-        dim=settings.dim,
-        samples=settings.readout_samples or settings.samples,
-        width=settings.width,
-        activation=settings.activation,
-        ridge=settings.ridge,
-    )
-    found = predict(problem, features).metrics
-    return float(found["test_error"]), float(found["train_error"])
-
-
-def functional_bounds(readout: Readout) -> dict[str, float]:
-    r"""Upper and lower bound on the excess risk at the best ridge, and a floor below both.
-
-    .. math:: \inf_b E\big[(g - b\cdot m)^2\big] \;\ge\; \inf_\lambda R \;\ge\;
-        \inf_b E\big[(g - b\cdot f)^2\big] \;\ge\;
-        E\,g^2 - E\big[E[g|\kappa]^2\big] - \sum_iE\big[E[z_ig|\kappa]^2\big]
-
-    Symbols: f all functions that single directions among the neurons let the network fit, and m
-    the means among them, ``readout.functions``; z_i the target's directions across kappa.
-
-    Assumes: d infinite, n and p proportional to d.
-    Status: theorem for one block of isotropic rows and a single direction; replica for other
-        isotropic rows; heuristic for those of real steps (from the exact risk).
-    References: Cui et al. 2024, arXiv:2402.04980, for isotropic rows.
-
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
-    >>> problem, sigma = Problem.of("h1"), activation("identity")
-    >>> *_, layer = first_layers(
-    ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[1.0])
-    >>> found = functional_bounds(Readout(problem, sigma, layer))
-    >>> [abs(round(value, 6)) for value in found.values()]
-    [0.5, 0.0, 0.0]
+    >>> spikes, alignment = spikes_of(np.array([[3.0, 4.0], [-3.0, -4.0]]), Target("h1"))
+    >>> spikes.round(9).tolist(), round(alignment, 9)
+    ([5.0, -5.0], 0.6)
     """
-    seen, noise = readout.learned, readout.problem.noise
-    power = float(seen.power @ seen.weights) - noise
-    fitted = sum(
-        explained_energy(label, functions, seen.weights)
-        for label, functions in zip(seen.labels, readout.functions, strict=False)
-    )
-    known = float(np.sum(seen.labels**2 @ seen.weights))
-    return {
-        "bound_upper": power - explained_energy(seen.labels[0], readout.means, seen.weights),
-        "bound_lower": power - fitted,
-        "subspace_floor": max(power - known, 0.0),
-    }
-
-
-def explained_energy(
-    function: Float[np.ndarray, " points"],
-    basis: Float[np.ndarray, "functions points"],
-    weights: Float[np.ndarray, " points"],
-) -> float:
-    r"""Energy of the projection of a function on the span of others.
-
-    .. math:: E[f^2] - \inf_b E\big[(f - \textstyle\sum_a b_a\psi_a)^2\big]
-
-    Symbols: f ``function``, psi_a ``basis``, on points of these ``weights``.
-
-    Assumes: square-integrable functions; nearly dependent ones count once.
-    Status: theorem.
-    References: Cui et al. 2024, arXiv:2402.04980, for the bounds that it serves.
-
-    >>> half = np.full(2, 0.5)
-    >>> round(explained_energy(np.array([1.0, 3.0]), np.ones((1, 2)), half), 9)
-    4.0
-    """
-    half = np.sqrt(weights)
-    fit = np.linalg.lstsq((basis * half).T, function * half, rcond=1e-12)[0]
-    return float(np.sum((fit @ basis * half) ** 2))
+    unit = np.linalg.svd(means, full_matrices=False)[2][0]
+    gradient, _ = learned_direction(target)
+    # Without a linear part the cosine is zero, but for rounding.
+    cosine = float(np.round(unit[: len(gradient)] @ gradient, 14))
+    return means @ unit * (1.0 if cosine >= 0 else -1.0), abs(cosine)
 
 
 def kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
@@ -328,50 +152,88 @@ def kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
     }
 
 
-def wide_overlaps(
-    problem: Problem, settings: GiantStep, sigma: Activation, *, coarse: bool = False
-) -> Float[np.ndarray, "steps1 r"]:
-    r"""Root mean square cosine of the rows with each direction, when the width grows with d.
-
-    .. math:: \Big(\sum_a\pi_a\frac{M_{ai}^2 + c_a/d}{|m_a|^2 + c_a}\Big)^{1/2}
-
-    Symbols: M, m, c of :func:`~giantstep.theory.giant_step.risk.gradient_step.first_layers`;
-    ``coarse``: fewer nodes, to see the error of quadrature.
-
-    Assumes: fresh batches; the output is that of infinitely many neurons.
-    Status: heuristic at finite d, theorem in the limit.
-    References: Dandi et al. 2023, arXiv:2305.18270, for the means.
-
-    >>> settings = GiantStep(
-    ...     activation="identity", readout="ones", samples="4d", steps=1, step_size=1, width="1d")
-    >>> wide_overlaps(Problem.of("h1"), settings, activation("identity")).round(4).tolist()
-    [[0.0], [0.6667]]
-    """
-    layers = _layers(problem, settings, sigma, coarse=coarse)
-    shares = layers[0].neurons.fractions
-    start = 1 / settings.dim if settings.dim else 0.0
-    found = []
-    for layer in layers:
-        lengths = np.sum(layer.means**2, axis=1) + layer.variances
-        along = layer.means[:, : problem.target.rank] ** 2 + start * layer.variances[:, None]
-        found.append(np.sqrt(shares @ (along / lengths[:, None])))
-    return np.array(found)
-
-
-def _notes(settings: GiantStep, fine: Risks) -> list[str]:
-    notes = ["risk: rows as real steps on fresh batches leave them, not isotropic"]
-    if not np.all(np.isfinite(fine.test)):
-        notes.append("the equations did not converge at every step: no error is given there")
+def _statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:
+    """What each metric may claim: errors no theorem, the rows in the limit and floors one."""
+    settings, proved = fine.settings, ["linear_floor"]
     if settings.dim is None:
-        notes.append("the limit of large d")
-    elif settings.readout == "symmetric-sign":
-        notes.append("finite d: spikes of finite strength; other terms of order 1/d are not known")
-    elif fine.corrected:
-        notes.append(
-            "finite d: spikes of finite strength, times terms of order 1/d of isotropic rows"
-        )
-    else:
-        notes.append("finite d: spikes of finite strength; other terms of order 1/d are too large")
-    if settings.readout == "normal":
-        notes.append(f"a Gaussian readout: {GAUSSIAN_KINDS[0]} kinds; fewer tell the error")
+        proved += ["network_error", "spike_strength", "alignment"]
+        proved += ["bulk_variance"] if settings.steps == 1 else []
+        if settings.biases == "none" and settings.start == "sphere":
+            proved.append("random_features_error")
+    return {name: "theorem" if name in proved else "heuristic" for name in metrics}
+
+
+def _inaccuracies(
+    fine: RiskOverSizes, risks: list[Errors]
+) -> dict[str, Float[np.ndarray, " steps1"]]:
+    """How far errors may be off; nothing where an equation was not solved."""
+    coarse = RiskOverSizes(fine.problem, fine.settings, coarse=True)
+    off = np.zeros((2, len(risks)))
+    for after, risk in enumerate(risks):
+        plain, correction = np.array(risk.plain), np.array(risk.correction or NONE)
+        amplified = np.array(risk.amplified)
+        if after:
+            fewer = coarse.at(coarse.sizes, after, corrected=False)
+            off[:, after] = np.abs(fewer.plain - plain) * correction * amplified
+            off[:, after] += risk.unknown * np.abs(plain * correction * (1 - amplified))
+        if fine.settings.steps != 1 and fine.settings.dim is not None:
+            # All that is known of order 1/d tells the size of what is not.
+            limit = fine.at(fine.sizes, after, corrected=False, dim=LIMIT)
+            off[:, after] += np.abs(plain * correction - limit.plain)
+    if not np.all(np.isfinite(off)):
+        return {}
+    return {"test_error": off[0], "test_error_noisy": off[0], "train_error": off[1]}
+
+
+def _notes(fine: RiskOverSizes, risks: list[Errors]) -> list[str]:
+    """What the reader of a prediction must know."""
+    settings = fine.settings
+    notes = ["risk: rows as real steps leave them, not isotropic", _size_note(fine, risks[-1])]
+    if settings.steps == 1:
+        notes += _target_notes(fine.problem.target)
+    if fine.start.paired:
+        notes.append("pairs of neurons with equal first rows and opposite readouts")
+    if settings.readout == "normal" or settings.biases != "none":
+        kinds = len(fine.start.readout)
+        notes.append(f"laws of readouts and biases: {kinds} kinds of neurons; fewer tell the error")
+    if not all(risk.converged for risk in risks):
+        notes.append("the equations did not converge at every step: no error is given there")
+    return notes
+
+
+def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
+    """How finite d is treated."""
+    strength = "finite d: spikes of finite strength"
+    if fixed_width(fine.settings):
+        return f"the limit of large d at a fixed width of {fine.settings.width} neurons"
+    if fine.settings.dim is None:
+        return "the limit of large d"
+    if not fine.plain:
+        return f"{strength}; other corrections of order 1/d are not known for pairs and biases"
+    if risk.correction is None:
+        return f"{strength}; other corrections of order 1/d are too large here to be trusted"
+    return (
+        f"{strength}, times {risk.correction.test:.4f}, by which version {fine.version} changes "
+        "the error of isotropic rows"
+    )
+
+
+def _one_or_list(values: Float[np.ndarray, " kinds"]) -> float | list[float]:
+    return float(values[0]) if len(values) == 1 else [float(value) for value in values]
+
+
+def _target_notes(target: Target) -> list[str]:
+    """Which direction one step learns of a target, where that is worth saying."""
+    direction, weight = learned_direction(target)
+    if weight == 0:
+        return ["the target has no linear part: one step learns none of its directions"]
+    if target.rank == 1:
+        return []
+    shown = ", ".join(f"{x:.3g}" for x in direction)
+    notes = [
+        f"one step learns one direction, ({shown}) in h; the others are fitted as linear "
+        "functions times functions of the learned one, which the theory covers exactly"
+    ]
+    if any(target.kinks) and not np.isclose(np.max(np.abs(direction)), 1):
+        notes.append("kinks of the target across the learned direction: good to about 1e-4")
     return notes

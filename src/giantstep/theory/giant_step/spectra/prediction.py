@@ -14,13 +14,13 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import block_of, integrable
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps
+from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
 from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
 from giantstep.theory.giant_step.spectra.laws import Bulk, FeatureLaw, Law, WeightLaw
-from giantstep.theory.one_step.readout_law import moment_blocks
+from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.stepped_network import one_step
 
 #: Most steps, and most kinds of neurons whose rows are followed exactly; kinds that stand for a
@@ -224,7 +224,6 @@ def stepped_rows(
     if settings.steps == 0:
         return _spiked(np.zeros(1), np.ones(1), np.ones(1))
     if covered:
-        steps = settings.step_size.over(settings.steps)
         neurons = Neurons.of(
             *moment_blocks(settings, GAUSSIAN_KINDS),
             paired=paired,
@@ -235,7 +234,7 @@ def stepped_rows(
             problem,
             sigma,
             neurons,
-            step_sizes=[float(s.at(settings.dim or 1.0)) for s in steps],
+            step_sizes=sizes_of_steps(settings),
             samples_ratios=ratios_of_steps(settings),
             loss=settings.loss,
             coarse=settings.steps > 1,

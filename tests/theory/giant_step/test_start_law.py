@@ -12,7 +12,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_step
-from giantstep.theory.one_step.readout_law import (
+from giantstep.theory.giant_step.start_law import (
     gaussian_cells,
     gaussian_mean_of_ratio,
     moment_blocks,

@@ -1,4 +1,4 @@
-"""The law of the readout at the start: blocks of neurons, and averages over it."""
+"""Laws of readouts and biases at the start: kinds of neurons that stand for them, and averages."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ import math
 import numpy as np
 from jaxtyping import Complex, Float
 
+from giantstep.errors import NoTheory
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.first_layer import Neurons
 
-#: Blocks that stand for a Gaussian readout; half as many tell the error.
+Law = tuple[Float[np.ndarray, " values"], Float[np.ndarray, " values"]]
+#: Blocks that stand for a Gaussian readout.
 CELLS = 16
 #: Below this ratio of the outer coefficients the poles are so far that Gauss-Hermite is exact.
 FAR_POLES = 1e-4
@@ -18,9 +21,75 @@ FAR_POLES = 1e-4
 PANEL_LENGTH, PANEL_ORDER, CUTOFF = 1.5, 8, 6.0
 
 
-def gaussian_cells(
-    cells: int = CELLS,
-) -> tuple[Float[np.ndarray, " cells"], Float[np.ndarray, " cells"]]:
+#: Nodes of a law of biases, for one readout value and for several.
+BIAS_NODES_ALONE, BIAS_NODES = 16, 8
+#: Kinds of neurons that can be computed after one step, of which more take minutes, and after
+#: several, where each adds a direction to the quadrature.
+MOST_KINDS, MOST_KINDS_OF_SEVERAL = 32, 4
+
+
+def start_of(settings: GiantStep, *, coarse: bool = False) -> Neurons:
+    """The network before its steps, in kinds of equal readout and bias.
+
+    A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule;
+    with ``coarse`` there are fewer of both. Readouts and biases are independent of each other and
+    of the first rows. Raises :class:`NoTheory` where there are too many kinds.
+
+    >>> start = start_of(GiantStep(biases="uniform"))
+    >>> len(start.readout), int(start.twins.sum())
+    (16, 32)
+    """
+    several = settings.steps > 1
+    cells = MOST_KINDS_OF_SEVERAL if several else CELLS
+    if coarse:
+        cells = cells - 1 if several else cells // 2
+    values, fractions = readout_blocks(settings, cells)
+    nodes = BIAS_NODES_ALONE if len(values) == 1 else BIAS_NODES
+    biases = bias_law(settings.biases, nodes // 2 if coarse else nodes)
+    kinds, most = len(values) * len(biases[0]), MOST_KINDS_OF_SEVERAL if several else MOST_KINDS
+    if kinds > most:
+        biased = settings.biases != "none"
+        raise NoTheory(
+            f"readout = {str(settings.readout)[:60]}"
+            + (f" with biases = {settings.biases}" if biased else "")
+            + f" makes {kinds} kinds of neurons: the risk after {settings.steps} "
+            f"{'steps' if several else 'step'} is computed for at most {most}; "
+            f"use fewer readout values{', or biases = none' if biased else ''}"
+        )
+    return Neurons.of(
+        values,
+        fractions,
+        biases=biases,
+        paired=settings.readout == "symmetric-sign",
+        gaussian=settings.start == "gaussian",
+        normalise=settings.normalise,
+    )
+
+
+def bias_law(name: str, nodes: int) -> Law:
+    """Values of a bias with their probabilities: none, N(0, 1), or uniform on [-1, 1].
+
+    The ``nodes`` values are those of the law's Gauss rule (Golub, Welsch 1969).
+
+    >>> values, weights = bias_law("uniform", 5)
+    >>> round(float(weights @ values**2), 9)
+    0.333333333
+    """
+    if name == "none":
+        return np.zeros(1), np.ones(1)
+    if name == "normal":
+        return gauss_hermite(nodes)
+    values, weights = np.polynomial.legendre.leggauss(nodes)
+    return values, weights / 2
+
+
+def bias_nodes(settings: GiantStep, fine: bool = True) -> list[tuple[float, float]]:
+    """Values and weights to average smooth functions of the bias; fewer, to tell the error."""
+    values, weights = bias_law(settings.biases, 20 if fine else 14)
+    return list(zip(values.tolist(), weights.tolist(), strict=True))
+
+
+def gaussian_cells(cells: int = CELLS) -> Law:
     r"""Blocks that stand for a Gaussian readout: the means of cells, and their probabilities.
 
     .. math::
@@ -50,9 +119,7 @@ def gaussian_cells(
     return -np.diff(density) / fractions, fractions
 
 
-def readout_blocks(
-    settings: GiantStep, cells: int = CELLS
-) -> tuple[Float[np.ndarray, " blocks"], Float[np.ndarray, " blocks"]]:
+def readout_blocks(settings: GiantStep, cells: int = CELLS) -> Law:
     """Values of the readout and fractions of the neurons: its support, or cells of a Gaussian."""
     support = settings.readout_support()
     if support is None:
@@ -61,9 +128,7 @@ def readout_blocks(
     return values, fractions / fractions.sum()
 
 
-def moment_blocks(
-    settings: GiantStep, nodes: int = 9
-) -> tuple[Float[np.ndarray, " blocks"], Float[np.ndarray, " blocks"]]:
+def moment_blocks(settings: GiantStep, nodes: int = 9) -> Law:
     """Blocks with the exact moments of the readout, up to degree ``2 * nodes - 1``, for spectra."""
     support = settings.readout_support()
     return readout_blocks(settings) if support is not None else gauss_hermite(nodes)

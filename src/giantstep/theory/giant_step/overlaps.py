@@ -1,0 +1,301 @@
+"""Overlaps of the rows with the target's directions: which theory covers which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from giantstep.answer import Status
+from giantstep.language.activations.activation import Activation
+from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import ratios_of_steps, sizes_of_steps
+from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
+from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
+from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
+from giantstep.theory.giant_step.one_batch import ridge_fit
+from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
+from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
+from giantstep.theory.giant_step.start_law import (
+    bias_nodes,
+    readout_blocks,
+    readout_nodes,
+    start_of,
+)
+from giantstep.theory.learnability.staircase import learned_subspaces
+
+#: Where a size is so large that every correction in 1/d is below float64's resolution.
+LIMIT_DIM = 1e18
+#: Errors of quadrature below this are those of float64 arithmetic.
+RESOLUTION = 1e-12
+#: Highest Hermite degree in which directions are looked for.
+DEGREE = 8
+
+
+class Overlaps(NamedTuple):
+    """Cosines before the first step and after each, how far off they may be, and their status."""
+
+    cosines: Float[np.ndarray, "steps1 r"]
+    errors: Float[np.ndarray, "steps1 r"]
+    status: Status
+    notes: list[str]
+    arrays: Mapping[str, np.ndarray] = MappingProxyType({})
+    scaling: SmallBatches | None = None
+    fitted: FewNeurons | None = None
+
+
+def _in_powers(settings: GiantStep) -> bool:
+    """Whether batches are not in proportion to d, or steps of a fixed width not of order 1."""
+    batches, sizes = settings.samples.over(settings.steps), settings.step_size.over(settings.steps)
+    growing = settings.width.power == 0 and any(size.power != 0 for size in sizes)
+    return growing or any(batch.power != 1 for batch in batches)
+
+
+def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
+    """The overlaps of the settings, by the theory that covers them.
+
+    Assumes: isotropic Gaussian inputs; see the function that each case calls.
+    Status: theorem in the limit of large d at a given width; heuristic else.
+    References: Dandi et al. 2023, arXiv:2305.18270; Dandi et al. 2024, arXiv:2402.03220.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> settings = GiantStep(samples="4d", step_size=2)
+    >>> found = predicted_overlaps(Problem.of("h1"), settings, activation("relu"))
+    >>> found.cosines.round(4).tolist(), found.status
+    ([[0.0], [0.6325]], 'theorem')
+    """
+    rank = problem.target.rank
+    if settings.steps == 0:
+        start = np.full((1, rank), _start_overlap(settings))
+        return Overlaps(start, np.zeros((1, rank)), "theorem", [])
+    if is_two_steps(problem, settings):
+        return _two_steps(problem, settings, sigma)
+    first = None
+    silent_start = settings.loss == "correlation" or settings.readout == "symmetric-sign"
+    # A wide network's output at the start is a constant, up to O(p^-1/2).
+    if silent_start or settings.width.power > 0:
+        constant = 0.0 if silent_start else _mean_output(settings, sigma)
+        first = _one_step(_shifted(problem, constant), settings, sigma)
+    if settings.steps == 1 and first is not None and not has_few_neurons(settings):
+        return first
+    return _many_steps(problem, settings, sigma, first)
+
+
+def _start_overlap(settings: GiantStep) -> float:
+    """A random unit vector has a cosine of rms d^-1/2 with any direction; 0 in the limit."""
+    return 0.0 if settings.dim is None else settings.dim**-0.5
+
+
+def _mean_output(settings: GiantStep, sigma: Activation) -> float:
+    """E[a] E[sigma(z + b)], what every sample sees before the first step."""
+    values, fractions = readout_blocks(settings)
+    mean_readout = float(fractions @ values)
+    return mean_readout * sum(
+        weight * float(sigma.shifted(bias).hermite(0)[0]) for bias, weight in bias_nodes(settings)
+    )
+
+
+def _shifted(problem: Problem, constant: float) -> Problem:
+    """The problem whose labels are residuals of a constant output."""
+    if abs(constant) < 1e-12:
+        return problem
+    return Problem(Target(f"{problem.target.text} - ({constant!r})"), problem.noise, problem.inputs)
+
+
+def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
+    dim = settings.dim or LIMIT_DIM
+    (samples,), (step_size,) = settings.samples.over(1), settings.step_size.over(1)
+    cosine, coarse = (
+        one_step_overlap(
+            problem,
+            sigma,
+            step_size=step_size.at(dim),
+            samples=samples.at(dim),
+            dim=dim,
+            readout=None if settings.readout == "normal" else readout_nodes(settings),
+            biases=bias_nodes(settings, fine),
+            fine=fine,
+        )
+        for fine in (True, False)
+    )
+    error = np.abs(cosine - coarse)
+    if settings.dim is None:
+        seen = np.zeros(problem.target.rank, dtype=bool)
+        for bias, _ in bias_nodes(settings):
+            powers = overlap_powers(
+                problem.target,
+                sigma.shifted(bias),
+                steps=1,
+                step_power=step_size.power,
+                samples_power=samples.power,
+            )
+            seen |= powers[1] == 0
+        cosine, error = np.where(seen, cosine, 0.0), np.where(seen, error, 0.0)
+    start = np.full(problem.target.rank, _start_overlap(settings))
+    where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
+    return Overlaps(
+        np.stack([start, cosine]),
+        np.stack([0 * start, np.where(error > RESOLUTION, error, 0.0)]),
+        "heuristic" if settings.dim else "theorem",
+        [f"overlap: the law of one step, at {where}"],
+    )
+
+
+def is_two_steps(problem: Problem, settings: GiantStep) -> bool:
+    """Whether the closed form of two steps on one batch covers the settings."""
+    one_neuron = settings.width.power == 0 and settings.width.at(1) == 1
+    return (
+        settings.batches == "reused"
+        and settings.steps == 2
+        and not settings.scheduled
+        and (settings.loss == "correlation" or one_neuron)
+        and settings.biases == "none"
+        and not settings.normalise
+        and settings.ridge is None
+        # Its quadrature has an axis for each direction and for the noise, and two of its own.
+        and problem.target.rank + problem.target.noises + (problem.noise > 0) <= 2
+    )
+
+
+def _two_steps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
+    def cosines(fine: bool) -> np.ndarray:
+        squared = np.zeros((2, problem.target.rank))
+        for a, weight in readout_nodes(settings, fine):
+            law = reused_batch_two_steps(
+                problem,
+                sigma,
+                step_size=settings.step_size.at(1),
+                samples_ratio=settings.samples.ratio("samples"),
+                readout=a,
+                loss=settings.loss,
+            )
+            squared += weight * law.cosines**2
+        start = np.full((1, problem.target.rank), _start_overlap(settings))
+        return np.concatenate([start, np.sqrt(squared)])
+
+    found = cosines(fine=True)
+    errors = np.zeros_like(found)
+    if settings.readout == "normal":
+        errors = np.abs(found - cosines(fine=False))
+    note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
+    status: Status = "heuristic" if settings.dim else "theorem"
+    return Overlaps(found, errors, status, [note])
+
+
+def _many_steps(
+    problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
+) -> Overlaps:
+    """The recursion; its first step is replaced by the law of one step where that is known."""
+    if _in_powers(settings):
+        found = SmallBatches.of(problem, settings, sigma)
+        where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
+        note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
+        return Overlaps(found.cosines, found.errors, "heuristic", [note], scaling=found)
+    if settings.width.power > 0 and settings.biases == "none" and not settings.normalise:
+        cosines = wide_overlaps(problem, settings, sigma)
+        status: Status = "heuristic" if settings.dim else "theorem"
+        notes = ["overlap: the limit of large d at fixed n/d and p/d"]
+        errors = np.abs(cosines - wide_overlaps(problem, settings, sigma, coarse=True))
+        if settings.dim:
+            notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
+            errors = errors + cosines / settings.dim
+        return Overlaps(cosines, errors, status, notes)
+    networks = Kinds.draws(settings)
+    drawn = len(networks) > 1
+    paths = [
+        giant_step_overlaps(
+            problem,
+            sigma,
+            kinds,
+            steps=settings.steps,
+            step_size=[size.at(1) for size in settings.step_size.over(settings.steps)],
+            samples_ratio=[size.ratio("samples") for size in settings.samples.over(settings.steps)],
+            loss=settings.loss,
+            normalise=settings.normalise,
+            dim=settings.dim or np.inf,
+            subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
+            fit=ridge_fit(settings, kinds.width) if has_few_neurons(settings) else None,
+            fewer=2 if drawn else 1,
+        )
+        for kinds in networks
+    ]
+    # A simulation, too, has the mean over networks of their root mean squares.
+    each = np.stack([path.cosines for path in paths])
+    cosines = each.mean(axis=0)
+    errors = np.sqrt(
+        np.mean([path.errors**2 for path in paths], axis=0) + each.var(axis=0)
+    ) / np.sqrt(len(paths))
+    if first is not None and not drawn:
+        cosines[1], errors[1] = first.cosines[1], first.errors[1]
+    notes = ["overlap: the limit of large d at fixed n/d"]
+    if settings.dim:
+        notes[0] += (
+            f", with the fluctuations of d = {settings.dim} to first order; a shift of the "
+            "overlaps' mean, of relative order 1/d, is not known"
+        )
+    if settings.width.power > 0:
+        notes.append(f"width = {settings.width}: the recursion is that of a fixed width")
+    random_laws = settings.biases != "none" or settings.readout_is_random
+    if drawn:
+        apart = float(np.max(each[:, -1].std(axis=0)))
+        notes.append(
+            f"overlap: a mean over {len(paths)} draws of readouts and biases, between which it "
+            f"differs by {apart:.2g} (a standard deviation)"
+        )
+    elif random_laws:
+        notes.append(VALUES_FOR_LAWS)
+    exact = not (settings.dim or settings.width.power > 0 or random_laws)
+    arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
+    fitted = None
+    if has_few_neurons(settings):
+        fitted = FewNeurons.of(problem, settings, paths)
+        notes.append("risk: the fit of a few neurons, by integrals over their fields")
+    return Overlaps(
+        cosines, errors, "theorem" if exact else "heuristic", notes, arrays, fitted=fitted
+    )
+
+
+def wide_overlaps(
+    problem: Problem, settings: GiantStep, sigma: Activation, *, coarse: bool = False
+) -> Float[np.ndarray, "steps1 r"]:
+    r"""Root mean square cosine of the rows with each direction, when the width grows with d.
+
+    .. math:: \Big(\sum_a\pi_a\frac{M_{ai}^2 + c_a/d}{|m_a|^2 + c_a}\Big)^{1/2}
+
+    Symbols: M, m, c of :func:`~giantstep.theory.giant_step.risk.gradient_step.first_layers`;
+    ``coarse``: fewer nodes, to see the error of quadrature.
+
+    Assumes: fresh batches; the output is that of infinitely many neurons.
+    Status: heuristic at finite d, theorem in the limit.
+    References: Dandi et al. 2023, arXiv:2305.18270, for the means.
+
+    >>> from giantstep.language.activations.activation import activation
+    >>> settings = GiantStep(
+    ...     activation="identity", readout="ones", samples="4d", steps=1, step_size=1, width="1d")
+    >>> wide_overlaps(Problem.of("h1"), settings, activation("identity")).round(4).tolist()
+    [[0.0], [0.6667]]
+    """
+    neurons = start_of(settings, coarse=coarse)
+    layers = first_layers(
+        problem,
+        sigma,
+        neurons,
+        step_sizes=sizes_of_steps(settings),
+        samples_ratios=ratios_of_steps(settings),
+        loss=settings.loss,
+        coarse=coarse,
+    )
+    start = 1 / settings.dim if settings.dim else 0.0
+    found = []
+    for layer in layers:
+        lengths = np.sum(layer.means**2, axis=1) + layer.variances
+        along = layer.means[:, : problem.target.rank] ** 2 + start * layer.variances[:, None]
+        found.append(np.sqrt(neurons.fractions @ (along / lengths[:, None])))
+    return np.array(found)

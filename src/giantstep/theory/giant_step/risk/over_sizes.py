@@ -1,0 +1,176 @@
+"""The risk after any number of giant steps as a function of the sizes of steps and fit."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory.giant_step.risk.finite_size import (
+    NONE,
+    Ratios,
+    component_ratio,
+    isotropic_ratio,
+    one_step_ratio,
+)
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
+from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.pencil import State
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
+from giantstep.theory.giant_step.risk.sizes import Sizes, check_risk, dimension
+from giantstep.theory.giant_step.risk.solution import readout_risk
+from giantstep.theory.giant_step.start_law import start_of
+from giantstep.theory.one_step.stepped_network import one_step
+
+
+class Errors(NamedTuple):
+    """Excess test error and train error; NaN where the equations were not solved.
+
+    ``correction``: the factor of order 1/d that they include, None where one is wanted but not
+    to be trusted. ``amplified``: the factor, included too, of amplified components of the rows;
+    ``unknown``: the share of what that changes which is not known.
+    """
+
+    test: float
+    train: float
+    converged: bool = True
+    correction: Ratios | None = NONE
+    amplified: Ratios = NONE
+    unknown: float = 0.0
+
+    @property
+    def plain(self) -> Ratios:
+        """The two errors without these factors."""
+        factor = self.correction or NONE
+        return Ratios(
+            self.test / (factor.test * self.amplified.test),
+            self.train / (factor.train * self.amplified.train),
+        )
+
+
+class RiskOverSizes:
+    """The risk of a problem and settings at any sizes; neighbouring points help each other."""
+
+    def __init__(self, problem: Problem, settings: GiantStep, *, coarse: bool = False) -> None:
+        check_risk(problem, settings)
+        self.problem, self.settings, self._coarse = problem, settings, coarse
+        self.sigma = activation(settings.activation)
+        #: The network before its steps, in kinds of neurons.
+        self.start = start_of(settings, coarse=coarse)
+        self.sizes, self.dim = Sizes.of(settings), dimension(settings)
+        #: Whether the rows start as the isotropic theory, and corrections of order 1/d, know them.
+        self.plain = not self.start.paired and settings.biases == "none"
+        self.corrected = self.plain and settings.dim is not None
+        self._step = one_step(problem, settings)[0] if self.corrected and settings.steps else None
+        self._path: tuple[object, list[FirstLayer]] = None, []
+        self._readouts: dict[int, Readout] = {}
+        self._states: dict[int, State] = {}
+
+    @property
+    def version(self) -> str:
+        """How corrections of order 1/d are found."""
+        return self._step.version if self._step and self.settings.steps == 1 else "fitting-cost"
+
+    def layers(self, sizes: Sizes) -> list[FirstLayer]:
+        """The first layer before the first step and after each, kept while steps stay the same."""
+        key = sizes.step_sizes, sizes.samples_ratios
+        if self._path[0] != key:
+            found = first_layers(
+                self.problem,
+                self.sigma,
+                self.start,
+                step_sizes=sizes.step_sizes,
+                samples_ratios=sizes.samples_ratios,
+                loss=self.settings.loss,
+                coarse=self._coarse,
+            )
+            self._path, self._readouts = (key, list(found)), {}
+        return self._path[1]
+
+    def readout(self, sizes: Sizes, after: int) -> Readout:
+        """Features and labels of the fit after a number of the steps."""
+        layer = self.layers(sizes)[after]
+        if after not in self._readouts:
+            self._readouts[after] = Readout(self.problem, self.sigma, layer, coarse=self._coarse)
+        return self._readouts[after]
+
+    def at(
+        self,
+        sizes: Sizes,
+        after: int | None = None,
+        *,
+        corrected: bool = True,
+        dim: float | None = None,
+    ) -> Errors:
+        """The risk at these sizes, ``corrected`` by what is known at order 1/d.
+
+        ``after`` a number of the steps, by default all of them; ``dim``: with spikes as strong as
+        at another dimension.
+        """
+        after = len(sizes.step_sizes) if after is None else after
+        if after == 0:
+            return self._without_steps(sizes, corrected)
+        readout = self.readout(sizes, after)
+        fit = Fit.of(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge, dim or self.dim)
+        found = readout_risk(readout, fit, near=self._states.get(after))
+        if found.state is not None:
+            self._states[after] = found.state
+        if not found.converged:
+            return Errors(math.nan, math.nan, False)
+        correction: Ratios | None = NONE
+        if corrected and self.corrected:
+            correction = (
+                one_step_ratio(self.problem, self.sigma, self._step, sizes)
+                if after == 1 and self._step
+                else isotropic_ratio(readout, fit)
+            )
+        factor, amplified, unknown = correction or NONE, NONE, 0.0
+        if corrected and self.settings.dim is not None:
+            amplified, unknown = component_ratio(readout, self.sigma, fit)
+        test = (found.test - self.problem.noise) * factor.test * amplified.test
+        train = found.train * factor.train * amplified.train
+        return Errors(test, train, True, correction, amplified, unknown)
+
+    def _without_steps(self, sizes: Sizes, corrected: bool) -> Errors:
+        """The risk of the same fit before the first step: that of random features."""
+        # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
+        width = sizes.width_ratio / (2 if self.start.paired else 1)
+        if corrected and self.corrected:
+            given = self.settings.replace(ridge=sizes.ridge)
+            return Errors(*features_without_steps(self.problem, given, math.nan, math.nan))
+        found = readout_risk(self._still, Fit.of(sizes.readout_samples_ratio, width, sizes.ridge))
+        return Errors(found.test - self.problem.noise, found.train, found.converged)
+
+    @functools.cached_property
+    def _still(self) -> Readout:
+        """The network that does not move: one kind for each bias."""
+        biases, places = np.unique(self.start.biases, return_inverse=True)
+        law = biases, np.bincount(places, weights=self.start.fractions)
+        neurons = Neurons.of([1.0], biases=law, gaussian=self.start.gaussian)
+        (layer,) = first_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
+        return Readout(self.problem, self.sigma, layer)
+
+
+def features_without_steps(
+    problem: Problem, settings: GiantStep, test: float, train: float
+) -> tuple[float, float]:
+    """Test and train error before the first step at finite d; those given where not known."""
+    from giantstep.theory.random_features import predict
+
+    if settings.readout == "symmetric-sign" or settings.biases != "none":
+        return test, train
+    features = RandomFeatures(
+        dim=settings.dim,
+        samples=settings.readout_samples or settings.samples,
+        width=settings.width,
+        activation=settings.activation,
+        ridge=settings.ridge,
+    )
+    found = predict(problem, features).metrics
+    return float(found["test_error"]), float(found["train_error"])

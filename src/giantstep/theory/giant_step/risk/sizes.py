@@ -1,0 +1,123 @@
+"""The sizes that the risk after giant steps depends on, and which of them the theory covers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from giantstep.errors import NoTheory, refuse
+from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.problem import Problem
+from giantstep.language.targets.hermite import moments
+from giantstep.settings.giant_step import GiantStep
+from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
+from giantstep.theory.giant_step.risk.readout import LIMIT
+from giantstep.theory.giant_step.start_law import start_of
+
+#: Most steps whose risk is computed.
+MOST_STEPS = 8
+#: The dimension that stands for infinity beside a fixed number of neurons: 1e-8 is what it
+#: leaves out, and beyond it the rounding of so small a ratio keeps the equations from converging.
+FAR = 1e8
+
+
+class Sizes(NamedTuple):
+    """What steps and fit are made of, as multiples of d: the numbers that can be varied."""
+
+    step_sizes: tuple[float, ...]
+    samples_ratios: tuple[float, ...]
+    readout_samples_ratio: float
+    width_ratio: float
+    ridge: float
+
+    @classmethod
+    def of(cls, settings: GiantStep) -> Sizes:
+        """The sizes of the settings; the readout has as many samples as a step unless they say.
+
+        >>> Sizes.of(GiantStep(samples="8d/2d", steps=2, width="1d", readout_samples="4d", ridge=1))
+        Sizes(step_sizes=(1.0, 1.0), samples_ratios=(8.0, 2.0), readout_samples_ratio=4.0, \
+width_ratio=1.0, ridge=1.0)
+        """
+        name = "samples" if settings.readout_samples is None else "readout_samples"
+        few = fixed_width(settings)
+        return cls(
+            tuple(sizes_of_steps(settings)),
+            tuple(ratios_of_steps(settings)),
+            ratio_to_dim(settings, name),
+            settings.width.coefficient / FAR if few else ratio_to_dim(settings, "width"),
+            float(settings.ridge or 0.0),
+        )
+
+
+def dimension(settings: GiantStep) -> float:
+    """The dimension, or one that stands for the limit."""
+    return float(settings.dim or (FAR if fixed_width(settings) else LIMIT))
+
+
+def check_risk(problem: Problem, settings: GiantStep) -> None:
+    """Raise NoTheory, in one line and before anything is computed, for what is not covered."""
+    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
+    few, steps, limit = fixed_width(settings), settings.steps, settings.dim is None
+    paired = settings.readout == "symmetric-sign"
+    silent = steps == 1 and (paired or (settings.readout, settings.loss) == ("ones", "correlation"))
+    powers = [size.power for size in settings.step_size.over(steps)]
+    # One step may be small: of order d^-1/2, or between that and a plain number.
+    lowest = -0.5 if steps == 1 else 0.0
+    refusals = {
+        f"steps = {steps}: the risk is computed for at most {MOST_STEPS} steps": steps > MOST_STEPS,
+        "ridge is missing: the exact risk is that of a fitted readout; give one, such as 0.1": (
+            settings.ridge is None
+        ),
+        "readout_samples = same: the exact risk needs fresh samples, such as 2d": (
+            settings.readout_samples == "same"
+        ),
+        "batches = reused: the exact risk is known for fresh batches, or at a fixed --width": (
+            settings.batches == "reused" and steps > 1
+        ),
+        "detrend: the exact risk is known without it": settings.detrend,
+        "normalise: on the sphere the length of a row's bulk follows its component along the mean, "
+        "which the theory of a second step takes as independent; drop --normalise, or take one "
+        "step": settings.normalise and steps > 1,
+        f"biases = {settings.biases}: after a second step each value of the bias has a mean row of "
+        "its own, and integrals over so many directions are not computed; use biases = none, or "
+        "take one step": settings.biases != "none" and steps > 1,
+        f"width = {settings.width}: without a dimension a fixed number of neurons is covered for "
+        "one step with readout = symmetric-sign, or ones with loss = correlation; give a multiple "
+        "of d, such as 1d, or --dim": few and not silent,
+        f"width = {settings.width} with biases = {settings.biases}: without a dimension the law of "
+        "biases needs many neurons; give a multiple of d, such as 1d, or --dim": (
+            few and settings.biases != "none"
+        ),
+        f"step_size = {settings.step_size}: without a dimension the risk is known for plain "
+        "numbers, and after one step for powers of d from -0.5 to 0; give --dim for other steps": (
+            limit and any(not lowest <= power <= 0 for power in powers)
+        ),
+        f"{', '.join(_uneven(settings))}: without a dimension the risk is known for multiples of "
+        "d, such as 1d": limit and bool(_uneven(settings)),
+        f"dim = {settings.dim} is too small: finite-size corrections need at least 10": (
+            settings.dim is not None and settings.dim < 10
+        ),
+    }
+    refuse(refusals)
+    samples = settings.readout_samples or settings.samples
+    dim = dimension(settings)
+    if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):
+        raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")
+    if not math.isfinite(moments(problem.target).second_moment):
+        raise NoTheory("the target has no finite second moment: its risk is infinite")
+    start_of(settings)
+
+
+def _uneven(settings: GiantStep) -> list[str]:
+    """Sizes that are not in proportion to d."""
+    sizes: dict[str, Any] = {
+        "samples": settings.samples,
+        "readout_samples": settings.readout_samples,
+        "width": None if fixed_width(settings) else settings.width,
+    }
+    return [
+        f"{name} = {size}"
+        for name, size in sizes.items()
+        if size not in (None, "same")
+        and any(each.power != 1 for each in size.over(max(settings.steps, 1)))
+    ]
