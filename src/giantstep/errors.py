@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
@@ -58,6 +59,25 @@ def refuse(refusals: Mapping[str, bool], error: type[GiantstepError] = NoTheory)
     for reason, applies in refusals.items():
         if applies:
             raise error(reason)
+
+
+def unknown(what: str, given: str, known: Iterable[str]) -> GiantstepError:
+    """The error for a name that is none of those known, with the nearest of them.
+
+    >>> print(unknown("figure", "stairs", ["staircase", "hero"]))
+    figure = 'stairs' is unknown: do you mean staircase? use one of staircase, hero
+    """
+    names = list(known)
+    guess = nearest(given, names)
+    return GiantstepError(
+        f"{what} = {shown(given)} is unknown: {guess}use one of {', '.join(names)}"
+    )
+
+
+def nearest(given: str, known: Iterable[str]) -> str:
+    """The question whether another name is meant; nothing if none is near."""
+    close = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
+    return f"do you mean {close[0]}? " if close else ""
 
 
 def shown(value: object) -> str:

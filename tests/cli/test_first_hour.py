@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,12 +16,15 @@ from typer.testing import CliRunner
 
 import giantstep as gs
 from giantstep.answer import Answer
+from giantstep.answer.table import with_error
 from giantstep.asking.curves import theory_line
 from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
+from giantstep.cli.output import PATIENCE_SECONDS, progress_bar, say
 from giantstep.errors import GiantstepError
-from giantstep.estimators.fitting import save_model
-from giantstep.estimators.tables import write_csv
+from giantstep.estimators.fitting import Score, save_model
+from giantstep.estimators.regressor import GiantStepRegressor
+from giantstep.estimators.tables import prepare, write_csv
 from giantstep.files import check_place, write_text
 from giantstep.gallery.result import draw, draw_result
 
@@ -222,3 +226,140 @@ def test_a_prediction_tells_how_far_it_is() -> None:
     told: list[float] = []
     gs.predict(gs.GiantStep(samples=["1d", "2d"]), "h1", progress=told.append)
     assert told == [0.5, 1.0]
+
+
+@pytest.mark.parametrize("words", ["explain", "report", "reproduce", "fit", "apply", "fit x.csv"])
+def test_a_word_that_is_missing_is_shown_in_an_example(words: str) -> None:
+    code, _, err = run(*words.split())
+    assert code == 2
+    assert f"is missing: as in giantstep {words.split()[0]} " in err
+
+
+def test_the_nearest_name_is_offered() -> None:
+    assert "do you mean staircase? use one of" in run("figure", "stairs")[2]
+
+
+def test_commands_of_a_study_are_summed_up_in_whole_sentences() -> None:
+    out = run("study", "--help")[1]
+    assert "..." not in out.partition("Commands:")[2]
+
+
+def test_long_lines_end_where_the_terminal_does(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    say("  shown: each dot is within five standard errors", "short")
+    assert capsys.readouterr().out.splitlines() == [
+        "  shown: each dot is within",
+        "    five standard errors",
+        "short",
+    ]
+
+
+def test_an_explanation_opens_with_numbers_that_predict_gives() -> None:
+    found = gs.explain("h1 + h1*h2")
+    step = gs.GiantStep(samples="8d", step_size=2)
+    left = gs.predict(step.replace(width="1d", ridge=1), "h1 + h1*h2").metrics["test_error"][-1]
+    law = gs.predict(step.replace(steps=2), "h1 + h1*h2")
+    opening = " ".join(found.report().partition("It depends")[0].split())
+    assert f"leave {left:.3g} of the variance 2, where the floor is 0" in opening
+    for i in (0, 1):
+        cosine, error = law.metrics["overlap"][2, i], law.errors["overlap"][2, i]
+        assert f"h{i + 1} {with_error(cosine, error)}" in opening
+    assert "In numbers" not in gs.explain("h1", inputs="spiked:d^0.5").report()
+    assert "In numbers" not in gs.explain("h1 + h2 + h3 + h4 + h5").report()
+
+
+def test_sizes_in_sentences_stay_in_one_piece() -> None:
+    text = gs.explain("h1 + h1*h2")
+    for width in range(60, 100, 7):
+        assert not re.search(r"(\bn|n [~=])$", text.report(width=width), re.MULTILINE)
+
+
+def test_an_attribute_that_is_a_metric_says_where_it_is() -> None:
+    law = gs.predict(gs.GiantStep(), "h1")
+    with pytest.raises(AttributeError, match=r"take metrics\['overlap'\]"):
+        law.overlap  # noqa: B018
+    assert not hasattr(law, "nonsense")
+
+
+@pytest.mark.parametrize(("X", "y"), [([["red", 1.0]] * 9, range(9)), (np.eye(9), ["a", "b"] * 4)])
+def test_words_in_a_table_are_refused_with_what_to_do(X: Any, y: Any) -> None:
+    X = pandas.DataFrame(X)[: len(y)]
+    with pytest.raises(ValueError, match=r"as pandas.get_dummies\(X\) does; labels that are words"):
+        GiantStepRegressor().fit(X, y)
+
+
+def test_a_score_shows_its_error() -> None:
+    assert str(Score("ours", 0.98401, 0.00223)) == "0.984 +- 0.002"
+    assert str(Score("ours", 0.581, 0.034)) == "0.58 +- 0.03"
+    assert str(Score("ours", 1.0, 0.0)) == "1.00 +- 0.00"
+
+
+def test_one_row_and_one_column_are_one() -> None:
+    rows = 12
+    frame = pandas.DataFrame(
+        {
+            "a": np.arange(rows) ** 2 / 7,
+            "colour": ["red", "blue", "green"] * 4,
+            "y": [np.nan, *np.linspace(0, 1, rows - 1) ** 2],
+        }
+    )
+    notes = prepare(frame, "y").notes
+    assert "left out 1 row without a label" in notes
+    assert any(note.startswith("turned 1 column of categories") for note in notes)
+    frame["shape"] = ["round", "square"] * 6
+    assert any("turned 2 columns" in note for note in prepare(frame[1:], "y").notes)
+    with pytest.raises(GiantstepError, match="is left to learn from: .*'a': constant"):
+        prepare(frame[["y"]].assign(a=1.0), "y")
+
+
+def test_a_bar_appears_only_when_its_time_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    did: list[Any] = []
+
+    class Clock:
+        def __init__(self, seconds: float, ring: Any) -> None:
+            self.seconds, self.ring = seconds, ring
+            clocks.append(self)
+
+        def start(self) -> None:
+            did.append("wait")
+
+        def cancel(self) -> None:
+            did.append("cancel")
+
+        def join(self) -> None:
+            pass
+
+    class Bar:
+        def __init__(self, **_: Any) -> None: ...
+
+        def add_task(self, label: str, total: float | None) -> str:
+            assert total is None  # it moves by itself
+            return label
+
+        def start(self) -> None:
+            did.append("start")
+
+        def stop(self) -> None:
+            did.append("stop")
+
+        def update(self, task: str, *, total: float, completed: float) -> None:
+            did.append((task, completed / total))
+
+    clocks: list[Clock] = []
+    monkeypatch.setattr("threading.Timer", Clock)
+    monkeypatch.setattr("rich.progress.Progress", Bar)
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: True))
+    with progress_bar("short") as tell:
+        assert tell is not None
+        tell(0.5)
+    assert did == ["wait", ("short", 0.5), "cancel", "stop"]
+    did.clear()
+    with progress_bar("long"):
+        assert clocks[1].seconds == PATIENCE_SECONDS == 2
+        clocks[1].ring()
+    assert did == ["wait", "start", "cancel", "stop"]
+    monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: False))
+    with progress_bar("unseen") as tell:
+        assert tell is None

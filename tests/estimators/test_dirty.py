@@ -278,7 +278,7 @@ def test_a_label_written_as_text_is_read_as_numbers() -> None:
     assert_allclose(prepared.labels, 1000 * np.arange(19) + 0.5)
     said = " ".join(prepared.notes)
     assert "label 'label': texts were read as numbers, and 1 texts are missing" in said
-    assert "left out 1 rows without a label" in said
+    assert "left out 1 row without a label" in said
 
 
 def test_a_category_that_is_missing_is_a_level() -> None:

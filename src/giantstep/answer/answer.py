@@ -140,6 +140,12 @@ class Answer:
         """The target; None where the settings say what is learned."""
         return getattr(self.problem, "target", None)
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            where = f": take metrics[{name!r}]" * (name in self.__dict__.get("metric_axes", ()))
+            raise AttributeError(f"an answer has no attribute {name!r}{where}")
+
     @property
     def run(self) -> Run:
         """The simulation of a point."""

@@ -138,7 +138,9 @@ def problem_for(
     if row.has_target:
         if given is None or isinstance(given, NoTarget):
             such = "tree-he2" if row.has_tree else "h1 + He2(h2)"
-            raise SettingsError(f"{row.name} needs a target: give one such as '{such}'")
+            raise SettingsError(
+                f"{row.name} needs a target: give one such as '{such}' after the settings"
+            )
         if row.has_tree:
             return TreeProblem.of(given, noise=noise, inputs=inputs)
         if isinstance(given, TreeProblem | TreeTarget):

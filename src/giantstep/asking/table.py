@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from giantstep.asking import metrics
 from giantstep.asking.metrics import Metric
 from giantstep.bibliography import cite
-from giantstep.errors import GiantstepError, in_one_line, shown
+from giantstep.errors import GiantstepError, in_one_line, unknown
 
 if TYPE_CHECKING:
     from giantstep.answer import Question
@@ -154,7 +154,7 @@ LEARNERS = (
         name="giant-step",
         summary="a two-layer network takes a few giant gradient steps, then fits its readout",
         metrics=metrics.GIANT_STEP,
-        theory="subspaces learned at every step; overlaps; the risk after one step",
+        theory="subspaces learned at every step; overlaps; the risk after each step",
         references=cite("2305.18270", "2402.04980"),
         example="--target 'h1 + h1*h2' --dim 1000 --samples 8d --steps 3 --step-size 2",
         optimisable=("step_size", "ridge"),
@@ -326,5 +326,4 @@ def learner_named(name: str) -> Learner:
     for row in LEARNERS:
         if row.name == name:
             return row
-    known = ", ".join(row.name for row in LEARNERS)
-    raise GiantstepError(f"learner = {shown(name)} is unknown: use one of {known}")
+    raise unknown("learner", name, (row.name for row in LEARNERS))

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import note, print_json, progress_bar, reported, say_reading
+from giantstep.cli.output import (
+    note,
+    print_json,
+    progress_bar,
+    reported,
+    say,
+    say_reading,
+    use_compilation_cache,
+)
 from giantstep.cli.usage import example
 from giantstep.files import PICTURES, check_place
 from giantstep.language.inputs import SYNTAX
@@ -77,8 +85,10 @@ def explain_command(
         _say(tree, json, verbose)
         return
     problem = Problem(read, noise, inputs)
+    use_compilation_cache()
     with progress_bar("explain"):
         explanation = explain(problem, floors=floors, seed=seed, dim=dim)
+        _ = json or explanation.first_steps
     _say(explanation, json, verbose)
     if picture is not None:
         from giantstep.gallery.staircase import draw_staircase
@@ -97,6 +107,6 @@ def _say(explanation: Explanation | TreeExplanation, json: bool, verbose: bool) 
             columns = shutil.get_terminal_size((WIDTH, 24)).columns
             typer.echo(explanation.report(verbose, max(min(columns, WIDTH), NARROWEST)))
             if not verbose:
-                typer.echo("\n--verbose adds methods, errors, learning by repetition, and bounds.")
+                say("", "--verbose adds methods, errors, learning by repetition, and bounds.")
         else:
             typer.echo(explanation.report(verbose))

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.output import (
+    note,
+    print_json,
+    progress_bar,
+    reported,
+    say,
+    use_compilation_cache,
+)
 from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, check_place
@@ -124,15 +131,13 @@ def reproduce(
             kept = {one: reproduction(paper, one)._asdict() for one in names}
             print_json({"paper": number_of(paper), "figures": kept, "elsewhere": rest})
             return
-        typer.echo(
-            "\n".join([*reproduction_words(paper, *names), *[f"elsewhere: {one}" for one in rest]])
-        )
-        typer.echo(f"({BY_CONTENT})")
+        say(*reproduction_words(paper, *names), *[f"elsewhere: {one}" for one in rest])
+        say(f"({BY_CONTENT})")
         note(f"draw one with: giantstep reproduce {number_of(paper)} {names[0]}")
         return
     known = reproduction(paper, name)
     if not json:
-        typer.echo("\n".join(reproduction_words(paper, name)))
+        say(*reproduction_words(paper, name))
     about = {"paper": number_of(paper), "units": known.units, "not_covered": known.missing}
     _draw((name,), full, out, caption, json, about)
 
@@ -183,9 +188,8 @@ def _list(names: Sequence[str], json: bool) -> None:
 
 
 def _tell(rendering: Rendering) -> None:
-    typer.echo(f"{rendering.name}: {rendering.caption}")
-    typer.echo(f"  after {'; '.join(rendering.references)}")
+    say(f"{rendering.name}: {rendering.caption}", f"  after {'; '.join(rendering.references)}")
     for claim, holds in rendering.claims.items():
-        typer.echo(f"  {'shown' if holds else 'NOT SHOWN'}: {claim}")
-    typer.echo(f"  wrote {', '.join(map(str, rendering.files))}")
+        say(f"  {'shown' if holds else 'NOT SHOWN'}: {claim}")
+    say(f"  wrote {', '.join(map(str, rendering.files))}")
     note(f"  {rendering.seconds:.1f} s")

@@ -17,7 +17,14 @@ from giantstep.cli.options import (
     problem_parameters,
     with_parameters,
 )
-from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.output import (
+    note,
+    print_json,
+    progress_bar,
+    reported,
+    say,
+    use_compilation_cache,
+)
 from giantstep.cli.usage import example, house_group
 
 #: A simulation that is expected to take longer is announced.
@@ -53,10 +60,9 @@ def list_learners(
         print_json({"learners": [dataclasses.asdict(row) for row in LEARNERS]})
         return
     for row in LEARNERS:
-        typer.echo(f"{row.name}\n  {row.summary}")
         metrics = ", ".join(metric.name for metric in row.metrics)
-        typer.echo(f"  theory:  {row.theory}\n  metrics: {metrics}")
-        typer.echo(f"  papers:  {'; '.join(row.references)}\n")
+        say(row.name, f"  {row.summary}", f"  theory:  {row.theory}", f"  metrics: {metrics}")
+        say(f"  papers:  {'; '.join(row.references)}", "")
 
 
 def _command(verb: str, row: Learner) -> Callable[..., None]:

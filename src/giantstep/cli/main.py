@@ -69,7 +69,8 @@ def application(
     talks.register(app)
     demo.register(app)
     app.callback()(_options)
-    for command in app.registered_commands:
+    groups = [group.typer_instance for group in app.registered_groups if group.name == "study"]
+    for command in (c for one in (app, *groups) if one for c in one.registered_commands):
         # The summary in the list of commands is the whole first line, not as much as fits.
         text = inspect.getdoc(command.callback) if command.callback else None
         command.short_help = (command.help or text or "").strip().splitlines()[0]

@@ -7,8 +7,10 @@ import functools
 import io
 import json
 import os
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -111,6 +113,15 @@ def _drop_output() -> None:
 def print_json(value: dict[str, Any]) -> None:
     """One JSON object, and nothing else, to standard output."""
     typer.echo(json.dumps(value))
+
+
+def say(*lines: str) -> None:
+    """Print lines, broken between words where the terminal ends; elsewhere they stay whole."""
+    width = shutil.get_terminal_size((10_000, 24)).columns
+    for line in lines:
+        further = " " * (len(line) - len(line.lstrip()) + 2)
+        whole = {"break_long_words": False, "break_on_hyphens": False}
+        typer.echo(textwrap.fill(line, width, subsequent_indent=further, **whole))
 
 
 def note(text: str) -> None:

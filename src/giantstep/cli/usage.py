@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from giantstep.errors import GiantstepError
+from giantstep.errors import GiantstepError, nearest
 
 #: What people call an option elsewhere, and our name for it.
 SYNONYMS = {
@@ -67,7 +66,7 @@ class HouseGroup(TyperGroup):
                 better = f"{place} giant-step --target {name!r}"
                 raise GiantstepError(f"{place} {name!r}: give the learner first: {better}")
             raise GiantstepError(
-                f"{where}{name!r} is no {what}: {_guess(name, known)}use {', '.join(known)}"
+                f"{where}{name!r} is no {what}: {nearest(name, known)}use {', '.join(known)}"
             )
         return super().resolve_command(ctx, args)
 
@@ -113,7 +112,7 @@ def _one_line(error: Any) -> str:
             return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
         guess = f"do you mean {meant}? " if meant in options else ""
         if meant is None:
-            guess = _guess(name, options)
+            guess = nearest(name, options)
         see = f"giantstep {place} --help".replace("  ", " ")
         return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
     if kind == "MissingParameter" and error.param is not None:
@@ -121,18 +120,14 @@ def _one_line(error: Any) -> str:
         if not name.startswith("-"):
             name = name.upper()
         such = "tree-he2" if place.endswith("three-layer") else "'h1 + He3(h1)*h2'"
-        remedy = f": give one such as --target {such}" if name == "--target" else ""
-        return f"{name} is missing{remedy}; see giantstep {place} --help"
+        shown = " ".join((ctx.command.epilog or "").partition("\b")[2].replace("\\", "").split())
+        remedy = f"give one such as --target {such}" if name == "--target" else f"as in {shown}"
+        return f"{name} is missing: {remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
         # The newest click says which kind of error a wrong choice is.
         said = error.message.removeprefix("Value error, ").rstrip(".")
         return f"{error.param.opts[0]}: {said}"
     return str(error.format_message()).rstrip(".").replace("\n", " ")
-
-
-def _guess(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"do you mean {close[0]}? " if close else ""
 
 
 def example(command: str, width: int = 78) -> str:

@@ -9,11 +9,11 @@ from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.contract import StackSettings, dense
+from giantstep.estimators.contract import StackSettings, validated
 from giantstep.estimators.regressor import GiantStepRegressor
 
 #: Inverse ridges tried for the logistic readout.
@@ -75,14 +75,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
     def fit(self, X: Any, y: Any) -> GiantStepClassifier:
         """Fit the experts of every class and the readout to rows ``X`` with labels ``y``."""
-        X, y = validate_data(
-            self,
-            dense(X),
-            y,
-            dtype=np.float64,
-            ensure_min_samples=2,
-            ensure_all_finite="allow-nan",
-        )
+        X, y = validated(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

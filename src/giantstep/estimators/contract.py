@@ -56,14 +56,30 @@ class StackSettings(PaperLink, BaseEstimator):
     def _checked(self, X: Any) -> np.ndarray:
         """Rows to predict, as an array with the columns of the fit."""
         check_is_fitted(self)
-        return validate_data(
-            self, dense(X), dtype=np.float64, reset=False, ensure_all_finite="allow-nan"
-        )
+        return validated(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = tags.input_tags.sparse = True
         return tags
+
+
+def validated(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
+    """Rows, and labels if they are given, as numbers; missing ones are allowed in rows."""
+    try:
+        found = validate_data(
+            estimator, dense(X), *y, dtype=np.float64, ensure_all_finite="allow-nan", **how
+        )
+        if how.get("y_numeric"):
+            found[1].astype(np.float64)
+        return found
+    except ValueError as error:
+        if "could not convert string to float" not in str(error):
+            raise
+        raise ValueError(
+            f"{error}: turn columns of words into numbers first, as pandas.get_dummies(X) does; "
+            "labels that are words are for GiantStepClassifier"
+        ) from None
 
 
 def check_whole(estimator: BaseEstimator, **least: int) -> None:

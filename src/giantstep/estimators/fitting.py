@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -88,7 +89,11 @@ class Score:
     sem: float
 
     def __str__(self) -> str:
-        return "below -1" if self.mean < -1 else f"{self.mean:.2f} +- {self.sem:.2f}"
+        if self.mean < -1:
+            return "below -1"
+        # As many places as the error needs to be seen.
+        places = min(max(2, math.ceil(-math.log10(self.sem))), 4) if self.sem > 0 else 2
+        return f"{self.mean:.{places}f} +- {self.sem:.{places}f}"
 
 
 @dataclass(frozen=True, eq=False)

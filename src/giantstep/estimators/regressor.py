@@ -10,7 +10,7 @@ from pandas import DataFrame
 from scipy.sparse import issparse
 from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from giantstep.bibliography import paper
 from giantstep.errors import GiantstepError, SettingsError
@@ -20,10 +20,10 @@ from giantstep.estimators.contract import (
     check_positive,
     check_switch,
     check_whole,
-    dense,
     few_threads,
     progress_line,
     same_columns,
+    validated,
 )
 from giantstep.estimators.directions import evidence
 from giantstep.estimators.experts import Sizes, columns, names
@@ -157,16 +157,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         if self._streams(X):
             self._fit_streamed(X, y)
             return self
-        X, y = validate_data(
-            self,
-            dense(X),
-            y,
-            dtype=np.float64,
-            y_numeric=True,
-            multi_output=True,
-            ensure_min_samples=2,
-            ensure_all_finite="allow-nan",
-        )
+        X, y = validated(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         if np.isinf(X).any() or not np.isfinite(y).all():
             name = "y" if np.isfinite(X[~np.isnan(X)]).all() else "X"
             raise ValueError(f"Input {name} contains NaN or infinity: leave these rows out")

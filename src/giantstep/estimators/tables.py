@@ -229,7 +229,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     missing = int(frame[label].isna().sum())
     if missing:
         frame = frame[frame[label].notna()]
-        notes.append(f"left out {missing} rows without a label")
+        notes.append(f"left out {missing} row{'s' * (missing > 1)} without a label")
     labels, inputs = frame[label], frame.drop(columns=label)
     if len(frame) < LEAST_ROWS:
         raise GiantstepError(
@@ -260,7 +260,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
         if said:
             notes.append(f"{'' if kind else 'left out '}column {name!r}: {said}")
     if not kinds:
-        raise GiantstepError("no column is left to learn from: all are constant or name the rows")
+        raise GiantstepError(f"no column is left to learn from: {'; '.join(notes)}")
     categories = [name for name, kind in kinds.items() if kind == "category"]
     numbers = [name for name in kinds if name not in categories]
     if categories:

@@ -129,6 +129,13 @@ class Explanation:
         """Neurons that learn a direction from samples they see twice, best first."""
         return ways_to_repeat(Problem(self.target, self.noise))
 
+    @functools.cached_property
+    def first_steps(self) -> str:
+        """The first two giant steps in numbers, in a sentence; empty where they are not known."""
+        from giantstep.explanation.first_steps import first_steps
+
+        return first_steps(self)
+
     def to_json(self) -> dict[str, Any]:
         """The object that ``explain --json`` prints; ``floors`` only if they were asked for."""
         alpha, ways = self.alpha_c, self.repetition

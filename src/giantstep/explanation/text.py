@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -79,7 +80,7 @@ def report(found: Explanation, verbose: bool = False, width: int = WIDTH) -> str
     Giant steps on fresh samples learn h1 from n ~ d; message passing finds h1 from n ~ d.
     """
     sections = [
-        _opening(found, verbose),
+        _opening(found, verbose, found.first_steps),
         _gradient_section(found),
         _message_passing_section(found, verbose),
         _never_section(found),
@@ -98,7 +99,10 @@ def _fitted(line: str, width: int) -> str:
     if len(line) <= width or "──" in line or "   " in line.strip():
         return line
     indent = " " * (len(line) - len(line.lstrip()) + 2)
-    return textwrap.fill(line, width, subsequent_indent=indent, break_long_words=False)
+    # A size such as n ~ d stays in one piece.
+    whole = re.sub(r"(?<=\bn) ([~=]) ", "\0\\1\0", line)
+    filled = textwrap.fill(whole, width, subsequent_indent=indent, break_long_words=False)
+    return filled.replace("\0", " ")
 
 
 def headline(found: Explanation) -> str:
@@ -178,13 +182,14 @@ def summary(found: Explanation) -> str:
     return "\n".join([*lines, "report() says all of it, plot() draws it, to_frame() is the table"])
 
 
-def _opening(found: Explanation, verbose: bool) -> str:
+def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
     noise = f" + noise of variance {found.noise:g}" if found.noise else ""
     rank, used = found.target.rank, found.dimension
     size = f"{used} of its {rank} directions" if used < rank else _counted(rank, "direction")
     lines = [
         f"y = {found.target.text}{noise}",
         headline(found),
+        *[numbers] * bool(numbers),
         textwrap.fill(
             f"It depends on {size}. Mean {found.mean.value:.4g}, "
             f"variance {found.variance.value:.4g}" + _energies(found),

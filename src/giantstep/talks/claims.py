@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from giantstep.errors import GiantstepError
+from giantstep.errors import GiantstepError, unknown
 
 #: The talks in the order in which they are best read; each is a file of this folder.
 TALKS = ("stephan", "moniri", "loureiro", "wu", "krzakala")
@@ -125,7 +125,7 @@ class Claim:
 def talk(name: str) -> tuple[str, tuple[Claim, ...]]:
     """The title of a talk and its claims, in the order of the slides."""
     if name not in TALKS:
-        raise GiantstepError(f"talk = {name!r} is unknown: use one of {', '.join(TALKS)}")
+        raise unknown("talk", name, TALKS)
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return table["title"], tuple(_claim(row) for row in table["claim"])

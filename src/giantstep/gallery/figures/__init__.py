@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 
-from giantstep.errors import GiantstepError
+from giantstep.errors import unknown
 from giantstep.gallery.figure import Figure
 
 #: The figures in the order of the story; `one-step-risk` is the module `one_step_risk`.
@@ -71,7 +71,7 @@ NAMES = (
 def figure_named(name: str) -> Figure:
     """The figure of that name: what its module says of it."""
     if name not in NAMES:
-        raise GiantstepError(f"figure = {name!r} is unknown: use one of {', '.join(NAMES)}")
+        raise unknown("figure", name, NAMES)
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     title, _, caption = str(module.__doc__).partition("\n")
     return Figure(
