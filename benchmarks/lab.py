@@ -29,6 +29,8 @@ CLIENTS, SECONDS = 50, 30.0
 PAUSE_SECONDS = 1.0
 QUEUED, SEEDS = 20, 4
 MOST_SECONDS, SLIDER_SECONDS, FREED_SECONDS = 0.5, 0.15, 2.0
+#: CPU for a move of a slider of the experiment that the page opens with, and the moves.
+FIRST_SECONDS, FIRST_MOVES = 0.3, 10
 #: Points of a line, and of one that is drawn while many wait.
 FINE, COARSE = 41, 17
 TARGETS = ("h1 + h1*h2", "sin(h1)", "h1*h2*h3", "He2(h1) + h2", "tanh(h1 + h2)")
@@ -50,6 +52,7 @@ async def _rows(lab: Lab) -> list[Row]:
             await _theory(first, number, 0)
         await _until_warm(lab)
         alone = [(await _theory(first, CLIENTS, move))[0] for move in range(20)]
+        opening = await _opening(lab, first)
     spent = _cpu_seconds(lab)
     lines = await _crowd(lab)
     spent = _cpu_seconds(lab) - spent
@@ -64,6 +67,7 @@ async def _rows(lab: Lab) -> list[Row]:
     rate = len(lines) / SECONDS
     return [
         under_limit("a line of 41 points, median of 20", statistics.median(alone), SLIDER_SECONDS),
+        under_limit("a slider of the first experiment, CPU of a move", opening, FIRST_SECONDS),
         under_limit(
             f"the same from {CLIENTS} clients for {SECONDS:g} s, 95th percent: {len(lines)} lines, "
             f"all different, {rate:.0f} a second, {1000 * spent / len(lines):.0f} ms of CPU each, "
@@ -150,6 +154,25 @@ async def _theory(client: httpx.AsyncClient, number: int, move: int) -> tuple[fl
         points += len(data) if name == "points" else 0
     assert points in (COARSE, FINE), f"{points} points"
     return time.perf_counter() - begin, points
+
+
+async def _opening(lab: Lab, client: httpx.AsyncClient) -> float:
+    """CPU seconds of the server and its workers for a move of the first experiment's step size."""
+    settings = {"dim": "400", "width": "40", "samples": "8d", "steps": "2"}
+    question = {"learner": "giant-step", "problem": {"target": TARGETS[0]}}
+
+    async def move(step_size: float) -> None:
+        chosen = {**settings, "step_size": str(step_size)}
+        async for _ in _events(client, "/theory", {**question, "settings": chosen}):
+            pass
+
+    for number in range(4):
+        # Each worker compiles what it needs.
+        await move(1 + number / 10)
+    spent = _cpu_seconds(lab)
+    for number in range(FIRST_MOVES):
+        await move(2 + number / 10)
+    return (_cpu_seconds(lab) - spent) / FIRST_MOVES
 
 
 async def _until_warm(lab: Lab) -> None:

@@ -310,7 +310,7 @@ def test_one_row_and_one_column_are_one() -> None:
     assert any(note.startswith("turned 1 column of categories") for note in notes)
     frame["shape"] = ["round", "square"] * 6
     assert any("turned 2 columns" in note for note in prepare(frame[1:], "y").notes)
-    with pytest.raises(GiantstepError, match="is left to learn from: .*'a': constant"):
+    with pytest.raises(GiantstepError, match=r"is left to learn from: .*'a': constant"):
         prepare(frame[["y"]].assign(a=1.0), "y")
 
 

@@ -11,6 +11,7 @@ import scipy.special
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import NAMED, activation
+from giantstep.numerics.float64 import by_blocks
 from giantstep.settings.giant_step import GiantStep
 
 
@@ -131,3 +132,25 @@ def test_unknown_activations_are_refused_in_one_line(given: object) -> None:
 def test_degrees_are_those_of_the_function_however_high(name: str, expected: Iterable[int]) -> None:
     """An even coefficient of tanh of degree 20 is rounding, times sqrt(20!)."""
     assert activation(name).degrees(20) == tuple(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "is_straight"),
+    [
+        ("relu", True),
+        ("abs", True),
+        ("hardtanh", True),
+        ("leaky_relu(z, .2)", True),
+        ("min(max(z, -2), relu(z))", True),
+        ("relu(z-20)", False),  # its kink is too far out to be known
+        ("max(z, z**2-5)", False),
+        ("tanh", False),
+    ],
+)
+def test_slopes_of_straight_pieces_are_those_of_jax(name: str, is_straight: bool) -> None:
+    sigma = activation(name)
+    assert (sigma.level_slopes is not None) == is_straight
+    z = np.concatenate([np.linspace(-30, 30, 997), sigma.kinks])
+    first, second = sigma._compiled_derivatives
+    assert np.array_equal(sigma.numpy_derivative(z), by_blocks(first, z))
+    assert np.array_equal(sigma.numpy_second_derivative(z), by_blocks(second, z))

@@ -78,10 +78,14 @@ class Activation:
         z = np.asarray(z, dtype=np.float64)
         if self.slope is not None:
             return np.asarray(self.slope(z))
-        return by_blocks(self._compiled_derivatives[0], z)
+        if self.level_slopes is None:
+            return by_blocks(self._compiled_derivatives[0], z)
+        return self.level_slopes[self._piece(z)]
 
     def numpy_second_derivative(self, z: np.ndarray) -> np.ndarray:
         """sigma''(z) in float64, elementwise, between the kinks."""
+        if self.level_slopes is not None:
+            return np.zeros(np.shape(z))
         return by_blocks(self._compiled_derivatives[1], np.asarray(z, dtype=np.float64))
 
     @functools.cached_property
@@ -92,6 +96,25 @@ class Activation:
             return elementwise_derivative(self.derivative, z)
 
         return jax.jit(self.derivative), jax.jit(second)
+
+    @functools.cached_property
+    def level_slopes(self) -> np.ndarray | None:
+        """The slopes of straight pieces, with those at the kinks between them; None if it bends.
+
+        >>> activation("leaky_relu(z, .1)").level_slopes[::2].tolist()
+        [0.1, 1.0]
+        """
+        kinks = np.array(self.kinks)
+        between = np.concatenate([kinks[:1] - 1, (kinks[1:] + kinks[:-1]) / 2, kinks[-1:] + 1])
+        corners = np.sort(np.concatenate([between, kinks])) if len(kinks) else _PROBES[:1]
+        slopes = by_blocks(self._compiled_derivatives[0], corners)
+        probes = np.concatenate([_PROBES, 12 * _PROBES, kinks - 0.3, kinks + 0.3])
+        found = by_blocks(self._compiled_derivatives[0], probes)
+        return slopes if np.array_equal(slopes[self._piece(probes)], found) else None
+
+    def _piece(self, z: np.ndarray) -> np.ndarray:
+        """The number of the piece, or of the kink, that a value is on."""
+        return np.searchsorted(self.kinks, z) + np.searchsorted(self.kinks, z, side="right")
 
     @functools.cached_property
     def slope_jumps(self) -> tuple[tuple[float, float], ...]:

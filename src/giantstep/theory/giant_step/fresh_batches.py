@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -31,6 +32,8 @@ REPLICAS = 8
 #: Fields to sample for each set, over all neurons; a wide network may need more, up to the most.
 FIELDS, MOST_FIELDS = 1 << 18, 1 << 21
 ENOUGH_POINTS, MOST_POINTS = 1 << 12, 1 << 14
+#: Numbers in a replica's points up to which they are kept for the next question.
+MOST_KEPT = 1 << 20
 #: An overlap outside the subspaces that can be learned is zero, if it is within so many errors.
 INSIGNIFICANT = 5.0
 
@@ -118,7 +121,7 @@ def giant_step_overlaps(
     paths = [
         _path(
             fields,
-            np.random.default_rng([seed, replica]),
+            (seed, replica),
             schedule,
             dim,
             normalise,
@@ -139,9 +142,21 @@ class _Path(NamedTuple):
     fitted: Float[np.ndarray, "steps1 two"]
 
 
+@functools.lru_cache(maxsize=REPLICAS)
+def _points(
+    count: int, axes: int, drawn: tuple[int, int], sets: int
+) -> Sequence[Float[np.ndarray, "axes n"]]:
+    """Points that no setting of the learner changes."""
+    rng = np.random.default_rng(drawn)
+    found = [antithetic_points(count, axes, rng).T for _ in range(sets)]
+    for points in found:
+        points.setflags(write=False)
+    return found
+
+
 def _path(
     fields: FreshFields,
-    rng: np.random.Generator,
+    drawn: tuple[int, int],
     schedule: Sequence[tuple[float, float]],
     dim: float,
     normalise: bool,
@@ -152,6 +167,9 @@ def _path(
     kinds = fields.kinds
     enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
     count = (1 << int(math.log2(np.clip(FIELDS // kinds.width, enough, MOST_POINTS)))) // fewer
+    sets = len(schedule) + (0 if fit is None else len(schedule) + 1)
+    kept = sets * count * fields.axes <= MOST_KEPT
+    points = iter((_points if kept else _points.__wrapped__)(count, fields.axes, drawn, sets))
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
     means, covariances, norms = [], [], []
@@ -159,7 +177,7 @@ def _path(
     for step in range(len(schedule) + 1):
         if step > 0:
             fields.step_size, samples_ratio = schedule[step - 1]
-            sample = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
+            sample = fields.sample(layer, next(points))
             if fluctuation is not None:
                 fluctuation.step(layer, sample, samples_ratio * dim)
             layer = fields.after_step(layer, sample, samples_ratio)
@@ -177,7 +195,7 @@ def _path(
         if fit is None:
             fitted.append(Errors(0.0, 0.0))
         else:
-            fresh = fields.sample(layer, antithetic_points(count, fields.axes, rng).T)
+            fresh = fields.sample(layer, next(points))
             fitted.append(fitted_errors(fields, fresh, fit))
     return _Path(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
 

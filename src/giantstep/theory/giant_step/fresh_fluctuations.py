@@ -75,11 +75,13 @@ def _mean_curvature(
     fields: FreshFields, layer: FirstLayer, sample: Sample
 ) -> Float[np.ndarray, "kinds r r"]:
     """eta a_i E[(y - f) sigma''(h_i) h_k h_m] for each kind i; kinks count as point masses."""
-    second = fields.activation.numpy_second_derivative(sample.fields)
-    mean = fields.modes[0].of(sample.residual * second)
     rank = fields.rank
-    pairs = (sample.latent[:, None] * sample.latent).reshape(rank**2, -1)
-    found = mean_product(mean, pairs, sample.weights).reshape(-1, rank, rank)
+    found = np.zeros((len(fields.kinds.family), rank, rank))
+    if fields.activation.level_slopes is None:
+        second = fields.activation.numpy_second_derivative(sample.fields)
+        mean = fields.modes[0].of(sample.residual * second)
+        pairs = (sample.latent[:, None] * sample.latent).reshape(rank**2, -1)
+        found += mean_product(mean, pairs, sample.weights).reshape(found.shape)
     for kind in range(len(found)):
         for kink, jump in fields.activation.slope_jumps:
             found[kind] += jump * _at_field(fields, layer, sample, kind, kink)
