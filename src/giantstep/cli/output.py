@@ -120,8 +120,7 @@ def say(*lines: str) -> None:
     width = shutil.get_terminal_size((10_000, 24)).columns
     for line in lines:
         further = " " * (len(line) - len(line.lstrip()) + 2)
-        whole = {"break_long_words": False, "break_on_hyphens": False}
-        typer.echo(textwrap.fill(line, width, subsequent_indent=further, **whole))
+        typer.echo(textwrap.fill(line, width, subsequent_indent=further, break_on_hyphens=False))
 
 
 def note(text: str) -> None:
