@@ -42,7 +42,7 @@ NAMES = (
     "risk-bounds",
     "growing-basis",
     "weight-spectrum",
-    "feature-spectrum",
+    "spectrum-over-steps",
     "feature-spikes",
     "settings-1-2",
     "double-descent",
