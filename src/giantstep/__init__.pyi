@@ -2,7 +2,6 @@
 from .answer import Answer as Answer
 from .answer import Prediction as Prediction
 from .answer import Run as Run
-from .asking.layer_risk import LayerRisk as LayerRisk
 from .asking.layer_risk import layer_risk as layer_risk
 from .asking.spectra import SpectrumComparison as SpectrumComparison
 from .asking.spectra import spectrum as spectrum

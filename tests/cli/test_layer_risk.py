@@ -26,12 +26,12 @@ def test_the_command_prints_what_python_returns() -> None:
         samples="4d", step_size=1.5, width="1d", readout="ones", ridge=0.1, dim=100
     )
     found = layer_risk(settings, "relu(h1)", seeds=2)
-    values = printed["metrics"]["test_error"]["values"]
-    np.testing.assert_allclose(values, found.layers["test_error"], rtol=1e-6)
-    assert printed["metrics"]["test_error"]["predicted"] == pytest.approx(
-        found.predicted["test_error"], rel=1e-6
+    values = printed["simulation"]["test_error"]["values"]
+    np.testing.assert_allclose(values, found.run.metrics["test_error"], rtol=1e-6)
+    assert printed["prediction"]["test_error"] == pytest.approx(
+        found.prediction.metrics["test_error"], rel=1e-6
     )
-    assert "layers" in found.table()
+    assert "given its first layer" in found.table()
 
 
 @pytest.mark.slow
@@ -63,10 +63,10 @@ def test_layers_after_two_steps_sit_on_the_prediction() -> None:
     )  # fmt: skip
     found = layer_risk(settings, "sin(h1)", seeds=8)
     values, smaller = (
-        layer.layers["test_error"]
+        layer.run.metrics["test_error"]
         for layer in (found, layer_risk(settings.replace(dim=60), "sin(h1)", seeds=8))
     )
-    agrees(values, found.predicted["test_error"], smaller=smaller, power=0.15)
+    agrees(values, found.prediction.metrics["test_error"], smaller=smaller, power=0.15)
 
 
 @pytest.mark.parametrize(

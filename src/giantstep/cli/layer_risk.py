@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from giantstep.asking.table import learner_named
-from giantstep.cli.options import parameter, parameter_of, problem_parameters, with_parameters
-from giantstep.cli.output import print_json, progress_bar, reported, use_compilation_cache
-from giantstep.cli.usage import example
+from giantstep.cli.options import parameter, settings_command
+from giantstep.cli.output import print_json, progress_bar, use_compilation_cache
+from giantstep.cli.usage import example, not_asked_for
 
 NAME = "layer-risk"
 EXAMPLE = (
@@ -28,39 +27,25 @@ _IRRELEVANT = ("method", "dtype", "test_samples", "recipe")
 
 def register(app: typer.Typer, asked: bool = True) -> None:
     """Add the command; without its options unless ``asked``, since settings take time."""
-    command = _command() if asked else _unasked
+    command: Callable[..., None] = not_asked_for
+    if asked:
+        more = [
+            parameter("seeds", int, "number of first layers", 4),
+            parameter("seed", int, "seed of the first", 0),
+        ]
+        settings_class = learner_named("giant-step").load("settings")
+        command = settings_command(settings_class, _answer, more, without=_IRRELEVANT)
     app.command(NAME, help=_WORDS, short_help=_WORDS, epilog=example(EXAMPLE))(command)
 
 
-def _unasked() -> None:
-    """Stands for the command where it is only listed."""
-
-
-def _command() -> Callable[..., None]:
-    settings_class: Any = learner_named("giant-step").load("settings")
-    fields = [
-        f for f in dataclasses.fields(settings_class) if f.metadata and f.name not in _IRRELEVANT
-    ]
-
-    @reported
-    def command(**given: Any) -> None:
-        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
-        _answer(settings_class(**chosen), given)
-
-    parameters = [
-        *problem_parameters(),
-        *[parameter_of(f) for f in fields],
-        parameter("seeds", int, "number of first layers", 4),
-        parameter("seed", int, "seed of the first", 0),
-        parameter("json", bool, "print one JSON object", False),
-    ]
-    return with_parameters(command, parameters)
-
-
-def _answer(settings: Any, given: dict[str, Any]) -> None:
+def _answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
     from giantstep.language.problem import Problem
+    from giantstep.settings.giant_step import GiantStep
 
-    problem = Problem(given["target"], given["noise"], given["inputs"])
+    settings, problem = (
+        GiantStep(**chosen),
+        Problem(given["target"], given["noise"], given["inputs"]),
+    )
     use_compilation_cache()
     from giantstep.asking.layer_risk import layer_risk
 

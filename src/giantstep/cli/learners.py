@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection
 from typing import Annotated, Any
 
 import typer
 
 from giantstep.asking.table import LEARNERS, Learner
-from giantstep.cli.options import (
-    NOISE,
-    parameter,
-    parameter_of,
-    picture_parameters,
-    problem_parameters,
-    with_parameters,
-)
+from giantstep.cli.options import NOISE, parameter, picture_parameters, settings_command
 from giantstep.cli.output import (
     note,
     print_json,
@@ -67,35 +61,31 @@ def list_learners(
 
 def _command(verb: str, row: Learner) -> Callable[..., None]:
     """A function whose signature is the learner's settings, for typer to read."""
-    settings_class: Any = row.load("settings")
-    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
-
-    @reported
-    def command(**given: Any) -> None:
-        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
-        _answer(verb, row, chosen, given)
-
-    problem = problem_parameters() if row.has_target else [NOISE]
-    parameters = [*problem, *[parameter_of(f, hidden=_is_ignored(f, verb)) for f in fields]]
+    more = []
     if verb == "predict" and row.optimisable:
         named = [name.replace("_", "-") for name in row.optimisable]
         choice = " or ".join(dict.fromkeys([*named, ",".join(named)]))
-        parameters.append(parameter("optimise", str, f"find the best {choice}", ""))
+        more.append(parameter("optimise", str, f"find the best {choice}", ""))
     if verb != "predict":
-        parameters += [
+        more += [
             parameter("seeds", int, "number of independent runs", 8),
             parameter("seed", int, "seed of the first run", 0),
         ]
-    parameters += [
+    more += [
         parameter("metric", str, "show this metric, or several: test_error,overlap", ""),
         parameter("all", bool, "show every metric after every step", False),
         *picture_parameters(),
-        parameter("json", bool, "print one JSON object", False),
     ]
-    return with_parameters(command, parameters)
+    return settings_command(
+        row.load("settings"),
+        functools.partial(_answer, verb, row),
+        more,
+        problem=None if row.has_target else [NOISE],
+        is_hidden=functools.partial(_is_ignored, verb),
+    )
 
 
-def _is_ignored(field: dataclasses.Field[Any], verb: str) -> bool:
+def _is_ignored(verb: str, field: dataclasses.Field[Any]) -> bool:
     """Whether a setting says nothing to a verb: it is taken, so that verbs can be exchanged."""
     only = field.metadata["only"]
     return only is not None and only != ("predict" if verb == "predict" else "simulate")

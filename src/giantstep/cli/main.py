@@ -28,7 +28,7 @@ from giantstep.cli import (
     talks,
 )
 from giantstep.cli.output import run_program
-from giantstep.cli.usage import HouseGroup, is_target
+from giantstep.cli.usage import HouseGroup, is_target, not_asked_for
 
 #: What a shell sets when it asks for completions.
 COMPLETION = "_GIANTSTEP_COMPLETE"
@@ -123,11 +123,7 @@ def _only_list(app: typer.Typer, words: Collection[str]) -> None:
     for command in app.registered_commands:
         if command.callback is not None and command.name not in words:
             command.help = command.help or inspect.getdoc(command.callback)
-            command.callback = _not_asked_for
-
-
-def _not_asked_for() -> None:
-    """Stands for a command that is listed."""
+            command.callback = not_asked_for
 
 
 def __getattr__(name: str) -> typer.Typer:

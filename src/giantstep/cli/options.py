@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 import enum
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import check_picture, say_reading
+from giantstep.cli.output import check_picture, reported, say_reading
 from giantstep.language.inputs import SYNTAX
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
@@ -45,10 +46,9 @@ def parameter(
 
 
 def parameter_of(
-    field: dataclasses.Field[Any], shown_default: Any = ..., *, hidden: bool = False
+    field: dataclasses.Field[Any], shown_default: Any, hidden: bool
 ) -> inspect.Parameter:
     """The option that sets a field of a settings class, and the default that its help shows."""
-    shown_default = field.default if shown_default is ... else shown_default
     rule, name = field.metadata, flag(field.name)
     help = rule["help"] + (f" ({', '.join(rule['choices'])})" if rule["choices"] else "")
     if rule["kind"] is bool:
@@ -127,10 +127,36 @@ def picture_parameters() -> list[inspect.Parameter]:
     ]
 
 
-def with_parameters(
-    command: Callable[..., None], parameters: Sequence[inspect.Parameter]
+def settings_command(
+    settings_class: Any,
+    answer: Callable[[dict[str, Any], dict[str, Any]], None],
+    more: Sequence[inspect.Parameter],
+    *,
+    problem: Sequence[inspect.Parameter] | None = None,
+    without: Collection[str] = (),
+    defaults: Mapping[str, Any] = MappingProxyType({}),
+    is_hidden: Callable[[dataclasses.Field[Any]], bool] = lambda field: False,
 ) -> Callable[..., None]:
-    """Give a function of keywords the signature that typer reads."""
-    command.__signature__ = inspect.Signature(list(parameters))  # type: ignore[attr-defined]
-    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    """A command with the options of a problem, of a settings class, and ``more``.
+
+    ``answer`` gets the settings that were given, and all options. ``without`` names settings that
+    the command does not have, ``defaults`` replaces some of the defaults.
+    """
+    every = [f for f in dataclasses.fields(settings_class) if f.metadata]
+    fields = [f for f in every if f.name not in without]
+
+    @reported
+    def command(**given: Any) -> None:
+        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
+        answer({**defaults, **chosen}, given)
+
+    parameters = [
+        *(problem_parameters() if problem is None else problem),
+        *[parameter_of(f, defaults.get(f.name, f.default), is_hidden(f)) for f in fields],
+        *more,
+        parameter("json", bool, "print one JSON object", False),
+    ]
+    signed: Any = command
+    signed.__signature__ = inspect.Signature(parameters)
+    signed.__annotations__ = {p.name: p.annotation for p in parameters}
     return command

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import typer
 
 from giantstep.asking.table import learner_named
-from giantstep.cli.options import (
-    parameter,
-    parameter_of,
-    picture_parameters,
-    problem_parameters,
-    with_parameters,
-)
-from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.options import parameter, picture_parameters, settings_command
+from giantstep.cli.output import note, print_json, progress_bar, use_compilation_cache
 from giantstep.cli.usage import example, house_group
 
 _STEP = "--target 'sin(h1)' --activation tanh --readout sign --samples 4d --width 1d --dim 500"
@@ -61,31 +54,25 @@ def register(app: typer.Typer, asked: bool = True) -> None:
 def _command(name: str) -> Callable[..., None]:
     kind, learner, *_ = COMMANDS[name]
     settings_class: Any = learner_named(learner).load("settings")
-    one_step = learner == "giant-step"
-    fields = [f for f in dataclasses.fields(settings_class) if f.metadata]
-    fields = [f for f in fields if f.name not in _IRRELEVANT]
-    if kind == "weights":
-        fields = [f for f in fields if f.name != "readout_samples"]
-    others = _OTHER_DEFAULTS if one_step else {}
-    others = {f.name: others[f.name] for f in fields if f.name in others}
+    is_step = learner == "giant-step"
 
-    @reported
-    def command(**given: Any) -> None:
-        chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
-        chosen = {**others, **chosen}
-        if kind == "features" and one_step:
+    def answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
+        if kind == "features" and is_step:
             chosen.setdefault("readout_samples", chosen.get("samples", settings_class.samples))
         _answer(kind, settings_class(**chosen), given)
 
-    parameters = [
-        *problem_parameters(),
-        *[parameter_of(f, others.get(f.name, f.default)) for f in fields],
+    more = [
         parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
         parameter("seed", int, "seed of the first", 0),
         *picture_parameters(),
-        parameter("json", bool, "print one JSON object", False),
     ]
-    return with_parameters(command, parameters)
+    return settings_command(
+        settings_class,
+        answer,
+        more,
+        without=(*_IRRELEVANT, *(["readout_samples"] if kind == "weights" else [])),
+        defaults=_OTHER_DEFAULTS if is_step else {},
+    )
 
 
 def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
