@@ -16,7 +16,7 @@ import numpy as np
 
 from benchmarks.row import Row, seconds
 from giantstep.answer import Prediction, Run
-from giantstep.asking.studies.store import Counts
+from giantstep.asking.studies.records import Counts
 from giantstep.asking.studies.study import Study
 from giantstep.asking.table import Learner
 from giantstep.language.problem import Problem

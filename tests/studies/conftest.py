@@ -38,7 +38,7 @@ def content() -> Callable[[Kept], list[Any]]:
         rows = []
         for row in results.rows():
             about = {name: row.about.get(name) for name in ("notes", "statuses", "references")}
-            rows.append((*row[:5], row.error, about, row.values))
+            rows.append((*row[:5], row.error, about, row.numbers))
         return rows
 
     return read

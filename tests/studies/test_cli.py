@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from giantstep.asking import table
 from giantstep.asking.studies import progress
-from giantstep.asking.studies.store import Counts
+from giantstep.asking.studies.records import Counts
 from giantstep.cli import study
 
 TOML = """
@@ -120,7 +120,7 @@ def test_a_store_is_checked_and_brought_up_to_date(call: Any, tmp_path: Path) ->
     call("run", "small.toml", "--engine", "inline", code=1)
     assert "small: 15 of 24 cells done, 9 failed" in call("check").stdout
     connection = sqlite3.connect(tmp_path / "giantstep-studies.sqlite")
-    connection.execute("UPDATE cells SET metrics = x'00' WHERE status = 'done' AND rowid < 2")
+    connection.execute("UPDATE cells SET numbers = x'00' WHERE status = 'done' AND rowid < 2")
     connection.commit()
     assert "1 damaged in the store, which the next run mends" in call("check", code=1).stdout
     assert json.loads(call("show", "--json").stdout)["studies"][0]["damaged"] == 1

@@ -104,11 +104,9 @@ def change(path: Path, statement: str, *values: Any) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "UPDATE cells SET metrics = x''",
-        "UPDATE cells SET arrays = x''",
-        "UPDATE cells SET metrics = substr(metrics, 1, 100) WHERE status = 'done'",
-        "UPDATE cells SET arrays = zeroblob(length(arrays))",
-        "UPDATE cells SET metrics = arrays, arrays = metrics",
+        "UPDATE cells SET numbers = x''",
+        "UPDATE cells SET numbers = substr(numbers, 1, 100) WHERE status = 'done'",
+        "UPDATE cells SET numbers = zeroblob(length(numbers))",
         "UPDATE cells SET about = '{'",
         "UPDATE cells SET about = cast(x'ff00ff' AS TEXT)",
         "UPDATE cells SET status = 'done' WHERE status = 'no-theory'",
@@ -127,7 +125,7 @@ def test_damaged_cells_count_as_missing_and_are_computed_again(
     assert survey.counts.left == len(survey.damaged)
     lost = [cell for cell in cells(results) if cell["status"] is None]
     assert len(lost) == len(survey.damaged)
-    assert all("run the study again" in cell["error"] and not cell["values"] for cell in lost)
+    assert all("run the study again" in cell["error"] and not cell["numbers"] for cell in lost)
     assert cells(kept(study, store=path, engine="inline")) == cells(whole)
 
 
@@ -189,7 +187,7 @@ def large(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) 
 def test_a_file_that_is_cut_off_keeps_what_is_before_the_cut(large: Kept, tmp_path: Path) -> None:
     """Of 100 cuts all were lost before; now a tenth of the file costs about a tenth of its rows."""
     rng, content = random.Random(26), large.store.read_bytes()
-    cells, truth = large.counts().done, {row.key: row.values for row in large.rows()}
+    cells, truth = large.counts().done, {row.key: row.numbers for row in large.rows()}
     begin = content.index(next(iter(truth)).encode()) // PAGE * PAGE
     for number, share in enumerate(sorted(rng.random() for _ in range(20))):
         path = tmp_path / f"{number}.sqlite"
@@ -202,7 +200,7 @@ def test_a_file_that_is_cut_off_keeps_what_is_before_the_cut(large: Kept, tmp_pa
             continue
         rows = saved(path)
         for row in attempt(lambda path=path: list(Kept(path, large.name).rows())) or []:
-            assert row.status is None or row.values == truth[row.key]
+            assert row.status is None or row.numbers == truth[row.key]
         # One page of each kind may be cut in two, and an array may go on behind the cut.
         assert rows / cells >= (cut - begin) / len(content) - 0.15
     assert rows > 0.8 * cells

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from giantstep.asking.studies.cells import Block
-from giantstep.asking.studies.outcomes import METRIC, Value
+from giantstep.asking.studies.outcomes import METRIC, packed
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers.backlog import DONE, Outcome
@@ -131,7 +131,7 @@ def written(path: Path, blocks: list[Block]) -> list[str]:
 
 
 def outcome() -> Outcome:
-    return Outcome(DONE, ((Value.of("total", METRIC, [1.0] * 700),),))
+    return Outcome(DONE, (packed({(METRIC, "total"): [1.0] * 700}),))
 
 
 def check(path: Path, blocks: list[Block], acknowledged: list[str]) -> None:
@@ -140,13 +140,13 @@ def check(path: Path, blocks: list[Block], acknowledged: list[str]) -> None:
         there = {key: values for key, values in _cells(store)}
         assert set(acknowledged) <= set(there)
         store.plan("sums", {}, blocks)
-        assert set(acknowledged) <= store.finished("sums")
+        assert set(acknowledged) <= store.survey("sums").finished(failed_too=True)
         store.write([(block, outcome()) for block in blocks])
-        assert len(store.finished("sums")) == len(blocks)
+        assert len(store.survey("sums").finished(failed_too=True)) == len(blocks)
 
 
 def _cells(store: Store) -> list[tuple[str, bytes]]:
-    return store._connection.execute("SELECT key, metrics FROM cells").fetchall()
+    return store._connection.execute("SELECT key, numbers FROM cells").fetchall()
 
 
 @pytest.mark.slow

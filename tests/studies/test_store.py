@@ -14,7 +14,7 @@ import pytest
 
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.database import StoreError
-from giantstep.asking.studies.outcomes import ARRAY, METRIC, Value
+from giantstep.asking.studies.outcomes import ARRAY, METRIC, packed, unpacked
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers.backlog import DONE, FAILED, Outcome
@@ -28,12 +28,13 @@ def blocks(sums: Callable[..., Study]) -> list[Block]:
 
 
 def ended(block: Block, *values: object) -> Outcome:
-    cells = tuple((Value.of("total", METRIC, value),) for value in values)
+    cells = tuple(packed({(METRIC, "total"): value}) for value in values)
     return Outcome(DONE, cells, seconds=0.5)
 
 
 def totals(store: Store, name: str = "sums") -> list[float]:
-    return [float(v.array()) for row in store.rows(name) for v in row.values]
+    done = (row.numbers for row in store.rows(name) if row.numbers)
+    return [float(unpacked(numbers)[METRIC]["total"]) for numbers in done]
 
 
 @contextmanager
@@ -66,11 +67,11 @@ def without_privileges() -> Iterator[None]:
     ],
 )
 def test_values_are_kept_losslessly(tmp_path: Path, blocks: list[Block], value: object) -> None:
-    block, cells = blocks[0], [(Value.of("v", ARRAY, value),)] * 2
+    block, cells = blocks[0], [packed({(ARRAY, "v"): value})] * 2
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
         store.write([(block, Outcome(DONE, tuple(cells)))])
-        kept = next(iter(store.rows("sums", role=ARRAY))).values[0].array()
+        kept = unpacked(next(iter(store.rows("sums"))).numbers)[ARRAY]["v"]
     expected = np.asarray(value)
     assert kept.dtype == expected.dtype
     assert kept.shape == expected.shape
@@ -78,34 +79,34 @@ def test_values_are_kept_losslessly(tmp_path: Path, blocks: list[Block], value: 
 
 
 def test_missing_numbers_become_nan_and_objects_are_refused() -> None:
-    assert np.isnan(Value.of("v", METRIC, [None, 1.0]).array()[0])
+    assert np.isnan(unpacked(packed({(METRIC, "v"): [None, 1.0]}))[METRIC]["v"][0])
     with pytest.raises((TypeError, ValueError)):
-        Value.of("v", METRIC, object())
+        packed({(METRIC, "v"): object()})
 
 
 def test_a_finished_cell_is_never_written_again(tmp_path: Path, blocks: list[Block]) -> None:
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
         store.write([(blocks[0], Outcome(FAILED, error="bad luck"))])
-        assert store.counts("sums") == (4, 0, 0, 2)
-        assert store.finished("sums") == set(blocks[0].keys)
-        assert store.finished("sums", failed_too=False) == set()
+        assert store.survey("sums").counts == (4, 0, 0, 2)
+        assert store.survey("sums").finished(failed_too=True) == set(blocks[0].keys)
+        assert store.survey("sums").finished(failed_too=False) == set()
         store.write([(blocks[0], ended(blocks[0], 1.0, 2.0))])
         store.write([(blocks[0], ended(blocks[0], 3.0, 4.0))])
         store.write([(blocks[0], Outcome(FAILED, error="late"))])
-        assert store.counts("sums") == (4, 2, 0, 0)
+        assert store.survey("sums").counts == (4, 2, 0, 0)
         assert totals(store) == [1.0, 2.0]
 
 
 def test_a_group_is_written_whole_or_not_at_all(tmp_path: Path, blocks: list[Block]) -> None:
-    too_few = Outcome(DONE, ((Value.of("a", METRIC, 1.0),),))
+    too_few = Outcome(DONE, (packed({(METRIC, "a"): 1.0}),))
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
         with pytest.raises(IndexError):
             store.write([(blocks[0], ended(blocks[0], 1.0, 2.0)), (blocks[1], too_few)])
-        assert store.counts("sums").done == 0
+        assert store.survey("sums").counts.done == 0
         store.write([(blocks[0], ended(blocks[0], 1.0, 2.0))])
-        assert store.counts("sums").done == 2
+        assert store.survey("sums").counts.done == 2
 
 
 def test_studies_share_a_store(tmp_path: Path, sums: Callable[..., Study]) -> None:
@@ -117,7 +118,7 @@ def test_studies_share_a_store(tmp_path: Path, sums: Callable[..., Study]) -> No
             store.plan(study.name, study.to_json(), study.blocks())
         block = small.blocks()[0]
         store.write([(block, ended(block, 1.0, 2.0))])
-        assert store.counts("a").done == store.counts("b").done == 2
+        assert store.survey("a").counts.done == store.survey("b").counts.done == 2
         assert list(store.studies()) == ["a", "b"]
         assert Study.from_json(store.studies()["b"], trust=True).to_json() == large.to_json()
 
@@ -146,7 +147,7 @@ def test_a_full_disk_is_said_and_keeps_what_is_there(tmp_path: Path, blocks: lis
         assert totals(store) == [1.0, 2.0]
         store._connection.execute("PRAGMA max_page_count = 100000")
         store.write([(blocks[1], large)])
-        assert store.counts("sums").done == 4
+        assert store.survey("sums").counts.done == 4
 
 
 def test_a_read_only_store_can_be_read_but_not_written(tmp_path: Path, blocks: list[Block]) -> None:

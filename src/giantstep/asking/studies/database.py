@@ -15,78 +15,52 @@ from typing import Any
 from giantstep.errors import GiantstepError, one_line
 
 #: The version of the tables.
-LAYOUT = 3
+LAYOUT = 4
 #: Marks the file as ours, so that no other database is ever written to.
 _MARK = 0x67737470
 _PATIENCE_SECONDS = 60.0
 PAGE_BYTES = 4096
 
-#: The tables whose rows have a digest: of all columns before it. What comes after is large and
-#: has a digest of its own, so that nobody need read it to believe the rest.
+#: The tables whose rows end in a digest, of all columns before it.
 SEALED = {
-    "cells": (
-        "key",
-        "learner",
-        "verb",
-        "problem",
-        "settings",
-        "seed",
-        "code",
-        "status",
-        "error",
-        "seconds",
-        "about",
-        "finished",
-        "metrics",
-        "arrays_digest",
-        "digest",
-        "arrays",
-    ),
-    "studies": ("name", "definition", "planned", "cells", "digest"),
-    "members": ("study", "planned", "position", "key", "verb", "seed", "coordinates", "digest"),
+    "cells": {
+        "key": "TEXT NOT NULL UNIQUE",
+        "learner": "TEXT NOT NULL",
+        "verb": "TEXT NOT NULL",
+        "problem": "TEXT NOT NULL",
+        "settings": "TEXT NOT NULL",
+        "seed": "INTEGER",
+        "code": "TEXT NOT NULL",
+        "status": "TEXT NOT NULL",
+        "error": "TEXT",
+        "seconds": "REAL",
+        "about": "TEXT NOT NULL",
+        "finished": "TEXT NOT NULL",
+        "numbers": "BLOB NOT NULL",
+        "digest": "BLOB NOT NULL",
+    },
+    "studies": {
+        "name": "TEXT NOT NULL UNIQUE",
+        "definition": "TEXT NOT NULL",
+        "planned": "TEXT NOT NULL",
+        "cells": "INTEGER NOT NULL",
+        "digest": "BLOB NOT NULL",
+    },
+    "members": {
+        "study": "TEXT NOT NULL REFERENCES studies",
+        "planned": "TEXT NOT NULL",
+        "position": "INTEGER NOT NULL",
+        "key": "TEXT NOT NULL",
+        "verb": "TEXT NOT NULL",
+        "seed": "INTEGER",
+        "coordinates": "TEXT NOT NULL",
+        "digest": "BLOB NOT NULL",
+    },
 }
-_TABLES = (
-    """CREATE TABLE cells (
-        key TEXT NOT NULL UNIQUE,
-        learner TEXT NOT NULL,
-        verb TEXT NOT NULL,
-        problem TEXT NOT NULL,
-        settings TEXT NOT NULL,
-        seed INTEGER,
-        code TEXT NOT NULL,
-        status TEXT NOT NULL,
-        error TEXT,
-        seconds REAL,
-        about TEXT NOT NULL,
-        finished TEXT NOT NULL,
-        metrics BLOB NOT NULL,
-        arrays_digest BLOB NOT NULL,
-        digest BLOB NOT NULL,
-        arrays BLOB NOT NULL
-    )""",
-    """CREATE TABLE studies (
-        name TEXT NOT NULL UNIQUE,
-        definition TEXT NOT NULL,
-        planned TEXT NOT NULL,
-        cells INTEGER NOT NULL,
-        digest BLOB NOT NULL
-    )""",
-    """CREATE TABLE members (
-        study TEXT NOT NULL REFERENCES studies,
-        planned TEXT NOT NULL,
-        position INTEGER NOT NULL,
-        key TEXT NOT NULL,
-        verb TEXT NOT NULL,
-        seed INTEGER,
-        coordinates TEXT NOT NULL,
-        digest BLOB NOT NULL,
-        UNIQUE (study, position)
-    )""",
-    """CREATE TABLE claims (
-        block TEXT PRIMARY KEY,
-        runner TEXT NOT NULL,
-        until REAL NOT NULL
-    ) WITHOUT ROWID""",
+_OTHERS = (
+    "CREATE UNIQUE INDEX places ON members (study, position)",
+    "CREATE TABLE claims (block TEXT PRIMARY KEY, runner TEXT NOT NULL, until REAL NOT NULL) "
+    "WITHOUT ROWID",
 )
 
 
@@ -119,13 +93,14 @@ def digest_of(*fields: Any) -> bytes:
     return digest.digest()
 
 
-def seal(columns: Sequence[str], row: Sequence[Any]) -> bytes | None:
-    """The digest that a row should have; None if what comes after it is damaged."""
-    end = columns.index("digest")
-    for name, value in zip(columns[end + 1 :], row[end + 1 :], strict=True):
-        if digest_of(value) != row[columns.index(f"{name}_digest")]:
-            return None
-    return digest_of(*row[:end])
+def sealed(*fields: Any) -> tuple[Any, ...]:
+    """A row with its digest behind it."""
+    return (*fields, digest_of(*fields))
+
+
+def is_whole(row: Sequence[Any]) -> bool:
+    """Whether a row is as it was sealed."""
+    return bool(digest_of(*row[:-1]) == row[-1])
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
@@ -233,8 +208,11 @@ def make_tables(connection: sqlite3.Connection) -> None:
     """The tables of a new store."""
     connection.execute(f"PRAGMA application_id = {_MARK}")
     connection.execute(f"PRAGMA user_version = {LAYOUT}")
-    for table in _TABLES:
-        connection.execute(table)
+    for table, columns in SEALED.items():
+        listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        connection.execute(f"CREATE TABLE {table} ({listed})")
+    for other in _OTHERS:
+        connection.execute(other)
 
 
 class _Damaged(Exception):

@@ -13,8 +13,8 @@ from giantstep.answer import Answer, Prediction, Run, unique
 from giantstep.asking.one_point import laid_over
 from giantstep.asking.questions import Grid
 from giantstep.asking.studies.database import StoreError
-from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE
-from giantstep.asking.studies.records import EVERY_ROLE, Counts, Row, Survey
+from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, unpacked
+from giantstep.asking.studies.records import Counts, Row, Survey
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study, grid_of
 from giantstep.asking.verbs import PREDICT, SIMULATE
@@ -67,7 +67,7 @@ class Kept:
     def rows(self) -> list[Row]:
         """The cells one by one."""
         with Store(self.store, read_only=True) as store:
-            return list(store.rows(self.name, role=EVERY_ROLE))
+            return list(store.rows(self.name))
 
     def answer(self, grid: Grid | None = None) -> Answer:
         """All that is there; no code of the learner is needed, nor imported, for it."""
@@ -118,14 +118,13 @@ def _run(learner: str, rows: list[Row]) -> Run | None:
     """The seeds of a point as one run; what not every seed has in one shape is left out."""
     if not rows:
         return None
+    every = [unpacked(row.numbers) for row in rows]
     stacked: dict[str, dict[str, np.ndarray]] = {METRIC: {}, ARRAY: {}}
     for role, found in stacked.items():
-        tables = [{v.name: v.array() for v in row.values if v.role == role} for row in rows]
-        for name in tables[0]:
-            arrays = [table.get(name) for table in tables]
-            shapes = {None if array is None else array.shape for array in arrays}
-            if len(shapes) == 1 and None not in shapes:
-                found[name] = np.stack(arrays)  # type: ignore[arg-type]
+        for name in every[0][role]:
+            arrays = [values[role][name] for values in every if name in values[role]]
+            if len(arrays) == len(rows) and len({array.shape for array in arrays}) == 1:
+                found[name] = np.stack(arrays)
     return Run(
         learner,
         rows[0].about.get("settings", {}),
@@ -137,10 +136,10 @@ def _run(learner: str, rows: list[Row]) -> Run | None:
 
 
 def _prediction(learner: str, row: Row) -> Prediction:
-    values: dict[str, dict[str, Any]] = {role: {} for role in (METRIC, ARRAY, ERROR, SUBSPACE)}
-    for value in row.values:
-        array = value.array()
-        values[value.role][value.name] = array if array.ndim else array[()]
+    values = {
+        role: {name: array if array.ndim else array[()] for name, array in named.items()}
+        for role, named in unpacked(row.numbers).items()
+    }
     about = row.about
     return Prediction(
         learner,

@@ -13,21 +13,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from giantstep.asking.studies.database import StoreError, digest_of
-from giantstep.asking.studies.outcomes import ARRAY, METRIC, Value, unpacked
+from giantstep.asking.studies.database import SEALED, StoreError, is_whole
 from giantstep.asking.studies.versions import versions_text
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY
 
 DAMAGED = "the row is damaged: it counts as not computed; run the study again"
 
-#: Arrays are read if they are asked for; their digest stands for them.
 _MEMBERS_AND_CELLS = (
-    "SELECT m.planned, m.position, m.key, m.verb, m.seed, m.coordinates, m.digest, c.learner, "
-    "c.verb, c.problem, c.settings, c.seed, c.code, c.status, c.error, c.seconds, c.about, "
-    "c.finished, c.metrics, c.arrays_digest, c.digest, CASE WHEN ? THEN c.arrays END "
-    "FROM members m LEFT JOIN cells c USING (key) WHERE m.study = ? ORDER BY m.position"
+    "SELECT m.*, c.* FROM members m LEFT JOIN cells c ON c.key = m.key WHERE m.study = ? "
+    "ORDER BY m.position"
 )
-EVERY_ROLE = ""
 
 
 class Counts(NamedTuple):
@@ -55,7 +50,7 @@ class Row(NamedTuple):
     seconds: float | None
     error: str | None
     about: dict[str, Any]
-    values: tuple[Value, ...]
+    numbers: bytes
 
 
 @dataclass(frozen=True)
@@ -81,7 +76,7 @@ class Survey:
 
 
 def surveyed(rows: Iterable[Row]) -> Survey:
-    """The survey of rows that were read with every role."""
+    """The survey of a study's rows."""
     statuses: dict[str, str | None] = {}
     damaged: list[str] = []
     versions: Counter[str] = Counter()
@@ -96,48 +91,30 @@ def surveyed(rows: Iterable[Row]) -> Survey:
 
 def read_definitions(connection: sqlite3.Connection) -> dict[str, dict[str, Any] | None]:
     """The definitions of the studies, by name; None where one is damaged."""
-    rows = connection.execute("SELECT name, definition, planned, cells, digest FROM studies")
-    return {
-        str(name): json.loads(definition) if digest_of(name, definition, *rest) == digest else None
-        for name, definition, *rest, digest in rows
-    }
+    rows = connection.execute("SELECT * FROM studies")
+    return {str(row[0]): json.loads(row[1]) if is_whole(row) else None for row in rows}
 
 
-def read_rows(connection: sqlite3.Connection, study: str, role: str) -> Iterator[Row]:
-    """The cells of a study in its order, with their values of one role, or of every role."""
+def read_rows(connection: sqlite3.Connection, study: str) -> Iterator[Row]:
+    """The cells of a study in its order."""
     found = connection.execute("SELECT planned, cells FROM studies WHERE name = ?", (study,))
     plan = found.fetchone() or (None, None)
-    position = 0
-    for planned, at, key, verb, seed, place, digest, *cell in connection.execute(
-        _MEMBERS_AND_CELLS, (role != METRIC, study)
-    ):
-        is_whole = digest_of(study, planned, at, key, verb, seed, place) == digest
-        if not is_whole or at != position or planned != plan[0]:
+    position, width = 0, len(SEALED["members"])
+    for joined in connection.execute(_MEMBERS_AND_CELLS, (study,)):
+        member, cell = joined[:width], joined[width:]
+        _, planned, at, key, verb, seed, place, _ = member
+        if not is_whole(member) or at != position or planned != plan[0]:
             raise _damaged_list(study)
         position += 1
         where = json.loads(place)
-        if cell[-2] is None:
-            yield Row(key, verb, seed, where, None, None, None, {}, ())
+        if not is_whole(cell):
+            error = None if cell[-1] is None else DAMAGED
+            yield Row(key, verb, seed, where, None, None, error, {}, b"")
             continue
-        values = _whole_values(key, cell, role)
-        if values is None:
-            yield Row(key, verb, seed, where, None, None, DAMAGED, {}, ())
-            continue
-        status, error, seconds, about = cell[6:10]
-        yield Row(key, verb, seed, where, status, seconds, error, json.loads(about), values)
+        status, error, seconds, about, _, numbers, _ = cell[7:]
+        yield Row(key, verb, seed, where, status, seconds, error, json.loads(about), numbers)
     if plan[1] not in (None, position):
         raise _damaged_list(study)
-
-
-def _whole_values(key: str, cell: list[Any], role: str) -> tuple[Value, ...] | None:
-    """The values of a cell; None if the cell or what was read of it is damaged."""
-    *columns, metrics, arrays_digest, digest, arrays = cell
-    if digest_of(key, *columns, metrics, arrays_digest) != digest:
-        return None
-    if arrays is not None and digest_of(arrays) != arrays_digest:
-        return None
-    found = () if role == ARRAY else unpacked(metrics)
-    return found if arrays is None else (*found, *unpacked(arrays))
 
 
 def _damaged_list(study: str) -> StoreError:

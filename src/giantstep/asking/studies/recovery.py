@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from giantstep.asking.studies.database import PAGE_BYTES, SEALED, make_tables, seal
+from giantstep.asking.studies.database import PAGE_BYTES, SEALED, is_whole, make_tables
 
 _LEAF_OF_TABLE = 0x0D
 #: What is read of a row that has no room on its page, and how much of it stays there.
@@ -26,21 +26,22 @@ def recovered(path: Path) -> sqlite3.Connection | None:
     """A store in memory with every whole row of a damaged one; None if there is none."""
     content = path.read_bytes()
     pages = [content[i : i + PAGE_BYTES] for i in range(0, len(content), PAGE_BYTES)]
-    by_width = {len(columns): (table, columns) for table, columns in SEALED.items()}
+    by_width = {len(columns): table for table, columns in SEALED.items()}
+    seconds, status = (list(SEALED["cells"]).index(name) for name in ("seconds", "status"))
     found: dict[str, list[tuple[Any, ...]]] = {table: [] for table in SEALED}
     for row in _rows(pages):
-        table, columns = by_width.get(len(row), ("", ()))
-        if table == "cells" and isinstance(row[columns.index("seconds")], int):
+        table = by_width.get(len(row), "")
+        if table == "cells" and isinstance(row[seconds], int):
             # SQLite keeps a whole REAL as an integer.
-            row[columns.index("seconds")] = float(row[columns.index("seconds")])
-        if table and seal(columns, row) == row[columns.index("digest")]:
+            row[seconds] = float(row[seconds])
+        if table and is_whole(row):
             found[table].append(tuple(row))
     # Old lists of cells may still lie about: they bear the time of another plan.
     plans = {name: planned for name, _, planned, *_ in sorted(found["studies"], key=lambda r: r[2])}
     found["studies"] = [row for row in found["studies"] if plans[row[0]] == row[2]]
     found["members"] = [row for row in found["members"] if plans.get(row[0]) == row[1]]
     # A cell that failed may have been done later.
-    found["cells"].sort(key=lambda row: row[SEALED["cells"].index("status")] != "done")
+    found["cells"].sort(key=lambda row: row[status] != "done")
     if not any(found.values()):
         return None
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)

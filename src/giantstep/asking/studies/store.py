@@ -20,16 +20,13 @@ from typing import Any, Self
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.database import (
     SEALED,
-    digest_of,
     explained,
     open_to_read,
     open_to_write,
+    sealed,
     transaction,
 )
-from giantstep.asking.studies.outcomes import METRIC, packed
 from giantstep.asking.studies.records import (
-    EVERY_ROLE,
-    Counts,
     Row,
     Survey,
     read_definitions,
@@ -72,14 +69,12 @@ class Store:
             for key, seed in zip(block.keys, block.seed_labels, strict=True)
         ]
         planned = _now()
-        study = (name, json.dumps(definition), planned, len(members))
-        rows = ((name, planned, position, *member) for position, member in enumerate(members))
+        study = sealed(name, json.dumps(definition), planned, len(members))
+        rows = (sealed(name, planned, place, *member) for place, member in enumerate(members))
         with self.writing() as connection:
-            connection.execute(f"INSERT OR REPLACE {_INTO_STUDIES}", (*study, digest_of(*study)))
+            connection.execute(f"INSERT OR REPLACE {_into('studies')}", study)
             connection.execute("DELETE FROM members WHERE study = ?", (name,))
-            connection.executemany(
-                f"INSERT {_INTO_MEMBERS}", ((*row, digest_of(*row)) for row in rows)
-            )
+            connection.executemany(f"INSERT {_into('members')}", rows)
 
     def write(self, results: Iterable[tuple[Block, Outcome]]) -> None:
         """Add finished cells, all of them or none; one that is already done stays as it is."""
@@ -95,12 +90,9 @@ class Store:
         seconds = None if math.isnan(outcome.seconds) else outcome.seconds
         end = (outcome.status, error, seconds, json.dumps(outcome.about), _now())
         for i, (key, seed) in enumerate(zip(block.keys, block.seed_labels, strict=True)):
-            values = outcome.value[i] if outcome.value else ()
-            metrics = packed(value for value in values if value.role == METRIC)
-            arrays = packed(value for value in values if value.role != METRIC)
+            numbers = outcome.value[i] if outcome.value else b""
             what = (key, block.learner.name, block.verb, problem, settings, seed, block.code)
-            row = (*what, *end, metrics, digest_of(arrays))
-            self._connection.execute(_WRITE_CELL, (*row, digest_of(*row), arrays, FAILED))
+            self._connection.execute(_WRITE_CELL, (*sealed(*what, *end, numbers), FAILED))
 
     def mend(self, name: str) -> Survey:
         """Take the damaged cells of a study out, so that they can be computed again."""
@@ -129,20 +121,12 @@ class Store:
 
     def survey(self, name: str) -> Survey:
         """What the store has of a study, with every byte checked."""
-        return surveyed(self.rows(name, role=EVERY_ROLE))
+        return surveyed(self.rows(name))
 
-    def finished(self, name: str, *, failed_too: bool = True) -> set[str]:
-        """Keys of the study's cells that need no computing."""
-        return self.survey(name).finished(failed_too=failed_too)
-
-    def counts(self, name: str) -> Counts:
-        """How far a study is."""
-        return self.survey(name).counts
-
-    def rows(self, name: str, *, role: str = METRIC) -> Iterator[Row]:
-        """The cells of a study in its order, with their values of one role."""
+    def rows(self, name: str) -> Iterator[Row]:
+        """The cells of a study in its order."""
         with explained("read", self.path):
-            yield from read_rows(self._connection, name, role)
+            yield from read_rows(self._connection, name)
 
 
 def _into(table: str) -> str:
@@ -150,9 +134,8 @@ def _into(table: str) -> str:
     return f"INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
 
-_INTO_STUDIES, _INTO_MEMBERS = _into("studies"), _into("members")
 #: What a cell that failed may become; one that is done stays as it is.
-_END = SEALED["cells"][SEALED["cells"].index("status") :]
+_END = ("status", "error", "seconds", "about", "finished", "numbers", "digest")
 _WRITE_CELL = (
     f"INSERT {_into('cells')} ON CONFLICT (key) DO UPDATE SET "
     f"{', '.join(f'{name} = excluded.{name}' for name in _END)} WHERE cells.status = ?"

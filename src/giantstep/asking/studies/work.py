@@ -13,7 +13,7 @@ from giantstep.answer import Prediction, Question, Run, plain
 from giantstep.asking.one_point import prediction_of, run_of
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.code_version import code_version
-from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, Value
+from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, packed
 from giantstep.asking.studies.versions import library_versions
 from giantstep.asking.verbs import PREDICT
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY, Outcome
@@ -59,25 +59,25 @@ def _check_code(block: Block) -> None:
         )
 
 
-def _values(result: Run | Prediction, block: Block, index: int) -> tuple[Value, ...]:
+def _values(result: Run | Prediction, block: Block, index: int) -> bytes:
     """The values of one cell: a prediction's as they are, of a run the entry of one seed."""
     if not result.metrics:
         raise ValueError(
             f"{block.learner.name} gave no metric: a cell without numbers says nothing"
         )
-    named = [(METRIC, *item) for item in result.metrics.items()]
-    named += [(ARRAY, *item) for item in result.arrays.items()]
+    named = {(METRIC, name): value for name, value in result.metrics.items()}
+    named |= {(ARRAY, name): value for name, value in result.arrays.items()}
     if isinstance(result, Prediction):
-        named += [(ERROR, *item) for item in result.errors.items()]
-        named += [(SUBSPACE, str(step), rows) for step, rows in enumerate(result.subspaces)]
-        return tuple(Value.of(name, role, value) for role, name, value in named)
-    for role, name, value in named:
+        named |= {(ERROR, name): value for name, value in result.errors.items()}
+        named |= {(SUBSPACE, str(step)): rows for step, rows in enumerate(result.subspaces)}
+        return packed(named)
+    for (role, name), value in named.items():
         if np.shape(value)[:1] != (len(block.seeds),):
             raise ValueError(
                 f"{role} {name} has shape {np.shape(value)}: "
                 f"its first axis must be the {len(block.seeds)} seeds"
             )
-    return tuple(Value.of(name, role, value[index]) for role, name, value in named)
+    return packed({place: value[index] for place, value in named.items()})
 
 
 def _about(result: Run | Prediction) -> dict[str, Any]:
