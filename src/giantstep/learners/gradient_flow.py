@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,7 +15,7 @@ from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Labelled, Problem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
@@ -23,14 +23,23 @@ from giantstep.settings.flow_start import given_overlaps, spike_of, unseen_degre
 from giantstep.settings.gradient_flow import GradientFlow
 
 
+def _noted(problem: Problem, settings: GradientFlow, found: Run) -> Run:
+    """The run, with a note where the flow cannot start from a random neuron."""
+    unseen = unseen_degree(activation(settings.activation), problem.target)
+    if not unseen:
+        return found
+    blind = (
+        f"activation = {settings.activation!r} has no Hermite coefficient of degree {unseen}, the "
+        f"first of target = {problem.target.text!r}: the flow cannot start from a random neuron, "
+        "and what moves this one is the noise of the samples or the spike alone"
+    )
+    return dataclasses.replace(found, notes=(blind,))
+
+
+@functools.partial(once_per_seed, after=_noted)
 def simulate(
-    problem: Problem,
-    settings: GradientFlow,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+    problem: Problem, settings: GradientFlow, rng: np.random.Generator
+) -> dict[str, float]:
     r"""Descend from each start, keep of both signs the one that fits better, fit a readout.
 
     The preconditioned flow is spherical descent on whitened inputs
@@ -39,39 +48,6 @@ def simulate(
     measured with the population covariance.
     """
     _check(problem, settings)
-    unseen = unseen_degree(activation(settings.activation), problem.target)
-    blind = (
-        f"activation = {settings.activation!r} has no Hermite coefficient of degree {unseen}, the "
-        f"first of target = {problem.target.text!r}: the flow cannot start from a random neuron, "
-        "and what moves this one is the noise of the samples or the spike alone"
-    )
-    return run_of_seeds(
-        lambda rng: _one_run(problem, settings, rng),
-        problem,
-        settings,
-        seeds=seeds,
-        seed=seed,
-        progress=progress,
-        notes=[blind] if unseen else [],
-    )
-
-
-def _check(problem: Problem, settings: GradientFlow) -> None:
-    dim, target = needed_dim(settings.dim), problem.target
-    spike_of(problem, dim)
-    if target.rank > 1:
-        raise SettingsError(f"target = {target.text!r}: a single neuron follows functions of h1")
-    samples = settings.samples.count(dim, "samples")
-    if settings.geometry == "preconditioned" and samples <= dim:
-        raise SettingsError(
-            f"samples = {settings.samples} is {samples} at d = {dim}: whitening needs more samples "
-            "than dimensions, give at least 2d"
-        )
-
-
-def _one_run(
-    problem: Problem, settings: GradientFlow, rng: np.random.Generator
-) -> dict[str, float]:
     dim = needed_dim(settings.dim)
     sigma, covariance = activation(settings.activation), Covariance(problem, dim)
     data = problem.draw(settings.samples.count(dim, "samples"), dim, rng)
@@ -97,6 +73,19 @@ def _one_run(
         found["time"] = float(np.mean([_first(column, settings) for column in path.T]))
     found |= _readout(problem, settings, sigma, data, ends, rng)
     return found
+
+
+def _check(problem: Problem, settings: GradientFlow) -> None:
+    dim, target = needed_dim(settings.dim), problem.target
+    spike_of(problem, dim)
+    if target.rank > 1:
+        raise SettingsError(f"target = {target.text!r}: a single neuron follows functions of h1")
+    samples = settings.samples.count(dim, "samples")
+    if settings.geometry == "preconditioned" and samples <= dim:
+        raise SettingsError(
+            f"samples = {settings.samples} is {samples} at d = {dim}: whitening needs more samples "
+            "than dimensions, give at least 2d"
+        )
 
 
 class Covariance:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.errors import SettingsError
 from giantstep.language.activations.kernels import kernel
 from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
@@ -18,9 +17,8 @@ NEGLIGIBLE = 1e-13
 @once_per_seed
 def simulate(problem: Problem, settings: Kernel, rng: np.random.Generator) -> dict[str, float]:
     """Fit the kernel once for each seed; errors on fresh samples."""
-    dim, ridge, shape = needed_dim(settings.dim), settings.ridge, kernel(settings.kernel)
-    if problem.target.rank > dim:
-        raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")
+    dim = needed_dim(settings.dim, problem.target.rank)
+    ridge, shape = settings.ridge, kernel(settings.kernel)
     samples = settings.samples.count(dim, "samples")
     train = problem.draw(samples, dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)

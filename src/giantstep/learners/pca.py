@@ -8,6 +8,7 @@ from jaxtyping import Float
 from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
+from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
 from giantstep.settings.pca import Pca
 
@@ -44,10 +45,7 @@ def simulate(problem: Problem, settings: Pca, rng: np.random.Generator) -> dict[
 def _curve(projections: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n k"]:
     """Hermite polynomials of the projections, orthonormal for a standard normal variable."""
     z = projections / np.sqrt(np.mean(projections**2))
-    columns = [np.ones_like(z), z]
-    for k in range(1, degree):
-        columns.append((z * columns[-1] - np.sqrt(k) * columns[-2]) / np.sqrt(k + 1))
-    return np.stack(columns[: degree + 1], axis=1)
+    return normalised_hermite(z, degree).T
 
 
 def cost(problem: Problem, settings: Pca) -> Cost:

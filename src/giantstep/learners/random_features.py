@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.errors import GiantstepError, SettingsError
+from giantstep.errors import GiantstepError
 from giantstep.language.activations.activation import activation
 from giantstep.language.losses import loss_of
 from giantstep.language.problem import Labelled, Problem
@@ -34,12 +34,10 @@ def simulate(
     problem: Problem, settings: RandomFeatures, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
-    dim = needed_dim(settings.dim)
+    dim = needed_dim(settings.dim, problem.target.rank)
     if settings.loss in CLASSIFIERS:
         check_binary_labels(problem, settings.loss)
     samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
-    if problem.target.rank > dim:
-        raise SettingsError(f"dim = {dim} is below the {problem.target.rank} target directions")
     sigma = activation(settings.activation)
     neurons, biases = _first_layer(settings, width, dim, rng)
 

@@ -6,7 +6,7 @@ The runs of `giant-step` and `online-sgd` are computed in groups, by loops of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -19,8 +19,15 @@ from giantstep.settings.options import Settings
 Metrics = Mapping[str, Any]
 
 
-def once_per_seed(run: Callable[[Any, Any, np.random.Generator], Metrics]) -> Callable[..., Run]:
-    """The simulation of a learner, from what it does with one problem, settings and generator."""
+def once_per_seed(
+    run: Callable[[Any, Any, np.random.Generator], Metrics],
+    after: Callable[[Any, Any, Run], Run] = lambda problem, settings, found: found,
+    threads: Callable[[Any, Any], int] | None = None,
+) -> Callable[..., Run]:
+    """The simulation of a learner, from what it does with one problem, settings and generator.
+
+    ``after`` adds what can be said once all seeds have run; ``threads`` as in :func:`over_seeds`.
+    """
 
     def simulate(
         problem: Any,
@@ -30,35 +37,21 @@ def once_per_seed(run: Callable[[Any, Any, np.random.Generator], Metrics]) -> Ca
         seed: int = 0,
         progress: Callable[[float], None] | None = None,
     ) -> Run:
-        def one(rng: np.random.Generator) -> Metrics:
-            return run(problem, settings, rng)
-
-        return run_of_seeds(one, problem, settings, seeds=seeds, seed=seed, progress=progress)
+        began = time.perf_counter()
+        metrics = over_seeds(
+            lambda rng: run(problem, settings, rng),
+            (settings.learner, problem.to_json(), settings.to_json()),
+            seeds=seeds,
+            seed=seed,
+            progress=progress,
+            threads=threads(problem, settings) if threads else None,
+        )
+        seconds = time.perf_counter() - began
+        found = Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+        return after(problem, settings, found)
 
     simulate.__doc__, simulate.__module__ = run.__doc__, run.__module__
     return simulate
-
-
-def run_of_seeds(
-    run: Callable[[np.random.Generator], Metrics],
-    problem: Any,
-    settings: Settings,
-    *,
-    seeds: int,
-    seed: int,
-    progress: Callable[[float], None] | None,
-    threads: int | None = None,
-    notes: Sequence[str] = (),
-) -> Run:
-    """A :class:`Run` of the metrics of ``run`` for each seed, with the time that they took.
-
-    Its seeds are described by learner, problem and settings; ``threads`` as in :func:`over_seeds`.
-    """
-    began = time.perf_counter()
-    described = (settings.learner, problem.to_json(), settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress, threads=threads)
-    seconds = time.perf_counter() - began
-    return Run(settings.learner, settings.to_json(), metrics, tuple(notes), seconds)
 
 
 def over_seeds(

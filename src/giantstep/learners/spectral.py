@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from giantstep.channels.preprocessing import (
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.settings.spectral import Spectral
 
@@ -36,34 +36,22 @@ _COMPARED = 64
 _PRODUCTS = 100
 
 
-def simulate(
-    problem: Problem,
-    settings: Spectral,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+def _noted(problem: Problem, settings: Spectral, found: Run) -> Run:
+    channel = channel_for(problem)
+    own = {**found.settings, **channel.settings}
+    return dataclasses.replace(found, settings=own, notes=channel.notes)
+
+
+@functools.partial(once_per_seed, after=_noted)
+def simulate(problem: Problem, settings: Spectral, rng: np.random.Generator) -> dict[str, Any]:
     """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
     samples, dim, _ = sizes_of(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_for(problem)
-
-    def run(rng: np.random.Generator) -> dict[str, Any]:
-        data = draw_data(problem, dim, samples, channel.added, rng)
-        return _measured(channel, settings, data, rng)
-
-    found = run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
-    return dataclasses.replace(
-        found,
-        settings={**found.settings, **channel.settings},
-        metrics={
-            name: values[:, 0] if channel.rank == 1 and values.ndim > 1 else values
-            for name, values in found.metrics.items()
-        },
-        notes=channel.notes,
-    )
+    data = draw_data(problem, dim, samples, channel.added, rng)
+    found = _measured(channel, settings, data, rng)
+    return {n: v[0] if channel.rank == 1 and np.ndim(v) else v for n, v in found.items()}
 
 
 def _measured(

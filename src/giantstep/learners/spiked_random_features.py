@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+import functools
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
-from giantstep.language.activations.activation import Activation, activation
+from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import hermite_coefficients
 from giantstep.learners.giant_step.population_risk import population_risk
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -23,38 +24,40 @@ from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 _TERMS = 35
 
 
+def _noted(problem: Problem, settings: SpikedRandomFeatures, found: Run) -> Run:
+    note = "test_error: population risk of the fitted readout, no test set"
+    return dataclasses.replace(found, notes=(note,))
+
+
+@functools.partial(once_per_seed, after=_noted)
 def simulate(
-    problem: Problem,
-    settings: SpikedRandomFeatures,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+    problem: Problem, settings: SpikedRandomFeatures, rng: np.random.Generator
+) -> dict[str, float]:
     """Draw rows and samples, fit the readout, and integrate its risk over all inputs.
 
     Metrics: ``test_error`` the excess risk, computed without a test set; ``test_error_noisy``;
     ``train_error`` the mean squared residual. Each is an array over the seeds.
     """
-    if settings.dim is None:
-        raise SettingsError("dim is missing: give --dim, the dimension to simulate in")
-    what = "spiked random features are simulated"
     check_covered(
         problem.inputs,
         (Gaussian,),
-        what,
+        "spiked random features are simulated",
         SettingsError,
         "their spike is in the weights; random-features takes one in the inputs",
     )
-    sigma = activation(settings.activation)
-
-    def run(rng: np.random.Generator) -> dict[str, float]:
-        return _one_run(problem, settings, sigma, rng)
-
-    note = "test_error: population risk of the fitted readout, no test set"
-    return run_of_seeds(
-        run, problem, settings, seeds=seeds, seed=seed, progress=progress, notes=(note,)
-    )
+    sigma, dim = activation(settings.activation), needed_dim(settings.dim)
+    samples = settings.readout_samples.count(dim, "readout_samples")
+    weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
+    drawn = problem.draw(samples, dim, rng)
+    scale = np.sqrt(len(weights))
+    path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
+    readout = path.coefficients(settings.ridge)[0] / scale
+    risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
+    return {
+        "test_error": risk,
+        "test_error_noisy": risk + problem.noise,
+        "train_error": float(path.train_error(settings.ridge)[0]),
+    }
 
 
 def spiked_rows(
@@ -90,28 +93,6 @@ def spike_direction(problem: Problem, alignment: float, dim: int) -> Float[np.nd
     direction[:rank] = alignment * gradient / np.linalg.norm(gradient)
     direction[rank] = np.sqrt(max(1 - alignment**2, 0.0))
     return direction
-
-
-def _one_run(
-    problem: Problem,
-    settings: SpikedRandomFeatures,
-    sigma: Activation,
-    rng: np.random.Generator,
-) -> dict[str, float]:
-    """The metrics of one draw."""
-    dim = int(settings.dim or 0)
-    samples = settings.readout_samples.count(dim, "readout_samples")
-    weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
-    drawn = problem.draw(samples, dim, rng)
-    scale = np.sqrt(len(weights))
-    path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
-    readout = path.coefficients(settings.ridge)[0] / scale
-    risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
-    return {
-        "test_error": risk,
-        "test_error_noisy": risk + problem.noise,
-        "train_error": float(path.train_error(settings.ridge)[0]),
-    }
 
 
 def cost(problem: Problem, settings: SpikedRandomFeatures) -> Cost:

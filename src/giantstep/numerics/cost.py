@@ -113,8 +113,10 @@ def ridge_fit(samples: float, width: float) -> float:
     return small**2 * large + EIGEN * small**3
 
 
-def needed_dim(dim: int | None) -> int:
-    """The dimension, which a simulation must be given."""
+def needed_dim(dim: int | None, rank: int = 0) -> int:
+    """The dimension, which a simulation must be given, and which must hold ``rank`` directions."""
     if dim is None:
         raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
+    if rank > dim:
+        raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
     return dim

@@ -22,6 +22,18 @@ def hermite_values(x: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarra
     return np.moveaxis(values, -1, 0).reshape(degree + 1, *np.shape(x))
 
 
+def normalised_hermite(x: Float[np.ndarray, " ..."], degree: int) -> Float[np.ndarray, "k ..."]:
+    """He_k(x) / sqrt(k!) for k = 0..degree: orthonormal for a standard normal x.
+
+    >>> normalised_hermite(np.array([2.0]), 1).ravel().tolist()
+    [1.0, 2.0]
+    """
+    values = [np.ones_like(x), x]
+    for k in range(1, degree):
+        values.append((x * values[-1] - math.sqrt(k) * values[-2]) / math.sqrt(k + 1))
+    return np.stack(values[: degree + 1])
+
+
 def hermite_product(
     values: Float[np.ndarray, "k n r"], index: MultiIndex
 ) -> Float[np.ndarray, " n"]:

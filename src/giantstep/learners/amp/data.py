@@ -10,6 +10,7 @@ from jaxtyping import Float, Shaped
 from giantstep.errors import SettingsError
 from giantstep.language.inputs import Gaussian, Sphere, check_covered
 from giantstep.language.problem import Problem
+from giantstep.numerics.cost import needed_dim
 from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral
 
@@ -43,8 +44,7 @@ def draw_data(
         "their corrections assume input entries that are alike and independent",
     )
     rank, noises = problem.target.rank, problem.target.noises
-    if rank > dim:
-        raise SettingsError(f"dim = {dim} is below the {rank} directions of the target")
+    needed_dim(dim, rank)
     directions = np.linalg.qr(rng.normal(size=(dim, rank)))[0]
     x = rng.standard_normal((samples, dim), dtype=np.dtype(dtype).type)
     if problem.inputs.has_fixed_norm:
@@ -58,7 +58,6 @@ def draw_data(
 
 def sizes_of(settings: Amp | Spectral) -> tuple[int, int, str]:
     """n, d, and both in words; raises where there is no d."""
-    if settings.dim is None:
-        raise SettingsError("dim is missing: a simulation needs --dim, the dimension of the inputs")
-    n = settings.samples.count(settings.dim, "samples")
-    return n, settings.dim, f"samples = {n} at dim = {settings.dim}"
+    dim = needed_dim(settings.dim)
+    n = settings.samples.count(dim, "samples")
+    return n, dim, f"samples = {n} at dim = {dim}"

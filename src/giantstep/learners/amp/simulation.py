@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -22,7 +21,7 @@ from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
 from giantstep.learners.amp.iteration import State, pass_messages
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
@@ -48,14 +47,38 @@ _ITERATIONS = 50
 _POINT, _UNIT = 30, 10_000
 
 
-def simulate(
-    problem: Problem,
-    settings: Amp,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+def _noted(problem: Problem, settings: Amp, found: Run) -> Run:
+    """The run with the noise of its channel, and remarks on what did not go as it should."""
+    channel, metrics = channel_for(problem), found.metrics
+    lost, rescued = int((metrics["converged"] == 0).sum()), int(metrics["fallback"].sum())
+    seeds = len(metrics["converged"])
+    notes = list(channel.notes)
+    if channel.error > 1e-3:
+        notes.append(f"the channel's quadrature has a relative error of {channel.error:.1g}")
+    if rescued:
+        notes.append(f"{rescued} of {seeds} seeds needed the guarded form of A to converge")
+    if lost:
+        notes.append(f"{lost} of {seeds} seeds did not converge: their metrics are the last ones")
+    own = {**found.settings, **channel.settings}
+    return dataclasses.replace(found, settings=own, notes=tuple(notes))
+
+
+def _precision(settings: Amp) -> str:
+    samples, dim, _ = sizes_of(settings)
+    if settings.dtype != "auto":
+        return settings.dtype
+    return "float32" if samples * dim > LARGE else "float64"
+
+
+def _side_by_side(problem: Problem, settings: Amp) -> int:
+    """How many seeds run at once: as many as there are cores, if their inputs fit."""
+    samples, dim, _ = sizes_of(settings)
+    fitting = MEMORY // (samples * dim * np.dtype(_precision(settings)).itemsize)
+    return int(max(1, min(os.cpu_count() or 1, fitting)))
+
+
+@functools.partial(once_per_seed, after=_noted, threads=_side_by_side)
+def simulate(problem: Problem, settings: Amp, rng: np.random.Generator) -> dict[str, Any]:
     """Run message passing to its fixed point, once for each seed, several seeds side by side.
 
     Metrics: ``overlap_squared`` (squared cosine for one direction; otherwise the entries of
@@ -67,40 +90,7 @@ def simulate(
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_for(problem)
-    large = samples * dim > LARGE
-    dtype = settings.dtype if settings.dtype != "auto" else "float32" if large else "float64"
-
-    def run(rng: np.random.Generator) -> dict[str, Any]:
-        data = draw_data(problem, dim, samples, channel.added, rng, dtype)
-        return _metrics(problem, channel, settings, data, rng)
-
-    fitting = MEMORY // (samples * dim * np.dtype(dtype).itemsize)
-    threads = int(max(1, min(os.cpu_count() or 1, fitting)))
-    found = run_of_seeds(
-        run, problem, settings, seeds=seeds, seed=seed, progress=progress, threads=threads
-    )
-    notes = (*channel.notes, *_remarks(channel, found.metrics))
-    own = {**found.settings, **channel.settings}
-    return dataclasses.replace(found, settings=own, notes=notes)
-
-
-def _remarks(channel: Channel, metrics: Mapping[str, np.ndarray]) -> list[str]:
-    lost, rescued = int((metrics["converged"] == 0).sum()), int(metrics["fallback"].sum())
-    seeds = len(metrics["converged"])
-    remarks = []
-    if channel.error > 1e-3:
-        remarks.append(f"the channel's quadrature has a relative error of {channel.error:.1g}")
-    if rescued:
-        remarks.append(f"{rescued} of {seeds} seeds needed the guarded form of A to converge")
-    if lost:
-        remarks.append(f"{lost} of {seeds} seeds did not converge: their metrics are the last ones")
-    return remarks
-
-
-def _metrics(
-    problem: Problem, channel: Channel, settings: Amp, data: Data, rng: np.random.Generator
-) -> dict[str, Any]:
-    """What one seed's message passing reaches."""
+    data = draw_data(problem, dim, samples, channel.added, rng, _precision(settings))
     labels = Labels(channel, data.labels)
     found = pass_messages(data.inputs, labels, _start(channel, settings, data, rng), settings)
     estimate, dim = found.state.estimate, len(data.truth)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from giantstep.errors import SettingsError, TargetError
+from giantstep.errors import TargetError
 from giantstep.language.activations.activation import activation
 from giantstep.language.inputs import Inputs
 from giantstep.language.problem import Problem
@@ -74,10 +74,8 @@ class Plan:
 
 def plan(problem: Problem, settings: GiantStep) -> Plan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
-    dim = needed_dim(settings.dim)
     rank = problem.target.rank
-    if rank > dim:
-        raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
+    dim = needed_dim(settings.dim, rank)
     width = settings.width.count(dim, "width")
     neuron_readouts(settings.readout, width)  # says what is wrong with an odd width
     _check_target(problem)

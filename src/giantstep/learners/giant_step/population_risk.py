@@ -13,7 +13,7 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import moments
-from giantstep.numerics.hermite import multi_indices
+from giantstep.numerics.hermite import multi_indices, normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 
 #: Terms of a Hermite series are added until what is left is this fraction of the whole.
@@ -173,7 +173,7 @@ def _label_series(
     grid = np.stack(np.meshgrid(*[nodes for nodes, _ in axes], indexing="ij"), axis=-1)
     values = _regression(target, grid @ frame)
     for axis, (nodes, weights) in enumerate(axes):
-        table = _normalised_hermite(nodes, SMALL_DEGREE if axis else degree) * weights
+        table = normalised_hermite(nodes, SMALL_DEGREE if axis else degree) * weights
         values = np.moveaxis(np.tensordot(table, values, axes=(1, axis)), 0, axis)
     return {
         others: values[(slice(None), *others)]  # type: ignore[arg-type]
@@ -196,13 +196,3 @@ def _regression(target: Target, h: np.ndarray) -> np.ndarray:
 def _rule(shape: tuple[int, float]) -> tuple[int, float, float]:
     order, length = shape
     return order, 9.0, length
-
-
-def _normalised_hermite(z: np.ndarray, degree: int) -> np.ndarray:
-    table = np.empty((degree + 1, len(z)))
-    table[0] = 1.0
-    if degree:
-        table[1] = z
-    for k in range(1, degree):
-        table[k + 1] = (z * table[k] - math.sqrt(k) * table[k - 1]) / math.sqrt(k + 1)
-    return table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, drawing_threads
 from giantstep.learners.giant_step.in_law import InLaw
 from giantstep.learners.giant_step.plan import Plan, plan
-from giantstep.learners.giant_step.readout import HELD_NUMBERS, LabelledFeatures, readout_errors
+from giantstep.learners.giant_step.readout import HELD_NUMBERS, readout_errors
 from giantstep.learners.giant_step.samples import most_rows
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.float64 import float64
@@ -95,7 +95,8 @@ def _train(
     method: str, resolved: Plan, draws: Draws, progress: Progress | None
 ) -> dict[str, np.ndarray]:
     """Every metric of a group of runs, (runs, T + 1, ...)."""
-    runs, steps = begin(method, resolved, draws), resolved.settings.steps
+    runs = InLaw(resolved, draws) if method == "in-law" else Direct(resolved, draws)
+    steps = resolved.settings.steps
     start = np.full((len(draws.seeds), resolved.rank), resolved.dim**-0.5)
     history = [_measured(runs, resolved, 0) | {"baseline": start}]
     for number in range(1, steps + 1):
@@ -111,7 +112,7 @@ def _train(
     return {name: np.stack([state[name] for state in history], axis=1) for name in history[0]}
 
 
-def _measured(runs: Runs, resolved: Plan, number: int) -> dict[str, Any]:
+def _measured(runs: Direct | InLaw, resolved: Plan, number: int) -> dict[str, Any]:
     projections, norms = runs.projections()
     if not np.all(np.isfinite(norms)):
         raise FloatingPointError
@@ -148,22 +149,6 @@ def _part(progress: Progress | None, start: float, share: float) -> Progress | N
 #: Numbers drawn for a step below which the call costs more than the work: there runs go together.
 GROUP_NUMBERS = 1 << 21
 LARGEST_GROUP = 16
-
-
-class Runs(Protocol):
-    """A group of runs of the same plan, one step at a time."""
-
-    def projections(self) -> tuple[np.ndarray, np.ndarray]:
-        """Coordinates of the rows on the target's directions (runs, p, r), and their norms."""
-
-    def step(self, number: int, progress: Callable[[float], None] | None = None) -> np.ndarray:
-        """Take a gradient step; returns the moments of its noise."""
-
-    def dropped(self) -> np.ndarray:
-        """How many neurons of each run had no gradient and are gone."""
-
-    def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
-        """Samples to fit the readout to after a step, and fresh noiseless ones to test it on."""
 
 
 def choose(plan: Plan) -> tuple[str, str]:
@@ -204,11 +189,6 @@ def largest_frame(plan: Plan) -> int:
     reused = plan.settings.batches == "reused"
     explored = plan.width * (plan.settings.steps if reused else 0)
     return plan.special + plan.width + explored
-
-
-def begin(method: str, plan: Plan, draws: Draws) -> Runs:
-    """The runs before their first step."""
-    return InLaw(plan, draws) if method == "in-law" else Direct(plan, draws)
 
 
 def group_size(method: str, plan: Plan) -> int:

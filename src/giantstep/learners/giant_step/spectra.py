@@ -20,6 +20,7 @@ from giantstep.learners.giant_step.simulation import run_seed
 from giantstep.learners.spiked_random_features import spike_direction, spiked_rows
 from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.numerics.seeds import generator
@@ -179,20 +180,15 @@ def _gaussian(
     rows = weights / lengths[:, None]
     nodes, masses = gauss_hermite(NODES)
     values = sigma.numpy(lengths[:, None] * nodes) * masses
-    # mu_k / sqrt(k!) of each neuron, by the recursion of normalised Hermite polynomials.
-    before, here = np.zeros_like(nodes), np.ones_like(nodes)
-    coefficients = []
-    for degree in range(DEGREES + 1):
-        coefficients.append(values @ here)
-        after = (nodes * here - math.sqrt(degree) * before) / math.sqrt(degree + 1)
-        before, here = here, after
+    # mu_k / sqrt(k!) of each neuron.
+    coefficients = normalised_hermite(nodes, DEGREES) @ values.T
     cosines = np.clip(rows @ rows.T, -1.0, 1.0)
     covariance = sum(
         np.outer(coefficients[k], coefficients[k]) * cosines**k for k in range(2, DEGREES + 1)
     )
     power = (sigma.numpy(lengths[:, None] * nodes) ** 2) @ masses
     # What the series leaves out is each neuron's own.
-    own = power - sum(c**2 for c in coefficients)
+    own = power - np.sum(coefficients**2, axis=0)
     root = np.linalg.cholesky(covariance + np.diag(np.maximum(own, 0.0) + 1e-10 * power))
     linear = (inputs @ rows.T) * coefficients[1]
     return coefficients[0] + linear + noise @ root.T

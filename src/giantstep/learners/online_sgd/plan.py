@@ -69,7 +69,8 @@ class Plan:
 
 def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
-    dim = needed_dim(settings.dim)
+    rank = problem.target.rank
+    dim = needed_dim(settings.dim, rank)
     check_covered(
         problem.inputs,
         (Gaussian,),
@@ -77,9 +78,6 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
         SettingsError,
         "steps are drawn in law, from overlaps alone, which isotropy makes possible",
     )
-    rank = problem.target.rank
-    if rank > dim:
-        raise SettingsError(f"dim = {dim} is below the target's {rank} directions: raise --dim")
     width = settings.width.count(dim, "width")
     start = settings.start_overlaps(rank, width, dim)
     in_law, note = _method(settings, dim, rank, width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import TreeProblem
-from giantstep.learners.seeds import run_of_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.learners.three_layer.adam import DECAYS, TWO_LAYERS_WIDER, train_adam
 from giantstep.learners.three_layer.authors import RANDOM_WIDTH, SECOND_STEPS, train_authors
 from giantstep.learners.three_layer.layers import MOST_COLUMNS, STEPS, span
@@ -36,14 +36,23 @@ TRAINERS = {
 }
 
 
+def _noted(problem: TreeProblem, settings: ThreeLayer, found: Run) -> Run:
+    """The run with the names of its networks, and what is known of its first layer."""
+    notes = []
+    if settings.oracle:
+        notes.append("oracle first layer: drawn inside the span of the true leaves")
+    if settings.leaves == "auto":
+        counted, true = found.metrics["leaves"], tree_sizes(problem, settings).leaves
+        right = int(np.sum(counted == true))
+        notes.append(f"leaves counted: the true {true} in {right} of {len(counted)} seeds")
+    named = {"networks": ",".join(settings.networks), "stages": ",".join(settings.stages)}
+    return dataclasses.replace(found, settings={**found.settings, **named}, notes=tuple(notes))
+
+
+@functools.partial(once_per_seed, after=_noted)
 def simulate(
-    problem: TreeProblem,
-    settings: ThreeLayer,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+    problem: TreeProblem, settings: ThreeLayer, rng: np.random.Generator
+) -> dict[str, Any]:
     """Train once for each seed; errors on fresh samples, network by network.
 
     ``test_error_relative`` is the test error over the variance of the labels without noise.
@@ -52,24 +61,7 @@ def simulate(
     ``alignment`` is the correlation of what the second layer hands on with the branch, of a network
     without one that of its output. ``leaves`` counts the directions that the first layer keeps.
     """
-    sizes, notes = tree_sizes(problem, settings), []
-
-    def run(rng: np.random.Generator) -> dict[str, Any]:
-        return _one_run(problem, settings, sizes.dim, rng)
-
-    found = run_of_seeds(run, problem, settings, seeds=seeds, seed=seed, progress=progress)
-    if settings.oracle:
-        notes.append("oracle first layer: drawn inside the span of the true leaves")
-    if settings.leaves == "auto":
-        right = int(np.sum(found.metrics["leaves"] == sizes.leaves))
-        notes.append(f"leaves counted: the true {sizes.leaves} in {right} of {seeds} seeds")
-    named = {"networks": ",".join(settings.networks), "stages": ",".join(settings.stages)}
-    return dataclasses.replace(found, settings={**found.settings, **named}, notes=tuple(notes))
-
-
-def _one_run(
-    problem: TreeProblem, settings: ThreeLayer, dim: int, rng: np.random.Generator
-) -> dict[str, Any]:
+    dim = tree_sizes(problem, settings).dim
     samples = settings.samples.count(dim, "samples")
     data = draw_tree_data(problem, samples, settings.test_samples, dim, rng)
     train, test = data.train, data.test
