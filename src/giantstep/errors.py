@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 #: A longer value is cut where a message shows it.
 MOST_SHOWN = 60
@@ -93,6 +94,14 @@ def shown(value: object) -> str:
         return f"({type(value).__name__}: too many digits to show)"
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
+
+
+def check_whole(name: str, value: Any, low: int) -> int:
+    """The value, if it is a whole number of at least ``low`` and below 2**63."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**63:
+        most = " and below 2**63" if isinstance(value, int) and value >= 2**63 else ""
+        raise SettingsError(f"{name} = {shown(value)}: give a whole number of at least {low}{most}")
+    return value
 
 
 def in_one_line(error: BaseException) -> str:

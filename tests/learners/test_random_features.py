@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
+from giantstep.language.losses import loss_of
 from giantstep.language.problem import Problem
-from giantstep.learners.convex_fit import classifier, mean_loss, susceptibility
+from giantstep.learners.convex_fit import CLASSIFIERS, classifier, fit_susceptibility
 from giantstep.learners.random_features import simulate
 from giantstep.settings.random_features import RandomFeatures
 
@@ -69,7 +70,8 @@ def test_classifiers_minimise_our_objective(loss: str) -> None:
     ridge = 0.05
 
     def objective(a: np.ndarray) -> float:
-        return 80 * mean_loss(loss, labels * (features @ a)) + ridge / 2 * float(a @ a)
+        losses = loss_of(CLASSIFIERS[loss]).numpy(labels, features @ a)
+        return float(losses.sum() + ridge / 2 * a @ a)
 
     best = classifier(loss, features, labels, ridge)
     for _ in range(20):
@@ -90,15 +92,15 @@ def test_susceptibility_is_the_response_of_the_fit() -> None:
 
     def pulled(phi: np.ndarray, pull: float) -> np.ndarray:
         def objective(a: np.ndarray) -> float:
-            total = 60 * mean_loss("logistic", labels * (features @ a))
+            total = np.logaddexp(0.0, -labels * (features @ a)).sum()
             return total + ridge / 2 * a @ a - pull * phi @ a
 
         return minimize(objective, best, tol=1e-12).x
 
     centred = fresh - fresh.mean(axis=0)
     responses = [phi @ (pulled(phi, 0.01) - pulled(phi, -0.01)) / 0.02 for phi in centred]
-    margins = labels * (features @ best)
-    found = susceptibility("logistic", features, margins, ridge, fresh)
+    loss = loss_of(CLASSIFIERS["logistic"])
+    found = fit_susceptibility(loss, features, labels, features @ best, ridge, fresh)
     assert found == pytest.approx(np.mean(responses), rel=1e-3)
 
 

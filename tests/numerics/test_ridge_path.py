@@ -32,15 +32,13 @@ def solved(
 @pytest.mark.parametrize("shape", [(40, 7), (9, 30)])
 def test_a_path_is_every_ridge_solved_alone(shape: tuple[int, int], intercept: bool) -> None:
     features, labels = data(*shape)
-    new, answers = data(25, shape[1], seed=1)
+    new, _ = data(25, shape[1], seed=1)
     path = RidgePath.fit(features, labels, intercept=intercept)
     for i, ridge in enumerate(RIDGES):
         expected = solved(features, labels, ridge, intercept, new)
         np.testing.assert_allclose(path.predict(new, RIDGES)[i], expected, rtol=1e-8, atol=1e-8)
         residual = labels - solved(features, labels, ridge, intercept, features)
         assert path.train_error(RIDGES)[i] == pytest.approx(np.mean(residual**2), rel=1e-6)
-        error = np.mean((expected - answers) ** 2)
-        assert path.test_error([(new, answers)], RIDGES)[i] == pytest.approx(error, rel=1e-6)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

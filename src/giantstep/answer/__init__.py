@@ -1,21 +1,13 @@
 """The answer to a question: one labelled array; its table, frame, drawing and words."""
 
-from giantstep.answer.answer import Answer, Question
-from giantstep.answer.axis import Axis
-from giantstep.answer.places import Number
-from giantstep.answer.plain import plain, unique
-from giantstep.answer.records import STATUSES, Prediction, Run, Status, weakest
-
-__all__ = [
-    "STATUSES",
-    "Answer",
-    "Axis",
-    "Number",
-    "Prediction",
-    "Question",
-    "Run",
-    "Status",
-    "plain",
-    "unique",
-    "weakest",
-]
+from giantstep.answer.answer import Answer as Answer
+from giantstep.answer.answer import Question as Question
+from giantstep.answer.axis import Axis as Axis
+from giantstep.answer.places import Number as Number
+from giantstep.answer.plain import plain as plain
+from giantstep.answer.plain import unique as unique
+from giantstep.answer.records import STATUSES as STATUSES
+from giantstep.answer.records import Prediction as Prediction
+from giantstep.answer.records import Run as Run
+from giantstep.answer.records import Status as Status
+from giantstep.answer.records import weakest as weakest

@@ -13,7 +13,7 @@ from jaxtyping import Float
 from giantstep.answer import plain
 from giantstep.answer.table import Column, page_of_text, value, with_error
 from giantstep.answer.words import question_facts, words_of
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.errors import NoTheory, SettingsError, check_whole
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
@@ -173,8 +173,7 @@ def compare_spectra(
     progress: Callable[[float], None] | None = None,
 ) -> SpectrumComparison:
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 0:
-        raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 0")
+    check_whole("seeds", seeds, 0)
     check_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:
         spectrum_cost(settings).check(seeds)

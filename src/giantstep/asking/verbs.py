@@ -15,7 +15,7 @@ from typing import Any
 from giantstep.answer import Answer, Prediction, Question, Run
 from giantstep.asking.one_point import Progress, laid_over, prediction_of, run_of
 from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked
-from giantstep.errors import SettingsError
+from giantstep.errors import SettingsError, check_whole
 from giantstep.language.problem import GivenInputs
 from giantstep.settings.types import GivenNumber
 
@@ -181,10 +181,8 @@ def ask(
 
 def check_seeds(seeds: int, seed: int) -> None:
     """Refuse a number of seeds or a first seed that is none."""
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise SettingsError(f"seeds = {seeds!r}: give a whole number of at least 1")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
-        raise SettingsError(f"seed = {seed!r}: give a whole number from 0 to 2**63 - 1")
+    check_whole("seeds", seeds, 1)
+    check_whole("seed", seed, 0)
 
 
 def _part(progress: Progress | None, index: int, total: int) -> Progress | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import SettingsError
+from giantstep.errors import check_whole
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 
@@ -50,9 +50,8 @@ def make_multi_index(
     """
     problem = Problem(target, noise)
     rank = problem.target.rank
-    for name, value, least in (("dim", dim, max(rank, 1)), ("samples", samples, 1)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise SettingsError(f"{name} = {value!r}: give a whole number of at least {least}")
+    check_whole("dim", dim, max(rank, 1))
+    check_whole("samples", samples, 1)
     generator = np.random.default_rng(random_state)
     inputs = generator.standard_normal((samples, dim))
     directions = np.eye(dim)[:, :rank]

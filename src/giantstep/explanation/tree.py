@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from giantstep.answer.plain import plain
 from giantstep.bibliography import cite
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.errors import NoTheory, check_whole
 from giantstep.language.inputs import Gaussian, check_covered, read_inputs
 from giantstep.language.problem import GivenInputs
 from giantstep.language.targets import TreeTarget
@@ -198,9 +198,7 @@ def explain_tree(
     """What can be learned of a tree, with sizes counted at ``dim``; Gaussian inputs alone."""
     law = read_inputs("gaussian" if inputs is None else inputs)
     check_covered(law, (Gaussian,), "a tree is explained", NoTheory)
-    size = USUAL_DIM if dim is None else dim
-    if isinstance(size, bool) or not isinstance(size, int) or size < 2:
-        raise SettingsError(f"dim = {dim!r}: give a whole number of at least 2")
+    size = check_whole("dim", USUAL_DIM if dim is None else dim, 2)
     moments = tree_moments(tree, tree.sizes(size)[1])
     return TreeExplanation(tree, noise or 0.0, size, moments, inner_parts(tree))
 

@@ -78,18 +78,19 @@ def fit_susceptibility(
     outputs: Float[np.ndarray, " n"],
     ridge: float,
     fresh: Float[np.ndarray, "m p"],
+    on_kink: float = ON_KINK,
 ) -> float:
     r"""V: the mean of :math:`\phi^\top H^{-1} \phi` over fresh samples, H the fit's Hessian.
 
     Samples on a kink where the slope jumps hold their outputs fast: the coefficients move only
     across their features.
     """
-    aside = 10 * ON_KINK
+    aside = 10 * on_kink
     left, right = (np.asarray(loss.slope(labels, outputs + s)) for s in (-aside, aside))
     near = np.min(np.abs(loss.kinks(labels) - outputs[:, None]), axis=1, initial=np.inf)
     curvature = np.asarray(loss.curvature(labels, outputs))
     # A bend without a jump changes the slope by no more than the distance allows.
-    held = (near < ON_KINK) & (right - left > 1e-2)
+    held = (near < on_kink) & (right - left > 1e-2)
     free = features[~held]
     hessian = (free * curvature[~held, None]).T @ free
     hessian[np.diag_indices_from(hessian)] += ridge
@@ -101,7 +102,8 @@ def fit_susceptibility(
     return float(np.sum((basis @ inverse) * covariance))
 
 
-#: Distance from the margin below which a sample is a support vector on it.
+#: Losses that scikit-learn fits, as expressions, and how close to their kinks it leaves samples.
+CLASSIFIERS = {"logistic": "softplus(-y*f)", "hinge": "relu(1-y*f)"}
 ON_MARGIN = 1e-3
 #: Up to this many features a few Newton steps cost less than hundreds of gradients.
 NEWTON_WIDTH = 2000
@@ -131,33 +133,3 @@ def classifier(
             random_state=0,
         )
     return fitted.fit(features, labels).coef_[0]
-
-
-def mean_loss(loss: str, margins: Float[np.ndarray, " n"]) -> float:
-    """The loss of a sample, averaged, as a function of its margin y f(x)."""
-    if loss == "logistic":
-        return float(np.mean(np.logaddexp(0.0, -margins)))
-    return float(np.mean(np.maximum(1 - margins, 0.0)))
-
-
-def susceptibility(
-    loss: str,
-    features: Float[np.ndarray, "n p"],
-    margins: Float[np.ndarray, " n"],
-    ridge: float,
-    fresh: Float[np.ndarray, "m p"],
-) -> float:
-    r"""V: the mean of :math:`\phi^\top H^{-1} \phi` over fresh samples, H the fit's Hessian.
-
-    The hinge has no curvature but holds the samples on its margin fast, so there
-    :math:`H^{-1} = (1 - P)/\lambda` with P the projection on their features.
-    """
-    covariance = np.cov(fresh, rowvar=False, bias=True)
-    if loss == "logistic":
-        force = 1 / (1 + np.exp(margins))
-        hessian = (features * (force * (1 - force))[:, None]).T @ features
-        hessian[np.diag_indices_from(hessian)] += ridge
-        return float(np.trace(np.linalg.solve(hessian, covariance)))
-    held = features[np.abs(margins - 1) < ON_MARGIN]
-    basis, _ = np.linalg.qr(held.T)
-    return float(np.trace(covariance) - np.sum(basis * (covariance @ basis))) / ridge

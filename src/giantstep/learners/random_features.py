@@ -11,11 +11,12 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.losses import loss_of
 from giantstep.language.problem import Labelled, Problem
 from giantstep.learners.convex_fit import (
+    CLASSIFIERS,
+    ON_KINK,
+    ON_MARGIN,
     classifier,
     convex_fit,
     fit_susceptibility,
-    mean_loss,
-    susceptibility,
 )
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost, needed_dim, ridge_fit
@@ -23,8 +24,6 @@ from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures
 
-#: Losses that scikit-learn fits.
-CLASSIFIERS = ("logistic", "hinge")
 #: Products with the features that a classifier takes.
 _PRODUCTS = 300
 
@@ -96,29 +95,26 @@ def _other_loss(
     labels, truth = train.labels, test.clean
     if binary:
         labels, truth = (np.where(part.clean > 0, 1.0, -1.0) for part in (train, test))
+    expressed, on_kink = loss_of(CLASSIFIERS.get(name, name)), ON_KINK
     if name in CLASSIFIERS:
-        readout = classifier(name, phi, labels, ridge)
-        margins, by_sign = labels * (phi @ readout), True
-        loss, reaction = mean_loss(name, margins), susceptibility(name, phi, margins, ridge, fresh)
+        readout, on_kink = classifier(name, phi, labels, ridge), ON_MARGIN
+        outputs = phi @ readout
     else:
-        expressed = loss_of(name)
         readout, outputs, settled = convex_fit(expressed, phi, labels, ridge)
         if not settled:
             raise GiantstepError(
                 f"loss = {name!r}: the fit did not settle at ridge = {ridge:g}; give a larger ridge"
             )
-        loss, by_sign = float(np.mean(expressed.numpy(labels, outputs))), expressed.of_margin
-        reaction = fit_susceptibility(expressed, phi, labels, outputs, ridge, fresh)
     fields = fresh @ readout
     overlap = test.latent.T @ fields / len(fields)
-    wrong = np.sign(fields) != truth if binary and by_sign else (truth - fields) ** 2
+    wrong = np.sign(fields) != truth if binary and expressed.of_margin else (truth - fields) ** 2
     return {
         "test_error": float(np.mean(wrong)),
-        "train_loss": loss,
+        "train_loss": float(np.mean(expressed.numpy(labels, outputs))),
         "norm": float(readout @ readout) / len(phi),
         "overlap_q": float(np.var(fields)),
         "overlap_m": float(overlap[0]) if problem.target.rank == 1 else overlap,
-        "overlap_v": reaction,
+        "overlap_v": fit_susceptibility(expressed, phi, labels, outputs, ridge, fresh, on_kink),
         "intercept": float(np.mean(fields)),
     }
 

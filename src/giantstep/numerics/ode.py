@@ -105,12 +105,11 @@ Rate = Callable[[np.ndarray], np.ndarray]
 
 
 class Flow(NamedTuple):
-    """Where each flow ended, when, and why: at its event, at rest, or neither (at the horizon)."""
+    """Where each flow ended, when, whether at its event, and whether it has ended at all."""
 
     state: Float[np.ndarray, "k flows"]
     time: Float[np.ndarray, " flows"]
     reached: Bool[np.ndarray, " flows"]
-    at_rest: Bool[np.ndarray, " flows"]
     finished: Bool[np.ndarray, " flows"]
 
 
@@ -174,7 +173,7 @@ def integrate(
             BISECTIONS,
         )
         y, t = np.where(length > 0, _step(rate, y, slope, high)[0], y), t + high
-    return Flow(y, t, reached | crossed, resting >= RESTING_STEPS, ~active)
+    return Flow(y, t, reached | crossed, ~active)
 
 
 def _step(

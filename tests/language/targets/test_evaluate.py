@@ -9,7 +9,7 @@ import pytest
 from scipy import special
 
 from giantstep.errors import TargetError
-from giantstep.language.targets import Target, parse_function
+from giantstep.language.targets import ScalarFunction, Target
 from giantstep.language.targets.label_law.law import label_core
 from giantstep.language.targets.language import FUNCTIONS, FunctionFacts
 from giantstep.language.targets.magnitude import odd
@@ -153,19 +153,19 @@ def test_no_global_state_is_left_changed():
 
 
 def test_functions_of_one_variable():
-    function = parse_function("relu(z - 1) + 0.7*He2(z)")
+    function = ScalarFunction("relu(z - 1) + 0.7*He2(z)")
     x = np.array([[0.0, 2.0], [-1.0, 3.0]])
     expected = np.maximum(x - 1, 0) + 0.7 * (x**2 - 1)
     np.testing.assert_allclose(function.numpy(x), expected, rtol=1e-14)
     np.testing.assert_allclose(function.jax(jnp.asarray(x)), expected, rtol=1e-6)
     assert function.kinks == (1.0,)
-    assert function == parse_function("0.7*z**2 - 0.7 + max(z - 1, 0)")
+    assert function == ScalarFunction("0.7*z**2 - 0.7 + max(z - 1, 0)")
     with pytest.raises(TargetError, match="the language has z pi sign"):
-        parse_function("relu(y)")
+        ScalarFunction("relu(y)")
     with pytest.raises(TargetError, match="it does not depend on z"):
-        parse_function("3")
+        ScalarFunction("3")
     with pytest.raises(TargetError, match="its second moment is infinite"):
-        parse_function("exp(z**2)")
+        ScalarFunction("exp(z**2)")
 
 
 def test_a_function_of_the_language_is_one_entry(monkeypatch):

@@ -15,10 +15,10 @@ from giantstep.language.targets import Target, TreeTarget, any_target, catalogue
 
 
 @pytest.mark.parametrize("entry", tree_catalogue(), ids=lambda entry: entry.name)
-def test_text_name_and_json_agree(entry: Any) -> None:
+def test_text_and_name_agree(entry: Any) -> None:
     tree = TreeTarget(entry.name)
     assert tree == TreeTarget(entry.expression) == TreeTarget(tree.text)
-    assert TreeTarget.from_json(tree.to_json()) == tree == any_target(f" {entry.name} ")
+    assert tree == any_target(f" {entry.name} ")
     assert TreeTarget(tree.text).text == tree.text
     assert tree.latex.count("{") == tree.latex.count("}")
     assert 10 < len(entry.shows) < 100

@@ -42,12 +42,10 @@ def test_features_have_one_large_eigenvalue() -> None:
         assert spectrum.overlaps["blocks"][0] > 0.9
 
 
-def test_views_without_bins() -> None:
+def test_a_spectrum_without_bins() -> None:
     spectrum = simulate_feature_spectrum(SINE, STEP)
     x = np.array([-1.0, spectrum.values[40], 1e9])
     np.testing.assert_allclose(spectrum.cumulative(x), [0.0, 0.5, 1.0])
-    z = np.array([-1.0 + 0j])
-    assert spectrum.stieltjes(z)[0] == pytest.approx(np.mean(1 / (spectrum.values + 1)))
 
 
 def test_refusals() -> None:

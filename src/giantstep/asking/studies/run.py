@@ -41,7 +41,7 @@ from giantstep.asking.workers.backlog import (
     Task,
 )
 from giantstep.asking.workers.environment import cores, threads_here
-from giantstep.errors import SettingsError, shown
+from giantstep.errors import SettingsError, check_whole, shown
 
 Result = tuple[Block, Outcome]
 #: Called now and then with how far the study is, and whether it is stopping.
@@ -242,8 +242,8 @@ def _engine(
     limit: float,
 ) -> Engine:
     for what, count in (("workers", workers), ("threads", threads)):
-        if count is not None and (isinstance(count, bool) or int(count) != count or count < 1):
-            raise SettingsError(f"{what} = {count!r}: give a whole number of at least 1")
+        if count is not None:
+            check_whole(what, count, 1)
     if scheduler is not None and name != "dask":
         raise SettingsError(f"scheduler = {scheduler!r} goes with engine = 'dask', not {name!r}")
     if name == "local":

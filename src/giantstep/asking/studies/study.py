@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer
-from giantstep.asking.questions import Grid, read_grid
+from giantstep.asking.questions import Grid, problem_for, read_grid
 from giantstep.asking.studies.cells import Block, blocks_of, seed_blocks
 from giantstep.asking.studies.own_learners import (
     MOST_CHARACTERS,
@@ -23,14 +23,13 @@ from giantstep.asking.studies.own_learners import (
     settings_class,
     written_settings,
 )
-from giantstep.asking.table import LEARNERS
+from giantstep.asking.table import LEARNERS, Learner
 from giantstep.asking.verbs import SIMULATE, VERBS
-from giantstep.errors import SettingsError, shown
+from giantstep.errors import SettingsError, check_whole, shown
 from giantstep.language.inputs import Inputs
 from giantstep.language.problem import FIELDS, NoTarget, Problem, TreeProblem
 from giantstep.language.sizes import Size
 from giantstep.language.targets import Target, TreeTarget
-from giantstep.language.targets.reading import is_tree
 from giantstep.settings.options import Settings, Values
 from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, is_sweep, kinds_of
 
@@ -76,10 +75,10 @@ class Study:
     def __post_init__(self) -> None:
         self._set("name", study_name(self.name))
         for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
-            self._set(name, _whole_number(name, getattr(self, name), low))
+            check_whole(name, getattr(self, name), low)
         self._set("verbs", _verbs(self.verbs))
         self._set("learner", learner_row(self.learner))
-        self._set("problem", _problem_fields(self.problem))
+        self._set("problem", _problem_fields(self.learner, self.problem))
         self._set("settings", _setting_fields(self.settings))
         problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
         kinds = {**kinds_of(settings_class(self.learner)), **problem}
@@ -217,13 +216,6 @@ def study_name(given: Any) -> str:
     return given
 
 
-def _whole_number(name: str, given: Any, low: int) -> int:
-    """A count or a seed."""
-    if isinstance(given, bool) or not isinstance(given, int) or not low <= given < 2**62:
-        raise SettingsError(f"{name} = {shown(given)}: give a whole number of at least {low}")
-    return given
-
-
 def _verbs(given: Any) -> tuple[str, ...]:
     """What to compute at each point, in the order of the house."""
     verbs = [given] if isinstance(given, str) else given
@@ -258,18 +250,15 @@ def _is_range(value: Any, kind: Any) -> bool:
     return kind in (Size, float, int, Inputs) and is_sweep(value, kind)
 
 
-def _problem_fields(given: Any) -> dict[str, Any]:
-    if not isinstance(given, Mapping):
-        if isinstance(given, TreeTarget) or (isinstance(given, str) and is_tree(given)):
-            return TreeProblem(given).to_json()
-        if isinstance(given, TreeProblem):
-            return given.to_json()
-        if not isinstance(given, Problem | NoTarget | Target | str):
-            raise SettingsError(
-                f"problem = {shown(given)}: give a target, or a table such as {{target = 'h1'}}"
-            )
-        return (given if isinstance(given, NoTarget) else Problem.of(given)).to_json()
-    return {name: _plain_value(value) for name, value in given.items()}
+def _problem_fields(row: Learner, given: Any) -> dict[str, Any]:
+    if isinstance(given, Mapping):
+        return {name: _plain_value(value) for name, value in given.items()}
+    kinds = Problem | TreeProblem | NoTarget | Target | TreeTarget | str
+    if not isinstance(given, kinds):
+        raise SettingsError(
+            f"problem = {shown(given)}: give a target, or a table such as {{target = 'h1'}}"
+        )
+    return problem_for(row, given).to_json()
 
 
 def _setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:

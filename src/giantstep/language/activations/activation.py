@@ -193,10 +193,10 @@ def _jump(function: Callable[[np.ndarray], np.ndarray], kink: float) -> float:
 
 @functools.lru_cache(maxsize=128)
 def _from_text(text: str) -> Activation:
-    from giantstep.language.targets import parse_function
+    from giantstep.language.targets import ScalarFunction
 
     try:
-        function = parse_function(NAMED.get(ALIASES.get(text, text), text), variable="z")
+        function = ScalarFunction(NAMED.get(ALIASES.get(text, text), text), variable="z")
     except TargetError as error:
         names = ", ".join(name for name in NAMED if not name.startswith("He"))
         raise SettingsError(

@@ -19,7 +19,7 @@ nothing is ever run as Python.
 read them.
 
 **A function of one variable**, such as an activation, is the same thing with another name for
-its variable: ``parse_function("relu(z - 1)")`` has ``numpy``, ``jax`` and ``kinks`` as a target
+its variable: ``ScalarFunction("relu(z - 1)")`` has ``numpy``, ``jax`` and ``kinks`` as a target
 has, on arrays of any shape.
 
 **From text to target.** ``tokens`` and ``parser`` (text to tree), ``normal`` with ``polynomial``,
@@ -32,18 +32,10 @@ finite), and ``reading``, which calls them in order. ``catalogue`` has the named
 :func:`any_target` reads either kind. Parities of hypercube inputs are plain expressions.
 """
 
-from giantstep.language.targets.catalogue import Entry, catalogue, tree_catalogue
-from giantstep.language.targets.expression import ScalarFunction, Target, parse_function, target
-from giantstep.language.targets.tree_target import TreeTarget, any_target
-
-__all__ = [
-    "Entry",
-    "ScalarFunction",
-    "Target",
-    "TreeTarget",
-    "any_target",
-    "catalogue",
-    "parse_function",
-    "target",
-    "tree_catalogue",
-]
+from giantstep.language.targets.catalogue import Entry as Entry
+from giantstep.language.targets.catalogue import catalogue as catalogue
+from giantstep.language.targets.catalogue import tree_catalogue as tree_catalogue
+from giantstep.language.targets.expression import ScalarFunction as ScalarFunction
+from giantstep.language.targets.expression import Target as Target
+from giantstep.language.targets.tree_target import TreeTarget as TreeTarget
+from giantstep.language.targets.tree_target import any_target as any_target

@@ -164,24 +164,15 @@ class Target:
         """The expression in SymPy, in real symbols h1, h2, .. and z1, z2, .."""
         return to_sympy(self.tree)
 
-    def to_json(self) -> dict[str, str]:
-        """The target as plain values."""
-        return {"expression": self.text}
-
-    @classmethod
-    def from_json(cls, value: Any) -> Target:
-        """Back from :meth:`to_json`."""
-        if not isinstance(value, dict) or not isinstance(value.get("expression"), str):
-            raise TargetError(f'a target in JSON is {{"expression": TEXT}}, not {value!r:.60}')
-        return cls(value["expression"])
-
 
 @dataclass(frozen=True)
 class ScalarFunction:
     """A function of one variable in the same language, such as an activation ``relu(z - 1)``.
 
-    >>> parse_function("0.7*He2(z) + relu(z-1)").kinks
+    >>> ScalarFunction("0.7*He2(z) + relu(z-1)").kinks
     (1.0,)
+    >>> float(ScalarFunction("He2(z) + 1").numpy(np.array(3.0)))
+    9.0
     """
 
     text: str
@@ -221,17 +212,3 @@ class ScalarFunction:
     def latex(self) -> str:
         """The expression in LaTeX, for mathematics mode."""
         return to_latex(self.tree)
-
-
-def parse_function(text: str, variable: str = "z") -> ScalarFunction:
-    """Read an expression in one variable.
-
-    >>> float(parse_function("He2(z) + 1").numpy(np.array(3.0)))
-    9.0
-    """
-    return ScalarFunction(text, variable)
-
-
-def target(given: Target | str) -> Target:
-    """The target itself, or the one that an expression or a catalogued name stands for."""
-    return given if isinstance(given, Target) else Target(given)

@@ -83,11 +83,6 @@ class FunctionFacts:
         """Whether it takes finitely many values: those at -1, 0 and 1."""
         return self.homogeneous == 0
 
-    @property
-    def positive(self) -> bool:
-        """Whether it is positive everywhere."""
-        return self.values == "positive"
-
     @functools.cached_property
     def zero(self) -> Fraction | None:
         """Its value at 0 where that is rational, a whole number of halves."""

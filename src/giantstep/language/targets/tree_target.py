@@ -116,17 +116,6 @@ class TreeTarget:
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
 
-    def to_json(self) -> dict[str, str]:
-        """The target as plain values."""
-        return {"tree": self.text}
-
-    @classmethod
-    def from_json(cls, value: Any) -> TreeTarget:
-        """Back from :meth:`to_json`."""
-        if not isinstance(value, dict) or not isinstance(value.get("tree"), str):
-            raise TargetError(f'a tree in JSON is {{"tree": TEXT}}, not {value!r:.60}')
-        return cls(value["tree"])
-
 
 def any_target(given: Target | TreeTarget | str) -> Target | TreeTarget:
     """The target or the tree that a text stands for.

@@ -54,10 +54,6 @@ class SimulatedSpectrum(NamedTuple):
         """Fraction of the values up to each x: a spectrum without bins."""
         return np.searchsorted(np.sort(self.values), x, side="right") / len(self.values)
 
-    def stieltjes(self, z: np.ndarray) -> np.ndarray:
-        """Mean of 1/(value - z), for complex z: a spectrum without bins."""
-        return np.mean(1 / (self.values[None, :] - np.asarray(z)[:, None]), axis=1)
-
 
 def stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> SteppedLayer:
     """Take the gradient steps with real vectors, in float64."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -223,18 +223,6 @@ class RidgePath:
         spanned = self.moments**2 / self.eigenvalues
         outside = 0.0 if self._interpolates else max(self.label_energy - float(spanned.sum()), 0.0)
         return (outside + (spanned * (ridge / shifted) ** 2).sum(axis=1)) / self.samples
-
-    def test_error(
-        self,
-        chunks: Iterable[tuple[Any, Any]],
-        ridges: float | Sequence[float],
-    ) -> Float[np.ndarray, " ridges"]:
-        """Mean squared error over chunks of (features, labels)."""
-        total, samples = np.zeros(len(np.atleast_1d(ridges))), 0
-        for features, labels in chunks:
-            total += ((self.predict(features, ridges) - np.asarray(labels)) ** 2).sum(axis=1)
-            samples += len(labels)
-        return total / samples
 
     def degrees_of_freedom(self, ridges: float | Sequence[float]) -> Float[np.ndarray, " ridges"]:
         """Trace of the matrix that maps labels to fits; a fitted intercept counts as one."""
