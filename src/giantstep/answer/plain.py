@@ -33,6 +33,15 @@ def plain(value: Any) -> Any:
     return str(value)
 
 
+def counted(number: int, noun: str) -> str:
+    """1 direction, 2 directions.
+
+    >>> counted(1, "seed"), counted(3, "seed")
+    ('1 seed', '3 seeds')
+    """
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
 def unique(texts: Iterable[str]) -> list[str]:
     """Each text once, in the order of first appearance."""
     return list(dict.fromkeys(texts))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from giantstep.answer.axis import label
-from giantstep.answer.plain import unique
+from giantstep.answer.plain import counted, unique
 from giantstep.answer.records import STATUSES
 from giantstep.language.sizes import Size
 
@@ -80,7 +80,7 @@ def words_of(known: Mapping[str, Any]) -> list[str]:
         if name in LETTERS or type(value) is Size:
             words.append(size_words(name, value, dim))
         elif name == "seeds":
-            words.append(f"{value} seeds" if value != 1 else "1 seed")
+            words.append(counted(value, "seed"))
         elif value is True:
             words.append(name.replace("_", " "))
         else:

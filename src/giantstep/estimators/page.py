@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError
 from giantstep.estimators.fitting import Fitted
 from giantstep.estimators.link_theory import link_theory
@@ -16,7 +17,7 @@ from giantstep.estimators.regressor import GiantStepRegressor
 from giantstep.estimators.tables import Prepared
 from giantstep.reports.drawing import canvas, page_style, svg
 from giantstep.reports.page import Page, write_page
-from giantstep.reports.parts import Picture, Section, Table, counted
+from giantstep.reports.parts import Picture, Section, Table
 
 
 def write_fit_page(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from giantstep.answer.plain import counted
 from giantstep.explanation.details import floors_text, repetition_section
 from giantstep.language.targets.printing import directions_text
 from giantstep.numerics.linear_algebra import complement, tidy_basis
@@ -185,7 +186,7 @@ def summary(found: Explanation) -> str:
 def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
     noise = f" + noise of variance {found.noise:g}" if found.noise else ""
     rank, used = found.target.rank, found.dimension
-    size = f"{used} of its {rank} directions" if used < rank else _counted(rank, "direction")
+    size = f"{used} of its {rank} directions" if used < rank else counted(rank, "direction")
     lines = [
         f"y = {found.target.text}{noise}",
         headline(found),
@@ -216,10 +217,6 @@ def _energies(found: Explanation) -> str:
 
 def _size(found: Explanation) -> float:
     return max(found.variance.value, 1e-300)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def _gradient_section(found: Explanation) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from giantstep import __version__
-from giantstep.errors import GiantstepError
+from giantstep.errors import GiantstepError, in_one_line, one_line
 from giantstep.explanation.explain import explain
 from giantstep.files import PAGES, check_place, write_text
 from giantstep.language.problem import GivenInputs, Problem
@@ -123,7 +123,7 @@ def _built(key: str, title: str, build: Builder, context: Context) -> Section:
     try:
         section = build(context)
     except GiantstepError as error:
-        section = Section(key, title, skipped=_one_line(str(error)))
+        section = Section(skipped=one_line(str(error)))
     except (
         ArithmeticError,
         AssertionError,
@@ -133,12 +133,8 @@ def _built(key: str, title: str, build: Builder, context: Context) -> Section:
         ValueError,
     ) as error:
         # One section that fails must not take the page with it; the line names what happened.
-        section = Section(key, title, skipped=_one_line(f"{type(error).__name__}: {error}"))
-    return replace(section, seconds=time.perf_counter() - begin)
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())[:300]
+        section = Section(skipped=in_one_line(error))
+    return replace(section, key=key, title=title, seconds=time.perf_counter() - begin)
 
 
 def write_page(page: Page, path: Path) -> None:

@@ -56,8 +56,8 @@ class Section:
     A ``folded`` section shows its title alone until it is opened.
     """
 
-    key: str
-    title: str
+    key: str = ""
+    title: str = ""
     lead: tuple[Words, ...] = ()
     facts: tuple[tuple[str, Words], ...] = ()
     tables: tuple[Table, ...] = ()
@@ -111,15 +111,6 @@ def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     for row in rows:
         writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row])
     return file.getvalue()
-
-
-def counted(number: int, noun: str) -> str:
-    """1 direction, 2 directions.
-
-    >>> counted(1, "seed"), counted(3, "seed")
-    ('1 seed', '3 seeds')
-    """
-    return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from giantstep.language.targets import Target
-from giantstep.language.targets.symmetry import Effect, exchanged, flipped
+from giantstep.language.targets.symmetry import Effect, exchangeable, flipped
 from giantstep.reports.parts import listed
 
 _WORDS = (("even", Effect(1, 0.0)), ("odd", Effect(-1, 0.0)))
@@ -33,15 +33,3 @@ def symmetries(target: Target) -> tuple[str, ...]:
             if len(group) > 1
         ]
     return tuple(found)
-
-
-def exchangeable(target: Target) -> list[list[int]]:
-    """Directions in groups; exchanges generate every order, so one of each group is asked."""
-    groups: list[list[int]] = []
-    for axis in range(target.rank):
-        own = [g for g in groups if exchanged(target, g[0], axis) == Effect(1, 0.0)]
-        if own:
-            own[0].append(axis)
-        else:
-            groups.append([axis])
-    return groups

@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import Any
 
 import giantstep
+from giantstep.answer.plain import counted
 
 LIBRARIES = ("numpy", "scipy", "jax", "jaxlib")
 
@@ -32,20 +33,20 @@ def versions_text(about: Mapping[str, Any]) -> str:
     return json.dumps(about.get("versions", {}), sort_keys=True)
 
 
-def mixture(found: Counter[str]) -> str | None:
+def mixture(versions: Counter[str]) -> str | None:
     """A sentence on the libraries whose versions differ between cells; None if there are none.
 
     >>> mixture(Counter({'{"jax": "0.4", "numpy": "2.0"}': 3, '{"jax": "0.5", "numpy": "2.0"}': 1}))
     'its cells were computed with different versions: jax 0.4 (3 cells), 0.5 (1 cell)'
     """
     by_library: dict[str, Counter[str]] = {}
-    for text, cells in found.items():
+    for text, cells in versions.items():
         for name, version in json.loads(text).items():
             by_library.setdefault(name, Counter())[str(version)] += cells
     mixed = [
-        f"{name} " + ", ".join(f"{v} ({n} cell{'s' * (n > 1)})" for v, n in counted.most_common())
-        for name, counted in sorted(by_library.items())
-        if len(counted) > 1
+        f"{name} " + ", ".join(f"{v} ({counted(n, 'cell')})" for v, n in found.most_common())
+        for name, found in sorted(by_library.items())
+        if len(found) > 1
     ]
     if not mixed:
         return None

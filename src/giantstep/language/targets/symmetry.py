@@ -146,7 +146,7 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
         (axes, [-1.0 if axis in chosen else 1.0 for axis in axes])
         for chosen in _flips(target, exactly=False)
     ]
-    classes = _classes(target, exactly=False)
+    classes = exchangeable(target, exactly=False)
     blocks = [([one], [two]) for c in classes for one, two in itertools.pairwise(c)]
     for left, right in [*blocks, *itertools.combinations(classes, 2)]:
         if len(left) == len(right):
@@ -199,8 +199,11 @@ def symmetrised(
     return (sign * means[orbit]).reshape(tensor.shape)
 
 
-def _classes(target: Target, exactly: bool) -> list[list[int]]:
-    """The directions in sets within which exchanges count."""
+def exchangeable(target: Target, exactly: bool = True) -> list[list[int]]:
+    """The directions in sets within which exchanges have an effect; ``exactly``: change nothing.
+
+    Exchanges generate every order, so that one direction of each set is asked.
+    """
     classes: list[list[int]] = []
     for axis in range(target.rank):
         for members in classes:
@@ -291,7 +294,7 @@ def invariance(target: Target) -> Invariance:
     >>> invariance(Target("h1*h2 + h3**2"))
     Invariance(flips=((2,), (0, 1), (0, 1, 2)), exchanges=((0, 1),))
     """
-    classes = _classes(target, exactly=True)
+    classes = exchangeable(target)
     exchanges = tuple(tuple(members) for members in classes if len(members) > 1)
     return Invariance(tuple(_flips(target, exactly=True)), exchanges)
 

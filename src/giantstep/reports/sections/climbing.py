@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer
+from giantstep.answer.plain import counted
 from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
+from giantstep.language.targets.symmetry import exchangeable
 from giantstep.reports.drawing import INK, canvas, svg
 from giantstep.reports.experiment import Experiment
-from giantstep.reports.parts import Context, Picture, Section, as_csv, counted, listed
-from giantstep.reports.symmetries import exchangeable
+from giantstep.reports.parts import Context, Picture, Section, as_csv, listed
 from giantstep.reports.verdict import typeset
 
 #: A leap beyond this needs more samples than a page should wait for.
@@ -34,8 +35,6 @@ def build(context: Context) -> Section:
     picture = _picture(experiment, run, prediction, verb or "simulate")
     notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
     return Section(
-        key="climbing",
-        title="Giant steps climb the stairs",
         lead=(typeset(_lead(context.explanation, run)),),
         pictures=(picture,),
         notes=tuple(dict.fromkeys(notes)),

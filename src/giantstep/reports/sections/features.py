@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer, unique
+from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError, NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
@@ -15,7 +16,7 @@ from giantstep.language.targets.symmetry import is_odd
 from giantstep.reports.drawing import INK, canvas, svg
 from giantstep.reports.experiment import Experiment
 from giantstep.reports.mathematics import words
-from giantstep.reports.parts import Context, Picture, Section, as_csv, counted
+from giantstep.reports.parts import Context, Picture, Section, as_csv
 
 RANGE = "0.5d:8d"
 #: Where the ridge of each method is the best.
@@ -57,8 +58,6 @@ def build(context: Context) -> Section:
     notes += [f"{name}: {note}" for name, laws in theories.items() for note in laws.notes]
     references = unique(ref for laws in theories.values() for ref in laws.references)
     return Section(
-        key="features",
-        title="Random features against one giant step",
         lead=(
             words(
                 "Two networks of the same width fit their readout to the same number of samples. "

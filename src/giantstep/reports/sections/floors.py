@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from giantstep.explanation.details import power_text
 from giantstep.gallery.style import COLOURS
 from giantstep.reports.drawing import INK, canvas, svg
 from giantstep.reports.experiment import explain_command
@@ -32,8 +33,6 @@ def build(context: Context) -> Section:
     known = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
     rows = [(name, known[place]) for name, *place_ in REGIMES if (place := tuple(place_)) in known]
     return Section(
-        key="floors",
-        title="What each method can reach at best",
         lead=(
             "A readout fits any function of the directions that the first layer has learned, "
             "times polynomials of low degree in the others. What is left is a floor: the test "
@@ -45,16 +44,12 @@ def build(context: Context) -> Section:
     )
 
 
-def _size(power: int) -> str:
-    return {0: "1", 1: "d"}.get(power, f"d^{power}")
-
-
 def _table(rows: list[tuple[str, Floor]]) -> Table:
     body = tuple(
         (
             name,
-            mathml(power_latex(_size(floor.sample_power))),
-            mathml(power_latex(_size(floor.width_power))),
+            mathml(power_latex(power_text(floor.sample_power))),
+            mathml(power_latex(power_text(floor.width_power))),
             _STATUS.get(floor.width_power, "conjecture"),
             floor.fitted,
         )
@@ -67,11 +62,11 @@ def _table(rows: list[tuple[str, Floor]]) -> Table:
 def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     variance = sum(energy.value for energy in context.explanation.hermite_energy[1:])
     values = np.array([max(floor.floor.value, 0.0) for _, floor in rows])
-    labels = [f"{name}, $n \\sim {_size(floor.sample_power)}$" for name, floor in rows]
+    labels = [f"{name}, $n \\sim {power_text(floor.sample_power)}$" for name, floor in rows]
     places = np.arange(len(rows))[::-1]
     colours = [COLOURS[0] if floor.sample_power == 1 else COLOURS[5] for _, floor in rows]
     alt = "Floors of the test error: " + "; ".join(
-        f"{name} with n of order {_size(floor.sample_power)}: {value:.3g}"
+        f"{name} with n of order {power_text(floor.sample_power)}: {value:.3g}"
         for (name, floor), value in zip(rows, values, strict=True)
     )
     largest = max(float(values.max()), variance, 1e-12)

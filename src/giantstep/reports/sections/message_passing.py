@@ -45,8 +45,6 @@ def build(context: Context) -> Section:
         experiment = replace(experiment, options={"samples": f"{FIRST}d:{end:g}d:{len(alphas)}"})
         notes.append(f"The curve ends at n = {end:g} d: beyond it a point takes too long.")
     return Section(
-        key="message-passing",
-        title="Message passing",
         lead=(
             words(
                 "Message passing that knows the target and the noise is the best known among fast "

@@ -35,8 +35,6 @@ def build(context: Context) -> Section:
     found = context.explanation
     tables = (_leap_table(found), _class_table(found))
     return Section(
-        key="staircases",
-        title="What is learned first, next, never",
         lead=(
             "Gradient steps on fresh samples see correlations with the label, and climb the first "
             "staircase one stair after another. Message passing and reused batches see any "

@@ -6,12 +6,13 @@ import itertools
 
 import numpy as np
 
+from giantstep.answer.plain import counted
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS
 from giantstep.reports.drawing import canvas, svg
 from giantstep.reports.experiment import explain_command
 from giantstep.reports.mathematics import words
-from giantstep.reports.parts import Context, Picture, Section, as_csv, counted
+from giantstep.reports.parts import Context, Picture, Section, as_csv
 from giantstep.reports.symmetries import symmetries
 
 
@@ -43,8 +44,6 @@ def build(context: Context) -> Section:
         h="h = W^* x",
     )
     return Section(
-        key="target",
-        title="The target",
         lead=(lead,),
         facts=tuple(facts),
         pictures=(_energy_bars(context, energies, seen),),
