@@ -17,6 +17,7 @@ from giantstep.asking.one_point import Progress, laid_over, prediction_of, run_o
 from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked
 from giantstep.errors import SettingsError, check_whole
 from giantstep.language.problem import GivenInputs
+from giantstep.learners.seeds import part_of
 from giantstep.settings.types import GivenNumber
 
 SIMULATE, PREDICT = "simulate", "predict"
@@ -162,7 +163,7 @@ def ask(
                 progress((number + 1) / len(points))
     if SIMULATE in verbs:
         for number, point in enumerate(points):
-            part = _part(progress, number, len(points))
+            part = part_of(progress, number / len(points), 1 / len(points))
             runs.append(run_of(questions.learner, point, seeds, seed, part))
     if laws and runs:
         runs = [laid_over(run, law) for run, law in zip(runs, laws, strict=True)]
@@ -183,9 +184,3 @@ def check_seeds(seeds: int, seed: int) -> None:
     """Refuse a number of seeds or a first seed that is none."""
     check_whole("seeds", seeds, 1)
     check_whole("seed", seed, 0)
-
-
-def _part(progress: Progress | None, index: int, total: int) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda fraction: progress((index + fraction) / total)

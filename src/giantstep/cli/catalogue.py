@@ -7,12 +7,6 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import print_json, reported
-from giantstep.cli.usage import example
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("targets", epilog=example("giantstep explain ex1"))(list_targets)
 
 
 @reported

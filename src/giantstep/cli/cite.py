@@ -11,13 +11,7 @@ import typer
 
 from giantstep.cli import completion
 from giantstep.cli.output import print_json, reported
-from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("cite", epilog=example("giantstep cite giant-step > papers.bib"))(cite)
 
 
 @reported

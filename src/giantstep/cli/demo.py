@@ -8,17 +8,11 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import progress_bar, reported, use_compilation_cache
-from giantstep.cli.usage import example
 
 #: Learned in one step; one stair after another; never from n of order d by plain gradients.
 SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
 #: Two stairs, both visible in a simulation that takes a few seconds.
 REPORTED = "h1 + h1*h2"
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("demo", epilog=example("giantstep demo --out out"))(demo)
 
 
 @reported

@@ -18,7 +18,6 @@ from giantstep.cli.output import (
     say_reading,
     use_compilation_cache,
 )
-from giantstep.cli.usage import example
 from giantstep.files import PICTURES, check_place
 from giantstep.language.inputs import SYNTAX
 
@@ -28,16 +27,6 @@ if TYPE_CHECKING:
 
 #: Columns between which lines are broken at the width of the terminal.
 NARROWEST, WIDTH = 40, 96
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "explain",
-        epilog=example("giantstep explain 'h1 + He3(h1)*h2' --floors"),
-        # A target may begin with a minus sign.
-        context_settings={"ignore_unknown_options": True},
-    )(explain_command)
 
 
 @reported

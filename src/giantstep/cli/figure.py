@@ -18,7 +18,6 @@ from giantstep.cli.output import (
     say,
     use_compilation_cache,
 )
-from giantstep.cli.usage import example
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, check_place
 
@@ -35,14 +34,6 @@ Caption = Annotated[
     ),
 ]
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("figure", epilog=example("giantstep figure one-step-risk --out pictures"))(figure)
-    app.command("reproduce", epilog=example("giantstep reproduce 2402.04980 one-step-risk"))(
-        reproduce
-    )
 
 
 @reported

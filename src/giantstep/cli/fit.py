@@ -8,18 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported
-from giantstep.cli.usage import example
 from giantstep.files import PAGES, check_place
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.command("fit", epilog=example("giantstep fit data.csv --label price --out report.html"))(
-        fit_command
-    )
-    app.command(
-        "apply", epilog=example("giantstep apply model.skops new.csv --out predictions.csv")
-    )(apply_command)
 
 
 @reported

@@ -7,12 +7,6 @@ from typing import Annotated
 import typer
 
 from giantstep.cli.output import note, reported
-from giantstep.cli.usage import example
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("lab", epilog=example("giantstep lab --port 8765 --no-browser"))(lab_command)
 
 
 @reported

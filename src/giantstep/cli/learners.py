@@ -32,7 +32,7 @@ VERBS = {
 
 
 def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
-    """Add the three verbs, those in ``verbs`` with their learners, and the list of learners."""
+    """Add the three verbs, those in ``verbs`` with their learners."""
     for verb, summary in VERBS.items():
         group = house_group(summary)
         for row in LEARNERS if verb in verbs else ():
@@ -42,7 +42,6 @@ def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
                 _command(verb, row)
             )
         app.add_typer(group, name=verb, short_help=summary)
-    app.command("learners", epilog=example("giantstep learners --json"))(list_learners)
 
 
 @reported

@@ -6,7 +6,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Annotated
 
 import typer
@@ -28,7 +28,7 @@ from giantstep.cli import (
     talks,
 )
 from giantstep.cli.output import run_program
-from giantstep.cli.usage import HouseGroup, is_target, not_asked_for
+from giantstep.cli.usage import HouseGroup, example, is_target
 
 #: What a shell sets when it asks for completions.
 COMPLETION = "_GIANTSTEP_COMPLETE"
@@ -55,25 +55,37 @@ def application(
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    explain.register(app)
     learners.register(app, verbs)
     spectrum.register(app, "spectrum" in verbs)
-    layer_risk.register(app, layer_risk.NAME in verbs)
     study.register(app)
-    figure.register(app)
-    report.register(app)
-    fit.register(app)
-    lab.register(app)
-    catalogue.register(app)
-    cite.register(app)
-    talks.register(app)
-    demo.register(app)
+    layers = layer_risk.command() if layer_risk.NAME in verbs else layer_risk.not_asked
+    commands: dict[str, tuple[Callable[..., None], str]] = {
+        "explain": (explain.explain_command, "'h1 + He3(h1)*h2' --floors"),
+        "learners": (learners.list_learners, "--json"),
+        layer_risk.NAME: (layers, layer_risk.EXAMPLE),
+        "figure": (figure.figure, "one-step-risk --out pictures"),
+        "reproduce": (figure.reproduce, "2402.04980 one-step-risk"),
+        "report": (report.report_command, "'h1 + h1*h2' --out report.html"),
+        "fit": (fit.fit_command, "data.csv --label price --out report.html"),
+        "apply": (fit.apply_command, "model.skops new.csv --out predictions.csv"),
+        "lab": (lab.lab_command, "--port 8765 --no-browser"),
+        "targets": (catalogue.list_targets, "--json"),
+        "cite": (cite.cite, "giant-step > papers.bib"),
+        "talks": (talks.talks, "wu"),
+        "demo": (demo.demo, "--out out"),
+    }
+    for name, (command, words) in commands.items():
+        app.command(
+            name,
+            epilog=example(f"giantstep {name} {words}"),
+            # A target may begin with a minus sign.
+            context_settings={"ignore_unknown_options": name in ("explain", "report")},
+        )(command)
     app.callback()(_options)
     groups = [group.typer_instance for group in app.registered_groups if group.name == "study"]
-    for command in (c for one in (app, *groups) if one for c in one.registered_commands):
+    for each in (c for one in (app, *groups) if one for c in one.registered_commands):
         # The summary in the list of commands is the whole first line, not as much as fits.
-        text = inspect.getdoc(command.callback) if command.callback else None
-        command.short_help = (command.help or text or "").strip().splitlines()[0]
+        each.short_help = (inspect.getdoc(each.callback) or "").splitlines()[0]
     return app
 
 
@@ -123,7 +135,7 @@ def _only_list(app: typer.Typer, words: Collection[str]) -> None:
     for command in app.registered_commands:
         if command.callback is not None and command.name not in words:
             command.help = command.help or inspect.getdoc(command.callback)
-            command.callback = not_asked_for
+            command.callback = lambda: None
 
 
 def __getattr__(name: str) -> typer.Typer:

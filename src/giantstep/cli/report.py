@@ -16,19 +16,8 @@ from giantstep.cli.output import (
     say_reading,
     use_compilation_cache,
 )
-from giantstep.cli.usage import example
 from giantstep.files import PAGES, check_place
 from giantstep.language.inputs import SYNTAX
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command(
-        "report",
-        epilog=example("giantstep report 'h1 + h1*h2' --out report.html"),
-        # A target may begin with a minus sign.
-        context_settings={"ignore_unknown_options": True},
-    )(report_command)
 
 
 @reported

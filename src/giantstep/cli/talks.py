@@ -15,16 +15,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
-from giantstep.cli.usage import example
 
 if TYPE_CHECKING:
     from giantstep.gallery.figure import Scale
     from giantstep.talks.claims import Claim
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command("talks", epilog=example("giantstep talks wu"))(talks)
 
 
 @reported

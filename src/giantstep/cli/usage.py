@@ -83,10 +83,6 @@ def is_target(text: str) -> bool:
     return True
 
 
-def not_asked_for() -> None:
-    """Stands for a command that is only listed."""
-
-
 def house_group(summary: str) -> typer.Typer:
     """A group of commands under one name."""
     return typer.Typer(

@@ -54,6 +54,15 @@ def once_per_seed(
     return simulate
 
 
+def part_of(
+    progress: Callable[[float], None] | None, start: float, share: float
+) -> Callable[[float], None] | None:
+    """What hears of the progress of a part, and tells that of the whole."""
+    if progress is None:
+        return None
+    return lambda fraction: progress(start + share * fraction)
+
+
 def over_seeds(
     run: Callable[[np.random.Generator], Metrics],
     described: tuple[Any, ...],

@@ -36,21 +36,12 @@ class Cost(NamedTuple):
 
     def check(self, seeds: int = 1) -> None:
         """Raise SettingsError if it does not fit into memory, or if nobody would wait for it."""
-        self.check_memory()
-        self.check_time(seeds)
-
-    def check_memory(self) -> None:
-        """Raise SettingsError if the machine has not enough memory."""
-        available = machine_bytes()
+        available, seconds = machine_bytes(), self.seconds(seeds)
         if self.bytes > available:
             raise SettingsError(
                 f"{self.sizes} needs about {readable(self.bytes)} of memory and the machine has "
                 f"{readable(available)}: {self.remedy}"
             )
-
-    def check_time(self, seeds: int) -> None:
-        """Raise SettingsError if nobody would wait for it."""
-        seconds = self.seconds(seeds)
         if seconds > MOST_SECONDS:
             raise SettingsError(
                 f"{self.sizes} with {seeds} seeds would take about {duration(seconds)} on this "

@@ -7,7 +7,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import jax
     import numpy as np
 
 
@@ -27,11 +26,3 @@ def generator(*parts: Any) -> np.random.Generator:
     import numpy as np
 
     return np.random.default_rng(stable_seed(*parts))
-
-
-def key(*parts: Any) -> jax.Array:
-    """A JAX key that depends on the parts alone."""
-    import jax
-
-    seed = stable_seed(*parts)
-    return jax.random.fold_in(jax.random.key(seed & 0x7FFFFFFF), (seed >> 31) & 0x7FFFFFFF)

@@ -19,6 +19,7 @@ from giantstep.explanation.explain import explain
 from giantstep.files import PAGES, check_place, write_text
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
+from giantstep.learners.seeds import part_of
 from giantstep.reports.experiment import problem_words
 from giantstep.reports.mathematics import wrapping_mathml
 from giantstep.reports.parts import Builder, Context, Section, Words
@@ -80,12 +81,14 @@ def write_report(
     path = Path(path)
     check_place(path, endings=PAGES)
     found = explain(problem, floors=True)
-    share = _Share(progress)
+    total, done = sum(weight for _, _, weight in SECTIONS.values()), 0.0
     sections = []
     for key, (title, build, weight) in SECTIONS.items():
-        context = Context(problem, found, scale, seed, share.of(weight))
+        advance = part_of(progress, done, weight / total) or (lambda fraction: None)
+        context = Context(problem, found, scale, seed, advance)
         sections.append(_built(key, title, build, context))
-        share.finish(weight)
+        done += weight / total
+        advance(1.0)
     words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
     words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
     verdict, sections = with_hero(found, sections)
@@ -95,26 +98,6 @@ def write_report(
     page = Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words), verdict)
     write_page(page, path)
     return Report(problem, path, tuple(sections), time.perf_counter() - begin)
-
-
-class _Share:
-    """The progress of the whole, told by its parts."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self.progress = progress
-        self.total = sum(weight for _, _, weight in SECTIONS.values())
-        self.done = 0
-
-    def of(self, weight: int) -> Progress:
-        return lambda fraction: self._tell(self.done + fraction * weight)
-
-    def finish(self, weight: int) -> None:
-        self.done += weight
-        self._tell(self.done)
-
-    def _tell(self, amount: float) -> None:
-        if self.progress is not None:
-            self.progress(amount / self.total)
 
 
 def _built(key: str, title: str, build: Builder, context: Context) -> Section:

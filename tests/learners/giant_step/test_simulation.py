@@ -230,7 +230,7 @@ def test_memory_is_that_of_the_container(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.raises(
         SettingsError, match="this needs about 2 MiB of memory and the machine has 1 MiB"
     ):
-        cost.Cost(2 * 2**20, 1.0, "this", "buy more").check_memory()
+        cost.Cost(2 * 2**20, 1.0, "this", "buy more").check()
 
 
 def test_detrending_hides_the_linear_part_and_the_predictor_adds_it_back() -> None:

@@ -62,12 +62,10 @@ class Block:
         return self.seeds if self.verb == SIMULATE else (None,)
 
 
-def blocks_of(grid: Grid, verbs: Sequence[str], seeds: Sequence[tuple[int, ...]]) -> list[Block]:
+def blocks_of(
+    grid: Grid, verbs: Sequence[str], seeds: Sequence[tuple[int, ...]]
+) -> Iterator[Block]:
     """Every cell of a grid in its order, in blocks of those seeds."""
-    return list(_blocks(grid, verbs, seeds))
-
-
-def _blocks(grid: Grid, verbs: Sequence[str], seeds: Sequence[tuple[int, ...]]) -> Iterator[Block]:
     together: dict[str, Sequence[tuple[int, ...]]] = {SIMULATE: seeds, PREDICT: [()]}
     versions = {verb: code_version(grid.learner, verb) for verb in verbs}
     for question, place in zip(grid.questions, grid.answer().places(), strict=True):
@@ -78,16 +76,8 @@ def _blocks(grid: Grid, verbs: Sequence[str], seeds: Sequence[tuple[int, ...]]) 
         for verb in verbs:
             for block in together[verb]:
                 shape = json.dumps([verb, len(block), fixed])
-                yield Block(
-                    learner=grid.learner,
-                    verb=verb,
-                    problem=problem,
-                    settings=settings,
-                    seeds=block,
-                    code=versions[verb],
-                    coordinates=dict(place),
-                    shape=shape,
-                )
+                what = (grid.learner, verb, problem, settings, block, versions[verb])
+                yield Block(*what, coordinates=dict(place), shape=shape)
 
 
 def seed_blocks(first: int, count: int, size: int) -> list[tuple[int, ...]]:

@@ -159,9 +159,8 @@ class Study:
 
     def blocks(self, grid: Grid | None = None) -> list[Block]:
         """Every cell, in blocks, in the order of the axes."""
-        return blocks_of(
-            grid or self.grid(), self.verbs, seed_blocks(self.seed, self.seeds, self.together)
-        )
+        seeds = seed_blocks(self.seed, self.seeds, self.together)
+        return list(blocks_of(grid or self.grid(), self.verbs, seeds))
 
     def run(self, **how: Any) -> Answer:
         """Compute what the store lacks; see :func:`giantstep.asking.studies.run.run`."""

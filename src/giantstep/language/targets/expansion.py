@@ -29,6 +29,7 @@ from giantstep.language.targets.integration import (
     components,
     integrable,
     integrate,
+    norms_within,
     renamed,
     separated,
 )
@@ -249,9 +250,7 @@ def block_expansion(
 ) -> tuple[Float[np.ndarray, " ..."], float, float, float, str]:
     """All c_j with j_i <= degree as an array over j, E[g^2], E[E[g|h]^2], error and method."""
     rank, noises = block.latent, len(block.names) - block.latent
-    norms = np.sqrt([math.factorial(k) for k in range(degree + 1)])
-    scale = functools.reduce(np.multiply.outer, [norms] * rank, np.array(1.0))
-    within = functools.reduce(np.add.outer, [np.arange(degree + 1)] * rank, np.array(0)) <= degree
+    scale, within = norms_within(rank, degree)
 
     def numbers(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
         table = grid.contract(values, [degree] * rank + [0] * noises)

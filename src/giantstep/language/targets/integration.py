@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Bool, Float, Shaped
 
 from giantstep.language.targets.evaluate import NUMPY, evaluate
 from giantstep.language.targets.expression import Target
@@ -221,6 +221,16 @@ def integrate(
     return best
 
 
+def norms_within(
+    rank: int, degree: int
+) -> tuple[Float[np.ndarray, " ..."], Bool[np.ndarray, " ..."]]:
+    """sqrt(j!) as an array over multi-indices j, and whether j_1 + j_2 + ... <= degree."""
+    roots = np.sqrt([math.factorial(k) for k in range(degree + 1)])
+    norms = functools.reduce(np.multiply.outer, [roots] * rank, np.array(1.0))
+    total = functools.reduce(np.add.outer, [np.arange(degree + 1)] * rank, np.array(0))
+    return np.asarray(norms), np.asarray(total <= degree)
+
+
 def hermite_tables(
     block: Block,
     degree: int,
@@ -233,14 +243,12 @@ def hermite_tables(
     beyond the degree.
     """
     rank, noises = block.latent, len(block.names) - block.latent
-    roots = np.sqrt([math.factorial(k) for k in range(degree + 1)])
-    norms = functools.reduce(np.multiply.outer, [roots] * rank, np.array(1.0))
-    total = functools.reduce(np.add.outer, [np.arange(degree + 1)] * rank, np.array(0))
+    norms, within = norms_within(rank, degree)
     degrees = [degree] * rank + [0] * noises
 
     def tables(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
         found = [grid.contract(function, degrees) for function in family(grid, values)]
-        return np.stack(found).reshape(-1, *norms.shape) / norms * (total <= degree)
+        return np.stack(found).reshape(-1, *norms.shape) / norms * within
 
     found, error, _ = integrate(block, tables, agreement=agreement)
     return found * norms, error

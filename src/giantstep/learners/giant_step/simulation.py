@@ -18,6 +18,7 @@ from giantstep.learners.giant_step.in_law import InLaw
 from giantstep.learners.giant_step.plan import Plan, plan
 from giantstep.learners.giant_step.readout import HELD_NUMBERS, readout_errors
 from giantstep.learners.giant_step.samples import most_rows
+from giantstep.learners.seeds import part_of
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
@@ -64,7 +65,7 @@ def simulate(
         for first in range(0, seeds, group):
             # A group is always full, so that a run's numbers do not depend on how many there are.
             members = [numbers[(first + i) % seeds] for i in range(group)]
-            report = _part(progress, first / seeds, min(group, seeds - first) / seeds)
+            report = part_of(progress, first / seeds, min(group, seeds - first) / seeds)
             parts.append(_train(method, resolved, Draws(members, threads), report))
             if report is not None:
                 report(1.0)
@@ -101,7 +102,7 @@ def _train(
     history = [_measured(runs, resolved, 0) | {"baseline": start}]
     for number in range(1, steps + 1):
         try:
-            moments = runs.step(number, _part(progress, (number - 1) / steps, 1 / steps))
+            moments = runs.step(number, part_of(progress, (number - 1) / steps, 1 / steps))
             measured = _measured(runs, resolved, number)
         except (np.linalg.LinAlgError, FloatingPointError):
             raise SettingsError(
@@ -138,12 +139,6 @@ def _measured(runs: Direct | InLaw, resolved: Plan, number: int) -> dict[str, An
         )
         measured["test_error_noisy"] = measured["test_error"] + resolved.noise
     return measured
-
-
-def _part(progress: Progress | None, start: float, share: float) -> Progress | None:
-    if progress is None:
-        return None
-    return lambda fraction: progress(start + share * fraction)
 
 
 #: Numbers drawn for a step below which the call costs more than the work: there runs go together.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from giantstep.errors import GiantstepError, NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
 from giantstep.language.targets.symmetry import is_odd
+from giantstep.learners.seeds import part_of
 from giantstep.reports.drawing import INK, canvas, svg
 from giantstep.reports.experiment import Experiment
 from giantstep.reports.mathematics import words
@@ -51,8 +52,9 @@ def build(context: Context) -> Section:
             theories[name] = experiment.predict()
         except GiantstepError as error:
             notes.append(f"No theory line for {name}: {error}.")
+    share = 1 / len(experiments)
     runs = {
-        name: experiment.simulate(_part(context, number, len(experiments)))
+        name: experiment.simulate(part_of(context.advance, number * share, share))
         for number, (name, experiment) in enumerate(experiments.items())
     }
     notes += [f"{name}: {note}" for name, laws in theories.items() for note in laws.notes]
@@ -75,10 +77,6 @@ def build(context: Context) -> Section:
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(references),
     )
-
-
-def _part(context: Context, number: int, total: int) -> Callable[[float], None]:
-    return lambda fraction: context.advance((number + fraction) / total)
 
 
 def _nothing_learned(found: Explanation) -> str:
