@@ -11,7 +11,9 @@ from giantstep.bibliography import PAPERS
 
 NUMBER = re.compile(r"\b\d{4}\.\d{5}\b")
 #: Commands and calls name a paper by its number alone.
-CALLS = re.compile(r"(cite|example|figures_of|number_of|paper|reproduction)\([^)]*\)")
+CALLS = re.compile(
+    r"(cite|example|figures_of|number_of|paper|reproduction)\([^)]*\)|reproduce, \"[^\"]*\""
+)
 
 
 def misspelled(text: str) -> Iterator[str]:
