@@ -49,22 +49,13 @@ def question_facts(settings: Any, problem: Any, recorded: Mapping[str, Any] = {}
         value = label(getattr(problem, name, None))
         if value not in (None, 0.0, "gaussian"):
             found[name] = value
-    fields = dataclasses.fields(settings)
+    usual = type(settings)()
     found |= {name: value for name, value in recorded.items() if not hasattr(settings, name)}
-    for each in fields:
+    for each in dataclasses.fields(settings):
         value = getattr(settings, each.name)
-        if each.name not in QUIET or label(value) != label(_default(each)):
+        if each.name not in QUIET or label(value) != label(getattr(usual, each.name)):
             found[each.name] = value
     return found
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    """The default of a field as settings hold it; sizes are written as texts."""
-    if field.metadata.get("kind") is Size and isinstance(field.default, str | int | float):
-        return (
-            field.default if field.default in field.metadata["words"] else Size.parse(field.default)
-        )
-    return field.default
 
 
 def words_of(known: Mapping[str, Any]) -> list[str]:

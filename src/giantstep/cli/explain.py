@@ -10,6 +10,7 @@ import typer
 
 from giantstep.cli import completion
 from giantstep.cli.output import (
+    inputs_help,
     note,
     print_json,
     progress_bar,
@@ -19,7 +20,6 @@ from giantstep.cli.output import (
     use_compilation_cache,
 )
 from giantstep.files import PICTURES, check_place
-from giantstep.language.inputs import SYNTAX
 
 if TYPE_CHECKING:
     from giantstep.explanation.explain import Explanation
@@ -40,7 +40,7 @@ def explain_command(
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
-    inputs: Annotated[str, typer.Option(help=f"Law of the inputs: {SYNTAX}.")] = "gaussian",
+    inputs: Annotated[str, typer.Option(help=inputs_help())] = "gaussian",
     floors: Annotated[
         bool, typer.Option("--floors", help="Add the error floors of the second layer.")
     ] = False,

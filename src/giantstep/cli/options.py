@@ -13,8 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import check_picture, reported, say_reading
-from giantstep.language.inputs import SYNTAX
+from giantstep.cli.output import check_picture, inputs_help, reported, say_reading
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
 
@@ -101,7 +100,7 @@ def problem_parameters() -> list[inspect.Parameter]:
             completion.targets,
         ),
         NOISE,
-        parameter("inputs", str, f"law of the inputs: {SYNTAX}", "gaussian"),
+        parameter("inputs", str, inputs_help(), "gaussian"),
     ]
 
 

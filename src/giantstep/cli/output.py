@@ -40,6 +40,13 @@ def check_picture(path: Path | None) -> Path | None:
     return path
 
 
+def inputs_help() -> str:
+    """What the option --inputs says of itself; the laws take time to import."""
+    from giantstep.language.inputs import SYNTAX
+
+    return f"law of the inputs: {SYNTAX}"
+
+
 def reported(command: Callable[..., None]) -> Callable[..., None]:
     """Turn our errors into one line and exit code 2, and Ctrl-C into exit code 130."""
 

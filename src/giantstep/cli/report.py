@@ -9,6 +9,7 @@ import typer
 
 from giantstep.cli import completion
 from giantstep.cli.output import (
+    inputs_help,
     note,
     print_json,
     progress_bar,
@@ -17,7 +18,6 @@ from giantstep.cli.output import (
     use_compilation_cache,
 )
 from giantstep.files import PAGES, check_place
-from giantstep.language.inputs import SYNTAX
 
 
 @reported
@@ -31,7 +31,7 @@ def report_command(
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
-    inputs: Annotated[str, typer.Option(help=f"Law of the inputs: {SYNTAX}.")] = "gaussian",
+    inputs: Annotated[str, typer.Option(help=inputs_help())] = "gaussian",
     out: Annotated[Path, typer.Option(help="File of the page.")] = Path("report.html"),
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few seeds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError, shown
-from giantstep.language.activations.activation import recognised
 from giantstep.language.sizes import Schedule, Size, StepInSamples
 
 #: Numbers beyond these are slips of the keyboard, and overflow in the squares that follow.
@@ -193,6 +192,8 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     if rule["moved"]:
         _check_no_jump(name, value)
     if callable(value):
+        from giantstep.language.activations.activation import recognised
+
         return recognised(value)
     if rule["choices"] is not None and value not in rule["choices"]:
         raise SettingsError(
