@@ -218,7 +218,7 @@ def plot(
 
 @reported
 def check(store: StorePath = STORE, json: Json = False) -> None:
-    """Check every row of a store; a store of an older giantstep is brought up to date."""
+    """Check every row of a store, and say which are damaged."""
     from giantstep.asking.studies.store import Store
 
     if not store.is_file():
