@@ -191,3 +191,11 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
         store._connection.execute("PRAGMA user_version = 99")
     with pytest.raises(StoreError, match="has layout 99"):
         Store(newer)
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_store_has_a_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError, match="give the name of a file"):
+        Store(name)
+    assert not list(tmp_path.iterdir())

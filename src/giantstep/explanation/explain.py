@@ -193,13 +193,13 @@ class Explanation:
 
         return f"<div><pre>{escape(summary(self))}</pre>{picture(self)}</div>"
 
-    def report(self, verbose: bool = False, width: int = WIDTH) -> str:
+    def report(self, verbose: bool = False, width: int = WIDTH, numbers: bool = True) -> str:
         """The same in words, the answer first, with the staircases drawn.
 
         ``verbose`` adds how it was computed, learning by repetition, and bounds; lines are broken
-        at ``width`` characters.
+        at ``width`` characters; ``numbers`` has :attr:`first_steps`, which take about a second.
         """
-        return report(self, verbose, width)
+        return report(self, verbose, width, numbers)
 
 
 @overload

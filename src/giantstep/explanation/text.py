@@ -70,10 +70,13 @@ def class_text(stair: Stair) -> str:
     return f"hard, order {stair.leap}" if hard else stair.difficulty
 
 
-def report(found: Explanation, verbose: bool = False, width: int = WIDTH) -> str:
+def report(
+    found: Explanation, verbose: bool = False, width: int = WIDTH, numbers: bool = True
+) -> str:
     """The explanation in plain words, the answer first, in lines of at most ``width`` characters.
 
-    ``verbose`` adds methods, errors, what readouts fit, learning by repetition, and bounds.
+    ``verbose`` adds methods, errors, what readouts fit, learning by repetition, and bounds;
+    ``numbers`` says what the first two giant steps do.
 
     >>> from giantstep.explanation.explain import explain
     >>> print("\\n".join(report(explain("sin(h1)")).splitlines()[:2]))
@@ -81,7 +84,7 @@ def report(found: Explanation, verbose: bool = False, width: int = WIDTH) -> str
     Giant steps on fresh samples learn h1 from n ~ d; message passing finds h1 from n ~ d.
     """
     sections = [
-        _opening(found, verbose, found.first_steps),
+        _opening(found, verbose, found.first_steps if numbers else ""),
         _gradient_section(found),
         _message_passing_section(found, verbose),
         _never_section(found),

@@ -22,7 +22,7 @@ def shown(found: Explanation | TreeExplanation) -> dict[str, Any]:
         {
             "tree": False,
             "class": found.difficulty,
-            "meaning": MEANING[found.difficulty],
+            "meaning": MEANING[found.difficulty].replace("alpha", "\u03b1"),
             "dimension": found.dimension,
             "variance": found.variance.value,
             "information_exponent": found.information_exponent,
@@ -51,7 +51,7 @@ def shown(found: Explanation | TreeExplanation) -> dict[str, Any]:
                 for name, need in found.complexities.items()
             ],
             "energy": [energy.value for energy in found.hermite_energy],
-            "report": found.report(),
+            "report": found.report(numbers=False),
         }
     )
 

@@ -105,6 +105,9 @@ def is_whole(row: Sequence[Any]) -> bool:
 
 def open_to_write(path: Path) -> sqlite3.Connection:
     """A connection to the file, which is made if there is none, and mended if it is damaged."""
+    if not path.name.strip():
+        # SQLite takes a blank for a name, and leaves files called " -wal" and " -shm" about.
+        raise StoreError(f"store = {str(path)!r}: give the name of a file, such as study.sqlite")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -242,7 +242,7 @@ function speak(more = "") {
   const lacking = now.reasons.length ? `No theory: ${now.reasons.join("; ")}. ` : "";
   const far = farthest(now, at("metric").value);
   const dots = now.dots && now.seeds && !more ? `Dots from ${now.seeds} seeds${far === null ? "" : `, largest |z| ${far.toFixed(1)}`}.` : more;
-  const line = now.theory?.metrics().length ? `The line took ${Math.round(now.lineMs)} ms. ` : "";
+  const line = now.theory?.metrics().length ? `The line took ${now.lineMs < 1000 ? `${Math.round(now.lineMs)} ms` : `${(now.lineMs / 1000).toFixed(1)} s`}. ` : "";
   say(at("said"), lacking + line + dots, Boolean(lacking));
 }
 

@@ -62,7 +62,7 @@ async function read(changed) {
 }
 
 async function explain() {
-  const boxes = [at("climb"), at("facts")];
+  const boxes = [at("climb"), at("class"), at("facts")];
   for (const box of boxes) box.setAttribute("aria-busy", "true");
   try {
     const found = await ask("explain", { problem: problem() }, explaining.begin());
