@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 
 from giantstep.asking.spectra import SpectrumComparison
 from giantstep.cli.main import app
-from giantstep.gallery.paper import WIDTHS
+from giantstep.gallery.style import WIDTHS
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.spectra.prediction import SpectrumPrediction

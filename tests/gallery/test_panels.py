@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.asking.verbs import compare
-from giantstep.gallery.figure import Along, Workbench
+from giantstep.gallery.figure import Along, Sizes, Workbench
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.kernel import Kernel
 
@@ -37,7 +37,8 @@ def test_a_curve_has_its_numbers_beside_what_was_swept(tmp_path: Path) -> None:
     """Line and dots of a grid over a size and two targets are the answers of the verbs."""
     bench, settings = Workbench(tmp_path / "store.sqlite"), Kernel(dim=20)
     along, targets = Along("samples", "{:g}d".format, "ratio"), ["h1^2", "h1"]
-    found = bench.curve(["test_error"], settings, targets, along, [1, 2, 3], [2], seeds=2)
+    sizes = Sizes(points=[1, 2, 3], dots=[2], seeds=2)
+    found = bench.curve(["test_error"], settings, targets, along, sizes)
     assert len(found) == 2 * (3 + 1)
     assert set(found.target) == set(targets)
     law = found[found.test_error.isna()].set_index(["target", "ratio"])["test_error.theory"]

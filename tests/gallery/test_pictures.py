@@ -16,7 +16,7 @@ from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
 from giantstep.gallery import optimum
-from giantstep.gallery.paper import WIDTHS
+from giantstep.gallery.style import WIDTHS
 from giantstep.gallery.staircase import draw_staircase
 
 

@@ -16,7 +16,6 @@ from giantstep.errors import GiantstepError
 from giantstep.settings.options import Settings, Values
 
 if TYPE_CHECKING:
-    import numpy as np
     from matplotlib import figure
     from pandas import DataFrame as DataFrame
 
@@ -29,15 +28,28 @@ else:
 MOST_WORDS = 60
 #: Reduced for tests; quick for a look, under 40 s on two cores; full for a paper.
 Scale = Literal["reduced", "quick", "full"]
+SCALES: tuple[Scale, ...] = ("reduced", "quick", "full")
 
 
 class Along(NamedTuple):
     """What a curve is drawn along: a setting or the inputs, how it is written there for a number,
-    and the column that keeps the numbers."""
+    the column that keeps the numbers, and from where to where it goes, by ``ratios`` if it says so.
+    """
 
     setting: str
     write: Callable[[float], Any]
     column: str
+    ends: tuple[float, float] = (0.0, 1.0)
+    ratios: bool = False
+
+    def places(self, given: int | Sequence[float]) -> list[float]:
+        """So many numbers from end to end, or those that are given."""
+        import numpy as np
+
+        if not isinstance(given, int):
+            return [float(place) for place in given]
+        spaced = np.geomspace if self.ratios else np.linspace
+        return [float(place) for place in spaced(*self.ends, given).round(4)]
 
 
 @dataclass(frozen=True)
@@ -91,22 +103,23 @@ class Workbench:
         settings: Settings,
         problem: GivenProblem,
         along: Along,
-        line: Sequence[float] | np.ndarray = (),
-        dots: Sequence[float] | np.ndarray = (),
+        sizes: Sizes,
         *,
         dots_alone: Mapping[str, Any] | None = None,
         root_mean_square: bool = False,
         verbs: Sequence[str] = VERBS,
         **how: Any,
     ) -> DataFrame:
-        """Predictions at the values of the line, then simulations beside predictions at the dots.
+        """Predictions at ``sizes.points``, then simulations beside predictions at ``sizes.dots``.
 
-        ``dots_alone`` are settings that the dots have and the line does not; ``verbs`` says what
-        is asked at the dots. Several targets stand in the table as they were written here.
+        Either is a number of places from end to end, or the places; without points there is no
+        line. ``dots_alone`` are settings that the dots have and the line does not; ``verbs`` says
+        what is asked at the dots. Several targets stand in the table as they were written here.
         """
         import pandas
 
-        parts = []
+        parts, how = [], {"seeds": sizes.seeds, **how}
+        line, dots = (along.places(getattr(sizes, name, ())) for name in ("points", "dots"))
         for asking, values, own in (((PREDICT,), line, {}), (verbs, dots, dots_alone or {})):
             if len(values):
                 chosen, swept = settings.replace(**own), [along.write(v) for v in values]
@@ -156,8 +169,25 @@ def tidy(answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = Fal
     return table.drop(columns="point")
 
 
+def measured(metric: str, runs: Any) -> dict[str, Any]:
+    """The mean of runs, which stand along the first axis, and its standard error, as columns."""
+    import numpy as np
+
+    values = np.asarray(runs)
+    sem = values.std(axis=0, ddof=1) / len(values) ** 0.5
+    return {metric: values.mean(axis=0), f"{metric}.sem": sem}
+
+
 class Sizes(SimpleNamespace):
     """The parameters of a figure at one scale, by their names: dimensions, points, seeds, ..."""
+
+
+def at_scales(**parameters: tuple[Any, Any, Any]) -> dict[Scale, Sizes]:
+    """The sizes of a figure by scale; each parameter is given as reduced, quick, full."""
+    return {
+        scale: Sizes(**{name: values[place] for name, values in parameters.items()})
+        for place, scale in enumerate(SCALES)
+    }
 
 
 @dataclass(frozen=True)

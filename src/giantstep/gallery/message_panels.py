@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, lay_over
+from giantstep.gallery.figure import Along, Picture, Sizes, Workbench
+from giantstep.gallery.panels import DIRECTIONS, Side, guide, lay_curves
+from giantstep.gallery.style import new_figure
 from giantstep.settings.amp import Amp
 
 if TYPE_CHECKING:
@@ -40,9 +41,8 @@ def message_curve(
         Amp(dim=sorted({sizes.small, sizes.dim}), iterations=ITERATIONS),
         target,
         Along("samples", "{:g}d".format, "alpha"),
-        dots=sizes.dots,
+        Sizes(dots=sizes.dots, seeds=sizes.seeds),
         verbs=(SIMULATE,),
-        seeds=sizes.seeds,
     )
     runs = runs.merge(theory, on=["alpha", "direction"], how="left")
     return pandas.concat([theory, runs], ignore_index=True)
@@ -89,19 +89,19 @@ def _jumps(below: Any, above: Any) -> bool:
     return bool((above.overlap.diagonal() - below.overlap.diagonal()).max() > JUMP)
 
 
-def lay_over_sizes(
-    panel: Any, table: pandas.DataFrame, metric: str, direction: int, colour: str, **line: Any
-) -> None:
-    """A line of state evolution, dots at the larger dimension, open squares at the smaller."""
-    table = table[table.direction == f"h{direction}"]
-    smaller = table.dim < table.dim.max()
-    label = f"$h_{direction}$"
-    lay_over(panel, table[~smaller], "alpha", metric, colour, label, **line)
-    draw_dots(panel, table[smaller], "alpha", metric, colour, fmt="s", mfc="white", markersize=4)
-
-
-def mark(panel: Any, thresholds: Sequence[float], title: str, colour: str) -> None:
-    """Title, axis of samples per dimension, and dotted thresholds."""
+def draw_message(table: pandas.DataFrame, thresholds: Sequence[float], worst: float) -> Picture:
+    """Overlaps on the left, test error up to ``worst`` on the right, thresholds dotted in both."""
+    figure, (left, right) = new_figure(7.4, 3.6, ncols=2)
+    x, first = (
+        Side("alpha", r"samples per dimension $\alpha = n/d$", limits=(0, None)),
+        table.direction == "h1",
+    )
+    overlap = Side("overlap_squared", "squared overlap", limits=(-0.03, 1.08))
+    error = Side("test_error", "test error", limits=(-0.03 * worst, worst))
+    lay_curves(left, table, x, overlap, DIRECTIONS, squares=("dim", "d"))
+    lay_curves(right, table[first], x, error, squares=("dim", "d"))
     for threshold in thresholds:
-        panel.axvline(threshold, color=colour, linestyle=":", linewidth=1.2)
-    panel.set(title=title, xlabel=r"samples per dimension $\alpha = n/d$", xlim=(0, None))
+        guide(left, f"{threshold:.3f}", x=threshold)
+        guide(right, f"{threshold:.3f}", x=threshold)
+    left.legend(loc="center right")
+    return figure

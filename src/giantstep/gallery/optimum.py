@@ -14,8 +14,8 @@ from giantstep.asking.optimum import ended
 from giantstep.asking.verbs import predict
 from giantstep.errors import GiantstepError
 from giantstep.gallery.labels import axis_label
-from giantstep.gallery.paper import Size, add_title, paper_panels
-from giantstep.gallery.style import COLOURS, GREY, house_style, save
+from giantstep.gallery.paper import add_title, paper_panels
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save
 
 #: How far the curve reaches to both sides of the optimum.
 FACTOR = 30.0
@@ -40,8 +40,8 @@ def draw_optimum(
     names = [name for name in names if "/" not in str(law.settings[name])]
     if not names:
         raise GiantstepError("a schedule has no curve along it: optimise the ridge too, to draw it")
-    with house_style():
-        figure, panels = paper_panels(len(names), size, with_caption)
+    with house_style(size):
+        figure, panels = paper_panels(len(names), with_caption)
         for panel, name in zip(panels, names, strict=True):
             best = float(law.settings[name])
             if not best > 0:

@@ -1,15 +1,121 @@
-"""What the panels of the gallery share: theory as a line, simulation as dots over it."""
+"""What the panels of the gallery share: theory as a line, simulation as dots over it.
+
+Most figures are one :func:`overlay`: a panel for each value of one column of the table, a colour
+for each value of another. The others lay curves over one another panel by panel.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from giantstep.gallery.style import COLOURS, GREY
+from giantstep.gallery.style import COLOURS, GREY, is_stacked, legend_above, new_figure
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
+
+#: A column of a table, and how each of its values is written, in their order in the picture.
+Names = tuple[str, Mapping[Any, str]]
+#: Width and height of a picture by its number of panels.
+_SHAPES = {1: (5.4, 3.9), 2: (7.4, 3.6), 3: (8.7, 3.6)}
+#: Colours of the directions, h1 blue, h2 orange, h3 green, wherever they are curves.
+DIRECTIONS: Names = ("direction", {f"h{k}": f"$h_{k}$" for k in (1, 2, 3)})
+
+
+class Side(NamedTuple):
+    """One side of a picture: the column of the table along it, its label, scale and limits.
+
+    The scale is ``linear``, ``log`` or ``log2``, by powers of two; ticks, where they are given, are
+    at these values alone, written as decimals. Of a metric the column is its name.
+    """
+
+    column: str
+    label: str = ""
+    scale: str = "linear"
+    ticks: Sequence[float] = ()
+    limits: tuple[float | None, float | None] | None = None
+
+    def rule(self, panel: Any, side: str) -> None:
+        """Put it on the side ``x`` or ``y`` of a panel."""
+        if self.scale != "linear":
+            how = {"base": 2} if self.scale == "log2" else {}
+            getattr(panel, f"set_{side}scale")("log", **how)
+        if self.ticks:
+            ticks_at(getattr(panel, f"{side}axis"), self.ticks)
+        panel.set(**{f"{side}lim": self.limits} if self.limits else {})
+        panel.set(**{f"{side}label": self.label})
+
+
+def overlay(
+    table: pandas.DataFrame,
+    x: Side,
+    *y: Side,
+    panels: Names | None = None,
+    curves: Names | None = None,
+    squares: tuple[str, str] | None = None,
+    colours: Sequence[str] = COLOURS,
+    legend: str | None = "best",
+    sharey: bool = True,
+) -> tuple[Figure, list[Any]]:
+    """Theory as lines and simulation as dots: returns the picture and its panels.
+
+    There is one panel for each metric ``y`` and each value of ``panels`` that the table has, one
+    colour for each value of ``curves``. Dots at the smaller values of the column ``squares``, given
+    with its letter, are open squares. The legend stands in the first panel, or ``above`` them.
+    """
+    column, titles = panels or ("", {None: ""})
+    titles = {at: text for at, text in titles.items() if not column or at in set(table[column])}
+    places = [(side, value) for side in y for value in titles]
+    width, height = _SHAPES.get(len(places), (3.0 * len(places), 3.6))
+    shared = sharey and len(y) == 1
+    figure, grid = new_figure(width, height, ncols=len(places), sharey=shared, squeeze=False)
+    for panel, (side, value) in zip(grid.flat, places, strict=True):
+        here = table[table[column] == value] if column else table
+        lay_curves(panel, here, x, side, curves, squares=squares, colours=colours)
+        panel.set_title(titles[value])
+        if shared and panel is not grid.flat[0] and not is_stacked(figure):
+            panel.set_ylabel("")
+    if legend == "above":
+        legend_above(figure)
+    elif legend and curves:
+        grid.flat[0].legend(loc=legend)
+    return figure, list(grid.flat)
+
+
+def lay_curves(
+    panel: Any,
+    table: pandas.DataFrame,
+    x: Side,
+    y: Side,
+    curves: Names | None = None,
+    *,
+    squares: tuple[str, str] | None = None,
+    colours: Sequence[str] = COLOURS,
+) -> None:
+    """One line with its dots for each value of a column; see :func:`overlay`."""
+    column, names = curves or ("", {None: ""})
+    dots = table.dropna(subset=y.column) if y.column in table else table[:0]
+    small = dots[dots[squares[0]] < dots[squares[0]].max()] if squares else dots[:0]
+    for (value, label), colour in zip(names.items(), colours, strict=False):
+        here, there, few = (
+            part[part[column] == value] if column else part for part in (table, dots, small)
+        )
+        if len(here):
+            # A dimension beyond what is simulated has a dashed line.
+            far = column == "dim" and len(dots) and not len(there)
+            style = {"linestyle": "--"} if far else {}
+            shown = here.drop(few.index)
+            lay_over(panel, shown, x.column, y.column, colour, label or None, **style)
+            draw_dots(panel, few, x.column, y.column, colour, fmt="s", mfc="white")
+    if squares:
+        for part, form in ((small, "s"), (dots.drop(small.index), "o")):
+            filled = {"color": GREY, "mfc": "white" if form == "s" else GREY}
+            sizes = ", ".join(f"{size:g}" for size in part[squares[0]].unique())
+            panel.plot([], [], form, label=f"${squares[1]} = {sizes}$", **filled)
+    x.rule(panel, "x")
+    y.rule(panel, "y")
 
 
 def lay_over(
@@ -24,10 +130,22 @@ def lay_over(
     """Draw ``metric.theory`` as a line over column ``x``, and ``metric`` as dots with errors."""
     if f"{metric}.theory" in table:
         theory = table.dropna(subset=f"{metric}.theory").sort_values(x)
-        panel.plot(theory[x], theory[f"{metric}.theory"], color=colour, label=label, **line)
-        label = None
+        if len(theory):
+            draw_line(panel, theory[x], theory[f"{metric}.theory"], colour, label, **line)
+            label = None
     if metric in table:
         draw_dots(panel, table, x, metric, colour, label)
+
+
+def draw_line(panel: Any, x: Any, y: Any, colour: str, label: str | None, **style: Any) -> None:
+    """A line; one that lies on an earlier one is dashed, so that both are seen."""
+    import numpy as np
+
+    points = np.array([x, y], float).T
+    before = [line.get_xydata() for line in panel.lines]
+    if any(b.shape == points.shape and np.allclose(b, points, equal_nan=True) for b in before):
+        style = {"linestyle": "--", **style}
+    panel.plot(*points.T, color=colour, label=label, **style)
 
 
 def draw_dots(
@@ -40,9 +158,37 @@ def draw_dots(
     **style: Any,
 ) -> None:
     """Draw ``metric`` as dots over column ``x``, with the errors of ``metric.sem``."""
-    dots = table.dropna(subset=metric)
+    dots = table.dropna(subset=metric) if len(table) else table
+    if not len(dots):
+        return
     errors, style = dots[f"{metric}.sem"].fillna(0.0), {"fmt": "o", **style}
     panel.errorbar(dots[x], dots[metric], errors, color=colour, label=label, **style)
+
+
+def draw_map(panel: Any, chart: pandas.DataFrame, label: str, *, levels: Any = None) -> None:
+    """A table of values over its columns and index as colours, with contours at some of them."""
+    colours = {"cmap": "viridis", "shading": "nearest", "rasterized": True}
+    shades = panel.pcolormesh(chart.columns, chart.index, chart, **colours)
+    if levels is not None:
+        white = {"colors": "white", "linewidths": 0.9}
+        lines = panel.contour(chart.columns, chart.index, chart, levels=levels, **white)
+        panel.clabel(lines, fontsize=7)
+    panel.figure.colorbar(shades, ax=panel, label=label)
+    panel.grid(False)
+
+
+def ticks_at(axis: Any, values: Sequence[float]) -> None:
+    """Ticks of a logarithmic axis at these values alone, written as decimals."""
+    axis.set_ticks(values, [f"{value:g}" for value in values])
+    axis.set_ticks([], minor=True)
+
+
+def dimensions(*sizes: int) -> Names:
+    """Curves by dimension, a large one written as a power of ten."""
+    return "dim", {
+        size: f"$d = 10^{{{math.log10(size):.0f}}}$" if size >= 10**5 else f"$d = {size}$"
+        for size in sizes
+    }
 
 
 def linear_floor(panel: Any, error: float) -> None:
@@ -50,35 +196,26 @@ def linear_floor(panel: Any, error: float) -> None:
     panel.axhline(error, color=GREY, linestyle="--", label="best linear predictor")
 
 
-def guide(panel: Any, text: str, *, x: float | None = None, y: float | None = None) -> None:
-    """A thin grey line across the panel, up at ``x`` or along at ``y``, with its name on it."""
-    small = {"fontsize": 6.5, "color": GREY}
+def guide(
+    panel: Any, text: str, *, x: float | None = None, y: float | None = None, colour: str = GREY
+) -> None:
+    """A thin line across the panel, up at ``x`` or along at ``y``, with its name on it."""
+    small = {"fontsize": 6.5, "color": colour}
     if y is not None:
-        panel.axhline(y, color=GREY, linestyle=":", linewidth=0.9)
+        panel.axhline(y, color=colour, linestyle=":", linewidth=0.9)
         place = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "bottom"}
         panel.text(0.6, y, text, **place, **small)
     if x is not None:
-        panel.axvline(x, color=GREY, linestyle="--", linewidth=0.9)
+        panel.axvline(x, color=colour, linestyle=":", linewidth=0.9)
         place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": "top"}
         panel.text(x, 0.99, text, rotation=90, **place, **small)
 
 
-def by_dimension(
-    panel: Any, table: pandas.DataFrame, x: str, metric: str, beyond: Sequence[int]
-) -> None:
-    """One line per dimension with its dots; dashed, and named as a power, where d is ``beyond``."""
-    for dim, colour in zip(sorted(table.dim.unique()), COLOURS, strict=False):
-        far = dim in beyond
-        size = f"10^{{{math.log10(dim):.0f}}}" if far else f"{dim:.0f}"
-        here = table[table.dim == dim]
-        style = "--" if far else "-"
-        lay_over(panel, here, x, metric, colour, f"$d = {size}$", linestyle=style)
-
-
-def ticks_at(axis: Any, values: Sequence[float]) -> None:
-    """Ticks of a logarithmic axis at these values alone, written as decimals."""
-    axis.set_ticks(values, [f"{value:g}" for value in values])
-    axis.set_ticks([], minor=True)
+def mark(panel: Any, text: str, x: float) -> None:
+    """A thin dotted line up at ``x``, named above the panel."""
+    panel.axvline(x, color=GREY, linestyle=":", linewidth=1.0)
+    place = {"transform": panel.get_xaxis_transform(), "ha": "center", "va": "bottom"}
+    panel.text(x, 1.01, text, fontsize=8, color=GREY, **place)
 
 
 def on_the_line(

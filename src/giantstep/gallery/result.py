@@ -23,10 +23,10 @@ from giantstep.asking.spectra import SpectrumComparison
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.labels import axis_label, curve_label, literal, metric_label
-from giantstep.gallery.paper import Size, add_title, paper_panels
+from giantstep.gallery.paper import add_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
-from giantstep.gallery.style import COLOURS, GREY, house_style, save
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,8 +68,8 @@ def draw_result(
             f"or for fewer values of {' and '.join(name for name, _ in parts[0])}"
         )
     line = _line(answer, x)
-    with house_style():
-        figure, panels = paper_panels(len(names) * len(parts), size, with_caption)
+    with house_style(size):
+        figure, panels = paper_panels(len(names) * len(parts), with_caption)
         pairs = itertools.product(names, parts)
         for panel, (name, part) in zip(panels, pairs, strict=True):
             own = _of(shown, name, part)

@@ -11,8 +11,8 @@ import numpy as np
 from giantstep.answer.words import question_facts
 from giantstep.asking.spectra import SpectrumComparison
 from giantstep.gallery.panels import ticks_at
-from giantstep.gallery.paper import WIDTHS, Size, add_title
-from giantstep.gallery.style import COLOURS, GREY, house_style, new_figure, save
+from giantstep.gallery.paper import add_title
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, new_figure, save
 
 if TYPE_CHECKING:
     import pandas
@@ -43,12 +43,8 @@ def draw_spectrum(
 
     ``size`` is one or two columns of a paper; one column has the panels below one another.
     """
-    with house_style():
-        if size == "single":
-            figure, panels = new_figure(WIDTHS[size], 6.9, nrows=3)
-        else:
-            wide = (9.0, 3.3) if size is None else (WIDTHS[size], 2.6)
-            figure, panels = new_figure(*wide, ncols=3, width_ratios=(3, 3, 2))
+    with house_style(size):
+        figure, panels = new_figure(9.0, 3.3, ncols=3, width_ratios=(3, 3, 2))
         draw_density(panels[0], comparison)
         _draw_cumulative(panels[1], comparison)
         _draw_outliers(panels[2], comparison)
@@ -115,45 +111,65 @@ def spectrum_table(comparison: SpectrumComparison) -> pandas.DataFrame:
     )
 
 
+def draw_bulk(
+    panel: Any, table: pandas.DataFrame, colour: str = COLOURS[0], name: str = ""
+) -> None:
+    """The predicted density over a histogram of all runs, of a table of one spectrum."""
+    line, bars = (table[table.series == series] for series in ("density", "histogram"))
+    shade = {"color": colour if name else GREY, "alpha": 0.25, "linewidth": 0}
+    label = None if name else "simulation"
+    panel.fill_between(bars.x, bars.y, step="mid", label=label if len(bars) else None, **shade)
+    panel.plot(line.x, line.y, color=colour, label=name or "theory")
+    panel.set_ylim(bottom=0)
+
+
+def draw_largest(panel: Any, table: pandas.DataFrame, beyond: float = 0.0) -> None:
+    """On the floor of a density: outliers dotted where theory puts them, dots simulated."""
+    for value in table[table.series == "outlier"].x:
+        panel.axvline(value, color=COLOURS[0], linestyle=":", label="outlier, theory")
+    largest = table[(table.series == "leading") & (table.x > beyond)]
+    if len(largest):
+        floor = [0.04 * panel.get_ylim()[1]] * len(largest)
+        style = {"fmt": "o", "color": COLOURS[1], "zorder": 3, "label": "largest, simulated"}
+        panel.errorbar(largest.x, floor, xerr=largest["sem"], **style)
+
+
+def draw_ranks(panel: Any, table: pandas.DataFrame, edge: float, colour: str) -> None:
+    """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
+    panel.axhline(edge, color=colour, linestyle="--", linewidth=1)
+    predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
+    ranks = predicted["rank"]
+    panel.hlines(predicted.x, ranks - 0.4, ranks + 0.4, color=colour)
+    style = {"fmt": "o", "color": colour, "capsize": 2}
+    panel.errorbar(simulated["rank"], simulated.x, simulated["sem"].fillna(0), **style)
+    panel.set(xlabel="rank", ylabel="largest values")
+
+
+def key_of_ranks(panel: Any) -> None:
+    """The legend of :func:`draw_ranks`, whatever the colours."""
+    for form, name in (("--", "edge of the bulk"), ("-", "outlier, theory"), ("o", "simulation")):
+        panel.plot([], [], form, color=GREY, label=name)
+    panel.legend(loc="upper right", fontsize=7)
+
+
 def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     """The predicted density over a histogram of all runs."""
+    draw_bulk(panel, spectrum_table(comparison))
     wide = is_wide(comparison)
-    if comparison.runs:
-        edges, heights = histogram(comparison)
-        panel.stairs(heights, edges, fill=True, color=GREY, alpha=0.3, label="simulation")
-    panel.plot(*density(comparison), color=COLOURS[0], label="theory")
     if wide:
         panel.set_xscale("log")
         low, high = panel.get_xlim()
         decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
         marks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
         ticks_at(panel.xaxis, [mark for mark in marks if low <= mark <= high])
-    panel.set(
-        xlabel=_NAMES[comparison.kind],
-        ylabel="density per decade" if wide else "density",
-        ylim=(0, None),
-    )
+    panel.set(xlabel=_NAMES[comparison.kind], ylabel="density per decade" if wide else "density")
     panel.legend(loc="best" if wide else "upper right")
 
 
 def draw_with_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     """The density, and on its floor the outliers: lines predicted, dots simulated."""
     draw_density(panel, comparison)
-    table = spectrum_table(comparison)
-    edge = comparison.prediction.bulk_edges[1]
-    height = 0.25 * panel.get_ylim()[1]
-    for value in table[table.series == "outlier"].x:
-        panel.vlines(value, 0, height, color=COLOURS[0])
-    beyond = table[(table.series == "leading") & (table.x > edge)]
-    if len(beyond):
-        panel.errorbar(
-            beyond.x,
-            [height / 2] * len(beyond),
-            xerr=beyond["sem"],
-            fmt="o",
-            color=COLOURS[1],
-            label="largest values",
-        )
+    draw_largest(panel, spectrum_table(comparison), comparison.prediction.bulk_edges[1])
     panel.legend()
 
 
@@ -175,37 +191,21 @@ def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
 
 
 def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
-    """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
-    edge = comparison.prediction.bulk_edges[1]
-    panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
-    table = spectrum_table(comparison)
-    predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
-    if len(predicted):
-        ranks = predicted["rank"]
-        panel.hlines(predicted.x, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
-    if len(simulated):
-        panel.errorbar(
-            simulated["rank"],
-            simulated.x,
-            simulated["sem"],
-            fmt="o",
-            color=COLOURS[1],
-            capsize=2,
-            label="simulation",
-        )
-    values = comparison.prediction.outliers
+    """Largest values by rank, those too that grow with d."""
+    edge, table = comparison.prediction.bulk_edges[1], spectrum_table(comparison)
+    draw_ranks(panel, table, edge, COLOURS[0])
+    values, leading = comparison.prediction.outliers, table[table.series == "leading"]
+    finite = table[table.series == "outlier"].x
     unbounded = [rank for rank, value in enumerate(values, 1) if math.isinf(value)]
     if unbounded:
-        above = 1.5 * max([edge, *predicted.x, *simulated.x])
+        above = 1.5 * max([edge, *finite, *leading.x])
         marks = {"marker": "^", "linestyle": "none", "color": COLOURS[0]}
         panel.plot(unbounded, [above] * len(unbounded), label="theory, grows with d", **marks)
         panel.set_ylim(0, 1.5 * above)
     if not values:
         panel.set_title("no outlier is predicted")
-    count = max(len(values), len(simulated), 1)
-    panel.set_xticks(range(1, 1 + count))
-    panel.set_xlim(0.4, count + 0.6)
-    if predicted.x.max() > 10 * edge:
+    count = max(len(values), len(leading), 1)
+    panel.set(xticks=range(1, 1 + count), xlim=(0.4, count + 0.6))
+    if finite.max() > 10 * edge:
         panel.set_yscale("log")
-    panel.set(xlabel="rank", ylabel="largest values")
-    panel.legend(loc="upper right")
+    key_of_ranks(panel)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, check_place, written_beside
@@ -16,6 +17,15 @@ if TYPE_CHECKING:
 #: Okabe and Ito's palette without its yellow, which is too pale for lines.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 GREY = "#777777"
+#: For what comes in order, such as steps: from before the first to after the third.
+SHADES = ("#c9c9c9", "#8fb8de", "#3f7fbf", "#0b3d73")
+
+#: Width in inches of one and of two columns of a paper.
+Size = Literal["single", "double"]
+WIDTHS: dict[Size, float] = {"single": 3.4, "double": 7.0}
+#: Height of one of several panels in a single column.
+PANEL_HEIGHT = 2.5
+_size: ContextVar[Size | None] = ContextVar("size", default=None)
 
 #: An animation is small enough for a page, and slow enough to be followed.
 FRAMES_PER_SECOND, MOVING_DPI = 10, 110
@@ -41,23 +51,63 @@ _STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Draw in the house style without touching the user's matplotlib settings."""
+def house_style(size: Size | None = None) -> Iterator[None]:
+    """Draw in the house style without touching the user's matplotlib settings.
+
+    ``size`` is one or two columns of a paper; without it a picture is as wide as its panels need.
+    """
     import matplotlib as mpl
     from cycler import cycler
 
-    with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
-        yield
+    before = _size.set(size)
+    try:
+        with mpl.rc_context({**_STYLE, "axes.prop_cycle": cycler(color=COLOURS)}):
+            yield
+    finally:
+        _size.reset(before)
 
 
-def new_figure(width: float = 5.0, height: float = 3.4, **subplots: Any) -> tuple[Figure, Any]:
-    """A figure that needs no display, and its axes."""
+def new_figure(
+    width: float = 5.0, height: float = 3.4, *, nrows: int = 1, ncols: int = 1, **subplots: Any
+) -> tuple[Figure, Any]:
+    """A figure that needs no display, and its axes; in a single column one below the other."""
+    import numpy as np
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    size, count = _size.get(), nrows * ncols
+    if size is not None:
+        width, height = WIDTHS[size], max(height * WIDTHS[size] / width, PANEL_HEIGHT)
+    shape, stacked = (nrows, ncols), size == "single" and count > 1
+    if stacked:
+        height, shape = PANEL_HEIGHT * count, (count, 1)
+        subplots.pop("width_ratios", None)
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
-    return figure, figure.subplots(**subplots)
+    squeeze = subplots.pop("squeeze", True)
+    panels = np.reshape(figure.subplots(*shape, squeeze=False, **subplots), (nrows, ncols))
+    if stacked:
+        # What stood side by side and shared its label of the axis now has one of its own.
+        for panel in panels.flat:
+            panel.tick_params(labelbottom=True, labelleft=True)
+    if not squeeze:
+        return figure, panels
+    return figure, panels.item() if count == 1 else panels.squeeze()
+
+
+def is_stacked(figure: Figure) -> bool:
+    """Whether its panels stand below one another, in a single column."""
+    return figure.get_figwidth() == WIDTHS["single"]
+
+
+def legend_above(figure: Figure, ncols: int = 4) -> None:
+    """One legend of all panels above them, in as many columns as the picture is wide for."""
+    entries: dict[str, Any] = {}
+    for panel in figure.axes:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    fitting = min(ncols, max(int(figure.get_figwidth() / 1.7), 1))
+    figure.legend(entries.values(), entries, loc="outside upper center", ncols=fitting)
 
 
 def save_frames(frames: Iterator[Figure], path: Path) -> None:

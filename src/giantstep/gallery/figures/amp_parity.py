@@ -11,10 +11,9 @@ leaves.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.message_panels import lay_over_sizes, mark, message_curve
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.message_panels import draw_message, message_curve
 from giantstep.gallery.panels import on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
 
 TARGET = "sign(h1*h2)"
 #: Closer to the transition than this, the size of a run decides where it gets.
@@ -33,25 +32,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """Overlap on the left, test error on the right, the transition dotted in both."""
-    figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
-    lay_over_sizes(left, table, "overlap_squared", 1, COLOURS[0])
-    lay_over_sizes(left, table, "overlap_squared", 2, COLOURS[2], linestyle="--")
-    lay_over_sizes(right, table, "test_error", 1, COLOURS[1])
-    threshold = table.threshold.iloc[0]
-    mark(left, [threshold], "overlap squared", GREY)
-    mark(right, [threshold], "test error", GREY)
-    for panel in (left, right):
-        panel.set_ylim(-0.03, 1.08)
-    left.legend(loc="lower right")
-    left.annotate(
-        rf"$\pi^2/4 = {threshold:.3f}$",
-        (threshold, 0.95),
-        (-4, 0),
-        textcoords="offset points",
-        ha="right",
-        color=GREY,
-    )
-    return figure
+    return draw_message(table, [table.threshold.iloc[0]], 1.08)
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -77,12 +58,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480", "1806.05451")
-SIZES = {
-    "reduced": Sizes(points=17, dots=(1.0, 6.0), small=200, dim=200, seeds=3),
-    "quick": Sizes(
-        points=60, dots=(1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), small=150, dim=400, seeds=4
-    ),
-    "full": Sizes(
-        points=120, dots=tuple(0.5 * k for k in range(2, 17)), small=200, dim=600, seeds=8
-    ),
-}
+SIZES = at_scales(
+    points=(17, 60, 120),
+    dots=((1.0, 6.0), (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), tuple(0.5 * k for k in range(2, 17))),
+    small=(200, 150, 200),
+    dim=(200, 400, 600),
+    seeds=(3, 4, 8),
+)

@@ -11,10 +11,9 @@ left, for which the claim allows 0.05.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.message_panels import lay_over_sizes, mark, message_curve
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.message_panels import draw_message, message_curve
 from giantstep.gallery.panels import on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
 
 TARGET = "h1^2 + sign(h1*h2*h3)"
 
@@ -32,22 +31,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """Overlaps on the left, test error on the right, both thresholds dotted."""
-    figure, (left, right) = new_figure(7.0, 3.6, ncols=2)
-    lay_over_sizes(left, table, "overlap_squared", 1, COLOURS[0])
-    lay_over_sizes(left, table, "overlap_squared", 2, COLOURS[2])
-    lay_over_sizes(left, table, "overlap_squared", 3, COLOURS[3], linestyle="--")
-    lay_over_sizes(right, table, "test_error", 1, COLOURS[1])
-    thresholds = [table["first"].iloc[0], table.second.iloc[0]]
-    mark(left, thresholds, "overlap squared", GREY)
-    mark(right, thresholds, "test error", GREY)
-    left.set_ylim(-0.03, 1.08)
-    right.set_ylim(0, 3.4)
-    left.legend(loc="center right")
-    for alpha in thresholds:
-        right.annotate(
-            f"{alpha:.3f}", (alpha, 3.15), (3, 0), textcoords="offset points", color=GREY
-        )
-    return figure
+    return draw_message(table, [table["first"].iloc[0], table.second.iloc[0]], 3.4)
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -78,14 +62,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480")
-SIZES = {
-    "reduced": Sizes(points=5, dots=(2.0,), small=80, dim=80, seeds=3),
-    "quick": Sizes(points=20, dots=(1.2, 2.0, 4.0), small=125, dim=400, seeds=4),
-    "full": Sizes(
-        points=60,
-        dots=(0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0),
-        small=150,
-        dim=400,
-        seeds=8,
-    ),
-}
+SIZES = at_scales(
+    points=(5, 20, 60),
+    dots=((2.0,), (1.2, 2.0, 4.0), (0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0)),
+    small=(80, 125, 150),
+    dim=(80, 400, 400),
+    seeds=(3, 4, 8),
+)

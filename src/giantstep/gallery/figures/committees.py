@@ -12,9 +12,9 @@ scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import draw_dots, guide, on_the_line
+from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.amp import Amp
 
@@ -26,8 +26,9 @@ SHARE = {FEW: 4, MANY: 8}
 KNOWN = {FEW: 2.25147, MANY: 6.00715}
 #: Samples per dimension up to which lines are drawn, in units of the threshold.
 FARTHEST = 3.0
-#: Beyond its standard errors, what a finite dimension may change in an overlap.
-FINITE_SIZE = 0.04
+
+
+OVERLAPS = {"q_plus": "mean of the units, $q_+$", "q_minus": "their differences, $q_-$"}
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
@@ -42,8 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             Amp(dim=sizes.dim, iterations=300, tolerance=1e-3),
             Problem(f"({summed})/sqrt({units})", NOISE),
             Along("samples", "{:g}d".format, "alpha"),
-            dots=ratios,
-            seeds=sizes.seeds,
+            Sizes(dots=ratios, seeds=sizes.seeds),
         )
         # Along the mean of the units, and across it, where the overlaps of the differences are
         # averaged: errors of one run's overlaps are not independent, nor their squares to be added.
@@ -93,25 +93,15 @@ def draw(table: DataFrame) -> Picture:
     for panel, units in zip(panels, (FEW, MANY), strict=True):
         part = table[table.units == units]
         line = part[part["q_plus"].isna()].sort_values("alpha")
-        dots, threshold = part.dropna(subset="q_plus"), part.threshold.iloc[0]
-        below = np.linspace(line.alpha.min(), threshold, 100)
-        fine = np.concatenate([below, np.linspace(threshold, line.alpha.max(), 200)])
-        for name, colour, label in (
-            ("q_plus", COLOURS[0], "mean of the units, $q_+$"),
-            ("q_minus", COLOURS[1], "their differences, $q_-$"),
-        ):
+        threshold = part.threshold.iloc[0]
+        fine = np.linspace(line.alpha.min(), line.alpha.max(), 400)
+        for (name, label), colour in zip(OVERLAPS.items(), COLOURS, strict=False):
             curve = PchipInterpolator(line.alpha, line[f"{name}.theory"])
             panel.plot(fine, curve(fine), color=colour, label=label)
-            draw_dots(panel, dots, "alpha", name, colour)
-        panel.axvline(threshold, color=GREY, linestyle=":", linewidth=1.2)
-        where = {"xytext": (4, 0), "textcoords": "offset points", "color": GREY}
-        panel.annotate(f"{threshold:.3f}", (threshold, 1.0), va="top", **where)
-        panel.set(
-            title=f"{units} relu units",
-            xlabel=r"samples per dimension $n/d$",
-            xlim=(0, FARTHEST * threshold),
-            ylim=(-0.03, 1.03),
-        )
+            draw_dots(panel, part, "alpha", name, colour)
+        guide(panel, f"threshold, {threshold:.3f}", x=threshold)
+        panel.set(title=f"{units} relu units", xlim=(0, FARTHEST * threshold), ylim=(-0.03, 1.03))
+        panel.set_xlabel(r"samples per dimension $n/d$")
     panels[0].set_ylabel("squared overlap")
     panels[1].legend(loc="lower right")
     return figure
@@ -122,10 +112,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
     by_units = table.groupby("units").threshold.first()
     line, dots = table[table["q_plus"].isna()], table.dropna(subset="q_plus")
     specialised = line[line["q_minus.theory"] > 0]
-    near = [
-        (dots[name] - dots[f"{name}.theory"]).abs() < 4 * dots[f"{name}.sem"] + FINITE_SIZE
-        for name in ("q_plus", "q_minus")
-    ]
     alike = dots[dots.alpha < dots.threshold]
     return {
         "thresholds are 2.251 and 6.007": all(
@@ -134,8 +120,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "units part continuously: every specialised point is above the threshold": bool(
             (specialised.alpha > 0.99 * specialised.threshold).all()
         ),
-        "runs are within 4 standard errors plus 0.04 of the lines": bool(
-            near[0].all() and near[1].all()
+        "runs are within 4 standard errors plus 0.04 of the lines": all(
+            on_the_line(dots, name, errors=4, allowance=0.04) for name in OVERLAPS
         ),
         "below the threshold runs know the mean of the units, and nothing of their differences": (
             bool(len(alike) > 1 and (alike.q_plus > 0.3).all() and (alike.q_minus < 0.04).all())
@@ -144,14 +130,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1806.05451", "2405.15480")
-SIZES = {
-    "reduced": Sizes(few=(1.0,), many=(2.0,), dim=100, seeds=3, every=5),
-    "quick": Sizes(few=(0.7, 1.4), many=(2.0,), dim=150, seeds=4, every=2),
-    "full": Sizes(
-        few=(0.4, 0.8, 1.2, 1.6, 3.5, 4.5, 5.5, 6.5),
-        many=(1.0, 2.0, 3.0, 4.0),
-        dim=500,
-        seeds=8,
-        every=1,
-    ),
-}
+SIZES = at_scales(
+    few=((1.0,), (0.7, 1.4), (0.4, 0.8, 1.2, 1.6, 3.5, 4.5, 5.5, 6.5)),
+    many=((2.0,), (2.0,), (1.0, 2.0, 3.0, 4.0)),
+    dim=(100, 150, 500),
+    seeds=(3, 4, 8),
+    every=(5, 2, 1),
+)

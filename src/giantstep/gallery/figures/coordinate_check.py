@@ -12,9 +12,9 @@ term of order 1/d, for which the claim allows 0.02.
 from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, dimensions, lay_curves, on_the_line
+from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
 
 STEPS = 2
@@ -26,46 +26,38 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     import numpy as np
     import pandas
 
-    line, dots = (np.geomspace(0.1, 5.0, count).round(4) for count in (sizes.points, sizes.dots))
-    dims = pandas.DataFrame({"dim": sizes.dims})
+    along = Along("step_size", "{:g}".format, "step_size", (0.1, 5.0), ratios=True)
+    line, dots = along.places(sizes.points), along.places(sizes.dots)
     found = bench.curve(
         ["overlap"],
         SETTINGS,
         "h1 + h1*h2",
-        Along("step_size", "{:g}".format, "step_size"),
-        np.unique([*line, *dots]),
-        dots,
+        along,
+        Sizes(points=np.unique([*line, *dots]), dots=dots, seeds=sizes.seeds),
         dots_alone={"dim": list(sizes.dims)},
         verbs=(SIMULATE,),
-        seeds=sizes.seeds,
     )
     found = found[(found.step == STEPS) & (found.direction == "h1")]
     limit = found.loc[found.overlap.isna(), ["step_size", "overlap.theory"]]
     simulated = found[found.overlap.notna()].drop(columns="overlap.theory")
+    dims = pandas.DataFrame({"dim": sizes.dims})
     table = limit.merge(dims, how="cross").merge(simulated, how="left", on=["dim", "step_size"])
     return table.assign(learning_rate=table.dim * table.step_size)
 
 
 def draw(table: DataFrame) -> Picture:
     """The same runs over our unit and over the other one."""
-    figure, (left, right) = new_figure(7.8, 3.4, ncols=2, sharey=True)
+    figure, (left, right) = new_figure(7.4, 3.6, ncols=2, sharey=True)
+    overlap = Side("overlap", "overlap with $h_1$ (cosine)", limits=(0, 0.85))
+    dims = dimensions(*sorted(table.dim.unique()))
     first = table[table.dim == table.dim.min()]
     left.plot(first.step_size, first["overlap.theory"], color="black", label="limit of large $d$")
-    for dim, colour in zip(sorted(table.dim.unique()), COLOURS, strict=False):
-        here = table[table.dim == dim]
-        lay_over(
-            left, here.drop(columns="overlap.theory"), "step_size", "overlap", colour, f"$d={dim}$"
-        )
-        lay_over(right, here, "learning_rate", "overlap", colour)
-    for panel in (left, right):
-        panel.set_xscale("log")
-    left.set(
-        title="our unit", xlabel="step size", ylabel="overlap with $h_1$ (cosine)", ylim=(0, 0.85)
-    )
-    right.set(
-        title=r"rate for weights of size 1, inputs over $\sqrt{d}$",
-        xlabel=r"learning rate $= d \times$ step size",
-    )
+    dots = table.drop(columns="overlap.theory")
+    lay_curves(left, dots, Side("step_size", "step size", "log"), overlap, dims)
+    rate = Side("learning_rate", r"learning rate $= d \times$ step size", "log")
+    lay_curves(right, table, rate, overlap, dims)
+    left.set_title("our unit")
+    right.set_title(r"rate for weights of size 1, inputs over $\sqrt{d}$")
     left.legend(loc="upper left")
     return figure
 
@@ -104,8 +96,9 @@ REFERENCES = (
     "Dandi et al. 2023, arXiv:2305.18270",
     "Yang et al. 2022, arXiv:2203.03466 (coordinate check)",
 )
-SIZES = {
-    "reduced": Sizes(points=5, dots=5, dims=(256, 4096), seeds=8),
-    "quick": Sizes(points=17, dots=9, dims=(256, 512, 1024, 2048, 4096), seeds=8),
-    "full": Sizes(points=33, dots=17, dims=(256, 512, 1024, 2048, 4096), seeds=64),
-}
+SIZES = at_scales(
+    points=(5, 17, 33),
+    dots=(5, 9, 17),
+    dims=((256, 4096), (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048, 4096)),
+    seeds=(8, 8, 64),
+)

@@ -13,14 +13,16 @@ import math
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, tidy
-from giantstep.gallery.panels import draw_dots, guide
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, tidy
+from giantstep.gallery.panels import Side, guide, overlay
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
 
-TREES = {"tree-he2": r"$p = \mathrm{He}_2$", "tree-authors": r"$p$ of the authors"}
+TREES = {
+    "tree-he2": r"$p = \mathrm{He}_2$",
+    "tree-authors": r"$p = \mathrm{He}_2/2 + \mathrm{He}_3/6$",
+}
 NETWORKS = {"adam-2": "two layers", "adam-3": "three layers"}
 
 
@@ -41,18 +43,16 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """Errors, one panel per tree, one colour per network."""
-    trees = list(table.tree.unique())
-    shape = {"ncols": len(trees), "sharey": True, "squeeze": False}
-    figure, panels = new_figure(3.4 * len(trees) + 0.8, 3.3, **shape)
-    for panel, tree in zip(panels[0], trees, strict=True):
-        here = table[table.tree == tree]
-        for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
-            own = here[here.network == name]
-            draw_dots(panel, own, "samples", "test_error_relative", colour, label)
-        guide(panel, "best cubic in the leaves", y=here.floor3.iloc[0])
-        panel.set(xscale="log", title=TREES[tree], xlabel="samples $n$")
-    panels[0][0].set(ylabel="test error / variance", ylim=(0, None))
-    panels[0][-1].legend(loc="upper right")
+    figure, panels = overlay(
+        table,
+        Side("samples", "samples $n$", "log", ticks=[300, 1000, 3000, 10000]),
+        Side("test_error_relative", "test error / variance", limits=(0, None)),
+        panels=("tree", TREES),
+        curves=("network", NETWORKS),
+        legend="upper right",
+    )
+    for panel, tree in zip(panels, table.tree.unique(), strict=True):
+        guide(panel, "best cubic in the leaves", y=table[table.tree == tree].floor3.iloc[0])
     return figure
 
 
@@ -76,13 +76,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2502.13961")
-SIZES = {
-    "reduced": Sizes(trees=("tree-he2",), kappas=(2.4,), dim=25, seeds=3),
-    "quick": Sizes(trees=("tree-he2",), kappas=(1.9, 2.3), dim=36, seeds=3),
-    "full": Sizes(
-        trees=("tree-he2", "tree-authors"),
-        kappas=(1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2),
-        dim=64,
-        seeds=5,
-    ),
-}
+SIZES = at_scales(
+    trees=(("tree-he2",), ("tree-he2",), ("tree-he2", "tree-authors")),
+    kappas=((2.4,), (1.9, 2.3), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
+    dim=(25, 36, 64),
+    seeds=(3, 3, 5),
+)

@@ -15,9 +15,8 @@ import math
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, guide
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, overlay
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
@@ -45,44 +44,44 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     import pandas
 
     parts = []
-    samples = [round(sizes.dim**kappa) for kappa in sizes.kappas]
+    settings = ThreeLayer(
+        dim=sizes.dim,
+        width=sizes.width,
+        second_width=sizes.second_width,
+        samples=[round(sizes.dim**kappa) for kappa in sizes.kappas],
+    )
+    asking = {"verbs": (SIMULATE,), "seeds": sizes.seeds}
     for tree in TREES:
         law = predict(TreeProblem(tree), ThreeLayer(dim=sizes.dim)).metrics
-        floors = {f"floor{k}": law["floor"][k - 1] for k in (2, 3, 4)}
+        known = {f"floor{k}": law["floor"][k - 1] for k in (2, 3, 4)}
+        known |= {"tree": tree, "half": law["kappa_half_span"]}
         for scenario in ("lazy", "joint"):
-            settings = ThreeLayer(
-                dim=sizes.dim,
-                scenario=scenario,
-                width=sizes.width,
-                second_width=sizes.second_width,
-                samples=samples,
-            )
-            part = bench.table(
-                ["test_error_relative"], settings, tree, verbs=(SIMULATE,), seeds=sizes.seeds
-            )
-            parts.append(part.assign(tree=tree, half=law["kappa_half_span"], **floors))
+            chosen = settings.replace(scenario=scenario)
+            part = bench.table(["test_error_relative"], chosen, tree, **asking)
+            parts.append(part.assign(**known))
     table = pandas.concat(parts, ignore_index=True)
     return table.assign(kappa=[math.log(n) / math.log(sizes.dim) for n in table.samples])
 
 
 def draw(table: DataFrame) -> Picture:
     """One panel per tree, one colour per network; floors dotted."""
-    figure, panels = new_figure(8.4, 3.9, ncols=len(TREES), sharey=True)
-    for panel, (tree, title) in zip(panels, TREES.items(), strict=True):
-        here = table[table.tree == tree]
-        for (name, label), colour in zip(NETWORKS.items(), COLOURS, strict=False):
-            own = here[here.network == name]
-            draw_dots(panel, own, "kappa", "test_error_relative", colour, label)
+    figure, panels = overlay(
+        table,
+        Side("kappa", r"$\kappa = \log n / \log d$"),
+        Side("test_error_relative", "test error / variance", limits=(0, HIGHEST)),
+        panels=("tree", TREES),
+        curves=("network", NETWORKS),
+        legend="above",
+    )
+    for panel, tree in zip(panels, TREES, strict=True):
+        first = table[table.tree == tree].iloc[0]
         floors: dict[float, list[str]] = {}
         for degree in (2, 3, 4):
-            floors.setdefault(round(here[f"floor{degree}"].iloc[0], 6), []).append(str(degree))
+            floors.setdefault(round(first[f"floor{degree}"], 6), []).append(str(degree))
         for floor, degrees in floors.items():
             guide(panel, f"best of degree {' and '.join(degrees)}", y=floor)
         guide(panel, "theorem: 3/2", x=THEOREM)
-        guide(panel, "half of the leaves", x=here.half.iloc[0])
-        panel.set(title=title, xlabel=r"$\kappa = \log n / \log d$", ylim=(0, HIGHEST))
-    panels[0].set_ylabel("test error / variance")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
+        guide(panel, "half of the leaves", x=first.half)
     return figure
 
 
@@ -113,16 +112,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2502.13961")
-SIZES = {
-    "reduced": Sizes(kappas=(1.5, 2.2), dim=36, width=120, second_width=150, seeds=3),
-    "quick": Sizes(
-        kappas=(1.5, 1.66, 1.82, 1.98, 2.14, 2.3), dim=36, width=250, second_width=400, seeds=3
-    ),
-    "full": Sizes(
-        kappas=(1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2),
-        dim=64,
-        width=500,
-        second_width=1000,
-        seeds=5,
-    ),
-}
+SIZES = at_scales(
+    kappas=((1.5, 2.2), (1.5, 1.66, 1.82, 1.98, 2.14, 2.3), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
+    dim=(36, 36, 64),
+    width=(120, 250, 500),
+    second_width=(150, 400, 1000),
+    seeds=(3, 3, 5),
+)

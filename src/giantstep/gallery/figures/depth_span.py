@@ -11,17 +11,15 @@ which are another method.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
+from giantstep.gallery.panels import Side, dimensions, draw_dots, on_the_line, overlay
+from giantstep.gallery.style import COLOURS, GREY
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 DIMENSIONS = (36, 64, 100)
 #: Steps of the units |w.x|, as in the learner.
@@ -29,7 +27,7 @@ STEPS = 4
 TREE = "tree-he2"
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Spans by dimension and samples: of eigenvectors, of trained units, and predicted."""
     import numpy as np
     import pandas
@@ -44,19 +42,18 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     for number, dim in enumerate(DIMENSIONS):
         leaves = tree.sizes(dim)[1]
         threshold = predict(TreeProblem(TREE), ThreeLayer(dim=dim)).metrics["threshold"]
-        line = np.geomspace(dim**1.3, dim**2.2, sizes.points)
-        for n in line.tolist():
-            law = moment_span(tree, leaves, dim, n)
-            found.append({"dim": dim, "samples": n, "moment_span.theory": law})
-            found[-1]["threshold"] = threshold
-        for n in np.geomspace(dim**1.4, dim**2.2, sizes.dots).round().astype(int).tolist():
-            law = moment_span(tree, leaves, dim, n)
-            spans = _measured(dim, n, sizes.seeds)
-            own = {"dim": dim, "samples": n, "moment_span.theory": law}
-            for name, values in zip(("moment_span", "steps"), spans.T, strict=True):
-                own[name] = float(values.mean())
-                own[f"{name}.sem"] = float(values.std(ddof=1) / len(values) ** 0.5)
-            found.append(own)
+        line = np.geomspace(dim**1.3, dim**2.2, sizes.points).tolist()
+        dots = np.geomspace(dim**1.4, dim**2.2, sizes.dots).round().astype(int).tolist()
+        for n in (*line, *dots):
+            own = {
+                "dim": dim,
+                "samples": n,
+                "moment_span.theory": moment_span(tree, leaves, dim, n),
+            }
+            if n in dots:
+                eigenvectors, units = _measured(dim, n, sizes.seeds).T
+                own |= measured("moment_span", eigenvectors) | measured("steps", units)
+            found.append({**own, "threshold": threshold})
         bench.report((number + 1) / len(DIMENSIONS))
     return pandas.DataFrame(found)
 
@@ -85,44 +82,40 @@ def _measured(dim: int, samples: int, seeds: int) -> np.ndarray:
     return np.array(found)
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One line per dimension; open squares are the trained units."""
-    figure, panel = new_figure(5.4, 3.5)
+    figure, (panel,) = overlay(
+        table,
+        Side("samples", "samples $n$", "log"),
+        Side("moment_span", "span of the leaves", limits=(0, 1)),
+        curves=dimensions(*DIMENSIONS),
+        legend=None,
+    )
+    units: dict[str, Any] = {"fmt": "s", "mfc": "none", "markersize": 6}
     for dim, colour in zip(DIMENSIONS, COLOURS, strict=False):
-        here = table[table.dim == dim]
-        lay_over(panel, here, "samples", "moment_span", colour, f"$d = {dim}$")
-        draw_dots(panel, here, "samples", "steps", colour, fmt="s", mfc="none", markersize=6)
-    panel.set(xscale="log", ylim=(0, 1), xlabel="samples $n$", ylabel="span of the leaves")
+        draw_dots(panel, table[table.dim == dim], "samples", "steps", colour, **units)
+    panel.plot([], [], "o", color=GREY, label="eigenvectors")
+    panel.plot([], [], "s", color=GREY, mfc="none", label="trained units")
     panel.legend(loc="lower right")
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; the trained units near them."""
-    both = table.dropna(subset="steps")
-    far = (both["steps"] - both["moment_span.theory"]).abs()
+    law = table["moment_span.theory"]
     return {
         "each dot is within 4 standard errors plus 0.02 of its line": on_the_line(
             table, "moment_span", errors=4, allowance=0.02
         ),
-        "each square is within 4 standard errors plus 0.06 of the line": bool(
-            (far <= 4 * both["steps.sem"] + 0.06).all()
+        "each square is within 4 standard errors plus 0.06 of the line": on_the_line(
+            table.assign(**{"steps.theory": law}), "steps", errors=4, allowance=0.06
         ),
         "from the threshold to a span of 0.9 n grows by a factor of 5 to 20": all(
-            5 < _samples_at(here, 0.9) / here.threshold.iloc[0] < 20
+            5 < here[here["moment_span.theory"] > 0.9].samples.min() / here.threshold.iloc[0] < 20
             for _, here in table.groupby("dim")
         ),
     }
 
 
-def _samples_at(table: pandas.DataFrame, span: float) -> float:
-    """The fewest samples of the line at which the predicted span is above a value."""
-    return float(table[table["moment_span.theory"] > span].samples.min())
-
-
 REFERENCES = cite("2502.13961", "1702.06435", "0910.2120")
-SIZES = {
-    "reduced": Sizes(points=30, dots=2, seeds=4),
-    "quick": Sizes(points=40, dots=5, seeds=6),
-    "full": Sizes(points=80, dots=8, seeds=40),
-}
+SIZES = at_scales(points=(30, 40, 80), dots=(2, 5, 8), seeds=(4, 6, 40))

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, on_the_line, overlay
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
 
@@ -33,19 +32,15 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     parts = []
     for part, (axis, other) in enumerate(OTHER.items()):
         start = RandomFeatures(dim=sizes.dim).replace(**{other: "2d"})
-        dots = np.geomspace(0.1, 10.0, sizes.dots).round(3)
-        line = np.geomspace(0.1, 10.0, sizes.points).round(3)
+        dots, line = (np.geomspace(0.1, 10.0, n).round(3) for n in (sizes.dots, sizes.points))
         ratios = np.unique([*dots, *line])
         for place, ratio in enumerate(ratios):
             settings = start.replace(**{axis: f"{2 * ratio:g}d"}, ridge=SMALL_RIDGE)
-            best = predict(settings, PROBLEM, optimise=["ridge"])
-            for kind, ridge in ((SMALL, SMALL_RIDGE), (BEST, best.settings.ridge)):
+            best = predict(settings, PROBLEM, optimise=["ridge"]).settings.ridge
+            asking = {"verbs": VERBS if ratio in dots else (PREDICT,), "seeds": sizes.seeds}
+            for kind, ridge in ((SMALL, SMALL_RIDGE), (BEST, best)):
                 point = bench.table(
-                    ["test_error"],
-                    settings.replace(ridge=ridge),
-                    PROBLEM,
-                    verbs=VERBS if ratio in dots else (PREDICT,),
-                    seeds=sizes.seeds,
+                    ["test_error"], settings.replace(ridge=ridge), PROBLEM, **asking
                 )
                 parts.append(point.assign(axis=axis, ratio=ratio, kind=kind, ridge=ridge))
             bench.report((part + (place + 1) / len(ratios)) / len(OTHER))
@@ -54,20 +49,18 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel for each size that varies, one line per ridge."""
-    figure, panels = new_figure(7.4, 3.4, ncols=2, sharey=True)
-    labels = {"width": "$p/n$, neurons per sample", "samples": "$n/p$, samples per neuron"}
-    for panel, axis in zip(panels, OTHER, strict=True):
-        panel.axvline(1.0, color=GREY, linestyle=":", linewidth=1.2)
-        for kind, colour in ((SMALL, COLOURS[1]), (BEST, COLOURS[0])):
-            here = table[(table.axis == axis) & (table.kind == kind)]
-            lay_over(panel, here, "ratio", "test_error", colour, kind)
-        panel.set(xscale="log", yscale="log")
-        ticks_at(panel.xaxis, [0.1, 0.3, 1, 3, 10])
-        ticks_at(panel.yaxis, [1, 2, 5, 10, 20])
-        panel.set_xlabel(labels[axis])
-    panels[0].set(title="more neurons, $n = 2d$", ylabel="test error")
-    panels[1].set(title="more samples, $p = 2d$")
-    panels[0].legend(loc="upper left")
+    figure, panels = overlay(
+        table,
+        Side("ratio", scale="log", ticks=[0.1, 0.3, 1, 3, 10]),
+        Side("test_error", "test error", "log", ticks=[1, 2, 5, 10, 20]),
+        panels=("axis", {"width": "more neurons, $n = 2d$", "samples": "more samples, $p = 2d$"}),
+        curves=("kind", {BEST: BEST, SMALL: SMALL}),
+        legend="upper left",
+    )
+    labels = ("$p/n$, neurons per sample", "$n/p$, samples per neuron")
+    for panel, label in zip(panels, labels, strict=True):
+        guide(panel, "$n = p$", x=1.0)
+        panel.set_xlabel(label)
     return figure
 
 
@@ -90,8 +83,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1908.05355")
-SIZES = {
-    "reduced": Sizes(dim=60, points=5, dots=3, seeds=5),
-    "quick": Sizes(dim=100, points=33, dots=9, seeds=12),
-    "full": Sizes(dim=300, points=81, dots=17, seeds=50),
-}
+SIZES = at_scales(dim=(60, 100, 300), points=(5, 33, 81), dots=(3, 9, 17), seeds=(5, 12, 50))

@@ -15,7 +15,7 @@ from typing import Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
 from giantstep.gallery.panels import draw_dots, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
@@ -48,12 +48,9 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for number, step in enumerate(np.linspace(NONE, LARGEST, sizes.dots)):
         here, law = settings.replace(step_size=float(step)), _theory(settings, step)
         for kind in KINDS:
-            values = [
-                equivalent_test_error(PROBLEM, here, kind, seed) for seed in range(sizes.seeds)
-            ]
-            line = {"step_size": step, "kind": kind, "test_error": np.mean(values)}
-            line |= {"test_error.sem": np.std(values, ddof=1) / np.sqrt(sizes.seeds)}
-            lines.append({**line, **law})
+            runs = [equivalent_test_error(PROBLEM, here, kind, i) for i in range(sizes.seeds)]
+            known = {"step_size": step, "kind": kind, **law}
+            lines.append({**known, **measured("test_error", runs)})
         bench.report((number + 1) / sizes.dots)
     return pandas.DataFrame(lines)
 
@@ -69,20 +66,14 @@ def _theory(settings: GiantStep, step: float) -> dict[str, float]:
 def draw(table: DataFrame) -> Picture:
     """Three kinds of dots over the line of the network's theory."""
     figure, panel = new_figure(5.6, 4.0)
-    line = table[table.kind == "theory"]
-    panel.plot(
-        line.step_size, line["test_error.theory"], color=COLOURS[0], label="theory of one step"
-    )
+    line, law = table[table.kind == "theory"], "test_error.theory"
+    panel.plot(line.step_size, line[law], color=COLOURS[0], label="theory of one step")
     linear_floor(panel, line["linear_floor.theory"].iloc[0])
-    for (kind, (label, marker)), colour in zip(KINDS.items(), COLOURS, strict=False):
-        style: dict[str, Any] = {"fmt": marker + ":" if kind == "gaussian" else marker}
-        if kind == "network":
-            style |= {"markersize": 7, "mfc": "none"}
+    for (kind, (label, form)), colour in zip(KINDS.items(), COLOURS, strict=False):
+        style: dict[str, Any] = {"markersize": 7, "mfc": "none"} if kind == "network" else {}
         dots = table[table.kind == kind]
-        draw_dots(panel, dots, "step_size", "test_error", colour, label, **style)
-    panel.set(
-        ylim=(0, 1.45 * line["test_error.theory"].max()), xlabel="step size", ylabel="test error"
-    )
+        draw_dots(panel, dots, "step_size", "test_error", colour, label, fmt=form, **style)
+    panel.set(ylim=(0, 1.45 * line[law].max()), xlabel="step size", ylabel="test error")
     panel.legend(loc="upper right")
     return figure
 
@@ -125,8 +116,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1908.05355", "2305.18270", "2402.04980")
-SIZES = {
-    "reduced": Sizes(points=2, dots=2, dim=80, seeds=8),
-    "quick": Sizes(points=25, dots=4, dim=150, seeds=5),
-    "full": Sizes(points=25, dots=9, dim=500, seeds=20),
-}
+SIZES = at_scales(points=(2, 25, 25), dots=(2, 4, 9), dim=(80, 150, 500), seeds=(8, 5, 20))

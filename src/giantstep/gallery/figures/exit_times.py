@@ -16,8 +16,8 @@ import numpy as np
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, on_the_line, overlay
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.scaling import fit_power, median
@@ -78,35 +78,27 @@ def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
 
 def draw(table: DataFrame) -> Picture:
     """Samples to leave over the dimension."""
-    figure, panel = new_figure(4.6, 3.6)
-    for colour, (leap, here) in zip(COLOURS, table.groupby("leap"), strict=False):
-        dims = here.dim.to_numpy()
-        panel.plot(dims, dims * here["exit_time.theory"], color=colour, label=f"leap {leap}")
-        panel.errorbar(
-            dims, dims * here["exit_time"], dims * here["exit_time.sem"], fmt="o", color=colour
-        )
-    panel.set_xscale("log", base=2)
-    panel.set(
-        yscale="log",
-        xlabel="dimension $d$",
-        ylabel="samples until the overlap is 1/2",
-        ylim=(None, 5 * (table.dim * table["exit_time"]).max()),
-    )
-    panel.legend(loc="upper left", ncols=3)
-    return figure
+    ends = {
+        f"samples{end}": table.dim * table[f"exit_time{end}"] for end in ("", ".sem", ".theory")
+    }
+    return overlay(
+        table.assign(**ends),
+        Side("dim", "dimension $d$", "log2"),
+        Side("samples", "samples until the overlap is 1/2", "log"),
+        curves=("leap", {leap: f"leap {leap}" for leap in CASES}),
+        legend="upper left",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
     """Medians near the equations; the powers of d that the leaps promise."""
-    gap = (table["exit_time"] / table["exit_time.theory"] - 1).abs()
-    error = 4 * table["exit_time.sem"] / table["exit_time.theory"]
     growth = {
         leap: 1 + fit_power(here.dim, here["exit_time"], here["exit_time.sem"]).slope
         for leap, here in table.groupby("leap")
     }
     return {
-        "each median is within 4 errors plus 10 % of the equations": bool(
-            (gap <= error + 0.1).all()
+        "each median is within 4 errors plus 10 % of the equations": on_the_line(
+            table, "exit_time", errors=4, relative=0.1
         ),
         "samples grow about as d, d log d and d^2": (
             0.9 < growth[1] < 1.25 < growth[2] + 0.1 < 1.6 < growth[3] < 2.4
@@ -118,8 +110,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2003.10409")
-SIZES = {
-    "reduced": Sizes(lowest=50, doublings=2, doublings3=1, seeds=41),
-    "quick": Sizes(lowest=50, doublings=4, doublings3=2, seeds=101),
-    "full": Sizes(lowest=100, doublings=4, doublings3=2, seeds=401),
-}
+SIZES = at_scales(
+    lowest=(50, 50, 100), doublings=(2, 4, 4), doublings3=(1, 2, 2), seeds=(41, 101, 401)
+)

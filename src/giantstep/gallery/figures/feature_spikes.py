@@ -11,12 +11,18 @@ d are left out, for which the claim allows 10 %.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    at_scales,
+    measured,
+)
+from giantstep.gallery.panels import mark
+from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import simulate_feature_spectrum
 from giantstep.settings.giant_step import GiantStep
@@ -24,12 +30,20 @@ from giantstep.theory.giant_step.spectra.prediction import stepped_rows
 
 TARGET = "h1 + He2(h1)/sqrt(2)"
 SHOWN = 3
-LEAST, LARGEST = 0.02, 0.44
+ALONG = Along("step_size", "1*n^{:g}".format, "exponent", (0.02, 0.44))
+SETTINGS = GiantStep(
+    activation="relu(z) - 1/sqrt(2*pi)",
+    readout="normal",
+    samples="2d",
+    width="1d",
+    readout_samples="2d",
+    ridge=1.0,
+)
 #: Beyond any simulation: powers of d tell themselves apart.
 FAR = 10**12
-#: Degrees whose spikes a centred relu has: mu_3 = 0.
-DEGREES = (1, 2, 4)
-NAMES = ("largest", "second", "third")
+#: Degrees whose spikes a centred relu has, mu_3 = 0, and the exponents from which they stand out.
+DEGREES = {1: "0", 2: "1/4", 4: "3/8"}
+NAMES = ("largest eigenvalue", "second", "third")
 
 
 def threshold(degree: int) -> float:
@@ -42,37 +56,27 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     import numpy as np
     import pandas
 
-    problem = Problem.of(TARGET)
-    base = GiantStep(
-        activation="relu(z) - 1/sqrt(2*pi)", readout="normal", samples="2d", width="1d",
-        readout_samples="2d", ridge=1.0,
-    )  # fmt: skip
-    exponents = np.linspace(LEAST, LARGEST, sizes.points).round(4)
-    lines = []
-    for number, exponent in enumerate(exponents):
+    problem, lines = Problem.of(TARGET), []
+    every = [*ALONG.places(sizes.points), *(dots := ALONG.places(sizes.dots))]
+    for number, exponent in enumerate(sorted(set(every))):
         for dim in (sizes.dim, FAR):
-            settings = base.replace(dim=dim, step_size=f"1*n^{exponent}")
+            settings = SETTINGS.replace(dim=dim, step_size=ALONG.write(exponent))
             law = stepped_rows(problem, settings, isotropic=True).features(settings)
             edge = law.bulk().high
-            found = [outlier.value for outlier in law.outliers(edge)]
-            here = {"dim": dim, "exponent": exponent}
-            lines.append({**here, "series": "edge", "value": edge})
-            lines += [
-                {**here, "series": "outlier", "rank": rank, "value": value}
-                for rank, value in enumerate(found[:SHOWN], start=1)
+            found = [outlier.value for outlier in law.outliers(edge)][:SHOWN]
+            part = [{"series": "edge", "value": edge}]
+            part += [
+                {"series": "outlier", "rank": rank, "value": value}
+                for rank, value in enumerate(found, start=1)
             ]
-            if dim == FAR or number % sizes.every:
-                continue
-            runs = [simulate_feature_spectrum(problem, settings, i) for i in range(sizes.seeds)]
-            leading = np.array([run.values[:SHOWN] for run in runs])
-            errors = leading.std(axis=0, ddof=1) / np.sqrt(sizes.seeds)
-            lines += [
-                {**here, "series": "leading", "rank": rank, "value": value, "sem": error}
-                for rank, (value, error) in enumerate(
-                    zip(leading.mean(axis=0), errors, strict=True), start=1
-                )
-            ]
-        bench.report((number + 1) / sizes.points)
+            if dim != FAR and exponent in dots:
+                runs = [simulate_feature_spectrum(problem, settings, i) for i in range(sizes.seeds)]
+                leading = measured("value", [run.values[:SHOWN] for run in runs])
+                ranks = {"series": "leading", "rank": np.arange(1, SHOWN + 1)}
+                columns = {**ranks, "value": leading["value"], "sem": leading["value.sem"]}
+                part += pandas.DataFrame(columns).to_dict("records")
+            lines += [{"dim": dim, "exponent": exponent, **line} for line in part]
+        bench.report((number + 1) / len(set(every)))
     return pandas.DataFrame(lines)
 
 
@@ -81,34 +85,20 @@ def draw(table: DataFrame) -> Picture:
     figure, panels = new_figure(7.6, 4.0, ncols=2)
     for panel, dim in zip(panels, sorted(table.dim.unique()), strict=True):
         here = table[table.dim == dim]
-        for rank, name in enumerate(NAMES, start=1):
-            part, colour = here[here["rank"] == rank], COLOURS[rank - 1]
-            line, dots = (part[part.series == series] for series in ("outlier", "leading"))
-            label = name if len(line) or len(dots) else None
-            panel.plot(line.exponent, line.value, color=colour, label=label)
-            if len(dots):
-                panel.errorbar(dots.exponent, dots.value, dots["sem"], fmt="o", color=colour)
-        edge = here[here.series == "edge"]
+        series = {name: here[here.series == name] for name in ("edge", "outlier", "leading")}
+        for rank, (name, colour) in enumerate(zip(NAMES, COLOURS, strict=False), start=1):
+            line, dots = (series[s][series[s]["rank"] == rank] for s in ("outlier", "leading"))
+            panel.plot(line.exponent, line.value, color=colour, label=name)
+            panel.errorbar(dots.exponent, dots.value, dots["sem"], fmt="o", color=colour)
+        edge = series["edge"]
         panel.plot(edge.exponent, edge.value, color=GREY, linestyle="--", label="edge of the bulk")
-        for degree in DEGREES:
-            at = threshold(degree)
-            panel.axvline(at, color=GREY, linestyle=":", linewidth=1.0)
-            panel.text(
-                at,
-                1.01,
-                str(Fraction(degree - 1, 2 * degree)),
-                transform=panel.get_xaxis_transform(),
-                ha="center",
-                va="bottom",
-                fontsize=8,
-                color=GREY,
-            )
+        for degree, name in DEGREES.items():
+            mark(panel, name, threshold(degree))
+        size = rf"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set(yscale="log", xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
-        title = f"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
-        panel.set_title(f"$d = {title}$", pad=14)
-    ticks_at(panels[0].yaxis, [3, 5, 10, 20, 50])
+        panel.set_title(f"$d = {size}$", pad=16)
     panels[0].set_ylabel(r"eigenvalue of $\Phi^T\Phi/d$")
-    panels[1].legend(loc="upper left")
+    legend_above(figure)
     return figure
 
 
@@ -148,8 +138,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2310.07891", "2410.18938")
-SIZES = {
-    "reduced": Sizes(points=4, every=2, dim=300, seeds=4),
-    "quick": Sizes(points=8, every=2, dim=300, seeds=4),
-    "full": Sizes(points=33, every=4, dim=1000, seeds=8),
-}
+SIZES = at_scales(points=(4, 8, 33), dots=(2, 6, 9), dim=(300, 300, 1000), seeds=(4, 4, 8))

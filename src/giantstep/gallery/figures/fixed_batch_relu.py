@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
+from giantstep.gallery.panels import Side, on_the_line, overlay
+from giantstep.gallery.style import GREY
 from giantstep.settings.giant_step import GiantStep
 
 SETTINGS = GiantStep(samples="3d", step_size="0.3", width="1", readout="ones", activation="relu")
@@ -38,8 +38,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 "target": target,
                 "batches": batches,
                 "step": range(sizes.steps + 1),
-                "cosine": cosines.mean(axis=0),
-                "cosine.sem": cosines.std(axis=0, ddof=1) / len(cosines) ** 0.5,
+                **measured("cosine", cosines),
                 "cosine.theory": law.arrays["cosines"][:, 0, 0],
                 "negative": (cosines < 0).mean(axis=0),
                 "chance": sizes.dim**-0.5,
@@ -50,18 +49,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per target, as on the slide."""
-    figure, panels = new_figure(7.2, 3.4, ncols=2)
-    for panel, (target, title) in zip(panels, TARGETS.items(), strict=True):
-        here = table[table.target == target]
-        for (batches, label), colour in zip(BATCHES.items(), COLOURS, strict=False):
-            lay_over(panel, here[here.batches == batches], "step", "cosine", colour, label)
-        chance = here.chance.iloc[0]
-        panel.axhspan(
-            -chance, chance, color=GREY, alpha=0.25, linewidth=0, label=r"chance, $\pm d^{-1/2}$"
-        )
-        panel.set_title(title)
-        panel.set_xlabel("steps")
-    panels[0].set_ylabel("cosine with $h$")
+    figure, panels = overlay(
+        table,
+        Side("step", "steps"),
+        Side("cosine", "cosine with $h$"),
+        panels=("target", TARGETS),
+        curves=("batches", BATCHES),
+        sharey=False,
+    )
+    chance, band = table.chance.iloc[0], {"color": GREY, "alpha": 0.25, "linewidth": 0}
+    for panel in panels:
+        panel.axhspan(-chance, chance, label=r"chance, $\pm d^{-1/2}$", **band)
     panels[0].legend(loc="upper left")
     return figure
 
@@ -88,8 +86,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2402.03220")
-SIZES = {
-    "reduced": Sizes(dim=5000, steps=4, seeds=24),
-    "quick": Sizes(dim=5000, steps=6, seeds=48),
-    "full": Sizes(dim=5000, steps=12, seeds=100),
-}
+SIZES = at_scales(dim=(5000, 5000, 5000), steps=(4, 6, 12), seeds=(24, 48, 100))

@@ -15,8 +15,8 @@ import math
 from typing import Any
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, lay_curves
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import hermite_series
@@ -77,16 +77,8 @@ def _errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:
         ridge=0.01,
         readout_samples=str(sizes.fit),
     )
-    along = Along("samples", "{}d".format, "ratio")
-    after = bench.curve(
-        ["test_error"],
-        settings,
-        name,
-        along,
-        dots=sizes.ratios,
-        verbs=(SIMULATE,),
-        seeds=sizes.seeds,
-    )
+    along = Along("samples", "{:g}d".format, "ratio")
+    after = bench.curve(["test_error"], settings, name, along, sizes, verbs=(SIMULATE,))
     after = after[after.step == STEPS].rename(columns={"width": "neurons"})
     return after.drop(columns="samples")
 
@@ -122,20 +114,15 @@ def draw(table: DataFrame) -> Picture:
     """Which terms are fitted in which regime; how far simulations stay above the floor."""
     figure, (left, right) = new_figure(8.4, 3.6, ncols=2, width_ratios=(1.5, 1))
     _draw_terms(left, table[table.panel == "terms"])
-    for (name, label), colour in zip(SIMULATED.items(), COLOURS, strict=False):
-        here = table[(table.panel == "batches") & (table.target == name)]
-        few = here.neurons.min()
-        right.axhline(here.floor.iloc[0], color=colour, linestyle="--", linewidth=1.2)
-        for width, part in here.groupby("neurons"):
-            style = {"fmt": "s", "mfc": "white"} if width == few else {}
-            named = None if width == few else label
-            draw_dots(right, part, "ratio", "test_error", colour, named, **style)
-    for form, named in (("s", f"$p = {few:g}$"), ("o", f"$p = {here.neurons.max():g}$")):
-        right.plot([], [], form, color=GREY, mfc="white" if form == "s" else GREY, label=named)
+    dots = table[table.panel == "batches"]
+    ratio = Side("ratio", "samples of each step, $n/d$", "log2")
+    error = Side("test_error", "test error", limits=(-0.2, 6.6))
+    lay_curves(right, dots, ratio, error, ("target", SIMULATED), squares=("neurons", "p"))
+    for (name, _), colour in zip(SIMULATED.items(), COLOURS, strict=False):
+        floor = dots[dots.target == name].floor.iloc[0]
+        right.axhline(floor, color=colour, linestyle="--", linewidth=1.2)
     right.plot([], [], "--", color=GREY, label="floor")
     right.set_title("two steps", fontsize=9)
-    right.set_xscale("log", base=2)
-    right.set(xlabel="samples of each step, $n/d$", ylabel="test error", ylim=(-0.2, 6.6))
     right.legend(loc="upper right")
     return figure
 
@@ -187,12 +174,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, conjecture 3",)
-SIZES = {
-    "reduced": Sizes(dim=500, ratios=(8, 128), few=10, many=40, fit=5000, seeds=4),
-    "quick": Sizes(
-        dim=1000, ratios=(4, 8, 16, 32, 64, 128, 256), few=20, many=60, fit=10_000, seeds=4
-    ),
-    "full": Sizes(
-        dim=2000, ratios=(4, 16, 32, 64, 256, 1024), few=20, many=80, fit=20_000, seeds=6
-    ),
-}
+SIZES = at_scales(
+    dim=(500, 1000, 2000),
+    dots=((8, 128), (4, 8, 16, 32, 64, 128, 256), (4, 16, 32, 64, 256, 1024)),
+    few=(10, 20, 20),
+    many=(40, 60, 80),
+    fit=(5000, 10_000, 20_000),
+    seeds=(4, 4, 6),
+)

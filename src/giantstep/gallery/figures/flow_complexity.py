@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, guide
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, draw_map, guide, lay_curves
+from giantstep.gallery.style import new_figure
 from giantstep.settings.gradient_flow import GradientFlow
 
 ORDERS = (2, 3)
@@ -34,27 +34,22 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for gamma2 in np.linspace(0, 1, sizes.points)
     ]
     names = ["kind", "order", "gamma1", "gamma2", "exponent"]
-    settings = GradientFlow(
-        dim=sizes.dim,
-        samples=list(sizes.samples),
-        activation="relu(z-1)",
-        starts=sizes.starts,
-        test_samples=1000,
-    )
     runs = bench.curve(
         ["overlap"],
-        settings,
+        GradientFlow(
+            dim=sizes.dim,
+            samples=list(sizes.samples),
+            activation="relu(z-1)",
+            starts=sizes.starts,
+            test_samples=1000,
+        ),
         "He3(h1)/sqrt(6)",
         Along("inputs", f"spiked:strength=d^{{:g}},alignment=d^-{ALIGNMENT}".format, "gamma2"),
-        dots=np.linspace(0, 1, sizes.dots).round(3),
+        Sizes(dots=sizes.dots, seeds=sizes.seeds),
         verbs=(SIMULATE,),
-        seeds=sizes.seeds,
     )
-    parts = [
-        pandas.DataFrame(grid, columns=names),
-        runs.assign(kind="run", gamma1=ALIGNMENT, dim=sizes.dim),
-    ]
-    return pandas.concat(parts, ignore_index=True)
+    runs = runs.assign(kind="run", gamma1=ALIGNMENT, dim=sizes.dim)
+    return pandas.concat([pandas.DataFrame(grid, columns=names), runs], ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:
@@ -62,28 +57,19 @@ def draw(table: DataFrame) -> Picture:
     figure, panels = new_figure(9.6, 3.2, ncols=3)
     for panel, order in zip(panels, ORDERS, strict=False):
         here = table[(table.kind == "map") & (table.order == order)]
-        cells = here.pivot(index="gamma2", columns="gamma1", values="exponent")
-        colours = panel.pcolormesh(
-            cells.columns, cells.index, cells, cmap="viridis_r", shading="nearest"
-        )
+        draw_map(panel, here.pivot_table("exponent", "gamma2", "gamma1"), r"$\log_d n$")
         for slope, name in ((1, r"$\gamma_2 = \gamma_1$"), (2, r"$\gamma_2 = 2\gamma_1$")):
             panel.plot([0, 0.5], [0, 0.5 * slope], color="white", linestyle="--", linewidth=1)
             panel.text(0.4, 0.4 * slope, name, color="white", ha="right", va="bottom", fontsize=7)
-        panel.grid(False)
         panel.set(title=f"information exponent {order}", xlabel=r"alignment exponent $\gamma_1$")
-        figure.colorbar(colours, ax=panel, label=r"$\log_d n$")
     panels[0].set_ylabel(r"strength exponent $\gamma_2$")
     runs = table[table.kind == "run"]
-    for samples, colour in zip(runs.samples.unique(), COLOURS, strict=False):
-        here = runs[runs.samples == samples].sort_values("gamma2")
-        name = f"$n = {str(samples).removesuffix('d')}\\,d$"
-        draw_dots(panels[2], here, "gamma2", "overlap", colour, name)
+    names = {size: f"$n = {str(size).removesuffix('d')}\\,d$" for size in runs.samples.unique()}
+    strength = Side("gamma2", r"strength exponent $\gamma_2$")
+    reached = Side("overlap", r"overlap $\omega$ reached")
+    lay_curves(panels[2], runs, strength, reached, ("samples", names))
     guide(panels[2], "chance", y=runs.dim.iloc[0] ** -0.5)
-    panels[2].set(
-        title=r"simulated, He$_3$, $\gamma_1 = 1/4$",
-        xlabel=r"strength exponent $\gamma_2$",
-        ylabel=r"overlap $\omega$ reached",
-    )
+    panels[2].set_title(r"simulated, He$_3$, $\gamma_1 = 1/4$")
     panels[2].legend()
     return figure
 
@@ -108,8 +94,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2309.03843")
-SIZES = {
-    "reduced": Sizes(points=11, dots=2, dim=32, samples=("16d",), starts=8, seeds=6),
-    "quick": Sizes(points=101, dots=6, dim=64, samples=("4d", "16d"), starts=8, seeds=12),
-    "full": Sizes(points=201, dots=9, dim=128, samples=("2d", "8d", "32d"), starts=8, seeds=12),
-}
+SIZES = at_scales(
+    points=(11, 101, 201),
+    dots=(2, 6, 9),
+    dim=(32, 64, 128),
+    samples=(("16d",), ("4d", "16d"), ("2d", "8d", "32d")),
+    starts=(8, 8, 8),
+    seeds=(6, 12, 12),
+)

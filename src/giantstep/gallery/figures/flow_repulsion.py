@@ -9,8 +9,9 @@ standard deviation removes that force. Exact flows at {points} times.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, overlay
+from giantstep.gallery.style import GREY
 
 TARGET = "-He4(h1)/sqrt(24)"
 DIM = 1000
@@ -44,16 +45,16 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per geometry, one line per exponent."""
-    figure, panels = new_figure(7.2, 3.2, ncols=2, sharey=True)
-    for panel, geometry in zip(panels, GEOMETRIES, strict=True):
-        for exponent, colour in zip(EXPONENTS, COLOURS, strict=False):
-            here = table[(table.geometry == geometry) & (table.exponent == exponent)]
-            label = rf"$\theta = d^{{{exponent:g}}}$"
-            panel.semilogx(here.time, here.overlap, color=colour, label=label)
+    figure, panels = overlay(
+        table.rename(columns={"overlap": "overlap.theory"}),
+        Side("time", "time $t$", "log"),
+        Side("overlap", r"overlap $\omega$"),
+        panels=("geometry", {geometry: f"{geometry} flow" for geometry in GEOMETRIES}),
+        curves=("exponent", {e: rf"$\theta = d^{{{e:g}}}$" for e in EXPONENTS}),
+        legend="above",
+    )
+    for panel in panels:
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set(title=f"{geometry} flow", xlabel="time $t$")
-    panels[0].set_ylabel(r"overlap $\omega$")
-    panels[1].legend(loc="upper left")
     return figure
 
 
@@ -76,4 +77,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2309.03843")
-SIZES = {"reduced": Sizes(points=25), "quick": Sizes(points=120), "full": Sizes(points=300)}
+SIZES = at_scales(points=(25, 120, 300))

@@ -18,9 +18,8 @@ import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
+from giantstep.gallery.panels import Side, guide, overlay
 from giantstep.language.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
 
@@ -37,7 +36,7 @@ EXTRAGRADIENT: dict[str, Any] = {
 ACTIVATIONS = ("relu(z-0.5)", "relu", "relu(z-1)", "relu(z-1.5)", "relu(z+0.5)")
 READOUTS, STEP_SIZES = ("1", "-1"), (0.01, 0.02, 0.05)
 TUNING_SEEDS, FIRST_SEED = 2, 1000
-NAMES = {"extragradient": "extragradient", "sgd": "best tuned SGD"}
+NAMES = {"extragradient": "with a look ahead", "sgd": "SGD, the best of those tried"}
 LABELS = {"h1": "$h_1$", "others": "$h_2$, $h_3$ (root mean square)"}
 
 
@@ -45,23 +44,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along time of both algorithms, with the equations of the first."""
     import pandas
 
-    sgd = _tuned(sizes, bench)
     parts = []
-    for algorithm, options in (("extragradient", EXTRAGRADIENT), ("sgd", sgd)):
+    for algorithm, options in (("extragradient", EXTRAGRADIENT), ("sgd", _tuned(sizes, bench))):
         settings = _settings(sizes, options, points=16)
         run = simulate(settings, PROBLEM, seeds=sizes.seeds, seed=FIRST_SEED)
         law = _sizes(predict(settings, PROBLEM).arrays["cosines"][None])
         for name, values in _sizes(run.arrays["cosines"]).items():
-            parts.append(
-                pandas.DataFrame(
-                    {
-                        "time": settings.time_list,
-                        "overlap": values.mean(axis=0),
-                        "overlap.sem": values.std(axis=0, ddof=1) / np.sqrt(sizes.seeds),
-                        "overlap.theory": law[name][0],
-                    }
-                ).assign(algorithm=algorithm, direction=name, **options)
+            own = {"time": settings.time_list, **measured("overlap", values)}
+            part = pandas.DataFrame(
+                {**own, "overlap.theory": law[name][0], "chance": sizes.dim**-0.5}
             )
+            parts.append(part.assign(algorithm=algorithm, direction=name, **options))
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -97,19 +90,16 @@ def _tuned(sizes: Sizes, bench: Workbench) -> dict[str, Any]:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per algorithm, one colour per stair."""
-    figure, panels = new_figure(7.4, 3.3, ncols=2, sharey=True)
-    for panel, (algorithm, name) in zip(panels, NAMES.items(), strict=True):
-        here = table[table.algorithm == algorithm]
-        for colour, (direction, label) in zip(COLOURS, LABELS.items(), strict=False):
-            curve = here[here.direction == direction]
-            lay_over(panel, curve, "time", "overlap", colour, label)
-        first = here.iloc[0]
-        panel.set(
-            title=f"{name}: {first.activation}, readout {first.readout}, step {first.step_size:g}",
-            xlabel="samples / $d$",
-        )
-    panels[0].set_ylabel("overlap |cosine|")
-    panels[1].legend(loc="upper left")
+    figure, panels = overlay(
+        table,
+        Side("time", "samples / $d$"),
+        Side("overlap", "overlap |cosine|", limits=(0, 1)),
+        panels=("algorithm", NAMES),
+        curves=("direction", LABELS),
+        legend="above",
+    )
+    for panel in panels:
+        guide(panel, "chance, $d^{-1/2}$", y=table["chance"].iloc[0])
     return figure
 
 
@@ -133,8 +123,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15459", "2405.15480")
-SIZES = {
-    "reduced": Sizes(dim=256, until=1000, seeds=8, tuned=6),
-    "quick": Sizes(dim=512, until=1500, seeds=16, tuned=18),
-    "full": Sizes(dim=1024, until=2000, seeds=64, tuned=30),
-}
+SIZES = at_scales(
+    dim=(256, 512, 1024), until=(1000, 1500, 2000), seeds=(8, 16, 64), tuned=(6, 18, 30)
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, Sizes, Workbench
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.panels import lay_over, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
@@ -22,8 +22,6 @@ from giantstep.theory.spiked_random_features.prediction import spiked_readout
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 TARGET = "sin(2*h1)"
 #: Spikes in the order in which they join: readouts of one, two, three, four values.
@@ -38,7 +36,7 @@ def support(values: float) -> str:
     return ",".join(f"{spike}:{1 / values:.9f}" for spike in SPIKES[: int(values)])
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Best fits over the basis, and risk and bounds, by the number of values."""
     import numpy as np
     import pandas
@@ -54,10 +52,8 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
         SETTINGS,
         TARGET,
         Along("spike", support, "values"),
-        numbers,
-        numbers,
+        Sizes(points=numbers, dots=numbers, seeds=sizes.seeds),
         dots_alone={"dim": [sizes.dim]},
-        seeds=sizes.seeds,
     )
     parts.append(risk.assign(panel="risk", size=risk.dim.fillna(np.inf)))
     return pandas.concat(parts, ignore_index=True)
@@ -77,7 +73,7 @@ def best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return kappa[order], labels[order], (weights @ functions)[order]
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """The best functions over the basis; the risk between its bounds."""
     import numpy as np
 
@@ -117,7 +113,7 @@ def draw(table: pandas.DataFrame) -> Picture:
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """A larger basis fits more, and the network gets some of it."""
     import numpy as np
 
@@ -147,8 +143,4 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2410.18938", "2402.04980")
-SIZES = {
-    "reduced": Sizes(values=2, dim=60, seeds=8),
-    "quick": Sizes(values=4, dim=120, seeds=8),
-    "full": Sizes(values=4, dim=300, seeds=30),
-}
+SIZES = at_scales(values=(2, 4, 4), dim=(60, 120, 300), seeds=(8, 8, 30))

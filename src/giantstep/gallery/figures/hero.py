@@ -16,7 +16,7 @@ import numpy as np
 from giantstep.asking.spectra import compare_spectra
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.spectrum import spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
@@ -137,8 +137,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270", "2205.01445")
-SIZES = {
-    "reduced": Sizes(dim=500, width=60, seeds=4, spectrum=80, spectra=2, sizes=2),
-    "quick": Sizes(dim=2000, width=200, seeds=8, spectrum=300, spectra=4, sizes=10),
-    "full": Sizes(dim=8000, width=400, seeds=16, spectrum=600, spectra=8, sizes=16),
-}
+SIZES = at_scales(
+    dim=(500, 2000, 8000),
+    width=(60, 200, 400),
+    seeds=(4, 8, 16),
+    spectrum=(80, 300, 600),
+    spectra=(2, 4, 8),
+    sizes=(2, 10, 16),
+)

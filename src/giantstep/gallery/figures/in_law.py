@@ -13,7 +13,7 @@ import time
 from itertools import pairwise
 
 from giantstep.asking.verbs import simulate
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -142,8 +142,8 @@ REFERENCES = (
     "Dandi et al. 2023, arXiv:2305.18270 (the steps)",
     "Bolthausen 2014, arXiv:1201.2891 (conditioning)",
 )
-SIZES = {
-    "reduced": Sizes(seeds=120, repetitions=3, powers=(7, 13)),
-    "quick": Sizes(seeds=1000, repetitions=5, powers=(6, 8, 10, 12, 14, 17, 20)),
-    "full": Sizes(seeds=10_000, repetitions=15, powers=(6, 8, 10, 12, 14, 16, 18, 20)),
-}
+SIZES = at_scales(
+    seeds=(120, 1000, 10_000),
+    repetitions=(3, 5, 15),
+    powers=((7, 13), (6, 8, 10, 12, 14, 17, 20), (6, 8, 10, 12, 14, 16, 18, 20)),
+)

@@ -11,9 +11,8 @@ dimensions the growth is smaller than their scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, overlay
 from giantstep.settings.amp import Amp
 
 #: By target: class of its direction, and how it is written.
@@ -28,30 +27,26 @@ FAR = 50_000
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Iterations until rest by target and dimension."""
-    import numpy as np
-
     found = bench.curve(
         ["iterations", "expected_iterations"],
         Amp(samples=SAMPLES, tolerance=1e-3),
         list(TARGETS),
-        Along("dim", int, "dim"),
-        np.geomspace(min(sizes.dims), FAR, sizes.points).round(),
-        sizes.dims,
+        Along("dim", round, "dim", (min(sizes.dots), FAR), ratios=True),
+        sizes,
         noise=NOISE,
-        seeds=sizes.seeds,
     )
     return found.rename(columns={"expected_iterations.theory": "iterations.theory"})
 
 
 def draw(table: DataFrame) -> Picture:
     """Iterations over the dimension, by its logarithm."""
-    figure, panel = new_figure(5.4, 3.9)
-    for (target, (kind, name)), colour in zip(TARGETS.items(), COLOURS, strict=False):
-        here = table[table.target == target]
-        lay_over(panel, here, "dim", "iterations", colour, f"{name}: {kind}")
-    panel.set(xscale="log", ylim=(0, None), xlabel="dimension $d$", ylabel="iterations until rest")
-    panel.legend(loc="upper left")
-    return figure
+    return overlay(
+        table,
+        Side("dim", "dimension $d$", "log"),
+        Side("iterations", "iterations until rest", limits=(0, None)),
+        curves=("target", {target: f"{name}: {kind}" for target, (kind, name) in TARGETS.items()}),
+        legend="upper left",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -80,8 +75,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480")
-SIZES = {
-    "reduced": Sizes(points=3, dims=(200, 400), seeds=4),
-    "quick": Sizes(points=6, dims=(150, 200, 300, 400, 600, 800), seeds=8),
-    "full": Sizes(points=9, dims=(200, 400, 800, 1600, 2400, 3200), seeds=30),
-}
+SIZES = at_scales(
+    points=(3, 6, 9),
+    dots=((200, 400), (150, 200, 300, 400, 600, 800), (200, 400, 800, 1600, 2400, 3200)),
+    seeds=(4, 8, 30),
+)

@@ -10,13 +10,11 @@ times as many. Dashed: 1 - 1/p (kernel) and 1 - 1/k (network).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from giantstep.asking.verbs import SIMULATE, VERBS
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import guide, lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.style import GREY
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.kernel import Kernel
 from giantstep.settings.options import Settings
@@ -31,54 +29,44 @@ LINKS = {
 }
 
 
-class Curve(NamedTuple):
-    """A learner with its settings, and what it is called."""
-
-    settings: Settings
-    label: str
-
-    @property
-    def has_line(self) -> bool:
-        """Whether its theory is drawn."""
-        return not isinstance(self.settings, GiantStep)
-
-
 NETWORK = GiantStep(recipe="spiked-network", test_samples="4000")
-CURVES = {
-    "kernel": Curve(Kernel(samples="4d", ridge=0.05), "kernel"),
-    "pca": Curve(Pca(samples="4d", degree=4), "principal component"),
-    "same": Curve(
-        NETWORK.replace(samples="4d", readout_samples="same"),
-        "one giant step, readout on the same samples",
-    ),
-    "halves": Curve(
-        NETWORK.replace(samples="2d", readout_samples="2d"),
-        "one giant step, half of the samples each",
-    ),
+LEARNERS: dict[str, Settings] = {
+    "kernel": Kernel(samples="4d", ridge=0.05),
+    "pca": Pca(samples="4d", degree=4),
+    "same": NETWORK.replace(samples="4d", readout_samples="same"),
+    "halves": NETWORK.replace(samples="2d", readout_samples="2d"),
+}
+NETWORKS = ("same", "halves")
+LABELS = {
+    "kernel": "kernel",
+    "pca": "principal component",
+    "same": "one giant step, readout on the same samples",
+    "halves": "one giant step, half of the samples each",
 }
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by link, curve and exponent of the spike; n = 4d for each of them."""
-    import numpy as np
     import pandas
 
-    line, dots = (np.linspace(0.1, 0.8, n).round(4) for n in (sizes.points, sizes.dots))
     targets = {LINKS[link][0]: link for link in sizes.links}
+    along = Along("inputs", "spiked:d^{:g}".format, "exponent", (0.1, 0.8))
     parts = []
-    for name, curve in CURVES.items():
+    for name, settings in LEARNERS.items():
+        network = name in NETWORKS
+        # Errors of the component are skewed, and cheap to draw.
+        own = {"seeds": sizes.seeds * (10 if name == "pca" else 1)}
+        if network:
+            own |= {"points": ()}
         part = bench.curve(
             ["test_error"],
-            curve.settings.replace(dim=sizes.dim),
+            settings.replace(dim=sizes.dim),
             list(targets),
-            Along("inputs", "spiked:d^{:g}".format, "exponent"),
-            line if curve.has_line else (),
-            dots,
-            verbs=VERBS if curve.has_line else (SIMULATE,),
-            # Errors of the component are skewed, and cheap to draw.
-            seeds=sizes.seeds * (10 if name == "pca" else 1),
+            along,
+            Sizes(**{**vars(sizes), **own}),
+            verbs=(SIMULATE,) if network else VERBS,
         )
-        if not curve.has_line:
+        if network:
             # After the step; before it stands the same readout of random neurons.
             part = part[part.step == 1]
         parts.append(part.assign(curve=name, link=part.target.map(targets)))
@@ -86,31 +74,22 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per link, one colour per curve."""
-    links = list(table.link.unique())
-    shape = {"ncols": len(links), "sharey": True, "squeeze": False}
-    figure, panels = new_figure(2.6 * len(links) + 0.4, 3.3, **shape)
-    for panel, link in zip(panels[0], links, strict=True):
+    """One panel per link, one colour per curve; dots of the two networks side by side."""
+    figure, panels = overlay(
+        table.assign(exponent=table.exponent + 0.015 * (table.curve == "halves")),
+        Side("exponent", r"exponent $\gamma_2$ of the spike"),
+        Side("test_error", "test error", limits=(-0.05, 1.4)),
+        panels=("link", {name: f"$k = {k}$, $p = {p}$" for name, (_, k, p) in LINKS.items()}),
+        curves=("curve", LABELS),
+        legend="above",
+    )
+    for panel, link in zip(panels, table.link.unique(), strict=True):
         _, order, degree = LINKS[link]
-        for name, colour in zip(CURVES, COLOURS, strict=False):
-            here = table[(table.link == link) & (table.curve == name)]
-            if not CURVES[name].has_line:  # dots alone, those of the two side by side
-                here = here.drop(columns="test_error.theory")
-                here = here.assign(exponent=here.exponent + 0.015 * (name == "halves"))
-            lay_over(panel, here, "exponent", "test_error", colour, CURVES[name].label)
         whose = "kernel and network" if order == degree else "kernel"
         guide(panel, f"{whose}, $1 - 1/p$", x=1 - 1 / degree)
         if order not in (1, degree):
             guide(panel, "network, $1 - 1/k$", x=1 - 1 / order)
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set(
-            title=f"$k = {order}$, $p = {degree}$",
-            xlabel=r"exponent $\gamma_2$ of the spike",
-            ylim=(-0.05, 1.4),
-        )
-    panels[0][0].set_ylabel("test error")
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2 if len(links) > 1 else 1)
     return figure
 
 
@@ -136,8 +115,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("ba-2023")
-SIZES = {
-    "reduced": Sizes(points=3, dots=3, dim=48, links=("k2p3",), seeds=3),
-    "quick": Sizes(points=25, dots=6, dim=100, links=("k1p3", "k2p4", "k3p3"), seeds=4),
-    "full": Sizes(points=60, dots=8, dim=256, links=("k1p3", "k2p4", "k3p3"), seeds=20),
-}
+SIZES = at_scales(
+    points=(3, 25, 60),
+    dots=(3, 6, 8),
+    dim=(48, 100, 256),
+    links=(("k2p3",), ("k1p3", "k2p4", "k3p3"), ("k1p3", "k2p4", "k3p3")),
+    seeds=(3, 4, 20),
+)

@@ -10,56 +10,52 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, guide, ticks_at
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, overlay
 from giantstep.settings.langevin import Langevin
 
-EXPONENTS = (0.0, 0.5, 1.0)
+BOOSTS = {0.0: "no boost", 0.5: "boost $d^{0.5}$", 1.0: "boost $d$"}
 SAMPLES = (50, 75, 100, 150, 200, 400)
 PARITIES = {2: "sign(h1*h2)", 3: "sign(h1*h2*h3)", 4: "sign(h1*h2*h3*h4)"}
 
 
+TITLES = {
+    order: rf"$\mathrm{{sign}}({''.join(f'h_{k + 1}' for k in range(order))})$"
+    for order in PARITIES
+}
+
+
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Accuracies by parity, exponent of the boost and samples."""
-    settings = Langevin(
-        dim=sizes.dim,
-        width=sizes.width,
-        steps=sizes.steps,
-        test_samples=2000,
-        samples=list(sizes.samples),
-    )
     found = bench.curve(
         ["accuracy"],
-        settings,
+        Langevin(
+            dim=sizes.dim,
+            width=sizes.width,
+            steps=sizes.steps,
+            test_samples=2000,
+            samples=list(sizes.samples),
+        ),
         [PARITIES[order] for order in sizes.orders],
         Along("inputs", "hypercube:boost=d^{:g}".format, "alpha"),
-        dots=EXPONENTS,
+        Sizes(dots=list(BOOSTS), seeds=sizes.seeds),
         verbs=(SIMULATE,),
-        seeds=sizes.seeds,
     )
     return found.assign(order=found.target.map({text: k for k, text in PARITIES.items()}))
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per parity, one colour per boost."""
-    orders = list(table.order.unique())
-    shape = {"ncols": len(orders), "sharey": True, "squeeze": False}
-    figure, panels = new_figure(2.6 * len(orders) + 0.6, 3.1, **shape)
-    for panel, order in zip(panels[0], orders, strict=True):
-        for alpha, colour in zip(EXPONENTS, COLOURS, strict=False):
-            here = table[(table.order == order) & (table.alpha == alpha)]
-            # Side by side: many lie at 1.
-            here = here.assign(samples=here.samples * 1.06 ** (2 * alpha - 1))
-            boost = rf"boost $d^{{{alpha:g}}}$" if alpha else "no boost"
-            draw_dots(panel, here, "samples", "accuracy", colour, boost)
+    """One panel per parity, one colour per boost; side by side, since many lie at 1."""
+    figure, panels = overlay(
+        table.assign(samples=table.samples * 1.06 ** (2 * table.alpha - 1)),
+        Side("samples", "samples $n$", "log", ticks=sorted(table.samples.unique())[::2]),
+        Side("accuracy", "accuracy", limits=(0.45, 1.02)),
+        panels=("order", TITLES),
+        curves=("alpha", BOOSTS),
+        legend="above",
+    )
+    for panel in panels:
         guide(panel, "chance", y=0.5)
-        panel.set_xscale("log")
-        ticks_at(panel.xaxis, sorted(table.samples.unique())[::2])
-        signs = "".join(f"h_{k + 1}" for k in range(order))
-        panel.set(title=rf"$\mathrm{{sign}}({signs})$", xlabel="samples $n$", ylim=(0.45, 1.02))
-    panels[0][0].set_ylabel("accuracy")
-    figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
@@ -80,15 +76,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("suzuki-2023")
-SIZES = {
-    "reduced": Sizes(orders=(2,), samples=(40, 120), dim=20, width=200, steps=1000, seeds=2),
-    "quick": Sizes(orders=(2, 3), samples=SAMPLES, dim=20, width=300, steps=2000, seeds=2),
-    "full": Sizes(
-        orders=(2, 3, 4),
-        samples=(*SAMPLES, 800),
-        dim=20,
-        width=500,
-        steps=3000,
-        seeds=8,
-    ),
-}
+SIZES = at_scales(
+    orders=((2,), (2, 3), (2, 3, 4)),
+    samples=((40, 120), SAMPLES, (*SAMPLES, 800)),
+    dim=(20, 20, 20),
+    width=(200, 300, 500),
+    steps=(1000, 2000, 3000),
+    seeds=(2, 2, 8),
+)

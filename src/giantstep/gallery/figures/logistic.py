@@ -10,45 +10,35 @@ for which the claim allows 3 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, on_the_line, overlay
 from giantstep.settings.options import Values
 from giantstep.settings.random_features import RandomFeatures
 
 LOSSES = ("logistic", "hinge")
 RIDGES = {0.001: "ridge 0.001", 0.1: "ridge 0.1"}
-FEWEST, MOST = 0.5, 6.0
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors and training losses by loss, ridge and samples."""
-    import numpy as np
-
-    line, dots = (np.geomspace(FEWEST, MOST, n).round(4) for n in (sizes.points, sizes.dots))
     settings = RandomFeatures(
         loss=Values(LOSSES), ridge=list(RIDGES), activation="erf2", width="2d", dim=sizes.dim
     )
-    along = Along("samples", "{:g}d".format, "ratio")
-    metrics = ("test_error", "train_loss")
-    return bench.curve(metrics, settings, "sign(h1)", along, line, dots, seeds=sizes.seeds)
+    along = Along("samples", "{:g}d".format, "ratio", (0.5, 6.0), ratios=True)
+    return bench.curve(("test_error", "train_loss"), settings, "sign(h1)", along, sizes)
 
 
 def draw(table: DataFrame) -> Picture:
-    """One column per loss: the share of wrong signs above, the training loss below."""
-    figure, panels = new_figure(7.0, 5.2, nrows=2, ncols=2, sharex=True, sharey="row")
-    for column, loss in enumerate(LOSSES):
-        for (ridge, label), colour in zip(RIDGES.items(), COLOURS, strict=False):
-            here = table[(table.loss == loss) & (table.ridge == ridge)]
-            lay_over(panels[0, column], here, "ratio", "test_error", colour, label)
-            lay_over(panels[1, column], here, "ratio", "train_loss", colour, label)
-        panels[0, column].set_title(f"{loss} loss")
-        panels[1, column].set(xlabel="samples / d", xscale="log")
-        ticks_at(panels[1, column].xaxis, [0.5, 1, 2, 4, 6])
-    panels[0, 0].set_ylabel("share of wrong signs")
-    panels[1, 0].set_ylabel("training loss")
-    panels[0, 0].legend(loc="upper right")
-    return figure
+    """The share of wrong signs and the training loss; one colour per loss and ridge."""
+    names = {loss + text: f"{loss}, {text}" for loss in LOSSES for text in RIDGES.values()}
+    return overlay(
+        table.assign(curve=table.loss + table.ridge.map(RIDGES)),
+        Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 6]),
+        Side("test_error", "share of wrong signs"),
+        Side("train_loss", "training loss"),
+        curves=("curve", names),
+        legend="above",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -67,8 +57,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2002.09339", "2102.08127")
-SIZES = {
-    "reduced": Sizes(points=4, dots=2, dim=100, seeds=6),
-    "quick": Sizes(points=13, dots=4, dim=150, seeds=8),
-    "full": Sizes(points=31, dots=7, dim=300, seeds=16),
-}
+SIZES = at_scales(points=(4, 13, 31), dots=(2, 4, 7), dim=(100, 150, 300), seeds=(6, 8, 16))

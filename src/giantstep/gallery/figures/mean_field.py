@@ -16,7 +16,7 @@ import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
 from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
@@ -39,24 +39,19 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     )
     law = predict(settings, PROBLEM)
     run = simulate(settings, PROBLEM, seeds=sizes.seeds, progress=bench.progress)
-    risk = pandas.DataFrame(
-        {
-            "time": settings.time_list,
-            "test_error": run.mean("test_error"),
-            "test_error.sem": run.sem("test_error"),
-            "test_error.theory": law.metrics["test_error"],
-        }
-    )
-    parts = [risk.assign(kind="risk")]
+    risk = {"time": settings.time_list, **measured("test_error", run.metrics["test_error"])}
+    risk |= {"test_error.theory": law.metrics["test_error"]}
+    parts = [pandas.DataFrame(risk).assign(kind="risk")]
     one = {name: array[0] for name, array in run.arrays.items()}
     for kind, arrays in (("theory", law.arrays), ("network", one)):
         norms = arrays["norms"]
         along = arrays["cosines"][..., 0] * norms
+        beside = np.sqrt(np.maximum(norms**2 - along**2, 0.0))
         signs = np.repeat([1, -1], norms.shape[1] // 2)
         for number, time in enumerate(settings.time_list):
-            beside = np.sqrt(np.maximum(norms[number] ** 2 - along[number] ** 2, 0.0))
             place = {"neuron": np.arange(len(signs)), "sign": signs, "m": along[number]}
-            parts.append(pandas.DataFrame({**place, "rho": beside}).assign(kind=kind, time=time))
+            part = pandas.DataFrame({**place, "rho": beside[number]})
+            parts.append(part.assign(kind=kind, time=time))
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -107,8 +102,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1804.06561")
-SIZES = {
-    "reduced": Sizes(dim=200, width=20, until=5.0, seeds=4),
-    "quick": Sizes(dim=400, width=40, until=10.0, seeds=6),
-    "full": Sizes(dim=2000, width=100, until=10.0, seeds=12),
-}
+SIZES = at_scales(
+    dim=(200, 400, 2000), width=(20, 40, 100), until=(5.0, 10.0, 10.0), seeds=(4, 6, 12)
+)

@@ -11,9 +11,9 @@ claims allow 3 % and 1 % for them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
+from giantstep.gallery.style import COLOURS
 from giantstep.settings.giant_step import GiantStep
 
 STEPS = (1.0, 3.0)
@@ -21,9 +21,6 @@ STEPS = (1.0, 3.0)
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the batch, for two step sizes."""
-    import numpy as np
-
-    line, dots = (np.geomspace(0.5, 50, n).round(4) for n in (sizes.points, sizes.dots))
     settings = GiantStep(
         activation="tanh",
         readout="ones",
@@ -35,33 +32,27 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         method="direct",
     )
     metrics = ("test_error", "overlap", "random_features_error", "linear_floor", "alignment")
-    along = Along("samples", "{:g}d".format, "ratio")
-    found = bench.curve(metrics, settings, "sin(h1)", along, line, dots, seeds=sizes.seeds)
+    along = Along("samples", "{:g}d".format, "ratio", (0.5, 50.0), ratios=True)
+    found = bench.curve(metrics, settings, "sin(h1)", along, sizes)
     return found[found.step == 1]
 
 
 def draw(table: DataFrame) -> Picture:
     """Errors on the left, cosines with the target's direction on the right."""
-    figure, (left, right) = new_figure(7.6, 3.9, ncols=2)
-    for step, colour in zip(STEPS, COLOURS, strict=False):
-        part = table[table.step_size == step]
-        lay_over(left, part, "ratio", "test_error", colour, f"step size {step:g}")
-        lay_over(right, part, "ratio", "overlap", colour, f"neurons, step size {step:g}")
+    figure, (left, right) = overlay(
+        table,
+        Side("ratio", "samples of the gradient / d", "log", ticks=[0.5, 1, 2, 5, 10, 20, 50]),
+        Side("test_error", "test error", "log", ticks=[0.02, 0.05, 0.1, 0.2]),
+        Side("overlap", "cosine with the target's direction", limits=(0, 1.02)),
+        curves=("step_size", {step: f"step size {step:g}" for step in STEPS}),
+    )
     first = table.iloc[0]
     left.axhline(first["random_features_error.theory"], color=COLOURS[3], label="no step")
     linear_floor(left, first["linear_floor.theory"])
     line = table[table.step_size == STEPS[0]].sort_values("ratio")
     right.plot(line.ratio, line["alignment.theory"], color="black", label="the gradient's mean")
-    right.set(ylim=(0, 1.02), ylabel="cosine with the target's direction")
-    right.legend(loc="lower right")
-    left.set_yscale("log")
-    ticks_at(left.yaxis, [0.02, 0.05, 0.1, 0.2])
-    left.set_ylabel("test error")
-    for panel in (left, right):
-        panel.set_xscale("log")
-        ticks_at(panel.xaxis, [0.5, 1, 2, 5, 10, 20, 50])
-        panel.set_xlabel("samples of the gradient / d")
     left.legend(loc="lower left")
+    right.legend(loc="lower right")
     return figure
 
 
@@ -87,8 +78,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = {
-    "reduced": Sizes(points=5, dots=2, dim=80, seeds=6),
-    "quick": Sizes(points=21, dots=5, dim=200, seeds=8),
-    "full": Sizes(points=60, dots=15, dim=1000, seeds=20),
-}
+SIZES = at_scales(points=(5, 21, 60), dots=(2, 5, 15), dim=(80, 200, 1000), seeds=(6, 8, 20))

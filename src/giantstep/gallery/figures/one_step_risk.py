@@ -11,12 +11,15 @@ can reach. The theory that dots are held against leaves out terms of order 1/d^2
 
 from __future__ import annotations
 
-from typing import Any
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, lay_over, linear_floor, on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import (
+    Side,
+    linear_floor,
+    on_the_line,
+    overlay,
+)
+from giantstep.gallery.style import GREY, legend_above
 from giantstep.settings.giant_step import GiantStep
 
 STEP = GiantStep(
@@ -27,19 +30,25 @@ METRICS = ("test_error", "random_features_error", "bound_upper", "bound_lower", 
 FEWEST = 0.6
 
 
+NAMES = {"after": "one giant step", "before": "random features"}
+
+
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors of random features and of one step, in the limit and simulated at two dimensions."""
     import numpy as np
 
+    along = Along("readout_samples", "{:g}d".format, "ratio", (FEWEST, 3.0))
     found = bench.curve(
         METRICS,
         STEP,
         "sin(h1)",
-        Along("readout_samples", "{:g}d".format, "ratio"),
-        np.linspace(0.2, 3.0, sizes.points).round(4),
-        np.linspace(FEWEST, 3.0, sizes.dots).round(4),
+        along,
+        Sizes(
+            points=along._replace(ends=(0.2, 3.0)).places(sizes.points),
+            dots=sizes.dots,
+            seeds=sizes.seeds,
+        ),
         dots_alone={"dim": [sizes.small, sizes.large], "method": "direct"},
-        seeds=sizes.seeds,
     )
     before, after = (found[found.step == step].set_index(["dim", "ratio"]) for step in (0, 1))
     after = after.rename(columns=lambda name: name.replace("test_error", "after"))
@@ -54,27 +63,37 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """Errors on a logarithmic axis; filled dots for the larger dimension."""
-    import numpy as np
+    """Errors on a logarithmic axis; open squares for the smaller dimension."""
+    import pandas
 
-    figure, panel = new_figure(5.4, 4.4)
-    limit = table[np.isinf(table.dim)]
-    lay_over(panel, limit, "ratio", "before", COLOURS[1], "random features")
-    lay_over(panel, limit, "ratio", "after", COLOURS[0], "one giant step")
-    dims = sorted(table.dim[np.isfinite(table.dim)].unique())
-    for dim, marker, face in zip(dims, "so", ("white", None), strict=True):
-        dots = table[table.dim == dim]
-        for name, colour in (("before", COLOURS[1]), ("after", COLOURS[0])):
-            inside = face or colour
-            draw_dots(panel, dots, "ratio", name, colour, fmt=marker, mfc=inside, capsize=2)
-        plain: dict[str, Any] = {"fmt": marker, "color": GREY, "mfc": face or GREY}
-        panel.errorbar([], [], [], label=f"simulation, d = {dim:.0f}", **plain)
-    first = limit.iloc[0]
+    # The lines are those of the limit; the theory at the dots' own d is in the table.
+    limit = table.dim == float("inf")
+    curves = [
+        pandas.DataFrame(
+            {
+                "ratio": table.ratio,
+                "dim": table.dim,
+                "error": table[name],
+                "error.sem": table[f"{name}.sem"],
+                "error.theory": table[f"{name}.theory"].where(limit),
+                "curve": name,
+            }
+        )
+        for name in NAMES
+    ]
+    figure, (panel,) = overlay(
+        pandas.concat(curves, ignore_index=True),
+        Side("ratio", "readout samples / d"),
+        Side("error", "test error", "log"),
+        curves=("curve", NAMES),
+        squares=("dim", "d"),
+        legend=None,
+    )
+    first = table[limit].iloc[0]
     linear_floor(panel, first["linear_floor.theory"])
     for name, words in (("bound_upper", "bounds on the best ridge"), ("bound_lower", None)):
         panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=":", label=words)
-    panel.set(yscale="log", xlabel="readout samples / d", ylabel="test error")
-    figure.legend(loc="outside upper center", ncols=2)
+    legend_above(figure, 2)
     return figure
 
 
@@ -98,8 +117,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = {
-    "reduced": Sizes(points=5, dots=2, small=60, large=120, seeds=6),
-    "quick": Sizes(points=40, dots=6, small=100, large=400, seeds=8),
-    "full": Sizes(points=100, dots=15, small=200, large=1600, seeds=20),
-}
+SIZES = at_scales(
+    points=(5, 40, 100),
+    dots=(2, 6, 15),
+    small=(60, 100, 200),
+    large=(120, 400, 1600),
+    seeds=(6, 8, 20),
+)

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import DIRECTIONS, Side, on_the_line, overlay
 from giantstep.settings.online_sgd import OnlineSgd
 
 #: Target and settings of each panel.
@@ -33,7 +32,10 @@ CASES: dict[str, dict[str, Any]] = {
         "times": "0,25,50,75,100,150,200,250,300,400",
     },
 }
-TITLES = ("$y = h_1 + h_1 h_2$", r"$y = \mathrm{He}_2(h_1) + 5\,\mathrm{sign}(h_1 h_2 h_3)$")
+TITLES = {
+    "h1 + h1*h2": "$y = h_1 + h_1 h_2$",
+    "He2(h1) + 5*sign(h1*h2*h3)": r"$y = \mathrm{He}_2(h_1) + 5\,\mathrm{sign}(h_1 h_2 h_3)$",
+}
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
@@ -49,20 +51,16 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per target, one colour per direction."""
-    figure, panels = new_figure(7.4, 3.3, ncols=2)
-    for panel, title, (_, here) in zip(
-        panels, TITLES, table.groupby("target", sort=False), strict=True
-    ):
-        for number, (_, curve) in enumerate(here.groupby("direction")):
-            label = f"$h_{number + 1}$"
-            # The third lies on the second, which shows between its dashes.
-            style = "--" if number == 2 else "-"
-            lay_over(panel, curve, "time", "overlap", COLOURS[number], label, linestyle=style)
-        panel.set(title=title, xlabel="samples / $d$")
-        panel.legend(loc="upper left")
-    panels[0].set_ylabel("overlap (cosine)")
-    return figure
+    """One panel per target, one colour per direction; the third lies on the second."""
+    return overlay(
+        table,
+        Side("time", "samples / $d$"),
+        Side("overlap", "overlap (cosine)"),
+        panels=("target", TITLES),
+        curves=DIRECTIONS,
+        sharey=False,
+        legend="above",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -83,8 +81,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15459", "2202.08658")
-SIZES = {
-    "reduced": Sizes(dim=400, seeds=8),
-    "quick": Sizes(dim=1000, seeds=16),
-    "full": Sizes(dim=4000, seeds=100),
-}
+SIZES = at_scales(dim=(400, 1000, 4000), seeds=(8, 16, 100))

@@ -15,9 +15,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import by_dimension, on_the_line
-from giantstep.gallery.style import GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, dimensions, guide, lay_curves, on_the_line
+from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
 
 
@@ -29,22 +29,13 @@ class Leap(NamedTuple):
     activation: str
     step_size: str
     simulated: tuple[int, int]
-    lowest: float
-    highest: float
+    ends: tuple[float, float]
 
 
 LEAPS = {
-    1: Leap("h1", "h", "relu", "4", (256, 4096), 0.75, 1.5),
-    2: Leap("He2(h1)", r"\mathrm{He}_2(h)", "relu", "4*d^0.5", (64, 256), 1.25, 2.25),
-    3: Leap(
-        "sin(2*h1) - 2*exp(-2)*h1",
-        r"\sin 2h - 2e^{-2}h",
-        "erf",
-        "20d",
-        (32, 64),
-        2.0,
-        3.0,
-    ),
+    1: Leap("h1", "h", "relu", "4", (256, 4096), (0.75, 1.5)),
+    2: Leap("He2(h1)", r"\mathrm{He}_2(h)", "relu", "4*d^0.5", (64, 256), (1.25, 2.25)),
+    3: Leap("sin(2*h1) - 2*exp(-2)*h1", r"\sin 2h - 2e^{-2}h", "erf", "20d", (32, 64), (2.0, 3.0)),
 }
 BEYOND = (10**6, 10**12)
 
@@ -59,23 +50,20 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         # Denser where the lines are steep.
         places = np.linspace(-1, 1, sizes.points)
         line = (number + 0.98 * np.sign(places) * np.abs(places) ** 1.7).round(4)
-        settings = GiantStep(
-            dim=[*leap.simulated, *BEYOND],
-            step_size=leap.step_size,
-            width="32",
-            activation=leap.activation,
-            method="in-law",
-        )
         found = bench.curve(
             ["overlap"],
-            settings,
+            GiantStep(
+                dim=[*leap.simulated, *BEYOND],
+                step_size=leap.step_size,
+                width="32",
+                activation=leap.activation,
+                method="in-law",
+            ),
             leap.target,
-            Along("samples", "d^{:g}".format, "kappa"),
-            line,
-            np.linspace(leap.lowest, leap.highest, sizes.dots).round(3),
+            Along("samples", "d^{:g}".format, "kappa", leap.ends),
+            Sizes(points=line, dots=sizes.dots, seeds=sizes.seeds),
             dots_alone={"dim": list(leap.simulated)},
             root_mean_square=True,
-            seeds=sizes.seeds,
         )
         parts.append(found[found.step == 1].assign(leap=number))
     return pandas.concat(parts, ignore_index=True)
@@ -83,17 +71,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per leap, one line per dimension."""
-    figure, panels = new_figure(8.4, 3.6, ncols=len(LEAPS), sharey=True)
+    every = sorted({*BEYOND, *(dim for leap in LEAPS.values() for dim in leap.simulated)})
+    figure, panels = new_figure(8.7, 3.6, ncols=len(LEAPS), sharey=True)
+    x = Side("kappa", r"exponent $\kappa$ of the samples $n = d^\kappa$")
+    y = Side("overlap", "overlap with $h$ (cosine)", limits=(0, 1))
     for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
-        panel.axvline(number, color=GREY, linestyle=":", linewidth=1.2)
-        by_dimension(panel, table[table.leap == number], "kappa", "overlap", BEYOND)
-        panel.set(
-            title=f"leap {number}:  $y = {leap.formula}$",
-            xlabel=r"exponent $\kappa$ of the samples $n = d^\kappa$",
-            ylim=(0, 1),
-        )
+        here = table[table.leap == number]
+        own = [dim for dim in every if dim in set(here.dim)]
+        lay_curves(panel, here, x, y, dimensions(*own))
+        guide(panel, f"$n = d^{number}$", x=number)
+        panel.set_title(f"leap {number}:  $y = {leap.formula}$")
         panel.legend(loc="upper left")
-    panels[0].set_ylabel("overlap with $h$ (cosine)")
     return figure
 
 
@@ -119,8 +107,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = {
-    "reduced": Sizes(points=3, dots=2, seeds=4),
-    "quick": Sizes(points=31, dots=5, seeds=16),
-    "full": Sizes(points=81, dots=9, seeds=64),
-}
+SIZES = at_scales(points=(3, 31, 81), dots=(2, 5, 9), seeds=(4, 16, 64))

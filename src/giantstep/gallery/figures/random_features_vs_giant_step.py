@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from giantstep.asking.verbs import predict, simulate
+from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import draw_dots, on_the_line
+from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import moments
 from giantstep.settings.giant_step import GiantStep
@@ -34,42 +35,34 @@ TARGETS = {
 BELOW = ("sin(h1)", "sign(h1)")
 
 
+COLUMNS = ["target", "learner", "test_error", "test_error.sem", "test_error.theory"]
+COLUMNS += ["linear_floor.theory", "step_size", "ridge"]
+
+
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Best errors of random features and of one step, as shares of the variance."""
     import pandas
 
-    lines = []
-    chosen = list(TARGETS.items())[: sizes.targets]
+    fixed: dict[str, Any] = {"activation": "erf2", "width": "2d", "dim": sizes.dim, "ridge": 0.1}
+    step = GiantStep(**fixed, readout="-1:0.5,2:0.5", samples="8d", readout_samples="4d")
+    plain = RandomFeatures(**fixed, samples="4d")
+    parts, chosen = [], list(TARGETS.items())[: sizes.targets]
     for number, (name, text) in enumerate(chosen):
-        variance = moments(Target(text)).variance
-        fixed: dict[str, Any] = {"activation": "erf2", "width": "2d", "dim": sizes.dim}
-        step = GiantStep(
-            **fixed, readout="-1:0.5,2:0.5", samples="8d", readout_samples="4d", ridge=0.1
-        )
-        best = predict(step, text, optimise=("step_size", "ridge"))
-        after = step.replace(**{n: getattr(best.settings, n) for n in ("step_size", "ridge")})
-        plain = RandomFeatures(**fixed, samples="4d", ridge=0.1)
-        before = plain.replace(ridge=predict(plain, text, optimise=("ridge",)).settings.ridge)
-        law = predict(after, text).metrics
-        for label, settings in (("random features", before), ("one giant step", after)):
-            run = simulate(settings, text, seeds=sizes.seeds)
-            mean, error = (getattr(run, part)("test_error") for part in ("mean", "sem"))
-            last = (lambda x: x[-1]) if getattr(mean, "ndim", 0) else float
-            expected = last(predict(settings, text).metrics["test_error"])
-            lines.append(
-                {
-                    "target": name,
-                    "learner": label,
-                    "test_error": last(mean) / variance,
-                    "test_error.sem": last(error) / variance,
-                    "test_error.theory": float(expected) / variance,
-                    "linear_floor.theory": law["linear_floor"] / variance,
-                    "step_size": best.settings.step_size.coefficient,
-                    "ridge": settings.ridge,
-                }
-            )
+        best = predict(step, text, optimise=("step_size", "ridge")).settings
+        ridge = predict(plain, text, optimise=("ridge",)).settings.ridge
+        after = step.replace(step_size=best.step_size, ridge=best.ridge)
+        found = bench.table(["test_error", "linear_floor"], after, text, seeds=sizes.seeds)
+        last = found[found.step == 1].assign(learner="one giant step", ridge=best.ridge)
+        floor = last["linear_floor.theory"].iloc[0]
+        first = bench.table(["test_error"], plain.replace(ridge=ridge), text, seeds=sizes.seeds)
+        first = first.assign(learner="random features", ridge=ridge)
+        both = pandas.concat([first, last], ignore_index=True).assign(target=name)
+        both["linear_floor.theory"] = floor
+        errors = [column for column in both if "error" in column or "floor" in column]
+        both[errors] = both[errors] / moments(Target(text)).variance
+        parts.append(both.assign(step_size=best.step_size.coefficient))
         bench.report((number + 1) / len(chosen))
-    return pandas.DataFrame(lines)
+    return pandas.concat(parts, ignore_index=True)[COLUMNS]
 
 
 def draw(table: DataFrame) -> Picture:
@@ -82,36 +75,17 @@ def draw(table: DataFrame) -> Picture:
     for shift, colour, (label, part) in zip(
         (-0.19, 0.19), (COLOURS[1], COLOURS[0]), table.groupby("learner", sort=False), strict=True
     ):
-        panel.bar(
-            places + shift,
-            part["test_error.theory"],
-            0.36,
-            color=colour,
-            alpha=0.35,
-            label=f"{label}, theory",
-        )
-        panel.errorbar(
-            places + shift,
-            part.test_error,
-            part["test_error.sem"],
-            fmt="o",
-            color=colour,
-            capsize=2,
-            label=f"{label}, simulation",
-        )
+        here = part.assign(place=places + shift)
+        theory = {"width": 0.36, "color": colour, "alpha": 0.35, "label": f"{label}, theory"}
+        panel.bar(here.place, here["test_error.theory"], **theory)
+        draw_dots(panel, here, "place", "test_error", colour, f"{label}, simulation", capsize=2)
     floors = table.drop_duplicates("target")["linear_floor.theory"]
-    panel.hlines(
-        floors,
-        places - 0.42,
-        places + 0.42,
-        color=GREY,
-        linestyle="--",
-        label="best linear predictor",
-    )
-    panel.set_xticks(places, names)
+    dashed = {"color": GREY, "linestyle": "--", "label": "best linear predictor"}
+    panel.hlines(floors, places - 0.42, places + 0.42, **dashed)
+    panel.set_xticks(places, [f"${Target(TARGETS[name]).latex}$" for name in names])
     panel.set_ylabel("test error / variance of the target")
     panel.grid(axis="x", visible=False)
-    figure.legend(loc="outside upper center", ncols=3)
+    legend_above(figure, 3)
     return figure
 
 
@@ -121,7 +95,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
     floor = table.groupby("target")["linear_floor.theory"].first()
     step, plain = theory["one giant step"], theory["random features"]
     linear = floor[floor < 0.99].index
-    gap = (table.test_error - table["test_error.theory"]).abs()
     return {
         "one step at its best size does better than random features": bool(
             (step[linear] < 0.9 * plain[linear]).all()
@@ -134,15 +107,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (step[name] < 0.99 * floor[name]) == (name in BELOW)
             for name in step.index
         ),
-        "simulated errors lie within 4 standard errors plus 3 % of the theory": bool(
-            (gap < 4 * table["test_error.sem"] + 0.03 * table["test_error.theory"]).all()
+        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_the_line(
+            table, "test_error", errors=4, relative=0.03
         ),
     }
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = {
-    "reduced": Sizes(targets=2, dim=80, seeds=6),
-    "quick": Sizes(targets=6, dim=120, seeds=6),
-    "full": Sizes(targets=6, dim=1000, seeds=20),
-}
+SIZES = at_scales(targets=(2, 6, 6), dim=(80, 120, 1000), seeds=(6, 6, 20))

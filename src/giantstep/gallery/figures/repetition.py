@@ -15,9 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, on_the_line, overlay
 from giantstep.settings.online_sgd import OnlineSgd
 
 #: Target, settings, and a look ahead that learns it.
@@ -58,19 +57,21 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per target."""
-    figure, panels = new_figure(7.4, 3.3, ncols=2)
-    for panel, (target, here) in zip(panels, table.groupby("target", sort=False), strict=True):
-        number = 0
-        for dim in sorted(here.dim.unique()):
-            for lookahead in sorted(here.lookahead.unique(), reverse=True):
-                curve = here[(here.dim == dim) & (here.lookahead == lookahead)]
-                label = f"{'extragradient' if lookahead else 'SGD'}, $d = {dim}$"
-                lay_over(panel, curve, "time", "overlap", COLOURS[number], label)
-                number += 1
-        panel.set(title=f"$y = \\mathrm{{He}}_{target[2]}(h)$", xlabel="samples / $d$")
-    panels[0].set_ylabel("overlap (signed cosine)")
-    figure.legend(*panels[1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
-    return figure
+    small, large = sorted(table.dim.unique())
+    kinds = [(dim, looks) for dim in (small, large) for looks in (True, False)]
+    named = {
+        f"{dim} {looks}": f"{'extragradient' if looks else 'SGD'}, $d = {dim}$"
+        for dim, looks in kinds
+    }
+    return overlay(
+        table.assign(curve=table.dim.astype(str) + " " + (table.lookahead > 0).astype(str)),
+        Side("time", "samples / $d$"),
+        Side("overlap", "overlap (signed cosine)"),
+        panels=("target", {f"He{k}(h1)": rf"$y = \mathrm{{He}}_{k}(h)$" for k in (3, 4)}),
+        curves=("curve", named),
+        sharey=False,
+        legend="above",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -93,8 +94,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15459")
-SIZES = {
-    "reduced": Sizes(small=512, large=1024, seeds=16),
-    "quick": Sizes(small=1024, large=4096, seeds=24),
-    "full": Sizes(small=1024, large=4096, seeds=200),
-}
+SIZES = at_scales(small=(512, 1024, 1024), large=(1024, 4096, 4096), seeds=(16, 24, 200))

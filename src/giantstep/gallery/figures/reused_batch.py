@@ -13,26 +13,17 @@ batches; dots: {seeds} simulations with errors.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, lay_curves, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 SETTINGS = GiantStep(
-    samples="3d",
-    step_size="1",
-    width="1",
-    readout="ones",
-    activation="tanh",
-    loss="correlation",
+    samples="3d", step_size="1", width="1", readout="ones", activation="tanh", loss="correlation"
 )
 
 
@@ -45,16 +36,10 @@ TARGETS = {"He3(h1)": r"y = \mathrm{He}_3(h)", "tanh(h1)": r"y = \tanh(h)"}
 HARD, EASY = TARGETS
 #: Two neurons whose readout is fitted to the batch that they step on.
 FITTED = "tanh(h1) + h1*h2"
-FIT_SETTINGS = GiantStep(
-    samples="2d",
-    step_size="1.5",
-    width="2",
-    readout="1,-1",
-    activation="relu",
-    ridge=0.1,
-    readout_samples="same",
-    batches="reused",
-)
+FIT_SETTINGS = SETTINGS.replace(
+    samples="2d", step_size="1.5", width="2", readout="1,-1", activation="relu", loss="square",
+    ridge=0.1, readout_samples="same", batches="reused",
+)  # fmt: skip
 
 
 ERRORS = {"train_error": "on the batch", "test_error": "on fresh samples"}
@@ -65,7 +50,7 @@ def _dims(sizes: Sizes) -> list[int]:
     return [sizes.lowest * 4**k for k in range(sizes.dimensions)]
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps by target, kind of batch, dimension and step; then the errors of a fit."""
     import pandas
 
@@ -85,7 +70,7 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def _law(bench: Workbench, settings: GiantStep) -> pandas.Series:
+def _law(bench: Workbench, settings: GiantStep) -> Any:
     """Theory: without a signal the cosine is normal; from the second step on one batch the limit.
 
     The first step is the same on a batch that will be reused: noise, which the limit calls 0.
@@ -98,44 +83,40 @@ def _law(bench: Workbench, settings: GiantStep) -> pandas.Series:
     return law
 
 
-def _theory(bench: Workbench, settings: GiantStep, target: str) -> pandas.Series:
+def _theory(bench: Workbench, settings: GiantStep, target: str) -> Any:
     """Predicted overlaps by step."""
     law = bench.table(["overlap"], settings, target, verbs=(PREDICT,))
     return law.set_index("step")["overlap.theory"]
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """Both targets over steps at the largest dimension; the hard one over dimensions; errors."""
     figure, grid = new_figure(7.4, 6.0, nrows=2, ncols=2)
-    panels, largest = grid.ravel(), table.dim.max()
-    for (batches, label), colour in zip(LABELS.items(), COLOURS, strict=False):
-        here = table[table.batches == batches]
-        for panel, target in zip(panels, TARGETS, strict=False):
-            part = here[(here.target == target) & (here.dim == largest)]
-            lay_over(panel, part, "step", "overlap", colour, label)
-        second = here[(here.target == HARD) & (here.step == 2)]
-        lay_over(panels[2], second, "dim", "overlap", colour, label)
+    hard, easy, over_d, fit = grid.ravel()
+    largest, batches = table.dim.max(), ("batches", LABELS)
+    steps, overlap = Side("step", "steps"), Side("overlap", "overlap |cosine|")
+    for panel, target in ((hard, HARD), (easy, EASY)):
+        here = table[(table.target == target) & (table.dim == largest)]
+        lay_curves(panel, here, steps, overlap, batches)
+        panel.set_title(f"${TARGETS[target]}$, $d = {largest}$")
+    second = table[(table.target == HARD) & (table.step == 2)]
+    size = overlap._replace(scale="log", ticks=[0.02, 0.05, 0.1, 0.2])
+    lay_curves(over_d, second, Side("dim", "dimension $d$", "log2"), size, batches)
+    over_d.set_title(f"${TARGETS[HARD]}$, two steps")
     fitted = table[table.target == FITTED]
     for (error, label), colour in zip(ERRORS.items(), COLOURS[2:], strict=False):
-        lay_over(panels[3], fitted, "step", error, colour, label)
-    panels[3].set_ylabel("mean squared error")
-    panels[3].legend(loc="center right", bbox_to_anchor=(1.0, 0.68))
-    formulas = [*TARGETS.values(), r"y = \tanh(h_1) + h_1 h_2"]
-    for panel, formula in zip((*panels[:2], panels[3]), formulas, strict=True):
-        panel.set(title=f"${formula}$, $d = {largest}$", xlabel="steps")
+        lay_over(fit, fitted, "step", error, colour, label)
+    fit.set(title=rf"$y = \tanh(h_1) + h_1 h_2$, $d = {largest}$", xlabel="steps")
+    fit.set_ylabel("mean squared error")
+    for panel in (hard, easy, fit):
         panel.set_xticks(range(int(table.step.max()) + 1))
         panel.set_ylim(bottom=-0.01)
-    for panel in panels[::2]:
-        panel.set_ylabel("overlap |cosine|")
-    panels[0].legend(loc="upper left")
-    panels[2].set(title=f"${TARGETS[HARD]}$, two steps", xlabel="dimension $d$")
-    panels[2].set_xscale("log", base=2)
-    panels[2].set_yscale("log")
-    ticks_at(panels[2].yaxis, [0.02, 0.05, 0.1, 0.2])
+    hard.legend(loc="upper left")
+    fit.legend(loc="center right", bbox_to_anchor=(1.0, 0.68))
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Reuse reaches its law; fresh batches show noise that falls with d, unless the leap is 1."""
     largest, smallest = table.dim.max(), table.dim.min()
     hard, easy = table[table.target == HARD], table[table.target == EASY]
@@ -172,8 +153,6 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2402.03220", "2003.10409")
-SIZES = {
-    "reduced": Sizes(lowest=512, dimensions=3, seeds=16, steps=3),
-    "quick": Sizes(lowest=256, dimensions=4, seeds=48, steps=6),
-    "full": Sizes(lowest=256, dimensions=5, seeds=256, steps=8),
-}
+SIZES = at_scales(
+    lowest=(512, 256, 256), dimensions=(3, 4, 5), seeds=(16, 48, 256), steps=(3, 6, 8)
+)

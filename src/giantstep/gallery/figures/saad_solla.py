@@ -11,11 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
 from giantstep.gallery.panels import lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
@@ -33,6 +31,10 @@ START = "0.2,0.05;0.05,0.2"
 TIMES = "0:80:21"
 
 
+#: Of the cosines of the first neuron.
+NAMES = {"own": "with its own direction", "other": "with the other"}
+
+
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Risk along time, and the cosines of the first neuron with both directions."""
     import pandas
@@ -41,38 +43,30 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     problem = Problem(TARGET, NOISE)
     law = predict(settings, problem)
     run = simulate(settings, problem, seeds=sizes.seeds, progress=bench.progress)
-    cosines = run.arrays["cosines"]
-    error = cosines.std(axis=0, ddof=1) / np.sqrt(sizes.seeds)
-    return pandas.DataFrame(
+    table = pandas.DataFrame(
         {
             "time": settings.time_list,
-            "test_error": run.mean("test_error"),
-            "test_error.sem": run.sem("test_error"),
+            **measured("test_error", run.metrics["test_error"]),
             "test_error.theory": law.metrics["test_error"],
-            "own": cosines.mean(axis=0)[:, 0, 0],
-            "own.sem": error[:, 0, 0],
-            "own.theory": law.arrays["cosines"][:, 0, 0],
-            "other": cosines.mean(axis=0)[:, 0, 1],
-            "other.sem": error[:, 0, 1],
-            "other.theory": law.arrays["cosines"][:, 0, 1],
         }
     )
+    for direction, name in enumerate(NAMES):
+        table = table.assign(
+            **measured(name, run.arrays["cosines"][:, :, 0, direction]),
+            **{f"{name}.theory": law.arrays["cosines"][:, 0, direction]},
+        )
+    return table
 
 
 def draw(table: DataFrame) -> Picture:
     """Cosines of a neuron with its own and with the other direction; the risk."""
     figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
-    for name, colour, label in (
-        ("own", COLOURS[0], "with its own direction"),
-        ("other", COLOURS[1], "with the other"),
-    ):
+    for (name, label), colour in zip(NAMES.items(), COLOURS, strict=False):
         lay_over(left, table, "time", name, colour, label)
-    left.set_ylabel("cosine of the first neuron")
+    left.set(xlabel="samples / $d$", ylabel="cosine of the first neuron")
     left.legend(loc="center right")
     lay_over(right, table, "time", "test_error", COLOURS[2])
-    right.set(yscale="log", ylabel="test error")
-    for panel in (left, right):
-        panel.set_xlabel("samples / $d$")
+    right.set(xlabel="samples / $d$", ylabel="test error", yscale="log")
     return figure
 
 
@@ -94,8 +88,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("saad-solla-1995")
-SIZES = {
-    "reduced": Sizes(dim=500, seeds=8),
-    "quick": Sizes(dim=1000, seeds=16),
-    "full": Sizes(dim=4000, seeds=100),
-}
+SIZES = at_scales(dim=(500, 1000, 4000), seeds=(8, 16, 100))

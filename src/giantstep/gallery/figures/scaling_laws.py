@@ -11,9 +11,11 @@ by a few per cent: the claim allows 5 %.
 
 from __future__ import annotations
 
+from typing import Any
+
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import draw_map, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents
@@ -37,28 +39,23 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for source in np.linspace(*SOURCES, sizes.pixels):
             best = optimal_exponents(float(capacity), float(source))
             parts.append({"capacity": capacity, "source": source, "panel": "map", **best._asdict()})
-    table = pandas.DataFrame(parts)
+    tables = [pandas.DataFrame(parts)]
     for capacity, source in FOLLOWED:
         best = optimal_exponents(capacity, source)
         settings = PowerLaw(
             capacity=capacity, source=source, ridge_exponent=best.ridge, width_exponent=1.0
         )
-        part = power_law_curve(settings, 20, sizes, bench).assign(
-            capacity=capacity, source=source, panel="risk", **best._asdict()
-        )
-        table = pandas.concat([table, part], ignore_index=True)
-    return table
+        known = {"capacity": capacity, "source": source, "panel": "risk", **best._asdict()}
+        tables.append(power_law_curve(settings, 20, sizes, bench).assign(**known))
+    return pandas.concat(tables, ignore_index=True)
 
 
 def power_law_curve(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors from the fewest samples to the most, then at the dots, with ``samples``."""
-    import numpy as np
-
-    line = [*np.geomspace(fewest, FAR[0], sizes.points).round(), FAR[1]]
-    along, dots = Along("samples", "{:.0f}".format, "samples"), [float(n) for n in sizes.dots]
-    return bench.curve(
-        ["test_error"], settings, None, along, line, dots, noise=NOISE, seeds=sizes.seeds
-    )
+    along = Along("samples", "{:.0f}".format, "samples", (fewest, FAR[0]), ratios=True)
+    line = [float(round(n)) for n in along.places(sizes.points)]
+    places = Sizes(points=[*line, FAR[1]], dots=sizes.dots, seeds=sizes.seeds)
+    return bench.curve(["test_error"], settings, None, along, places, noise=NOISE)
 
 
 def slope(law: DataFrame) -> float:
@@ -69,44 +66,33 @@ def slope(law: DataFrame) -> float:
     return float(-np.log(risk[FAR[1]] / risk[FAR[0]]) / np.log(FAR[1] / FAR[0]))
 
 
+def followed(panel: Any, law: DataFrame, colour: str, name: str = "") -> None:
+    """The risk over n, named by its slope and that of the map."""
+    label = f"{name}{slope(law):.3f} ({law.rate.iloc[0]:.3f})"
+    lay_over(panel, law, "samples", "test_error", colour, label)
+    panel.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="test error")
+    panel.minorticks_off()
+
+
 def draw(table: DataFrame) -> Picture:
     """The map of the best rate; the risk over n."""
     figure, (left, right) = new_figure(8.4, 3.7, ncols=2)
     chart = table[table.panel == "map"].pivot_table("rate", "source", "capacity")
-    shades = left.pcolormesh(chart.columns, chart.index, chart, cmap="viridis", rasterized=True)
-    lines = left.contour(
-        chart.columns, chart.index, chart, levels=[0.2, 0.4, 0.6, 0.8], colors="white", linewidths=1
-    )
-    left.clabel(lines, fontsize=8)
-    figure.colorbar(shades, ax=left, label=r"best exponent $\gamma$, risk $\sim n^{-\gamma}$")
+    label = r"best exponent $\gamma$, risk $\sim n^{-\gamma}$"
+    draw_map(left, chart, label, levels=[0.2, 0.4, 0.6, 0.8])
     backing = {"facecolor": "black", "alpha": 0.5, "linewidth": 0, "pad": 2}
+    corner = {"color": "white", "ha": "right", "va": "top", "fontsize": 8, "bbox": backing}
     for top, text in ((0.5, "rough target"), (1.0, "smooth target"), (1.5, "saturated")):
-        left.text(
-            CAPACITIES[1] - 0.06,
-            top - 0.06,
-            text,
-            color="white",
-            ha="right",
-            va="top",
-            fontsize=8,
-            bbox=backing,
-        )
+        left.text(CAPACITIES[1] - 0.06, top - 0.06, text, **corner)
         if top < SOURCES[1]:
             left.axhline(top, color="white", linestyle="--", linewidth=1)
-    left.grid(False)
-    left.set(
-        xlabel="capacity $a$: eigenvalues $k^{-a}$", ylabel="source $r$: target$^2$ $k^{-(2ar+1)}$"
-    )
+    left.set_xlabel("capacity $a$: eigenvalues $k^{-a}$")
+    left.set_ylabel("source $r$: target$^2$ $k^{-(2ar+1)}$")
+    risk = table[table.panel == "risk"]
     for (capacity, source), colour in zip(FOLLOWED, COLOURS[1:], strict=False):
         left.plot(capacity, source, "o", color=colour, markeredgecolor="white", markersize=8)
-        here = table[
-            (table.panel == "risk") & (table.capacity == capacity) & (table.source == source)
-        ]
-        rate = here.rate.iloc[0]
-        label = f"{slope(here):.3f} ({rate:.3f})"
-        lay_over(right, here, "samples", "test_error", colour, label)
-    right.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="test error")
-    right.minorticks_off()
+        here = risk[(risk.capacity == capacity) & (risk.source == source)]
+        followed(right, here, colour)
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
 
@@ -133,8 +119,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15699")
-SIZES = {
-    "reduced": Sizes(pixels=12, points=3, dots=(50, 100), seeds=8),
-    "quick": Sizes(pixels=60, points=25, dots=(40, 80, 160, 320), seeds=10),
-    "full": Sizes(pixels=120, points=49, dots=(40, 80, 160, 320, 640, 1280), seeds=40),
-}
+SIZES = at_scales(
+    pixels=(12, 60, 120),
+    points=(3, 25, 49),
+    dots=((50, 100), (40, 80, 160, 320), (40, 80, 160, 320, 640, 1280)),
+    seeds=(8, 10, 40),
+)

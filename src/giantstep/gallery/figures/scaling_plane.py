@@ -12,9 +12,9 @@ claim allows 8 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.figures.scaling_laws import power_law_curve, slope
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figures.scaling_laws import followed, power_law_curve, slope
+from giantstep.gallery.panels import draw_map, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents, scaling_exponents
@@ -45,51 +45,34 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for width in np.linspace(*WIDTHS, sizes.pixels):
             rates = scaling_exponents(CAPACITY, SOURCE, float(ridge), float(width))
             parts.append({"panel": "map", "ridge": ridge, "width": width, "rate": rates.total})
-    table = pandas.DataFrame(parts)
+    tables = [pandas.DataFrame(parts)]
     for ridge, width in (*FOLLOWED, best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
         settings = PowerLaw(
             capacity=CAPACITY, source=SOURCE, ridge_exponent=ridge, width_exponent=width
         )
-        part = power_law_curve(settings, 30, sizes, bench).assign(
-            panel="risk", ridge=ridge, width=width, rate=rate
-        )
-        table = pandas.concat([table, part], ignore_index=True)
-    return table
+        known = {"panel": "risk", "ridge": ridge, "width": width, "rate": rate}
+        tables.append(power_law_curve(settings, 30, sizes, bench).assign(**known))
+    return pandas.concat(tables, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:
     """The plane with its places; the risk over n there."""
     figure, (left, right) = new_figure(8.4, 3.9, ncols=2)
     chart = table[table.panel == "map"].pivot_table("rate", "width", "ridge")
-    shades = left.pcolormesh(chart.columns, chart.index, chart, cmap="viridis", rasterized=True)
-    lines = left.contour(
-        chart.columns, chart.index, chart, levels=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
-        colors="white", linewidths=0.8,
-    )  # fmt: skip
-    left.clabel(lines, fontsize=7)
-    figure.colorbar(shades, ax=left, label=r"exponent $\gamma$, risk $\sim n^{-\gamma}$")
-    left.grid(False)
+    levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    draw_map(left, chart, r"exponent $\gamma$, risk $\sim n^{-\gamma}$", levels=levels)
     left.set(xlabel=r"$\ell$: ridge $n^{1-\ell}$", ylabel="$q$: features $p = n^q$")
-    names = {**FOLLOWED, best_place(): "best, with the fewest features"}
+    risk, best = table[table.panel == "risk"], best_place()
+    names = {**FOLLOWED, best: "best, with the fewest features"}
     for (place, name), colour in zip(names.items(), COLOURS[1:], strict=False):
-        ridge, width = place
-        marker = "*" if place == best_place() else "o"
-        size = 13 if marker == "*" else 8
-        left.plot(ridge, width, marker, color=colour, markeredgecolor="white", markersize=size)
-        here = _followed(table, ridge, width)
-        label = f"{name}: {slope(here):.3f} ({here.rate.iloc[0]:.3f})"
-        lay_over(right, here, "samples", "test_error", colour, label)
-    right.set(xscale="log", yscale="log")
-    right.minorticks_off()
-    right.set(xlabel="samples $n$", ylabel="test error", ylim=(right.get_ylim()[0] / 60, None))
+        form, size = ("*", 13) if place == best else ("o", 8)
+        left.plot(*place, form, color=colour, markeredgecolor="white", markersize=size)
+        near = (risk.ridge - place[0]).abs() + (risk.width - place[1]).abs() < 1e-9
+        followed(right, risk[near], colour, f"{name}: ")
+    right.set_ylim(bottom=right.get_ylim()[0] / 60)
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
-
-
-def _followed(table: DataFrame, ridge: float, width: float) -> DataFrame:
-    near = (table.ridge - ridge).abs() + (table.width - width).abs() < 1e-9
-    return table[(table.panel == "risk") & near]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -113,8 +96,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15699")
-SIZES = {
-    "reduced": Sizes(pixels=15, points=3, dots=(60, 120), seeds=8),
-    "quick": Sizes(pixels=80, points=25, dots=(40, 80, 160, 320), seeds=10),
-    "full": Sizes(pixels=160, points=49, dots=(40, 80, 160, 320, 640), seeds=40),
-}
+SIZES = at_scales(
+    pixels=(15, 80, 160),
+    points=(3, 25, 49),
+    dots=((60, 120), (40, 80, 160, 320), (40, 80, 160, 320, 640)),
+    seeds=(8, 10, 40),
+)

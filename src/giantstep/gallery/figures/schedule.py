@@ -8,33 +8,29 @@ d, a = 1, readout fitted to 4d more, ridge 0.1; tanh with step size 3 (left), re
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, linear_floor
-from giantstep.gallery.style import new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
+from giantstep.gallery.style import SHADES, legend_above
 from giantstep.settings.giant_step import GiantStep
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure as Picture
-
 STEPS = (1, 2, 3)
-PANELS = (
-    ("sin(h1)", r"$\sin(h_1)$", "tanh", 3),
-    ("h1 + h1*h2", r"$h_1 + h_1h_2$", "relu", 1),
-)
-SHADES = {1: "#8fb8de", 2: "#3f7fbf", 3: "#0b3d73"}
+#: By target: how it is written, activation and step size.
+PANELS = {
+    "sin(h1)": (r"$\sin(h_1)$", "tanh", 3),
+    "h1 + h1*h2": (r"$h_1 + h_1h_2$", "relu", 1),
+}
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors after the last step, by number of steps and total samples."""
     import pandas
 
     parts = []
-    for target, _, activation, step_size in PANELS:
+    for target, (_, activation, step_size) in PANELS.items():
         for steps in STEPS:
             settings = GiantStep(
                 activation=activation,
@@ -46,64 +42,65 @@ def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
                 ridge=0.1,
                 test_samples=4000,
             )
-            for verb, totals in ((PREDICT, sizes.line), (SIMULATE, sizes.dots)):
-                for total in totals:
-                    chosen = settings.replace(samples=f"{total / steps:.6g}d")
-                    if verb == SIMULATE:
-                        chosen = chosen.replace(dim=sizes.dim)
-                    how = {"verbs": (verb,), "seeds": sizes.seeds}
-                    found = bench.table(["test_error", "linear_floor"], chosen, target, **how)
-                    last = found[found.step == steps]
-                    parts.append(last.assign(panel=target, steps=steps, total=total, by=verb))
-    return pandas.concat(parts, ignore_index=True)
+            found = bench.curve(
+                ["test_error", "linear_floor"],
+                settings,
+                target,
+                Along("samples", partial(_share, steps), "total"),
+                sizes,
+                dots_alone={"dim": sizes.dim},
+                verbs=(SIMULATE,),
+            )
+            parts.append(found[found.step == steps].assign(panel=target, steps=steps))
+    table = pandas.concat(parts, ignore_index=True)
+    # Dots are compared with the limit, which the line has at their place.
+    limit = table.groupby(["panel", "steps", "total"])["test_error.theory"].transform("max")
+    by = table.test_error.notna().map({True: SIMULATE, False: PREDICT})
+    return table.assign(**{"test_error.theory": limit, "by": by})
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def _share(steps: int, total: float) -> str:
+    """The samples of each of so many steps."""
+    return f"{total / steps:.6g}d"
+
+
+def draw(table: DataFrame) -> Picture:
     """One panel per target; darker for more steps."""
-    figure, panels = new_figure(7.2, 3.6, ncols=len(PANELS))
-    for panel, (target, title, *_) in zip(panels, PANELS, strict=True):
-        here = table[table.panel == target]
-        for steps in STEPS:
-            mine, shade = here[here.steps == steps], SHADES[steps]
-            line, dots = mine[mine.by == PREDICT], mine[mine.by == SIMULATE]
-            words = "one step" if steps == 1 else f"{steps} steps"
-            panel.plot(line.total, line["test_error.theory"], color=shade, label=words)
-            draw_dots(panel, dots, "total", "test_error", shade, fmt="o", mfc=shade)
-        linear_floor(panel, here["linear_floor.theory"].dropna().iloc[0])
-        panel.set_xscale("log", base=2)
-        panel.set(xlabel="samples of all steps / d", title=title)
-    panels[0].set(ylabel="test error", yscale="log")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4)
+    figure, panels = overlay(
+        table,
+        Side("total", "samples of all steps / d", "log2"),
+        Side("test_error", "test error", "log"),
+        panels=("panel", {target: title for target, (title, *_) in PANELS.items()}),
+        curves=("steps", {1: "one step", 2: "2 steps", 3: "3 steps"}),
+        colours=SHADES[1:],
+        sharey=False,
+        legend=None,
+    )
+    for panel, target in zip(panels, PANELS, strict=True):
+        linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
+    legend_above(figure)
     return figure
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Several steps on as many samples are better, and dots sit on the lines."""
-    line, dots = table[table.by == PREDICT], table[table.by == SIMULATE]
+    line = table[table.by == PREDICT]
     errors = line.pivot_table("test_error.theory", ["panel", "total"], "steps")
     most = errors.groupby("panel").tail(1)
-    known = line.set_index(["panel", "total", "steps"])["test_error.theory"]
-    theory = known.reindex(dots.set_index(["panel", "total", "steps"]).index).to_numpy()
-    allowed = 4 * dots["test_error.sem"].to_numpy() + 0.1 * theory
     return {
         "at the most samples three steps on a third each have less error than one on all": bool(
             (most[3] < most[1]).all()
         ),
-        "simulations lie within 4 standard errors plus 10 % of the limit": bool(
-            (abs(dots.test_error.to_numpy() - theory) <= allowed).all()
+        "simulations lie within 4 standard errors plus 10 % of the limit": on_the_line(
+            table, "test_error", errors=4, relative=0.1
         ),
     }
 
 
 REFERENCES = cite("2305.18270", "2410.18938")
-SIZES = {
-    "reduced": Sizes(line=(6, 48), dots=(6, 48), dim=120, seeds=6),
-    "quick": Sizes(line=(3, 5, 8, 13, 20, 32, 56, 96), dots=(5, 20, 96), dim=150, seeds=8),
-    "full": Sizes(
-        line=(3, 4, 6, 9, 12, 18, 24, 36, 48, 72, 96),
-        dots=(3, 6, 12, 24, 48, 96),
-        dim=400,
-        seeds=16,
-    ),
-}
+SIZES = at_scales(
+    points=((6, 48), (3, 5, 8, 13, 20, 32, 56, 96), (3, 4, 6, 9, 12, 18, 24, 36, 48, 72, 96)),
+    dots=((6, 48), (5, 20, 96), (3, 6, 12, 24, 48, 96)),
+    dim=(120, 150, 400),
+    seeds=(6, 8, 16),
+)

@@ -12,9 +12,9 @@ allow 4 % and, for the residual, 8 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import guide, lay_over, on_the_line
+from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
@@ -23,31 +23,26 @@ PROBLEMS = {
     "Setting 1": ("h1", 1.0, "Setting 1: $h$ + noise"),
     "Setting 2": ("h1 + He2(h1)/sqrt(2)", 0.0, r"Setting 2: $h + \mathrm{He}_2(h)/\sqrt{2}$"),
 }
-LEAST, LARGEST = 0.05, 0.45
 #: Exponents (l - 1)/(2l) between which the limit has the same spikes: l = 1, 2; the relu has no
 #: third spike, and the fourth appears at 3/8.
 STAIRS = ((0.0, 0.25), (0.25, 0.375))
 SETTINGS = GiantStep(
     activation="relu(z) - 1/sqrt(2*pi)", readout="normal", samples="1.5d", width="1d", ridge=0.015
 )
-ALONG = Along("step_size", "1*n^{:g}".format, "exponent")
+ALONG = Along("step_size", "1*n^{:g}".format, "exponent", (0.05, 0.45))
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors by setting and exponent, and the limit of large d."""
-    import numpy as np
     import pandas
 
-    every = (sizes.points - 1) // (sizes.dots - 1)
-    exponents = np.linspace(LEAST, LARGEST, sizes.points).round(4)
-    between = [e for i, e in enumerate(exponents) if i % every]
     metrics = ("test_error", "train_error", "random_features_error")
     settings, parts = SETTINGS.replace(dim=sizes.dim, method="direct"), []
     for name, (target, noise, _) in PROBLEMS.items():
-        problem, dots = Problem(target, noise), exponents[::every]
-        found = bench.curve(metrics, settings, problem, ALONG, between, dots, seeds=sizes.seeds)
+        problem = Problem(target, noise)
+        found = bench.curve(metrics, settings, problem, ALONG, sizes)
         parts.append(found[found.step == 1].assign(setting=name, kind="finite"))
-        middles = [sum(stair) / 2 for stair in STAIRS]
+        middles = Sizes(points=[sum(stair) / 2 for stair in STAIRS], seeds=1)
         limit = bench.curve(["test_error"], SETTINGS, problem, ALONG, middles)
         after = limit[limit.step == 1]
         ends = [end for stair in STAIRS for end in stair]
@@ -57,37 +52,25 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """Test error above, train error below, one column per setting."""
-    figure, panels = new_figure(7.4, 5.4, nrows=2, ncols=2, sharex=True, sharey="row")
-    for column, (name, (*_, title)) in enumerate(PROBLEMS.items()):
+    """Test and train error, one panel per setting."""
+    figure, panels = new_figure(7.4, 3.8, ncols=2, sharey=True)
+    limit_style = {"color": COLOURS[2], "linestyle": "--"}
+    for panel, (name, (*_, title)) in zip(panels, PROBLEMS.items(), strict=True):
         here = table[table.setting == name]
         finite, limit = here[here.kind == "finite"], here[here.kind == "limit"]
-        above, below = panels[:, column]
-        lay_over(above, finite, "exponent", "test_error", COLOURS[0], "one step, at this $d$")
-        above.axhline(
-            finite["random_features_error.theory"].iloc[0], color=COLOURS[1],
-            label="random features",
-        )  # fmt: skip
-        for number, _ in enumerate(STAIRS):
-            part = limit.iloc[2 * number : 2 * number + 2]
-            label = "limit of large $d$" if number == 0 else None
-            above.plot(
-                part.exponent,
-                part["test_error.theory"],
-                color=COLOURS[2],
-                linestyle="--",
-                label=label,
-            )
-        lay_over(below, finite, "exponent", "train_error", COLOURS[0])
-        for panel in (above, below):
-            panel.axvline(0.25, color=GREY, linestyle=":", linewidth=1.0)
-        above.set_title(title)
-        below.set_xlabel(r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
-    for row in panels:
-        row[0].set_ylim(bottom=0)
-    panels[0, 0].set_ylabel("test error")
-    panels[1, 0].set_ylabel("train error")
-    panels[0, 0].legend(loc="lower left")
+        lay_over(panel, finite, "exponent", "test_error", COLOURS[0], "test error")
+        lay_over(panel, finite, "exponent", "train_error", COLOURS[1], "train error")
+        plain = finite["random_features_error.theory"].iloc[0]
+        panel.axhline(plain, color=COLOURS[3], label="test error, random features")
+        for label, stair in zip(("test error, large $d$", None), STAIRS, strict=True):
+            part = limit[limit.exponent.isin(stair)].groupby("exponent").last()
+            level = part["test_error.theory"]
+            panel.plot(stair, [level.iloc[-1 if stair[0] else 0]] * 2, label=label, **limit_style)
+        guide(panel, "the square enters, $1/4$", x=0.25)
+        panel.set(title=title, xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
+        panel.set_ylim(bottom=0)
+    panels[0].set_ylabel("error")
+    legend_above(figure)
     return figure
 
 
@@ -124,8 +107,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2310.07891")
-SIZES = {
-    "reduced": Sizes(points=2, dots=2, dim=80, seeds=12),
-    "quick": Sizes(points=9, dots=3, dim=120, seeds=8),
-    "full": Sizes(points=17, dots=5, dim=400, seeds=20),
-}
+SIZES = at_scales(points=(2, 9, 17), dots=(2, 3, 5), dim=(80, 120, 400), seeds=(12, 8, 20))

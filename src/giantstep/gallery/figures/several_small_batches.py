@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, draw_dots, lay_curves, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.numerics.scaling import fit_power
 from giantstep.settings.giant_step import GiantStep
@@ -43,28 +43,22 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     parts = []
     for leap, (target, name, kappa, scale, _) in CASES.items():
-        line = [10**k for k in range(2, 7)]
         found = bench.curve(
             ["overlap"],
             _settings(name, kappa, scale),
             target,
-            Along("dim", int, "size"),
-            line,
-            sizes.dims[leap],
-            seeds=sizes.seeds,
+            Along("dim", round, "size"),
+            Sizes(points=[10**k for k in range(2, 7)], dots=sizes.dims[leap], seeds=sizes.seeds),
         )
         parts.append(found.assign(leap=leap, kappa=kappa, panel="dimension"))
+    target, name, *_ = CASES[2]
     for kappa in POWERS:
-        target, name, *_ = CASES[2]
         settings = _settings(name, kappa, "2").replace(steps=3, dim=list(sizes.fitted))
         found = bench.table(["overlap"], settings, target, seeds=sizes.fit_seeds)
         limit = bench.table(["overlap_power"], settings.replace(dim=None), target, verbs=(PREDICT,))
-        powers = limit.set_index("step")["overlap_power.theory"]
-        parts.append(
-            found.assign(
-                leap=2, kappa=kappa, panel="power", size=found.dim, limit=found.step.map(powers)
-            )
-        )
+        powers = found.step.map(limit.set_index("step")["overlap_power.theory"])
+        known = {"leap": 2, "kappa": kappa, "panel": "power", "size": found.dim, "limit": powers}
+        parts.append(found.assign(**known))
     return pandas.concat(parts, ignore_index=True)
 
 
@@ -92,39 +86,27 @@ def exponents(table: DataFrame) -> DataFrame:
 def draw(table: DataFrame) -> Picture:
     """Overlap over d for both leaps, and the exponents of leap 2 over the power of the batch."""
     figure, panels = new_figure(10.2, 3.7, ncols=3)
+    x = Side("size", "dimension $d$", "log")
+    y = Side("overlap", "overlap with $h$ (cosine)", "log", limits=(1e-3, 1.3))
     for panel, (leap, (*_, title)) in zip(panels, CASES.items(), strict=False):
         here = table[(table.panel == "dimension") & (table.leap == leap)]
-        for step, colour in zip(STEPS, COLOURS, strict=False):
-            label = f"$T = {step}$"
-            lay_over(panel, here[here.step == step], "size", "overlap", colour, label)
-        panel.plot(
-            *_chance(here), color=GREY, linestyle=":", linewidth=1.2, label="chance, $d^{-1/2}$"
-        )
-        panel.set(xscale="log", yscale="log", title=title, xlabel="dimension $d$")
-        panel.set_ylim(1e-3, 1.3)
-    panels[0].set_ylabel("overlap with $h$ (cosine)")
+        lay_curves(panel, here, x, y, ("step", {t: f"$T = {t}$" for t in STEPS}))
+        ends = sorted(here["size"])[:: len(here) - 1]
+        chance = {"color": GREY, "linestyle": ":", "linewidth": 1.2}
+        panel.plot(ends, [end**-0.5 for end in ends], label="chance, $d^{-1/2}$", **chance)
+        panel.set_title(title)
     panels[0].legend(loc="lower left")
-    slopes = exponents(table)
+    slopes, ticks = exponents(table), {"linestyle": "", "marker": "_", "ms": 11}
     for step, colour in zip(FITTED_STEPS, COLOURS, strict=False):
         here = slopes[slopes.step == step]
         panels[2].plot(here.kappa, here.limit, color=colour, label=f"$T = {step}$, large $d$")
-        panels[2].plot(
-            here.kappa, here["exponent.theory"], color=colour, linestyle="", marker="_", ms=11
-        )
-        panels[2].errorbar(
-            here.kappa, here.exponent, here["exponent.sem"], fmt="o", color=colour, ms=4
-        )
-    panels[2].plot([], [], color=GREY, linestyle="", marker="_", ms=11, label="at the dots' $d$")
+        panels[2].plot(here.kappa, here["exponent.theory"], color=colour, **ticks)
+        draw_dots(panels[2], here, "kappa", "exponent", colour, ms=4)
+    panels[2].plot([], [], color=GREY, label="at the dots' $d$", **ticks)
     panels[2].set_title(r"leap 2: overlap $\sim d^{\,e}$, $n = d^\kappa$")
-    panels[2].set_xlabel(r"power $\kappa$ of the batch")
-    panels[2].set_ylabel("exponent $e$")
+    panels[2].set(xlabel=r"power $\kappa$ of the batch", ylabel="exponent $e$")
     panels[2].legend(loc="lower right")
     return figure
-
-
-def _chance(table: DataFrame) -> tuple[list[float], list[float]]:
-    ends = [float(table["size"].min()), float(table["size"].max())]
-    return ends, [end**-0.5 for end in ends]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -162,20 +144,13 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = {
-    "reduced": Sizes(
-        dims={2: [300, 2000], 3: [300]}, fitted=(125, 250, 500, 1000), seeds=6, fit_seeds=12
+SIZES = at_scales(
+    dims=(
+        {2: [300, 2000], 3: [300]},
+        {2: [300, 1000, 3000, 10000, 30000], 3: [100, 170, 300]},
+        {2: [300, 1000, 10**4, 10**5, 10**6], 3: [100, 300, 1000, 3000]},
     ),
-    "quick": Sizes(
-        dims={2: [300, 1000, 3000, 10000, 30000], 3: [100, 170, 300]},
-        fitted=(250, 500, 1000, 2000),
-        seeds=8,
-        fit_seeds=16,
-    ),
-    "full": Sizes(
-        dims={2: [300, 1000, 10**4, 10**5, 10**6], 3: [100, 300, 1000, 3000]},
-        fitted=(1000, 2000, 4000, 8000),
-        seeds=16,
-        fit_seeds=64,
-    ),
-}
+    fitted=((125, 250, 500, 1000), (250, 500, 1000, 2000), (1000, 2000, 4000, 8000)),
+    seeds=(6, 8, 16),
+    fit_seeds=(12, 16, 64),
+)

@@ -12,48 +12,40 @@ claimed of them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import by_dimension, on_the_line
-from giantstep.gallery.style import new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, dimensions, on_the_line, overlay
 from giantstep.settings.giant_step import GiantStep
 
 #: Samples of the two panels, below and at the power that leap 2 asks for.
 SAMPLES = {"d^1.5": "$n = d^{1.5}$", "d^2": "$n = d^2$"}
 SIMULATED = (64, 256)
 BEYOND = (10**5, 10**8)
-LEAST, LARGEST = 0.25, 64.0
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps after one step by samples, dimension and step size in units of d^(1/2)."""
-    import numpy as np
-
-    line, dots = (np.geomspace(LEAST, LARGEST, n).round(4) for n in (sizes.points, sizes.dots))
     found = bench.curve(
         ["overlap"],
         GiantStep(dim=[*SIMULATED, *BEYOND], samples=list(SAMPLES), width="32"),
         "He2(h1)",
-        Along("step_size", "{:g}*d^0.5".format, "size"),
-        line,
-        dots,
+        Along("step_size", "{:g}*d^0.5".format, "size", (0.25, 64.0), ratios=True),
+        sizes,
         dots_alone={"dim": list(SIMULATED)},
         root_mean_square=True,
-        seeds=sizes.seeds,
     )
     return found[found.step == 1].rename(columns={"samples": "batch"})
 
 
 def draw(table: DataFrame) -> Picture:
     """One panel per batch, one line per dimension."""
-    figure, panels = new_figure(7.0, 3.6, ncols=2, sharey=True)
-    for panel, (samples, title) in zip(panels, SAMPLES.items(), strict=True):
-        by_dimension(panel, table[table.batch == samples], "size", "overlap", BEYOND)
-        panel.set_title(title)
-        panel.set_xscale("log", base=2)
-        panel.set(xlabel=r"step size / $\sqrt{d}$", ylim=(0, 0.8))
-    panels[0].set_ylabel("overlap with $h$ (cosine)")
-    panels[0].legend(loc="upper left")
-    return figure
+    return overlay(
+        table,
+        Side("size", r"step size / $\sqrt{d}$", "log2"),
+        Side("overlap", "overlap with $h$ (cosine)", limits=(0, 0.8)),
+        panels=("batch", SAMPLES),
+        curves=dimensions(*SIMULATED, *BEYOND),
+        legend="upper left",
+    )[0]
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -75,8 +67,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = {
-    "reduced": Sizes(points=9, dots=3, seeds=8),
-    "quick": Sizes(points=41, dots=5, seeds=16),
-    "full": Sizes(points=81, dots=9, seeds=64),
-}
+SIZES = at_scales(points=(9, 41, 81), dots=(3, 5, 9), seeds=(8, 16, 64))

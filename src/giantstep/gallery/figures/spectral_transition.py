@@ -10,9 +10,9 @@ a little overlap; the claim allows 0.06 for that.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.style import COLOURS
 from giantstep.language.problem import Problem
 from giantstep.settings.spectral import Spectral
 from giantstep.theory.amp.phases import linear_threshold
@@ -22,30 +22,24 @@ TARGETS = {"h1^2": "$h^2$", "step(1 - |h1|)": "$1_{|h| < 1}$", "He4(h1)": "$\\ma
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Overlaps along the samples, in the limit and simulated."""
-    import numpy as np
-
-    line, dots = (np.linspace(0.2, 4.0, n).round(4) for n in (sizes.points, sizes.dots))
-    along, targets = Along("samples", "{:g}d".format, "alpha"), list(TARGETS)
-    found = bench.curve(
-        ["overlap_squared"], Spectral(dim=sizes.dim), targets, along, line, dots, seeds=sizes.seeds
-    )
+    along = Along("samples", "{:g}d".format, "alpha", (0.2, 4.0))
+    found = bench.curve(["overlap_squared"], Spectral(dim=sizes.dim), list(TARGETS), along, sizes)
     thresholds = {target: linear_threshold(Problem.of(target)) for target in TARGETS}
     return found.assign(threshold=found.target.map(thresholds))
 
 
 def draw(table: DataFrame) -> Picture:
     """One line per target, its transition dotted."""
-    figure, panel = new_figure(5.4, 3.9)
-    for (target, label), colour in zip(TARGETS.items(), COLOURS, strict=False):
-        part = table[table.target == target]
-        lay_over(panel, part, "alpha", "overlap_squared", colour, label)
-        panel.axvline(part.threshold.iloc[0], color=colour, linestyle=":", linewidth=1)
-    panel.set(
-        xlabel=r"samples per dimension $\alpha = n/d$",
-        ylabel="squared cosine with the direction",
-        ylim=(-0.03, 1.03),
+    figure, (panel,) = overlay(
+        table,
+        Side("alpha", r"samples per dimension $\alpha = n/d$"),
+        Side("overlap_squared", "squared cosine with the direction", limits=(-0.03, 1.03)),
+        curves=("target", TARGETS),
+        legend="lower right",
     )
-    panel.legend(loc="lower right")
+    thresholds = table.groupby("target").threshold.first()
+    for target, colour in zip(TARGETS, COLOURS, strict=False):
+        guide(panel, f"{thresholds[target]:.3g}", x=thresholds[target], colour=colour)
     return figure
 
 
@@ -67,8 +61,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1708.05932", "2405.15480")
-SIZES = {
-    "reduced": Sizes(points=5, dots=3, dim=150, seeds=6),
-    "quick": Sizes(points=39, dots=8, dim=500, seeds=6),
-    "full": Sizes(points=77, dots=16, dim=2000, seeds=12),
-}
+SIZES = at_scales(points=(5, 39, 77), dots=(3, 8, 16), dim=(150, 500, 2000), seeds=(6, 6, 12))

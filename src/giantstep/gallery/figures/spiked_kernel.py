@@ -10,9 +10,9 @@ gamma exceeds 1 - 1/k (dotted): sharply as d grows, hardly visibly at d = 300.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, on_the_line
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.style import COLOURS, GREY
 from giantstep.settings.kernel import Kernel
 
 DEGREES = {"h1": 1, "He2(h1)/sqrt(2)": 2, "He3(h1)/sqrt(6)": 3}
@@ -21,35 +21,31 @@ DIMENSIONS = {300: "$d = 300$", 10**6: "$d = 10^6$", 10**24: "$d = 10^{24}$"}
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by dimension, degree and exponent of the spike."""
-    import numpy as np
-
-    line, dots = (np.linspace(0.02, 0.82, n).round(4) for n in (sizes.points, sizes.dots))
     found = bench.curve(
         ["test_error"],
         Kernel(dim=list(DIMENSIONS), samples="1d", ridge=0.01),
         list(DEGREES),
-        Along("inputs", "spiked:d^{:g}".format, "exponent"),
-        line,
-        dots,
+        Along("inputs", "spiked:d^{:g}".format, "exponent", (0.02, 0.82)),
+        sizes,
         dots_alone={"dim": [min(DIMENSIONS)]},
-        seeds=sizes.seeds,
     )
     return found.assign(dim=found.dim.astype(float), degree=found.target.map(DEGREES))
 
 
 def draw(table: DataFrame) -> Picture:
     """One panel per dimension, one line per degree."""
-    figure, panels = new_figure(8.4, 3.6, ncols=len(DIMENSIONS), sharey=True)
-    for panel, (dim, label) in zip(panels, DIMENSIONS.items(), strict=True):
-        for degree, colour in zip(DEGREES.values(), COLOURS, strict=False):
-            here = table[(table.dim == float(dim)) & (table.degree == degree)]
-            lay_over(panel, here, "exponent", "test_error", colour, f"degree {degree}")
-            if degree > 1:
-                panel.axvline(1 - 1 / degree, color=colour, linestyle=":", linewidth=1)
+    figure, panels = overlay(
+        table,
+        Side("exponent", r"exponent $\gamma$ of the spike $d^\gamma$"),
+        Side("test_error", "test error"),
+        panels=("dim", DIMENSIONS),
+        curves=("degree", {degree: f"degree {degree}" for degree in DEGREES.values()}),
+        legend="above",
+    )
+    for panel in panels:
         panel.axhline(0, color=GREY, linewidth=0.8)
-        panel.set(title=label, xlabel=r"exponent $\gamma$ of the spike $d^\gamma$")
-    panels[0].set_ylabel("test error")
-    panels[-1].legend(loc="center left", bbox_to_anchor=(0.05, 0.5))
+        for degree, colour in ((2, COLOURS[1]), (3, COLOURS[2])):
+            guide(panel, f"$1 - 1/{degree}$", x=1 - 1 / degree, colour=colour)
     return figure
 
 
@@ -77,8 +73,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("ba-2023")
-SIZES = {
-    "reduced": Sizes(points=9, dots=2, seeds=2),
-    "quick": Sizes(points=33, dots=7, seeds=6),
-    "full": Sizes(points=65, dots=15, seeds=30),
-}
+SIZES = at_scales(points=(9, 33, 65), dots=(2, 7, 15), seeds=(2, 6, 30))

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
@@ -194,8 +194,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, examples 1-3",)
-SIZES = {
-    "reduced": Sizes(dim=2000, seeds=8, largest=4096, spectra=4),
-    "quick": Sizes(dim=8000, seeds=16, largest=16_384, spectra=8),
-    "full": Sizes(dim=16_000, seeds=32, largest=32_768, spectra=16),
-}
+SIZES = at_scales(
+    dim=(2000, 8000, 16_000), seeds=(8, 16, 32), largest=(4096, 16_384, 32_768), spectra=(4, 8, 16)
+)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.explanation.explain import explain
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.staircase import Tread, class_treads, draw_treads, leap_treads
 from giantstep.gallery.style import new_figure
 
@@ -89,4 +89,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480", "2302.11055", "2402.03220")
-SIZES = {"reduced": Sizes(targets=1), "quick": Sizes(targets=3), "full": Sizes(targets=3)}
+SIZES = at_scales(targets=(1, 3, 3))

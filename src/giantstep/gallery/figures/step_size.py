@@ -11,24 +11,25 @@ claim allows 3 %.
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.panels import lay_over, linear_floor, on_the_line, ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import (
+    Side,
+    linear_floor,
+    mark,
+    on_the_line,
+    overlay,
+)
+from giantstep.gallery.style import COLOURS
 from giantstep.settings.giant_step import GiantStep
 
-LEAST, LARGEST = 0.02, 6.0
-#: The k-th power of the learned direction enters the features beyond n^((k-1)/(2k)).
-POWERS = (2, 3)
+#: Rates of others by their exponent; the k-th power of the learned direction enters the features
+#: beyond n^((k-1)/(2k)).
+MARKS = {0.0: "small\nrate", 1 / 4: "1/4", 1 / 3: "1/3", 0.5: "large\nrate"}
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the step size."""
-    import numpy as np
-
-    line, dots = (np.geomspace(LEAST, LARGEST, n).round(5) for n in (sizes.points, sizes.dots))
     settings = GiantStep(
         activation="tanh",
         readout="ones",
@@ -40,37 +41,26 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         method="direct",
     )
     metrics = ("test_error", "random_features_error", "linear_floor")
-    along = Along("step_size", float, "size")
-    found = bench.curve(metrics, settings, "sin(h1)", along, line, dots, seeds=sizes.seeds)
+    along = Along("step_size", float, "size", (0.02, 6.0), ratios=True)
+    found = bench.curve(metrics, settings, "sin(h1)", along, sizes)
     return found[found.step == 1].assign(dim=sizes.dim)
 
 
 def draw(table: DataFrame) -> Picture:
     """The error, where others put their small and large rates, and the exponents between them."""
-    figure, panel = new_figure(5.8, 4.0)
-    lay_over(panel, table, "size", "test_error", COLOURS[0], "one step")
+    figure, (panel,) = overlay(
+        table.assign(curve="one step"),
+        Side("size", "step size", "log"),
+        Side("test_error", "test error", "log", ticks=[0.02, 0.05, 0.1, 0.2]),
+        curves=("curve", {"one step": "one step"}),
+        legend=None,
+    )
     first, dim = table.iloc[0], float(table.dim.iloc[0])
     panel.axhline(first["random_features_error.theory"], color=COLOURS[1], label="random features")
     linear_floor(panel, first["linear_floor.theory"])
     # eta = n^alpha of a network with a ~ N(0, 1/N) is eta / sqrt N here, and N, n are of order d.
-    marks = {0.0: "small\nrate", 0.5: "large\nrate"}
-    marks |= {(k - 1) / (2 * k): str(Fraction(k - 1, 2 * k)) for k in POWERS}
-    for alpha, name in marks.items():
-        at = dim ** (alpha - 0.5)
-        panel.axvline(at, color=GREY, linestyle=":", linewidth=1.0)
-        panel.text(
-            at,
-            1.01,
-            name,
-            transform=panel.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-            fontsize=7,
-            color=GREY,
-        )
-    panel.set(xscale="log", yscale="log")
-    ticks_at(panel.yaxis, [0.02, 0.05, 0.1, 0.2])
-    panel.set(xlabel="step size", ylabel="test error")
+    for alpha, name in MARKS.items():
+        mark(panel, name, dim ** (alpha - 0.5))
     panel.legend(loc="lower left")
     return figure
 
@@ -95,8 +85,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2205.01445", "2310.07891", "2402.04980")
-SIZES = {
-    "reduced": Sizes(points=7, dots=3, dim=100, seeds=8),
-    "quick": Sizes(points=37, dots=7, dim=250, seeds=6),
-    "full": Sizes(points=61, dots=11, dim=700, seeds=12),
-}
+SIZES = at_scales(points=(7, 37, 61), dots=(3, 7, 11), dim=(100, 250, 700), seeds=(8, 6, 12))

@@ -13,12 +13,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
 from giantstep.datasets import load_table
-from giantstep.gallery.figure import Sizes, Workbench
-from giantstep.gallery.panels import draw_dots, ticks_at
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import (
+    Along,
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    at_scales,
+    measured,
+)
+from giantstep.gallery.panels import Side, lay_curves
+from giantstep.gallery.style import GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.ridge.path import RidgePath
@@ -27,8 +34,6 @@ from giantstep.settings.random_features import RandomFeatures
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas
-    from matplotlib.figure import Figure as Picture
 
 PROBLEM = Problem.of("h1 + He2(h1)/2", noise=0.1)
 #: Principal components kept of the digits, whitened; d of everything here.
@@ -60,24 +65,26 @@ def linear_share(images: np.ndarray) -> float:
     return float(np.mean(np.sum(moments**2, axis=1)) / 4)
 
 
-def rows(sizes: Sizes, bench: Workbench) -> pandas.DataFrame:
+def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by samples: predicted, on Gaussian inputs, and on images."""
-    import numpy as np
     import pandas
 
     images = whitened_digits()
-    lines: list[dict[str, object]] = [{"kind": CAUGHT, "test_error": linear_share(images)}]
-    for ratio in np.geomspace(FEWEST, MOST, sizes.points).round(4):
-        law = predict(SETTINGS.replace(samples=f"{ratio:g}d"), PROBLEM).metrics
-        lines.append({"ratio": ratio, "kind": "theory", "test_error": float(law["test_error"])})
-    for number, ratio in enumerate(np.geomspace(FEWEST, MOST, sizes.dots).round(4)):
+    along = Along("samples", "{:g}d".format, "ratio", (FEWEST, MOST), ratios=True)
+    law = bench.curve(["test_error"], SETTINGS, PROBLEM, along, Sizes(points=sizes.points, seeds=1))
+    parts = [
+        pandas.DataFrame([{"kind": CAUGHT, "test_error": linear_share(images)}]),
+        law.rename(columns={"test_error.theory": "test_error"}).assign(kind="theory"),
+    ]
+    for number, ratio in enumerate(along.places(sizes.dots)):
         for kind in KINDS:
-            values = [_one_draw(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
-            error = np.std(values, ddof=1) / np.sqrt(sizes.seeds)
-            line = {"ratio": ratio, "kind": kind, "test_error": np.mean(values)}
-            lines.append({**line, "test_error.sem": error})
+            runs = [_one_draw(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
+            line = {"ratio": ratio, "kind": kind, **measured("test_error", runs)}
+            parts.append(pandas.DataFrame([line]))
         bench.report((number + 1) / sizes.dots)
-    return pandas.DataFrame(lines)
+    return pandas.concat(parts, ignore_index=True)[
+        ["kind", "test_error", "ratio", "test_error.sem"]
+    ]
 
 
 def _one_draw(kind: str, images: np.ndarray, samples: int, seed: int) -> float:
@@ -97,22 +104,20 @@ def _one_draw(kind: str, images: np.ndarray, samples: int, seed: int) -> float:
     return float(np.mean((clean[samples:] - phi[samples:] @ readout) ** 2))
 
 
-def draw(table: pandas.DataFrame) -> Picture:
+def draw(table: DataFrame) -> Picture:
     """One line, two kinds of dots."""
     figure, panel = new_figure(5.4, 3.9)
     line = table[table.kind == "theory"]
     panel.plot(line.ratio, line.test_error, color=GREY, label="theory for Gaussian inputs")
-    for (kind, label), colour, marker in zip(KINDS.items(), COLOURS, "os", strict=False):
-        dots = table[table.kind == kind]
-        draw_dots(panel, dots, "ratio", "test_error", colour, label, fmt=marker)
-    panel.set(xscale="log", ylim=(0, None))
-    ticks_at(panel.xaxis, [0.5, 1, 2, 4, 8, 16])
-    panel.set(xlabel="samples / d", ylabel="test error")
+    dots = table[table.kind.isin(KINDS)]
+    samples = Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 8, 16])
+    error = Side("test_error", "test error", limits=(0, None))
+    lay_curves(panel, dots, samples, error, ("kind", KINDS))
     panel.legend(loc="upper right")
     return figure
 
 
-def differences(table: pandas.DataFrame) -> pandas.DataFrame:
+def differences(table: DataFrame) -> DataFrame:
     """By samples: Gaussian and real errors, their relative difference and its standard error."""
     import numpy as np
 
@@ -124,7 +129,7 @@ def differences(table: pandas.DataFrame) -> pandas.DataFrame:
     return error.assign(gap=gap, gap_error=np.hypot(sem.digits, sem.gaussian) / error.gaussian)
 
 
-def claims(table: pandas.DataFrame) -> dict[str, bool]:
+def claims(table: DataFrame) -> dict[str, bool]:
     """Real inputs follow the Gaussian curve."""
     found = differences(table)
     return {
@@ -144,8 +149,4 @@ def claims(table: pandas.DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2102.08127", "2009.07669")
-SIZES = {
-    "reduced": Sizes(points=5, dots=2, seeds=60),
-    "quick": Sizes(points=25, dots=7, seeds=100),
-    "full": Sizes(points=49, dots=11, seeds=600),
-}
+SIZES = at_scales(points=(5, 25, 49), dots=(2, 7, 11), seeds=(60, 100, 600))

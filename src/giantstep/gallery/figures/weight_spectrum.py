@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from giantstep.asking.spectra import compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.spectrum import spectrum_table
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_table
+from giantstep.gallery.style import legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
@@ -41,32 +41,14 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 
 def draw(table: DataFrame) -> Picture:
-    """One panel per step: bulk, and arrows at the outliers."""
-    figure, panels = new_figure(8.4, 3.4, ncols=len(MULTIPLES), sharex=True, sharey=True)
+    """One panel per step: the bulk, and on its floor the outlier."""
+    figure, panels = new_figure(8.7, 3.4, ncols=len(MULTIPLES), sharex=True, sharey=True)
     for panel, (multiple, part) in zip(panels, table.groupby("multiple"), strict=True):
-        series = dict(list(part.groupby("series")))
-        bars, line = series["histogram"], series["density"]
-        width = bars.x.diff().median()
-        panel.bar(bars.x, bars.y, width, color=GREY, alpha=0.3, label="simulation")
-        panel.plot(line.x, line.y, color=COLOURS[0], label="theory")
-        outliers = series["leading"]
-        outliers = outliers[outliers["rank"] == 1]
-        panel.errorbar(
-            outliers.x,
-            [0.03],
-            None,
-            outliers["sem"],
-            fmt="o",
-            color=COLOURS[1],
-            label="largest, simulated",
-            zorder=3,
-        )
-        if "outlier" in series:
-            panel.axvline(series["outlier"].x.iloc[0], color=COLOURS[0], linestyle=":")
-        panel.set(title=f"step = {multiple:g} critical", xlabel="singular value of W")
+        draw_bulk(panel, part)
+        draw_largest(panel, part[(part.series != "leading") | (part["rank"] == 1)])
+        panel.set(title=f"step = {multiple:g} critical", xlabel="singular value of $W$")
     panels[0].set_ylabel("density")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    legend_above(figure)
     return figure
 
 
@@ -92,8 +74,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2205.01445")
-SIZES = {
-    "reduced": Sizes(dim=120, seeds=6),
-    "quick": Sizes(dim=400, seeds=4),
-    "full": Sizes(dim=2000, seeds=10),
-}
+SIZES = at_scales(dim=(120, 400, 2000), seeds=(6, 4, 10))
