@@ -9,19 +9,32 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from typing import Any
 
+import pandas
+from PIL import Image
+
 from giantstep.asking.studies.environment import limit_threads_here
 from giantstep.gallery.figures import NAMES, figure_named
 from giantstep.gallery.rendering import render
+from giantstep.gallery.style import house_style, save
 from site_builder.gallery import DRAWN, FOLDER
 from site_builder.pictures import check
+
+#: Pixels that a thumbnail is at most wide and high.
+THUMBNAIL = (480, 320)
 
 
 def _draw(name: str) -> dict[str, Any]:
     # A store of its own: two processes would wait for one another.
     folder = FOLDER / "work" / name
-    drawn = render(figure_named(name), "quick", folder, caption_inside=False)
+    figure = figure_named(name)
+    drawn = render(figure, "quick", folder, caption_inside=False)
     for path in drawn.files:
         path.replace(FOLDER / path.name)
+    with house_style("single"):
+        save(figure.draw(pandas.read_csv(FOLDER / f"{name}.csv")), FOLDER / f"{name}-narrow.png")
+    with Image.open(FOLDER / f"{name}.png") as picture:
+        picture.thumbnail(THUMBNAIL)
+        picture.save(FOLDER / f"{name}-small.png")
     return {"caption": drawn.caption, "claims": dict(drawn.claims), "seconds": drawn.seconds}
 
 

@@ -1,12 +1,15 @@
-"""The gallery page: each figure with its caption, its claims, its data and its command."""
+"""The gallery: thumbnails by theme, and for each figure a page with its caption, data and code."""
 
 from __future__ import annotations
 
+import inspect
 import json
 from pathlib import Path
 from typing import Any
 
-from giantstep.gallery.figures import NAMES, figure_named
+from giantstep.gallery.figure import Figure
+from giantstep.gallery.figures import NAMES, THEMES, figure_named
+from giantstep.gallery.papers import number_of
 from site_builder.typesetting import typeset
 from site_builder.words import code
 
@@ -14,11 +17,13 @@ from site_builder.words import code
 FOLDER = Path(__file__).parents[1] / "generated" / "figures"
 #: What was drawn: caption and claims of each figure.
 DRAWN = "drawn.json"
+#: Sentences of a caption that are not folded away.
+SHOWN = 2
 _HEAD = """# Gallery
 
 Lines are theory, dots simulation. Every figure is a small study: its command draws it again, its
 table holds the numbers, and each sentence of its caption that can be checked is checked against
-them. `--full` takes the sizes of a paper.
+them. `--full` takes the sizes of a paper, `--size single` its columns.
 """
 
 
@@ -27,31 +32,65 @@ def _drawn() -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def _picture(name: str, drawn: dict[str, Any]) -> str:
-    claims = "\n".join(
-        f"- {'holds' if holds else '**does not hold at this size**'}: {typeset(claim)}"
-        for claim, holds in drawn["claims"].items()
-    )
-    figure = figure_named(name)
-    # The first sentences are in the picture.
-    rest = figure.parts_of_caption("quick")[1]
-    more = f"<details><summary>More</summary>\n\n{typeset(rest)}\n\n</details>\n\n" if rest else ""
-    return (
-        f"![{figure.title}](figures/{name}.png)\n\n{more}"
-        f"{claims}\n\n{{download}}`the numbers <figures/{name}.csv>`, "
-        f"{{download}}`PDF <figures/{name}.pdf>`"
-    )
-
-
-def _section(name: str, drawn: dict[str, Any]) -> str:
-    figure = figure_named(name)
-    shown = _picture(name, drawn) if drawn else typeset(figure.caption_at("quick"))
-    papers = f"Papers: {'; '.join(figure.references)}." if figure.references else ""
-    command = code(f"giantstep figure {name}", "console")
-    return "\n\n".join((f"## {name}", f"*{typeset(figure.title)}*", shown, command, papers))
-
-
 def page() -> str:
-    """The page; without pictures where they have not been drawn."""
+    """Thumbnails by theme; names alone where pictures have not been drawn."""
+    drawn, parts = _drawn(), [_HEAD]
+    for theme, names in THEMES.items():
+        links = [_thumbnail(name, name in drawn) for name in names.split()]
+        parts += [f"## {theme}", "\n".join([":::{container} thumbnails", *links, ":::"])]
+    listed = "\n".join(f"gallery/{name}" for name in NAMES)
+    return "\n\n".join([*parts, f"```{{toctree}}\n:hidden:\n\n{listed}\n```"]) + "\n"
+
+
+def _thumbnail(name: str, drawn: bool) -> str:
+    title = figure_named(name).title
+    picture = f"![{title}](figures/{name}-small.png) " if drawn else ""
+    return f"[{picture}{name}](gallery/{name}.md)"
+
+
+def pages() -> dict[str, str]:
+    """The page of each figure, by its place."""
     drawn = _drawn()
-    return "\n\n".join((_HEAD, *(_section(name, drawn.get(name, {})) for name in NAMES))) + "\n"
+    return {f"gallery/{name}.md": _figure(name, drawn.get(name)) for name in NAMES}
+
+
+def _figure(name: str, drawn: dict[str, Any] | None) -> str:
+    figure = figure_named(name)
+    sentences = figure.sentences("quick")
+    first, rest = (typeset(" ".join(part)) for part in (sentences[:SHOWN], sentences[SHOWN:]))
+    parts = [f"# {name}", f"*{typeset(figure.title)}*"]
+    if drawn:
+        parts += [_picture(figure, kind) for kind in ("wide", "narrow")]
+    parts += [first, *_folded("More", rest)]
+    if drawn:
+        parts += [
+            "\n".join(
+                f"- {'holds' if holds else '**does not hold at this size**'}: {typeset(claim)}"
+                for claim, holds in drawn["claims"].items()
+            ),
+            f"{{download}}`The numbers <../figures/{name}.csv>`, "
+            f"{{download}}`PDF <../figures/{name}.pdf>`",
+        ]
+    parts += [code(f"giantstep figure {name}", "console")]
+    source = inspect.getsource(inspect.getmodule(figure.rows))  # type: ignore[arg-type]
+    parts += _folded("Its code", code(source, "python"))
+    return "\n\n".join([*parts, f"Papers: {'; '.join(map(_linked, figure.references))}."]) + "\n"
+
+
+def _picture(figure: Figure, kind: str) -> str:
+    """A wide picture for a page, a narrow one for a phone; the style sheet shows one of them."""
+    end = "-narrow" if kind == "narrow" else ""
+    options = f":class: {kind}\n:alt: {figure.title}"
+    return f"```{{image}} ../figures/{figure.name}{end}.png\n{options}\n```"
+
+
+def _folded(summary: str, text: str) -> list[str]:
+    """Text that is shown when its summary is opened."""
+    return [f"<details><summary>{summary}</summary>", text, "</details>"] if text else []
+
+
+def _linked(reference: str) -> str:
+    """A reference with the address of its paper."""
+    number = number_of(reference)
+    address = f"[arXiv:{number}](https://arxiv.org/abs/{number})"
+    return reference.replace(f"arXiv:{number}", address) if number else reference

@@ -21,7 +21,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 def write(folder: Path) -> None:
     """Write every page; one that has not changed keeps its date, so that it is not read again."""
-    texts = {name: make() for name, make in PAGES.items()} | formulas.pages()
+    texts = {name: make() for name, make in PAGES.items()} | formulas.pages() | gallery.pages()
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -37,7 +37,7 @@ def _claim(claim: Claim, found: Mapping[str, Any] | None) -> str:
         parts.append(code(claim.command, "console"))
     if claim.figure:
         assert claim.figure in NAMES
-        parts.append(f"Figure: [{claim.figure}](gallery.md#{claim.figure}).")
+        parts.append(f"Figure: [{claim.figure}](gallery/{claim.figure}.md).")
     why = f". {typeset(claim.why)}" if claim.why else ""
     parts.append(f"**Verdict: {verdict(claim, found)}**{why}")
     parts.append(_evidence(claim, found))

@@ -36,8 +36,17 @@ def test_learners_have_all_settings_and_metrics() -> None:
 
 
 def test_every_figure_and_every_target_is_there() -> None:
-    gallery, targets = builder("gallery").page(), builder("targets").page()
-    assert all(f"## {name}\n" in gallery for name in NAMES)
+    gallery, targets = builder("gallery"), builder("targets").page()
+    assert all(f"(gallery/{name}.md)" in gallery.page() for name in NAMES)
+    pages = gallery.pages()
+    assert set(pages) == {f"gallery/{name}.md" for name in NAMES}
+    for name in NAMES:
+        text = pages[f"gallery/{name}.md"]
+        assert f"giantstep figure {name}\n" in text
+        assert "def draw(table: DataFrame)" in text
+    assert (
+        "[arXiv:2402.04980](https://arxiv.org/abs/2402.04980)" in pages["gallery/one-step-risk.md"]
+    )
     assert all(f"| `{entry.name}` |" in targets for entry in catalogue())
 
 

@@ -16,8 +16,8 @@ from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
 from giantstep.gallery import optimum
-from giantstep.gallery.style import WIDTHS
 from giantstep.gallery.staircase import draw_staircase
+from giantstep.gallery.style import WIDTHS
 
 
 @pytest.mark.parametrize("target", ["h1 + He3(h1)*h2", "h1**2 * exp(-h1**2)", "sign(h1*h2*h3)"])

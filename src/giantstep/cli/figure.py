@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from giantstep.cli import completion
+from giantstep.cli.options import PICTURE_SIZE, PictureSize
 from giantstep.cli.output import (
     note,
     print_json,
@@ -33,6 +34,7 @@ Caption = Annotated[
         "beside with --full).",
     ),
 ]
+Width = Annotated[PictureSize | None, PICTURE_SIZE]
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
@@ -56,6 +58,7 @@ def figure(
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
     caption: Caption = None,
+    size: Width = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a figure: NAME.png, NAME.pdf and the data behind it, NAME.csv.
@@ -75,7 +78,7 @@ def figure(
             "give the name of one figure, --paper ARXIV, or --all; --list shows the names"
         )
     names = NAMES if everything else (name,) if name else figures_of(str(paper))
-    _draw(names, full, out, caption, json)
+    _draw(names, full, out, caption, size, json)
 
 
 @reported
@@ -101,6 +104,7 @@ def reproduce(
     ] = False,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     caption: Caption = None,
+    size: Width = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Draw a result of a paper: its settings in our units, and what is not covered.
@@ -130,7 +134,7 @@ def reproduce(
     if not json:
         say(*reproduction_words(paper, name))
     about = {"paper": number_of(paper), "units": known.units, "not_covered": known.missing}
-    _draw((name,), full, out, caption, json, about)
+    _draw((name,), full, out, caption, size, json, about)
 
 
 def _draw(
@@ -138,6 +142,7 @@ def _draw(
     full: bool,
     out: Path,
     caption: bool | None,
+    size: PictureSize | None,
     json: bool,
     about: Mapping[str, object] | None = None,
 ) -> None:
@@ -152,12 +157,11 @@ def _draw(
             f"out = {str(out)!r}: one file for {len(names)} figures; give a folder"
         )
     inside = not full if caption is None else caption
+    how: dict[str, Any] = {"caption_inside": inside, "size": size.value if size else None}
     done = []
     for one in map(figure_named, names):
         with progress_bar(one.name) as progress:
-            done.append(
-                render(one, "full" if full else "quick", out, progress, caption_inside=inside)
-            )
+            done.append(render(one, "full" if full else "quick", out, progress, **how))
         if not json:
             _tell(done[-1])
     if json:

@@ -85,6 +85,7 @@ class PictureSize(enum.StrEnum):
     double = "double"
 
 
+PICTURE_SIZE = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
 NOISE = parameter("noise", str, "variance of the label noise", "0.0")
 
 
@@ -106,7 +107,6 @@ def problem_parameters() -> list[inspect.Parameter]:
 
 def picture_parameters() -> list[inspect.Parameter]:
     """The options of a picture, the same for every verb that draws when it is asked to."""
-    sizes = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
     captions = typer.Option("--caption/--no-caption", help="settings above the picture")
     file = typer.Option(
         "--out",
@@ -116,7 +116,7 @@ def picture_parameters() -> list[inspect.Parameter]:
     )
     given: list[tuple[str, Any, Any, Any]] = [
         ("out", Path | None, file, None),
-        ("size", PictureSize | None, sizes, None),
+        ("size", PictureSize | None, PICTURE_SIZE, None),
         ("caption", bool, captions, True),
     ]
     kind = inspect.Parameter.KEYWORD_ONLY

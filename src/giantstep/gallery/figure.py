@@ -213,9 +213,13 @@ class Figure:
         """The caption with the sizes of that scale."""
         return " ".join(self.caption.format(**vars(self.sizes[scale])).split())
 
+    def sentences(self, scale: Scale) -> list[str]:
+        """The sentences of the caption."""
+        return re.split(r"(?<=\.) (?=[A-Z])", self.caption_at(scale))
+
     def parts_of_caption(self, scale: Scale) -> tuple[str, str]:
         """What stands under the picture, whole sentences of at most 60 words, and the rest."""
-        sentences = re.split(r"(?<=\.) (?=[A-Z])", self.caption_at(scale))
+        sentences = self.sentences(scale)
         count = len(sentences)
         while count > 1 and len(" ".join(sentences[:count]).split()) > MOST_WORDS:
             count -= 1

@@ -12,7 +12,7 @@ from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, write_text
 from giantstep.gallery.figure import Figure, Scale, Workbench
 from giantstep.gallery.figures import figure_named
-from giantstep.gallery.style import house_style, save, save_frames
+from giantstep.gallery.style import Size, house_style, save, save_frames
 
 #: Cells of every figure in a folder are remembered here.
 STORE = "figures.sqlite"
@@ -42,12 +42,14 @@ def render(
     progress: Callable[[float], None] | None = None,
     *,
     caption_inside: bool = True,
+    size: Size | None = None,
 ) -> Rendering:
     """Compute a figure, or take from the folder's store what it has, and write it.
 
     ``out`` is a folder, for NAME.png, NAME.pdf and NAME.csv, or one picture that ends in .png,
     .pdf or .svg, with its CSV beside it. The caption is set under the picture, its first sentences
-    alone, or beside it in NAME.txt, as a paper would have it.
+    alone, or beside it in NAME.txt, as a paper would have it. ``size`` is one or two columns of a
+    paper; in one column panels stand below one another.
     """
     begin = time.perf_counter()
     out = Path(out)
@@ -63,7 +65,7 @@ def render(
     pictures = [out] if alone else [stem.with_name(stem.name + end) for end in (".png", ".pdf")]
     files = [*pictures, stem.with_name(f"{stem.name}.csv")]
     caption = figure.caption_at(scale)
-    with house_style():
+    with house_style(size):
         picture = figure.draw(table)
         if caption_inside:
             width = int(_LETTERS * picture.get_figwidth())
@@ -88,12 +90,15 @@ def render(
     return Rendering(figure.name, caption, figure.references, claims, tuple(files), seconds)
 
 
-def figure(name: str, *, full: bool = False, out: str | Path = "figures") -> Rendering:
+def figure(
+    name: str, *, full: bool = False, out: str | Path = "figures", size: Size | None = None
+) -> Rendering:
     """Draw a figure of the gallery into the folder ``out``: PNG, PDF, and the CSV behind them.
 
     Where ``out`` ends in .png, .pdf or .svg, that one picture is written, and its CSV beside it.
 
-    ``full`` takes the sizes of a paper, else those of a look. What is returned has the caption,
-    the files, and for each claim of the caption whether the data show it.
+    ``full`` takes the sizes of a paper, else those of a look; ``size`` is ``single`` or ``double``,
+    one or two columns of a paper. What is returned has the caption, the files, and for each claim
+    of the caption whether the data show it.
     """
-    return render(figure_named(name), "full" if full else "quick", Path(out))
+    return render(figure_named(name), "full" if full else "quick", Path(out), size=size)

@@ -12,60 +12,24 @@ import importlib
 from giantstep.errors import unknown
 from giantstep.gallery.figure import Figure
 
-#: The figures in the order of the story; `one-step-risk` is the module `one_step_risk`.
-NAMES = (
-    "staircase",
-    "neuron-clouds",
-    "hero",
-    "staircases",
-    "in-law",
-    "coordinate-check",
-    "phase-transition",
-    "small-batch",
-    "several-small-batches",
-    "reused-batch",
-    "fixed-batch-relu",
-    "floors",
-    "online-staircase",
-    "repetition",
-    "grand-staircase",
-    "exit-times",
-    "saad-solla",
+#: The figures by theme, in the order of the story; `one-step-risk` is the module `one_step_risk`.
+THEMES = {
+    "Giant steps": "staircase neuron-clouds hero staircases in-law coordinate-check "
+    "phase-transition small-batch several-small-batches reused-batch fixed-batch-relu floors",
+    "One sample at a time": "online-staircase repetition grand-staircase exit-times saad-solla "
     "mean-field",
-    "one-step-risk",
-    "step-size",
-    "one-step-batch",
-    "several-steps-risk",
-    "schedule",
-    "random-features-vs-giant-step",
-    "equivalence",
-    "risk-bounds",
-    "growing-basis",
-    "weight-spectrum",
-    "spectrum-over-steps",
-    "feature-spikes",
-    "settings-1-2",
-    "double-descent",
-    "polynomial-staircase",
-    "spiked-kernel",
-    "scaling-laws",
-    "depth-scenarios",
-    "depth-adam",
-    "depth-span",
-    "scaling-plane",
-    "universality",
-    "kernel-vs-network",
-    "flow-repulsion",
-    "flow-complexity",
+    "The error after giant steps": "one-step-risk step-size one-step-batch several-steps-risk "
+    "schedule random-features-vs-giant-step equivalence risk-bounds growing-basis settings-1-2",
+    "Spectra": "weight-spectrum spectrum-over-steps feature-spikes",
+    "Kernels and random features": "double-descent polynomial-staircase scaling-laws "
+    "scaling-plane universality logistic",
+    "Structured data": "spiked-kernel kernel-vs-network flow-repulsion flow-complexity "
     "langevin-parity",
-    "logistic",
-    "classification",
-    "amp-parity",
-    "amp-staircase",
-    "committees",
-    "spectral-transition",
+    "Depth": "depth-scenarios depth-adam depth-span",
+    "Message passing": "classification amp-parity amp-staircase committees spectral-transition "
     "iterations",
-)
+}
+NAMES = tuple(name for names in THEMES.values() for name in names.split())
 
 
 def figure_named(name: str) -> Figure:

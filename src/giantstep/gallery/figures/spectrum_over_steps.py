@@ -13,14 +13,12 @@ from typing import get_args
 
 from giantstep.asking.spectra import Kind, compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench
-from giantstep.gallery.spectrum import spectrum_table
-from giantstep.gallery.style import COLOURS, GREY, new_figure
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.spectrum import draw_bulk, spectrum_table
+from giantstep.gallery.style import COLOURS, GREY, SHADES, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 
-#: Shades from before the first step to after the last.
-SHADES = ("#b0b0b0", "#8fb8de", "#3f7fbf", "#0b3d73")
 #: Colour and symbol of the largest values, and where they stand beside the number of steps.
 KINDS = {"weights": (COLOURS[0], "o", -0.12), "features": (COLOURS[1], "s", 0.12)}
 
@@ -52,33 +50,24 @@ def draw(table: DataFrame) -> Picture:
     """The two bulks, darker after more steps, and the largest values beyond them."""
     figure, panels = new_figure(9.6, 3.6, ncols=3, width_ratios=(3, 3, 2))
     after = sorted(table.steps.unique())
-    for panel, kind in zip(panels, KINDS, strict=False):
+    for panel, (kind, (colour, symbol, aside)) in zip(panels, KINDS.items(), strict=False):
         for steps in after:
-            shade = SHADES[steps]
             part = table[(table.kind == kind) & (table.steps == steps)]
-            bars, line = (part[part.series == name] for name in ("histogram", "density"))
-            if steps in (after[0], after[-1]):
-                panel.fill_between(bars.x, bars.y, step="mid", color=shade, alpha=0.3, linewidth=0)
-            panel.plot(line.x, line.y, color=shade, label=f"T = {steps}")
-    panels[0].set(xlabel="singular value of W", ylabel="density", ylim=(0, None))
-    panels[1].set(xlabel=r"eigenvalue of $\Phi^T\Phi/d$", ylabel="density per decade")
-    panels[1].set(xscale="log", ylim=(0, None))
-    for kind, (colour, symbol, aside) in KINDS.items():
-        own = table[table.kind == kind]
-        for steps in after:
-            part = own[own.steps == steps]
+            kept = part if steps in (after[0], after[-1]) else part[part.series == "density"]
+            draw_bulk(panel, kept, SHADES[steps], f"$T = {steps}$")
             bars = part[part.series == "outlier"]
             dots = part[part.series == "leading"].head(max(len(bars), 1))
-            at, edges = [steps + aside] * len(dots), dots.edge
-            panels[2].hlines(bars.x / bars.edge, steps + aside - 0.14, steps + aside + 0.14, colour)
-            label = kind if steps == 0 else None
+            at, label = steps + aside, kind if steps == 0 else None
+            panels[2].hlines(bars.x / bars.edge, at - 0.14, at + 0.14, colour)
             drawn = {"fmt": symbol, "color": colour, "markersize": 4, "label": label}
-            panels[2].errorbar(at, dots.x / edges, dots["sem"] / edges, **drawn)
+            errors = dots["sem"] / dots.edge
+            panels[2].errorbar([at] * len(dots), dots.x / dots.edge, errors, **drawn)
+    panels[0].set(xlabel="singular value of $W$", ylabel="density")
+    panels[1].set(xlabel=r"eigenvalue of $\Phi^T\Phi/d$", ylabel="density per decade")
+    panels[1].set_xscale("log")
     panels[2].axhline(1, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
-    panels[2].set(yscale="log", xlabel="steps T", ylabel="largest values / edge", xticks=after)
-    panels[2].legend(loc="upper left", fontsize=7)
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(after))
+    panels[2].set(yscale="log", xlabel="steps $T$", ylabel="largest values / edge", xticks=after)
+    legend_above(figure, len(after) + 3)
     return figure
 
 
@@ -114,8 +103,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2205.01445", "2310.07891", "2410.18938")
-SIZES = {
-    "reduced": Sizes(steps=(0, 2), dim=120, seeds=4),
-    "quick": Sizes(steps=(0, 1, 2, 3), dim=400, seeds=6),
-    "full": Sizes(steps=(0, 1, 2, 3), dim=1200, seeds=8),
-}
+SIZES = at_scales(steps=((0, 2), (0, 1, 2, 3), (0, 1, 2, 3)), dim=(120, 400, 1200), seeds=(4, 6, 8))
