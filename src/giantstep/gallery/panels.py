@@ -165,9 +165,11 @@ def draw_dots(
     panel.errorbar(dots[x], dots[metric], errors, color=colour, label=label, **style)
 
 
-def draw_map(panel: Any, chart: pandas.DataFrame, label: str, *, levels: Any = None) -> None:
+def draw_map(
+    panel: Any, chart: pandas.DataFrame, label: str, *, levels: Any = None, cmap: str = "viridis"
+) -> None:
     """A table of values over its columns and index as colours, with contours at some of them."""
-    colours = {"cmap": "viridis", "shading": "nearest", "rasterized": True}
+    colours = {"cmap": cmap, "shading": "nearest", "rasterized": True}
     shades = panel.pcolormesh(chart.columns, chart.index, chart, **colours)
     if levels is not None:
         white = {"colors": "white", "linewidths": 0.9}
@@ -197,9 +199,18 @@ def linear_floor(panel: Any, error: float) -> None:
 
 
 def guide(
-    panel: Any, text: str, *, x: float | None = None, y: float | None = None, colour: str = GREY
+    panel: Any,
+    text: str,
+    *,
+    x: float | None = None,
+    y: float | None = None,
+    colour: str = GREY,
+    low: bool = False,
 ) -> None:
-    """A thin line across the panel, up at ``x`` or along at ``y``, with its name on it."""
+    """A thin line across the panel, up at ``x`` or along at ``y``, with its name on it.
+
+    The name of an upright line is at its top, or ``low``.
+    """
     small = {"fontsize": 6.5, "color": colour}
     if y is not None:
         panel.axhline(y, color=colour, linestyle=":", linewidth=0.9)
@@ -207,8 +218,9 @@ def guide(
         panel.text(0.6, y, text, **place, **small)
     if x is not None:
         panel.axvline(x, color=colour, linestyle=":", linewidth=0.9)
-        place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": "top"}
-        panel.text(x, 0.99, text, rotation=90, **place, **small)
+        height, end = (0.02, "bottom") if low else (0.99, "top")
+        place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": end}
+        panel.text(x, height, text, rotation=90, **place, **small)
 
 
 def mark(panel: Any, text: str, x: float) -> None:

@@ -77,7 +77,7 @@ def new_figure(
 
     size, count = _size.get(), nrows * ncols
     if size is not None:
-        width, height = WIDTHS[size], max(height * WIDTHS[size] / width, PANEL_HEIGHT)
+        width, height = WIDTHS[size], max(height * WIDTHS[size] / width, 1.2 * PANEL_HEIGHT)
     shape, stacked = (nrows, ncols), size == "single" and count > 1
     if stacked:
         height, shape = PANEL_HEIGHT * count, (count, 1)
@@ -106,7 +106,9 @@ def legend_above(figure: Figure, ncols: int = 4) -> None:
     for panel in figure.axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(label, handle)
-    fitting = min(ncols, max(int(figure.get_figwidth() / 1.7), 1))
+    # An entry takes about half an inch, and a fifteenth for each letter; mathematics takes less.
+    widest = 0.5 + max(len(label.replace("$", "")) for label in entries) / 15
+    fitting = min(ncols, max(int(figure.get_figwidth() / widest), 1))
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=fitting)
 
 

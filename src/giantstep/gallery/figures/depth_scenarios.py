@@ -80,8 +80,8 @@ def draw(table: DataFrame) -> Picture:
             floors.setdefault(round(first[f"floor{degree}"], 6), []).append(str(degree))
         for floor, degrees in floors.items():
             guide(panel, f"best of degree {' and '.join(degrees)}", y=floor)
-        guide(panel, "theorem: 3/2", x=THEOREM)
-        guide(panel, "half of the leaves", x=first.half)
+        guide(panel, "theorem: 3/2", x=THEOREM, low=True)
+        guide(panel, "half of the leaves", x=first.half, low=True)
     return figure
 
 

@@ -21,7 +21,7 @@ from giantstep.gallery.figure import (
     at_scales,
     measured,
 )
-from giantstep.gallery.panels import mark
+from giantstep.gallery.panels import mark, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import simulate_feature_spectrum
@@ -97,6 +97,7 @@ def draw(table: DataFrame) -> Picture:
         size = rf"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set(yscale="log", xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
         panel.set_title(f"$d = {size}$", pad=16)
+    ticks_at(panels[0].yaxis, [3, 5, 10, 20, 50])
     panels[0].set_ylabel(r"eigenvalue of $\Phi^T\Phi/d$")
     legend_above(figure)
     return figure

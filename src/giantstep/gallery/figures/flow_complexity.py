@@ -57,7 +57,8 @@ def draw(table: DataFrame) -> Picture:
     figure, panels = new_figure(9.6, 3.2, ncols=3)
     for panel, order in zip(panels, ORDERS, strict=False):
         here = table[(table.kind == "map") & (table.order == order)]
-        draw_map(panel, here.pivot_table("exponent", "gamma2", "gamma1"), r"$\log_d n$")
+        chart = here.pivot_table("exponent", "gamma2", "gamma1")
+        draw_map(panel, chart, r"$\log_d n$", cmap="viridis_r")
         for slope, name in ((1, r"$\gamma_2 = \gamma_1$"), (2, r"$\gamma_2 = 2\gamma_1$")):
             panel.plot([0, 0.5], [0, 0.5 * slope], color="white", linestyle="--", linewidth=1)
             panel.text(0.4, 0.4 * slope, name, color="white", ha="right", va="bottom", fontsize=7)

@@ -2,8 +2,8 @@
 
 What one giant step can fit of sin(2 h1) with erf: each value of the spike, s = 1, 2.5, 0.5, 1.7,
 adds erf(s kappa/sqrt 3) and kappa exp(-(s kappa)^2/3). Left: the best fit. Right: excess test
-error, p = 4d, n = 8d, ridge 0.03, between its bounds; solid: large d; dots: {seeds} runs at d =
-{dim}, dashed: theory there. The claim allows 3 % for terms of order 1/d^2.
+error, p = 4d, n = 8d, ridge 0.03, and its bounds. Lines: theory; dots: {seeds} runs at d = {dim}.
+The claim allows 3 % for terms of order 1/d^2.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import lay_over, linear_floor, on_the_line
+from giantstep.gallery.panels import Side, lay_curves, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -77,38 +77,25 @@ def draw(table: DataFrame) -> Picture:
     """The best functions over the basis; the risk between its bounds."""
     import numpy as np
 
-    figure, (left, right) = new_figure(7.8, 3.9, ncols=2)
+    figure, (left, right) = new_figure(7.4, 3.9, ncols=2)
     fits, risks = table[table.panel == "fit"], table[table.panel == "risk"]
     first = fits[fits["values"] == 1]
-    left.plot(first.kappa, first.target, color=GREY, linewidth=3, alpha=0.5, label="target")
-    for values, part in fits.groupby("values"):
-        label = f"{values} value" + "s" * (values > 1)
-        left.plot(part.kappa, part.fit, color=COLOURS[values - 1], label=label)
-    left.set(
-        xlabel=r"learned projection $\kappa$",
-        ylabel="best function over the basis",
-        ylim=(-1.7, 2.4),
-    )
+    left.plot(first.kappa, first.target, color=GREY, linewidth=4, alpha=0.45, label="target")
+    drawn = {1: "one value", 2: "two values", 4: "four values"}
+    kappa, fit = Side("kappa", r"learned projection $\kappa$"), Side("fit", "best fit")
+    fits = fits.rename(columns={"fit": "fit.theory"})
+    lay_curves(left, fits, kappa, fit._replace(limits=(-1.7, 2.4)), ("values", drawn))
     left.legend(loc="upper right", ncols=2)
-    limit, dots = risks[np.isinf(risks["size"])], risks[np.isfinite(risks["size"])]
-    right.fill_between(
-        limit["values"],
-        limit["bound_lower.theory"],
-        limit["bound_upper.theory"],
-        color=COLOURS[4],
-        alpha=0.25,
-        linewidth=0,
-        label="between the bounds",
-    )
+    limit = risks[np.isinf(risks["size"])]
+    bounds = (limit["bound_lower.theory"], limit["bound_upper.theory"])
+    band = {"color": COLOURS[4], "alpha": 0.25, "linewidth": 0, "label": "between the bounds"}
+    right.fill_between(limit["values"], *bounds, **band)
     linear_floor(right, limit["linear_floor.theory"].iloc[0])
-    lay_over(right, limit, "values", "test_error", COLOURS[0], "limit of large $d$")
-    lay_over(
-        right, dots, "values", "test_error", COLOURS[1], f"$d = {dots['size'].iloc[0]:.0f}$",
-        linestyle="--",
-    )  # fmt: skip
-    right.set_yscale("log")
+    error = Side("test_error", "test error", "log", limits=(4e-4, 1.0))
+    small, far = sorted(risks["size"].unique())
+    sizes = ("size", {small: f"$d = {small:.0f}$", far: "limit of large $d$"})
+    lay_curves(right, risks, Side("values", "values of the readout"), error, sizes)
     right.set_xticks(sorted(risks["values"].unique()))
-    right.set(xlabel="values of the readout", ylabel="test error")
     right.legend(loc="lower left")
     return figure
 

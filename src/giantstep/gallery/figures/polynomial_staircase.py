@@ -2,11 +2,11 @@
 
 Excess test error of ridge regression with the kernel exp(<x, x'>/d) from n = d^kappa samples on the
 sphere of radius sqrt(d); ridge 0.1; the target is a sum of degrees 1, 2 and 3 of one direction in
-equal shares. Lines: deterministic equivalent at dimension d, dashed where d is too large to
-simulate; dots: {seeds} simulations with standard errors. The equivalent leaves out terms of order
-1/d and 1/n; its claim allows 0.02 for them. As d grows the curve approaches stairs (dotted): degree
-k is learned once n exceeds d^k, however few directions the target has, because a kernel does not
-find them.
+equal shares. Lines: theory, dashed where d is too large to simulate; dots: {seeds} simulations.
+Dotted: the stairs that the curve approaches as d grows: degree k is learned once n exceeds d^k,
+however few directions the target has, because a kernel does not find them. The theory is a
+deterministic equivalent, which leaves out terms of order 1/d and 1/n; its claim allows 0.02 for
+them.
 """
 
 from __future__ import annotations
