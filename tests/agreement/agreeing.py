@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from giantstep.answer.answer import student_quantile
+from giantstep.numerics.estimate import student_quantile
 
 
 def mean_and_allowed(values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

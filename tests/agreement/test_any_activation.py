@@ -9,10 +9,10 @@ import pytest
 from fitted_risk import fitted_risk
 from isotropic_step import isotropic_risk
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import stepped_layer
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.answer import Run
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.amp.simulation import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.prediction import predict
 

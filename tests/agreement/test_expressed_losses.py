@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.random_features import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory.random_features import predict
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.asking.verbs import predict, simulate
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.gradient_flow import GradientFlow
 
 PROBLEM = Problem("0.8*He2(h1)/sqrt(2) + 0.6*He3(h1)/sqrt(6)", inputs="spiked:8,alignment=0.5")

@@ -14,9 +14,9 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.one_step.intermediate_step import limiting_gains

@@ -7,11 +7,11 @@ import pytest
 from agreement.agreeing import agrees
 from fitted_risk import fitted_risk
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
 from giantstep.learners.giant_step.spectra import stepped_layer
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict_step
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk

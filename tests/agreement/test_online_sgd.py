@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.online_sgd.simulation import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.prediction import predict
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.asking.verbs import predict, simulate
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.pca import Pca
 
 SEEDS = 32

@@ -9,11 +9,11 @@ import pytest
 from agreement.agreeing import agrees, mean_and_allowed
 
 from giantstep import GiantStep, GradientFlow, MeanField, OnlineSgd, RandomFeatures, Repetition
-from giantstep.answer.answer import student_quantile
 from giantstep.asking.verbs import predict, simulate
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.convex.labels import real_labels
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict
 

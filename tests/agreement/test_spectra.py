@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from agreement.agreeing import agrees
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import (
     SimulatedSpectrum,
     simulate_feature_spectrum,
     simulate_weight_spectrum,
 )
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.spectra.prediction import (

@@ -16,7 +16,7 @@ from docstring_status import clauses, status_of
 from prediction_paths import ALTERED, PATHS, Path, Source, Walked, walk
 
 import giantstep.theory
-from giantstep.answer import STATUSES, Answer, weakest
+from giantstep.answer import STATUSES, Answer, weakest_status
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.asking.verbs import predict
 from giantstep.settings.giant_step import GiantStep
@@ -141,7 +141,7 @@ def check_statuses(path: Path, walked: Walked) -> None:
     assert ("channel_noise" in walked.law.to_json()["settings"]) == altered
     for name, made in sources.items():
         claimed = {source: status_of(source.load(), source.where) for source in made}
-        assert walked.law.statuses[name] == weakest(claimed.values()), (name, claimed)
+        assert walked.law.statuses[name] == weakest_status(claimed.values()), (name, claimed)
         for source in made:
             called = named(source.function) in walked.called
             assert called or source.function in COMPILED, f"{source} made no {name}"

@@ -10,9 +10,9 @@ from agreement.agreeing import agrees
 from typer.testing import CliRunner
 
 from giantstep import GiantStep, layer_risk, simulate
-from giantstep.answer.answer import student_quantile
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
+from giantstep.numerics.estimate import student_quantile
 
 OPTIONS = ["--target", "relu(h1)", "--samples", "4d", "--step-size", "1.5", "--width", "1d"]
 OPTIONS += ["--readout", "ones", "--ridge", "0.1", "--dim", "100"]

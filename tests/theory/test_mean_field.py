@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.learners.mean_field import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.mean_field import MeanField
 from giantstep.theory.mean_field import particle_path, predict
 

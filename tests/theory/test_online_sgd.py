@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.online_sgd.simulation import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.numerics.ode import trajectory
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd import error_functions

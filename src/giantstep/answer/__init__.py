@@ -10,4 +10,4 @@ from giantstep.answer.records import STATUSES as STATUSES
 from giantstep.answer.records import Prediction as Prediction
 from giantstep.answer.records import Run as Run
 from giantstep.answer.records import Status as Status
-from giantstep.answer.records import weakest as weakest
+from giantstep.answer.records import weakest_status as weakest_status

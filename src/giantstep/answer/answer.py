@@ -13,9 +13,10 @@ import numpy as np
 from giantstep.answer.axis import Axis
 from giantstep.answer.places import STEP, Located, Number, Place, located
 from giantstep.answer.plain import unique
-from giantstep.answer.records import Metrics, Prediction, Run, Status, weakest
+from giantstep.answer.records import Metrics, Prediction, Run, Status, weakest_status
 from giantstep.errors import GiantstepError
 from giantstep.language.problem import FIELDS, NoTarget, Problem, TreeProblem
+from giantstep.numerics.estimate import FALSE_ALARMS, student_quantile
 from giantstep.settings.options import Settings, Values
 
 if TYPE_CHECKING:
@@ -24,16 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from giantstep.answer.selection import GivenMetric
-
-#: How rarely a theory that is right is called wrong.
-FALSE_ALARMS = 1e-4
-
-
-def student_quantile(draws: int, false_alarms: float = FALSE_ALARMS) -> float:
-    """Standard errors, found from so many draws, that the mean of a right theory may be off by."""
-    from scipy.stats import t
-
-    return float(t.isf(false_alarms / 2, draws - 1))
 
 
 @dataclass(frozen=True)
@@ -221,15 +212,17 @@ class Answer:
     def statuses(self) -> dict[str, Status]:
         """The status of each metric, over a grid the weakest."""
         names = unique(name for law in self._laws for name in law.statuses)
-        return {n: weakest(p.statuses[n] for p in self._laws if n in p.statuses) for n in names}
+        return {
+            n: weakest_status(p.statuses[n] for p in self._laws if n in p.statuses) for n in names
+        }
 
     @property
     def status(self) -> Status:
         """The weakest status among the metrics; of a comparison among those that both have."""
         statuses = self.statuses
         if not self.runs:
-            return weakest(statuses.values())
-        return weakest(statuses[n] for n in unique(line.metric for line in self.compared()))
+            return weakest_status(statuses.values())
+        return weakest_status(statuses[n] for n in unique(line.metric for line in self.compared()))
 
     @property
     def references(self) -> list[str]:

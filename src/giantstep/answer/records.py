@@ -14,10 +14,10 @@ Status = Literal["theorem", "replica", "heuristic", "conjecture"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
 
-def weakest(statuses: Iterable[Status]) -> Status:
+def weakest_status(statuses: Iterable[Status]) -> Status:
     """The least certain of some statuses; a theorem if there are none.
 
-    >>> weakest(["theorem", "heuristic", "replica"])
+    >>> weakest_status(["theorem", "heuristic", "replica"])
     'heuristic'
     """
     return max(statuses, key=STATUSES.index, default="theorem")
@@ -114,4 +114,4 @@ class Prediction:
     @property
     def status(self) -> Status:
         """The weakest status among the metrics, and of the subspaces if there are any."""
-        return weakest(self.statuses.values())
+        return weakest_status(self.statuses.values())

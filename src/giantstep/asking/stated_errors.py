@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.answer import Prediction, Status, weakest
+from giantstep.answer import Prediction, Status, weakest_status
 from giantstep.language.sizes import Size
 from giantstep.settings.options import Settings
 
@@ -57,7 +57,7 @@ def with_stated_errors(
         value = np.asarray(law.metrics[name], dtype=float)
         largest = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
         if np.max(error, initial=0.0, where=np.isfinite(error)) > FOUNDED * largest:
-            statuses[name] = weakest([statuses[name], "heuristic"])
+            statuses[name] = weakest_status([statuses[name], "heuristic"])
     return dataclasses.replace(law, errors=errors, statuses=statuses)
 
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import print_json, reported
+from giantstep.cli.output import print_json, with_exit_codes
 
 
-@reported
+@with_exit_codes
 def list_targets(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

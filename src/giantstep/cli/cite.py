@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import print_json, reported
+from giantstep.cli.output import print_json, with_exit_codes
 from giantstep.errors import GiantstepError
 
 
-@reported
+@with_exit_codes
 def cite(
     what: Annotated[
         str | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import progress_bar, reported, use_compilation_cache
+from giantstep.cli.output import progress_bar, use_compilation_cache, with_exit_codes
 
 #: Learned in one step; one stair after another; never from n of order d by plain gradients.
 SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
@@ -15,7 +15,7 @@ SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
 REPORTED = "h1 + h1*h2"
 
 
-@reported
+@with_exit_codes
 def demo(
     out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("out"),
 ) -> None:

@@ -14,10 +14,10 @@ from giantstep.cli.output import (
     note,
     print_json,
     progress_bar,
-    reported,
     say,
     say_reading,
     use_compilation_cache,
+    with_exit_codes,
 )
 from giantstep.files import PICTURES, check_place
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 NARROWEST, WIDTH = 40, 96
 
 
-@reported
+@with_exit_codes
 def explain_command(
     target: Annotated[
         str,

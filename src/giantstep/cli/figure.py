@@ -15,9 +15,9 @@ from giantstep.cli.output import (
     note,
     print_json,
     progress_bar,
-    reported,
     say,
     use_compilation_cache,
+    with_exit_codes,
 )
 from giantstep.errors import GiantstepError
 from giantstep.files import PICTURES, check_place
@@ -38,7 +38,7 @@ Width = Annotated[PictureSize | None, PICTURE_SIZE]
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
-@reported
+@with_exit_codes
 def figure(
     name: Annotated[
         str | None,
@@ -81,7 +81,7 @@ def figure(
     _draw(names, full, out, caption, size, json)
 
 
-@reported
+@with_exit_codes
 def reproduce(
     paper: Annotated[
         str,

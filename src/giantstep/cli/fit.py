@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from giantstep.cli.output import note, print_json, progress_bar, reported
+from giantstep.cli.output import note, print_json, progress_bar, with_exit_codes
 from giantstep.files import PAGES, check_place
 
 
-@reported
+@with_exit_codes
 def fit_command(
     data: Annotated[Path, typer.Argument(help="A table: CSV, Parquet or Arrow.")],
     label: Annotated[str, typer.Option(help="The column to predict.")],
@@ -59,7 +59,7 @@ def fit_command(
             typer.echo(f"wrote {place}")
 
 
-@reported
+@with_exit_codes
 def apply_command(
     model: Annotated[Path, typer.Argument(help="A model that `giantstep fit --model` kept.")],
     data: Annotated[Path, typer.Argument(help="Rows to predict: CSV, Parquet or Arrow.")],

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import note, reported
+from giantstep.cli.output import note, with_exit_codes
 
 
-@reported
+@with_exit_codes
 def lab_command(
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of the page; 0: any that is free.")

@@ -15,9 +15,9 @@ from giantstep.cli.output import (
     note,
     print_json,
     progress_bar,
-    reported,
     say,
     use_compilation_cache,
+    with_exit_codes,
 )
 from giantstep.cli.usage import example, house_group
 
@@ -44,7 +44,7 @@ def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
         app.add_typer(group, name=verb, short_help=summary)
 
 
-@reported
+@with_exit_codes
 def list_learners(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import check_picture, inputs_help, reported, say_reading
+from giantstep.cli.output import check_picture, inputs_help, say_reading, with_exit_codes
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
 
@@ -144,7 +144,7 @@ def settings_command(
     every = [f for f in dataclasses.fields(settings_class) if f.metadata]
     fields = [f for f in every if f.name not in without]
 
-    @reported
+    @with_exit_codes
     def command(**given: Any) -> None:
         chosen = {f.name: given[f.name] for f in fields if given[f.name] is not None}
         answer({**defaults, **chosen}, given)

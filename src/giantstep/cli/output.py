@@ -47,7 +47,7 @@ def inputs_help() -> str:
     return f"law of the inputs: {SYNTAX}"
 
 
-def reported(command: Callable[..., None]) -> Callable[..., None]:
+def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """Turn our errors into one line and exit code 2, and Ctrl-C into exit code 130."""
 
     @functools.wraps(command)

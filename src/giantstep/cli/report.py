@@ -13,14 +13,14 @@ from giantstep.cli.output import (
     note,
     print_json,
     progress_bar,
-    reported,
     say_reading,
     use_compilation_cache,
+    with_exit_codes,
 )
 from giantstep.files import PAGES, check_place
 
 
-@reported
+@with_exit_codes
 def report_command(
     target: Annotated[
         str,

@@ -19,8 +19,8 @@ from giantstep.cli.output import (
     note,
     print_json,
     progress_bar,
-    reported,
     use_compilation_cache,
+    with_exit_codes,
 )
 from giantstep.cli.usage import example, house_group
 from giantstep.errors import GiantstepError
@@ -56,7 +56,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="study", short_help=summary)
 
 
-@reported
+@with_exit_codes
 def run(
     study: Annotated[str, typer.Argument(help="A TOML file, or a study the store knows.")],
     engine: Annotated[str, typer.Option(help="Where to compute: local, dask or inline.")] = "local",
@@ -129,7 +129,7 @@ def run(
         raise typer.Exit(FAILED_CELLS)
 
 
-@reported
+@with_exit_codes
 def show(
     study: Annotated[
         str | None, typer.Argument(help="A study, its TOML file, or a store; none: list them all.")
@@ -157,7 +157,7 @@ def show(
         typer.echo(f"{count} cells: {why}")
 
 
-@reported
+@with_exit_codes
 def export(
     study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     to: Annotated[str, typer.Option(help="The format: csv, parquet or json.")] = "csv",
@@ -192,7 +192,7 @@ def export(
         note(f"wrote {cells} cells to {path}")
 
 
-@reported
+@with_exit_codes
 def plot(
     study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     x: Annotated[str | None, typer.Option(help="The axis to draw along.")] = None,
@@ -216,7 +216,7 @@ def plot(
         note(f"wrote {path}")
 
 
-@reported
+@with_exit_codes
 def check(store: StorePath = STORE, json: Json = False) -> None:
     """Check every row of a store, and say which are damaged."""
     from giantstep.asking.studies.store import Store

@@ -14,14 +14,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from giantstep.cli.output import note, print_json, progress_bar, reported, use_compilation_cache
+from giantstep.cli.output import (
+    note,
+    print_json,
+    progress_bar,
+    use_compilation_cache,
+    with_exit_codes,
+)
 
 if TYPE_CHECKING:
     from giantstep.gallery.figure import Scale
     from giantstep.talks.claims import Claim
 
 
-@reported
+@with_exit_codes
 def talks(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A talk, or one claim of one by its key.")

@@ -21,7 +21,7 @@ from giantstep.channels.preprocessing import (
 )
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
+from giantstep.learners.amp.data import REMEDY, Data, draw_data, samples_and_dim
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.settings.spectral import Spectral
@@ -45,7 +45,7 @@ def _noted(problem: Problem, settings: Spectral, found: Run) -> Run:
 @functools.partial(once_per_seed, after=_noted)
 def simulate(problem: Problem, settings: Spectral, rng: np.random.Generator) -> dict[str, Any]:
     """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
-    samples, dim, _ = sizes_of(settings)
+    samples, dim, _ = samples_and_dim(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_for(problem)
@@ -198,7 +198,7 @@ def _strongest(columns: Float[np.ndarray, "m k"], most: int) -> Float[np.ndarray
 
 def cost(problem: Problem, settings: Spectral) -> Cost:
     """A weighted covariance and its eigenvectors, formed or applied."""
-    n, dim, sizes = sizes_of(settings)
+    n, dim, sizes = samples_and_dim(settings)
     rank = problem.target.rank
     dense = n * float(dim) ** 2 + EIGEN * float(dim) ** 3
     solve = rank * (dense if dim <= DENSE else _PRODUCTS * 2 * ENTRY * n * dim)

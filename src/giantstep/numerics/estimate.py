@@ -89,3 +89,14 @@ def root_and_error(
     root = np.sqrt(np.maximum(square, 0.0))
     least = np.sqrt(np.maximum(error, TINY))
     return np.asarray(root), np.asarray(error / np.maximum(2 * root, least))
+
+
+#: How rarely a theory that is right is called wrong.
+FALSE_ALARMS = 1e-4
+
+
+def student_quantile(draws: int, false_alarms: float = FALSE_ALARMS) -> float:
+    """Standard errors, found from so many draws, that the mean of a right theory may be off by."""
+    from scipy.stats import t
+
+    return float(t.isf(false_alarms / 2, draws - 1))

@@ -185,14 +185,14 @@ def newton(
     x, residual, count = start, math.inf, 0
     while count < max_iterations:
         gap, count = f(x) - x, count + 1
-        residual = overall(gap, x)
+        residual = relative_change(gap, x)
         if not residual > tolerance:
             break
         x = x + response(f, x, gap[:, None])[:, 0]
     return Solution(x, residual, count, _status(residual, tolerance))
 
 
-def overall(gap: Vector, x: Vector) -> float:
+def relative_change(gap: Vector, x: Vector) -> float:
     """The largest change relative to the largest entry."""
     return float(np.max(np.abs(gap)) / max(float(np.max(np.abs(x))), 1e-300))
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.answer import Prediction, Status, weakest
+from giantstep.answer import Prediction, Status, weakest_status
 from giantstep.channels import channel_for
 from giantstep.channels.preprocessing import (
     EMPTY,
@@ -248,7 +248,7 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
         errors["overlap_squared"] = numerical + _rounding(problem, settings, metrics, population)
     separable = blocks_basis(channel, settings) is not None
     exact: Status = "theorem" if separable else "heuristic"
-    status = weakest([exact, "heuristic" if channel.altered else "theorem"])
+    status = weakest_status([exact, "heuristic" if channel.altered else "theorem"])
     return Prediction(
         settings.learner,
         settings.to_json() | channel.settings,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import fresh_batches
 from giantstep.theory.giant_step.fresh_batches import OverlapPath, giant_step_overlaps

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import reused_population
 from giantstep.theory.giant_step.batch_population import RidgeFit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from giantstep.answer.answer import student_quantile
 from giantstep.language.problem import Problem
 from giantstep.learners.random_features import simulate
+from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory.random_features import predict
 from giantstep.theory.ridge.biased_features import biased_features

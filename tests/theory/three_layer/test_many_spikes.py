@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.answer.answer import student_quantile
+from giantstep.numerics.estimate import student_quantile
 from giantstep.theory.three_layer.many_spikes import many_spikes_span
 
 

@@ -62,7 +62,7 @@ class Block:
         return self.seeds if self.verb == SIMULATE else (None,)
 
 
-def blocks_of(
+def study_blocks(
     grid: Grid, verbs: Sequence[str], seeds: Sequence[tuple[int, ...]]
 ) -> Iterator[Block]:
     """Every cell of a grid in its order, in blocks of those seeds."""

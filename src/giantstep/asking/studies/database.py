@@ -93,7 +93,7 @@ def digest_of(*fields: Any) -> bytes:
     return digest.digest()
 
 
-def sealed(*fields: Any) -> tuple[Any, ...]:
+def with_digest(*fields: Any) -> tuple[Any, ...]:
     """A row with its digest behind it."""
     return (*fields, digest_of(*fields))
 

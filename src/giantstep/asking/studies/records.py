@@ -95,7 +95,7 @@ def read_definitions(connection: sqlite3.Connection) -> dict[str, dict[str, Any]
     return {str(row[0]): json.loads(row[1]) if is_whole(row) else None for row in rows}
 
 
-def read_rows(connection: sqlite3.Connection, study: str) -> Iterator[Row]:
+def stored_cells(connection: sqlite3.Connection, study: str) -> Iterator[Row]:
     """The cells of a study in its order."""
     found = connection.execute("SELECT planned, cells FROM studies WHERE name = ?", (study,))
     plan = found.fetchone() or (None, None)

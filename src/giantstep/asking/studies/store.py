@@ -23,14 +23,14 @@ from giantstep.asking.studies.database import (
     explained,
     open_to_read,
     open_to_write,
-    sealed,
     transaction,
+    with_digest,
 )
 from giantstep.asking.studies.records import (
     Row,
     Survey,
     read_definitions,
-    read_rows,
+    stored_cells,
     surveyed,
 )
 from giantstep.asking.workers.backlog import FAILED, Outcome
@@ -69,8 +69,8 @@ class Store:
             for key, seed in zip(block.keys, block.seed_labels, strict=True)
         ]
         planned = _now()
-        study = sealed(name, json.dumps(definition), planned, len(members))
-        rows = (sealed(name, planned, place, *member) for place, member in enumerate(members))
+        study = with_digest(name, json.dumps(definition), planned, len(members))
+        rows = (with_digest(name, planned, place, *member) for place, member in enumerate(members))
         with self.writing() as connection:
             connection.execute(f"INSERT OR REPLACE {_into('studies')}", study)
             connection.execute("DELETE FROM members WHERE study = ?", (name,))
@@ -92,7 +92,7 @@ class Store:
         for i, (key, seed) in enumerate(zip(block.keys, block.seed_labels, strict=True)):
             numbers = outcome.value[i] if outcome.value else b""
             what = (key, block.learner.name, block.verb, problem, settings, seed, block.code)
-            self._connection.execute(_WRITE_CELL, (*sealed(*what, *end, numbers), FAILED))
+            self._connection.execute(_WRITE_CELL, (*with_digest(*what, *end, numbers), FAILED))
 
     def mend(self, name: str) -> Survey:
         """Take the damaged cells of a study out, so that they can be computed again."""
@@ -126,7 +126,7 @@ class Store:
     def rows(self, name: str) -> Iterator[Row]:
         """The cells of a study in its order."""
         with explained("read", self.path):
-            yield from read_rows(self._connection, name)
+            yield from stored_cells(self._connection, name)
 
 
 def _into(table: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from giantstep.answer import Answer
 from giantstep.asking.questions import Grid, problem_for, read_grid
-from giantstep.asking.studies.cells import Block, blocks_of, seed_blocks
+from giantstep.asking.studies.cells import Block, seed_blocks, study_blocks
 from giantstep.asking.studies.own_learners import (
     MOST_CHARACTERS,
     is_ours,
@@ -160,7 +160,7 @@ class Study:
     def blocks(self, grid: Grid | None = None) -> list[Block]:
         """Every cell, in blocks, in the order of the axes."""
         seeds = seed_blocks(self.seed, self.seeds, self.together)
-        return list(blocks_of(grid or self.grid(), self.verbs, seeds))
+        return list(study_blocks(grid or self.grid(), self.verbs, seeds))
 
     def run(self, **how: Any) -> Answer:
         """Compute what the store lacks; see :func:`giantstep.asking.studies.run.run`."""

@@ -56,7 +56,7 @@ def draw_data(
     return Data(x, np.sqrt(dim) * directions, np.asarray(y, dtype=np.float64))
 
 
-def sizes_of(settings: Amp | Spectral) -> tuple[int, int, str]:
+def samples_and_dim(settings: Amp | Spectral) -> tuple[int, int, str]:
     """n, d, and both in words; raises where there is no d."""
     dim = needed_dim(settings.dim)
     n = settings.samples.count(dim, "samples")

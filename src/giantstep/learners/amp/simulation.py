@@ -19,7 +19,7 @@ from giantstep.channels.preprocessing import Labels
 from giantstep.channels.quadrature import Quadrature
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.amp.data import REMEDY, Data, draw_data, sizes_of
+from giantstep.learners.amp.data import REMEDY, Data, draw_data, samples_and_dim
 from giantstep.learners.amp.iteration import State, pass_messages
 from giantstep.learners.seeds import once_per_seed
 from giantstep.measures.matching import overlap_metrics
@@ -64,7 +64,7 @@ def _noted(problem: Problem, settings: Amp, found: Run) -> Run:
 
 
 def _precision(settings: Amp) -> str:
-    samples, dim, _ = sizes_of(settings)
+    samples, dim, _ = samples_and_dim(settings)
     if settings.dtype != "auto":
         return settings.dtype
     return "float32" if samples * dim > LARGE else "float64"
@@ -72,7 +72,7 @@ def _precision(settings: Amp) -> str:
 
 def _side_by_side(problem: Problem, settings: Amp) -> int:
     """How many seeds run at once: as many as there are cores, if their inputs fit."""
-    samples, dim, _ = sizes_of(settings)
+    samples, dim, _ = samples_and_dim(settings)
     fitting = MEMORY // (samples * dim * np.dtype(_precision(settings)).itemsize)
     return int(max(1, min(os.cpu_count() or 1, fitting)))
 
@@ -86,7 +86,7 @@ def simulate(problem: Problem, settings: Amp, rng: np.random.Generator) -> dict[
     ``overlap_squared_singular_values``, ``test_error`` of the posterior mean on fresh samples,
     ``iterations``, ``converged``, and ``fallback``, 1 where the guarded form of A had to step in.
     """
-    samples, dim, _ = sizes_of(settings)
+    samples, dim, _ = samples_and_dim(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_for(problem)
@@ -173,7 +173,7 @@ _label_means = functools.partial(jax.jit, static_argnums=0)(label_means)
 
 def cost(problem: Problem, settings: Amp) -> Cost:
     """Two products with the inputs and the posterior of every label, at each iteration."""
-    n, dim, sizes = sizes_of(settings)
+    n, dim, sizes = samples_and_dim(settings)
     rank = problem.target.rank
     iterations = min(settings.iterations, _ITERATIONS)
     core = channel_for(problem).likelihood.core

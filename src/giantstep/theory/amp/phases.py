@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.answer import Prediction, Status, weakest
+from giantstep.answer import Prediction, Status, weakest_status
 from giantstep.channels import channel_for
 from giantstep.channels.committees.core import Covered
 from giantstep.errors import NoTheory
@@ -95,7 +95,7 @@ def predict_phases(problem: Problem, settings: Amp, covered: Covered | None = No
     if np.isinf(metrics["transitions"]).any():
         notes.append("transitions: infinite where no n of order d is enough")
     informed: Status = "replica" if any(t.kind in LOCATED for t in found) else "theorem"
-    status = weakest([informed, "heuristic" if channel.altered else "theorem"])
+    status = weakest_status([informed, "heuristic" if channel.altered else "theorem"])
     return Prediction(
         settings.learner,
         settings.to_json() | channel.settings,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer import Prediction, Status, weakest
+from giantstep.answer import Prediction, Status, weakest_status
 from giantstep.channels import channel_for
 from giantstep.channels.committees.core import Covered
 from giantstep.errors import NoTheory
@@ -106,7 +106,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
         settings.learner,
         settings.to_json() | channel.settings,
         metrics,
-        {name: weakest([branch, known, own.get(name, "theorem")]) for name in metrics},
+        {name: weakest_status([branch, known, own.get(name, "theorem")]) for name in metrics},
         REFERENCES,
         (*channel.notes, *reached.notes),
         errors,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool
 
-from giantstep.numerics.solve import STEP, Solution, iterate, newton, overall, response
+from giantstep.numerics.solve import STEP, Solution, iterate, newton, relative_change, response
 from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 
@@ -25,7 +25,12 @@ ROUNDING = 1e-9
 SMALL = 1e-3
 #: Anderson's iteration, half the way at first.
 anderson = functools.partial(
-    iterate, tolerance=1e-10, max_iterations=100, memory=7, half_steps=4, residual_of=overall
+    iterate,
+    tolerance=1e-10,
+    max_iterations=100,
+    memory=7,
+    half_steps=4,
+    residual_of=relative_change,
 )
 
 
