@@ -30,7 +30,7 @@ def check_place(path: Path, option: str = "out", endings: Sequence[str] = ()) ->
 
 @contextmanager
 def written_beside(path: Path) -> Iterator[Path]:
-    """A path to write to, of the same ending; what is there at the end takes the place of ``path``.
+    """A temporary path with the same ending, whose file takes the place of ``path`` at the end.
 
     Whatever goes wrong before leaves ``path`` as it was.
     """

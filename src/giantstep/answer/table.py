@@ -328,7 +328,7 @@ def with_error(mean: float, error: float) -> str:
 
 
 def value(number: float, digits: int = 5) -> str:
-    """A number in so many digits; a dash where there is none."""
+    """A number to that many digits; a dash where there is none."""
     return "-" if math.isnan(number) else f"{number:.{digits}g}"
 
 

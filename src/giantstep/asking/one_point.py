@@ -71,7 +71,7 @@ def prediction_of(row: Learner, question: Question, optimise: Sequence[str] = ()
 
 
 def laid_over(run: Run, law: Prediction) -> Run:
-    """The run with what takes both: ``angle``, where theory says which subspaces U_t are learned.
+    """The run with ``angle``, which takes both: theory says which subspaces U_t are learned.
 
     It is the angle from the top directions after t steps to U_t, which falls to 0 as d grows, and
     pi/2 where fewer directions stand out of the noise than U_t has: a space is not learned by its

@@ -29,7 +29,7 @@ COSINES = ("overlap",)
 def with_stated_errors(
     law: Prediction, settings: Settings, simulated: Collection[str]
 ) -> Prediction:
-    """The same prediction, its errors with those of the size, and its statuses by its errors.
+    """The prediction with its size added to the errors, and statuses that its errors bear out.
 
     With a dimension d, and N the smallest of d and the sizes that grow with it, every metric v that
     a run shows too, one of ``simulated``, gets |v|/N: the order of what no theory here counts.

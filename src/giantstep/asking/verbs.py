@@ -181,6 +181,6 @@ def ask(
 
 
 def check_seeds(seeds: int, seed: int) -> None:
-    """Refuse a number of seeds or a first seed that is none."""
+    """Refuse a number of seeds, or a first seed, that is no whole number or too small."""
     check_whole("seeds", seeds, 1)
     check_whole("seed", seed, 0)

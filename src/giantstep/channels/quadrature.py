@@ -162,7 +162,7 @@ class Quadrature:
         return jnp.stack([self.structure.jax(jnp.concatenate([point, c])) for c in centres])
 
     def label_mixture(self, mean: Vector, cov: Matrix, noise: Float[Array, ""]) -> LabelMixture:
-        """What :meth:`posterior` sums up, for all labels at once: one Gaussian an alternative."""
+        """What :meth:`posterior` sums up, for all labels at once: one Gaussian per alternative."""
         points, logs, pulls, _, slope, rest_cov, rest_means = self._nodes(mean, cov)
         # What the other fields say pulls the integrated ones through the conditional mean.
         chained = jnp.concatenate([-slope, jnp.eye(len(slope), dtype=mean.dtype)], axis=1)

@@ -32,7 +32,7 @@ class ConvexFit(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _proximal(loss: Loss) -> Callable[..., Any]:
-    """The proximal operator, compiled once a loss and not once a fit."""
+    """The proximal operator, compiled once per loss, not once per fit."""
     return jax.jit(loss.proximal)
 
 

@@ -96,7 +96,7 @@ FALSE_ALARMS = 1e-4
 
 
 def student_quantile(draws: int, false_alarms: float = FALSE_ALARMS) -> float:
-    """Standard errors, found from so many draws, that the mean of a right theory may be off by."""
+    """How many standard errors, estimated from ``draws``, a mean may lie off a right theory."""
     from scipy.stats import t
 
     return float(t.isf(false_alarms / 2, draws - 1))

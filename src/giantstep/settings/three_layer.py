@@ -40,7 +40,7 @@ class ThreeLayer(Settings):
     """How far a network of three layers is trained on a tree, and how.
 
     ``lazy``: a ridge regression on all monomials of degree 1 and 2 of the inputs. ``first-layer``:
-    the first layer is trained, then a readout is fitted on it, or on random second layer.
+    the first layer is trained, then a readout is fitted on it, or on a random second layer.
     ``second-layer``: the second layer too. ``joint``: then the first again, through the second.
     Each reports those before it, on the same first layer. ``adam``: two and three layers trained by
     AdamW on the same samples. ``authors``: the schedule of Dandi et al. 2025, with momentum and a

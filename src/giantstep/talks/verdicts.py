@@ -37,7 +37,7 @@ def verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
 
 
 def evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
-    """What was measured and what it was to be, or what the figure's caption claims; a line each.
+    """What was measured and what it was to be, or what the figure's caption claims, one line each.
 
     >>> check = Check("metrics/overlap", about=0.5, within=0.01)
     >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", command="c",

@@ -227,7 +227,7 @@ def _is_empty(connection: sqlite3.Connection) -> bool:
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuse other databases and stores of another giantstep; tell damage."""
+    """Refuse other databases and stores of another giantstep; raise where pages are damaged."""
     faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
     if faults != ["ok"]:
         raise _Damaged(one_line(faults[0]) if faults else "no answer")
@@ -247,7 +247,7 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _whole_rows(path: Path, damage: Exception) -> sqlite3.Connection:
-    """A store in memory with the whole rows of a damaged one; the damage if there is none."""
+    """A store in memory with the whole rows of a damaged one; raises if there is none."""
     from giantstep.asking.studies.recovery import recovered
 
     connection = recovered(path)

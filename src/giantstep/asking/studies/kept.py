@@ -70,7 +70,7 @@ class Kept:
             return list(store.rows(self.name))
 
     def answer(self, grid: Grid | None = None) -> Answer:
-        """All that is there; no code of the learner is needed, nor imported, for it."""
+        """Everything that is there; the code of the learner is neither needed nor imported."""
         definition = self.definition()
         return gathered(grid or grid_of(definition, trust=False), definition, self.rows())
 

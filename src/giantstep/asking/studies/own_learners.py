@@ -93,7 +93,7 @@ def _described(given: Mapping[str, Any]) -> Learner:
 
 
 def _fields(kind: type, given: Any, place: str) -> dict[str, Any]:
-    """The fields of a dataclass, all that it needs and none that it has not."""
+    """The fields of a dataclass: all that are required, and none that it does not have."""
     if not isinstance(given, Mapping):
         raise SettingsError(f"{place} = {shown(given)} is no table: give {_EXAMPLE}")
     hints = get_type_hints(kind)

@@ -99,7 +99,7 @@ def run(
     watch: Watcher | None = None,
     grid: Grid | None = None,
 ) -> Answer:
-    """Compute the cells that the store does not have; ``retry`` those too that failed.
+    """Compute the cells that the store does not have, and with ``retry`` those that failed.
 
     ``engine`` is ``local`` (``workers`` processes on this machine, one for each core unless
     told), ``dask`` (the workers of ``scheduler``, or of a cluster of its own) or ``inline`` (this

@@ -262,7 +262,7 @@ def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, Gaussi
     for length, order in _PANELS.get(axes, ()):
         grid = panel_grid(block, length, order, frame)
         if block.aligned and frame is None:
-            yield f"Gauss-Legendre, {grid.shape[0]} nodes an axis, split at kinks", grid
+            yield f"Gauss-Legendre, {grid.shape[0]} nodes per axis, split at kinks", grid
         else:
             yield f"Gauss-Legendre, {axes} axes one inside the other, split at kinks", grid
 

@@ -45,7 +45,7 @@ class Held(NamedTuple):
 
 
 def train_adam(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.Generator) -> Trained:
-    """Train each network for each weight decay; of each the one that the held-out samples like."""
+    """Train each network for each weight decay; keep the one with the lowest held-out error."""
     train, test, leaves = data
     mean, deviation = train.labels.mean(), max(float(train.labels.std()), 1e-12)
     labels = (train.labels - mean) / deviation

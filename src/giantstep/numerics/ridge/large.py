@@ -47,7 +47,7 @@ def chunks(samples: int, columns: int) -> Iterator[slice]:
 def by_chunks(
     function: Callable[[slice], np.ndarray], samples: int, columns: int
 ) -> Float[np.ndarray, "n ..."]:
-    """What a function gives of every sample, where on the way it makes so many columns."""
+    """The function of all samples, a chunk at a time; it makes ``columns`` numbers for each."""
     return np.concatenate([function(part) for part in chunks(samples, columns)])
 
 

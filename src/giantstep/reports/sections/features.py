@@ -221,7 +221,7 @@ def _rows(
 
 
 def _floor(found: Explanation, steps: int) -> float:
-    """What so many giant steps leave, n and p of order d; without one, the energy beyond lines."""
+    """The floor after that many giant steps, n and p of order d; with none, of linear methods."""
     regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
     return max(regimes[1, 1, steps].floor.value, 0.0) if (1, 1, steps) in regimes else np.inf
 
