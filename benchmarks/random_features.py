@@ -16,7 +16,7 @@ from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import kernel, power_law, random_features
 from giantstep.theory.convex.convex_loss import convex_risk
 from giantstep.theory.ridge import spectral_case
-from giantstep.theory.ridge.proportional import proportional_risk
+from giantstep.theory.ridge.deterministic_equivalent import Spectrum, ridge_risk
 
 QUADRATIC = Problem.of("h1 + He2(h1)/sqrt(2)", noise=0.1)
 LOGISTIC = RandomFeatures(samples="3d", width="2d", ridge=1e-3, activation="tanh", loss="logistic")
@@ -61,10 +61,9 @@ def _against_logistic(loss: str, written: float, closed: float) -> Row:
 def _ridges() -> float:
     @jax.jit
     def curve(ridges: jax.Array) -> jax.Array:
-        features = {"linear_features": 0.25, "nonlinear_features": 0.0908450569}
-        energies = {"linear_target": 1.0, "nonlinear_target": 1.0}
-        one = lambda ridge: proportional_risk(2.0, 1.0, ridge, 0.1, **features, **energies)  # noqa: E731
-        return jax.vmap(one)(ridges)
+        one = np.ones(1)
+        spectrum = Spectrum(0.25 * one, one, one, 0.0908450569, 1.0)
+        return jax.vmap(lambda ridge: ridge_risk(2.0, 1.0, ridge, spectrum, 0.1))(ridges)
 
     with float64():
         ridges = np.geomspace(1e-4, 10, 2000)

@@ -23,7 +23,7 @@ from giantstep.theory.amp.committees.errors import (
 )
 from giantstep.theory.amp.committees.fixed_point import branch_of, committee_overlap
 from giantstep.theory.amp.committees.phases import information_threshold, spinodal
-from giantstep.theory.amp.committees.specialisation import many_units, specialisation
+from giantstep.theory.amp.committees.specialisation import specialisation
 from giantstep.theory.amp.prediction import predict
 from giantstep.theory.learnability.thresholds import easy_thresholds
 
@@ -61,15 +61,15 @@ def test_thresholds_of_majorities(rank: int, tie: float, alpha: float) -> None:
 
 
 def test_many_units() -> None:
-    """The leading orders in r, which finite r approaches like 1/r."""
-    assert many_units(committee("relu", 7)).samples_ratio / 7 == pytest.approx(1.199115, abs=2e-6)
-    assert many_units(committee("tanh", 7)).samples_ratio / 49 == pytest.approx(0.840495, abs=2e-6)
-    gaps = [
-        specialisation(committee("relu", r)).samples_ratio
-        / many_units(committee("relu", r)).samples_ratio
-        - 1
-        for r in (10, 20)
-    ]
+    """r s^2 / C_2^2 to leading order in r, which finite r approaches like 1/r.
+
+    C_k = E[g He_k] and s^2 = Delta + Var g - C_1^2 (Aubin et al. 2018, arXiv:1806.05451).
+    """
+    c2, noise = 1 / np.sqrt(2 * np.pi), 0.1
+    unexplained = noise + 0.5 - 1 / (2 * np.pi) - 0.25
+    assert unexplained / c2**2 == pytest.approx(1.199115, abs=2e-6)
+    ratios = [specialisation(committee("relu", r)).samples_ratio / r for r in (10, 20)]
+    gaps = [ratio * c2**2 / unexplained - 1 for ratio in ratios]
     assert 0 < gaps[1] < gaps[0] < 0.01
 
 

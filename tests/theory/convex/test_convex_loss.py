@@ -10,13 +10,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from proportional_features import proportional_risk
 
 from giantstep.language.activations.activation import activation
 from giantstep.numerics.float64 import float64
 from giantstep.theory.convex import convex_loss, fits
 from giantstep.theory.convex.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
 from giantstep.theory.convex.labels import Labels, label_lines
-from giantstep.theory.ridge.proportional import proportional_risk
 
 
 @functools.cache

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proportional_features import proportional_risk
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
-from giantstep.theory.ridge.proportional import proportional_risk
 
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")

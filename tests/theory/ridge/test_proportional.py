@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proportional_features import proportional_risk
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.activations.kernels import kernel
 from giantstep.numerics.float64 import float64
 from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk
-from giantstep.theory.ridge.proportional import proportional_risk
 
 NUMBERS = (
     *("samples_ratio", "width_ratio", "ridge", "noise", "linear_features", "nonlinear_features"),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from proportional_features import proportional_risk
 from spiked_rows import ROWS
 
 from giantstep.language.activations.activation import activation
@@ -18,7 +19,6 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import energies, moments
 from giantstep.numerics.float64 import float64
 from giantstep.theory.giant_step.risk.bounds import functional_bounds
-from giantstep.theory.ridge.proportional import proportional_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks, Version
 from giantstep.theory.spiked_random_features.prediction import predict, spiked_readout
 from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk

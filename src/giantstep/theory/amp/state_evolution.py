@@ -211,37 +211,6 @@ def state_evolution(
     return FixedOverlap(rest.overlap, alpha, start, rest.converged, population, rest)
 
 
-def overlap_curve(
-    problem: Problem, samples_ratios: Float[np.ndarray, " k"], start: str = "uninformed"
-) -> Float[np.ndarray, "k r r"]:
-    r"""The fixed points M of state evolution at many samples per dimension.
-
-    .. math:: M(\alpha) = \hat M (I + \hat M)^{-1}, \quad \hat M = \alpha\, E[g_{out} g_{out}^\top]
-
-    Each point starts from its neighbour's: from below in increasing alpha on the uninformed
-    branch, from above in decreasing alpha on the informed one, which keeps the branch because
-    state evolution is monotone in alpha and in M. Raises NoTheory where one does not converge.
-
-    Symbols: alpha ``samples_ratios``, branch ``start``.
-
-    Assumes: as :func:`state_evolution`.
-    Status: theorem for message passing; replica for the informed branch.
-    References: Troiani et al. 2024, arXiv:2405.15480.
-
-    >>> curve = overlap_curve(Problem.of("sign(h1*h2)"), np.array([2.0, 3.0, 4.0]))
-    >>> curve[:, 0, 0].round(4).tolist()
-    [0.0, 0.2427, 0.6438]
-    """
-    ratios = np.array([_checked(ratio) for ratio in samples_ratios])
-    rank = problem.target.rank
-    found = np.empty((len(ratios), rank, rank))
-    last: FixedOverlap | None = None
-    for i in np.argsort(-ratios if start == "informed" else ratios):
-        last = settled(state_evolution(problem, float(ratios[i]), start, last))
-        found[i] = last.overlap
-    return found
-
-
 def settled(found: FixedOverlap) -> FixedOverlap:
     """The fixed point as it was given; raises NoTheory if it was not reached.
 

@@ -15,8 +15,6 @@ from giantstep.theory.giant_step.risk.neuron_averages import neuron_averages
 
 #: Learned directions of less weight than this beside the target's, relatively, are none.
 NO_DIRECTION = 1e-6
-#: Chebyshev nodes in the squared length of the bulk, between which neurons are interpolated.
-LENGTHS = 6
 
 
 class SemiAnalyticRisk(NamedTuple):
@@ -78,7 +76,9 @@ def semi_analytic_risk(
     gram = rest @ rest.T
     bulks = np.diag(gram)
     points, labels, masses = frame_rule(problem.target, along, np.sqrt(bulks), coarse=True)
-    mean, slope, power = _averages(sigma, bulks, along @ points.T)
+    at = along @ points.T
+    found = neuron_averages(sigma, np.repeat(bulks, at.shape[1]), at.ravel())
+    mean, slope, power = (part.reshape(at.shape) for part in (found.mean, found.slope, found.power))
     noise = power - mean**2 - bulks[:, None] * slope**2
 
     def moment(weighted: np.ndarray) -> np.ndarray:
@@ -108,24 +108,9 @@ def semi_analytic_risk(
     def loss(before: np.ndarray) -> np.ndarray:
         return own + traces(inverse @ moment(samples * masses * gain**2 * before) @ inverse)
 
-    found = iterate(loss, own, tolerance=1e-9, max_iterations=500, memory=5)
+    losses = iterate(loss, own, tolerance=1e-9, max_iterations=500, memory=5)
     return SemiAnalyticRisk(
-        test=float(masses @ found.value) - problem.noise,
-        train=float(masses @ (found.value * gain**2)),
-        converged=leverage.converged and found.converged,
+        test=float(masses @ losses.value) - problem.noise,
+        train=float(masses @ (losses.value * gain**2)),
+        converged=leverage.converged and losses.converged,
     )
-
-
-def _averages(
-    sigma: Activation, bulks: np.ndarray, at: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean, mean slope and mean square of each neuron at its projections."""
-    middle, half = (bulks.max() + bulks.min()) / 2, max((bulks.max() - bulks.min()) / 2, 1e-6)
-    nodes = middle + half * np.cos(np.pi * (np.arange(LENGTHS) + 0.5) / LENGTHS)
-    parts = np.zeros((3, *at.shape))
-    for i, node in enumerate(nodes):
-        others = np.delete(nodes, i)
-        share = np.prod((bulks[:, None] - others) / (node - others), axis=1)[:, None]
-        found = neuron_averages(sigma, float(node), at.ravel())
-        parts += share * np.stack([found.mean, found.slope, found.power]).reshape(parts.shape)
-    return parts[0], parts[1], parts[2]

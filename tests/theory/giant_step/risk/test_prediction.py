@@ -107,3 +107,12 @@ def test_what_is_not_covered_is_refused_in_a_line(changes: dict[str, Any], words
         predict(Problem.of("sin(h1)"), settings(**changes))
     assert words in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["exp(h1**2/6)", "abs(h1)**(-0.3)"])
+@pytest.mark.parametrize("steps", [1, 2])
+def test_targets_without_a_fourth_moment_are_refused(text: str, steps: int) -> None:
+    """Their second moment is finite, but that of the rows' lengths is not."""
+    with pytest.raises(NoTheory, match="fourth moment is infinite"):
+        predict(Problem.of(text), settings(steps=steps))
+    assert np.isfinite(Problem.of(text).target.numpy(np.ones((1, 1)))).all()

@@ -6,9 +6,6 @@ import functools
 import math
 from typing import NamedTuple
 
-import numpy as np
-
-from giantstep.channels.committees.sums import expectation, panels
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.solve import bracketed_root
@@ -79,46 +76,3 @@ def specialisation(committee: Committee) -> Specialisation:
     found = bracketed_root(excess, low, high, absolute=1e-9)
     overlap = logistic(found.value)
     return Specialisation(unspecialised_ratio(committee, overlap), overlap)
-
-
-def many_units(committee: Committee) -> Specialisation:
-    r"""The threshold of specialisation for many units, to leading order in r.
-
-    .. math::
-        \alpha_{spec} \to \frac{r s^2}{C_2^2} \ (C_2 \ne 0), \qquad
-        \alpha_{spec} \to \frac{r^2}{C_3^2/s^2 + B^2/(2 s^4)} \ (C_2 = 0),
-
-    with C_k = E[g He_k], s^2 = Delta + Var g - C_1^2, f = g - C_0 - C_1 h and B = E[f^2 He_2] for
-    labels (1/sqrt(r)) sum_i g(h_i) + noise of variance Delta.
-
-    Symbols: the link of ``committee`` is g/sqrt(r), its noise Delta.
-
-    Assumes: real labels with noise, r to infinity after d.
-    Status: heuristic.
-    References: Aubin et al. 2018, arXiv:1806.05451.
-
-    >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> text = " + ".join(f"relu(h{i})/2" for i in range(1, 5)) + " + sqrt(0.1)*z1"
-    >>> round(many_units(committee_of(Target(text))).samples_ratio / 4, 4)
-    1.1991
-    """
-    if committee.vote is not None:
-        raise NoTheory("the law of many units covers sums with noise, not votes")
-    grid = panels(committee.link)
-    mass, h = grid.conditional(np.zeros(1), 1.0)
-    g = math.sqrt(committee.rank) * grid.values
-
-    def mean(values: np.ndarray) -> float:
-        return float(mass[0] @ values)
-
-    c0, c1 = mean(g), mean(g * h[0])
-    c2, c3 = mean(g * (h[0] ** 2 - 1)), mean(g * (h[0] ** 3 - 3 * h[0]))
-    unexplained = committee.noise + mean(g**2) - c0**2 - c1**2
-    rest = g - c0 - c1 * h[0]
-    bend = mean(rest**2 * (h[0] ** 2 - 1))
-    rank = committee.rank
-    if abs(c2) > 1e-9 * math.sqrt(committee.rank * expectation(committee.link, 2)):
-        return Specialisation(rank * unexplained / c2**2, math.nan)
-    rate = c3**2 / unexplained + bend**2 / (2 * unexplained**2)
-    return Specialisation(rank**2 / rate, math.nan)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
-from giantstep.errors import NoTheory, refuse
+from giantstep.errors import NoTheory, TargetError, refuse
 from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import moments
+from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
 from giantstep.theory.giant_step.risk.readout import LIMIT
@@ -103,8 +102,13 @@ def check_risk(problem: Problem, settings: GiantStep) -> None:
     dim = dimension(settings)
     if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):
         raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")
-    if not math.isfinite(moments(problem.target).second_moment):
-        raise NoTheory("the target has no finite second moment: its risk is infinite")
+    try:
+        Target(f"({problem.target.text})**2" if steps else problem.target.text)
+    except TargetError as error:
+        raise NoTheory(
+            f"target = {problem.target.text[:60]}: its fourth moment is infinite, on which the "
+            "lengths of rows after a step depend; use a target that grows more slowly"
+        ) from error
     start_of(settings)
 
 
