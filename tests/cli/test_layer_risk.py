@@ -35,14 +35,27 @@ def test_the_command_prints_what_python_returns() -> None:
 
 
 @pytest.mark.slow
-def test_simulated_fits_sit_on_the_risk_of_their_layers() -> None:
-    """With a relu, whose rows are not isotropic after the step; Gaussian readouts."""
+@pytest.mark.parametrize(
+    ("target", "change"),
+    [
+        ("relu(h1)", {"step_size": 1.5, "readout": "normal"}),
+        (
+            "sin(h1)",
+            {"steps": 2, "batches": "reused", "samples": "12d", "activation": "tanh", "dim": 80},
+        ),
+    ],
+)
+def test_simulated_fits_sit_on_the_risk_of_their_layers(
+    target: str, change: dict[str, object]
+) -> None:
+    """Rows that are not isotropic, with Gaussian readouts; two steps on one batch, which the
+    prediction does not cover."""
     settings = GiantStep(
-        samples="4d", step_size=1.5, width="1d", readout="normal", ridge=0.1, dim=100,
-        method="direct",
-    )  # fmt: skip
-    found = layer_risk(settings, "relu(h1)", seeds=12)
-    run = simulate(settings, "relu(h1)", seeds=60)
+        samples="4d", width="1d", readout="ones", ridge=0.1, dim=100, method="direct"
+    ).replace(**change)
+    found = layer_risk(settings, target, seeds=12)
+    assert bool(found.predicted) == (settings.batches == "fresh")
+    run = simulate(settings, target, seeds=60)
     fits = np.asarray(run.metrics["test_error"])[:, -1]
     gap = fits.mean() / found.mean("test_error") - 1
     error = np.hypot(

@@ -223,6 +223,7 @@ def test_what_is_not_covered() -> None:
         ({"step_size": "d^0.5"}, "plain number"),
         ({"width": 8000, "steps": 9, "readout": "ones"}, "lower width"),
         ({"ridge": 0.1, "readout_samples": 500, "width": 2}, "grow with d"),
+        ({"ridge": 0.1, "width": "1d", "dim": 100}, "layer-risk averages it"),
     ):
         with pytest.raises(NoTheory, match=words):
             predict(Problem.of("h1"), GiantStep(**{**reused, **options}))

@@ -10,6 +10,7 @@ from giantstep.answer import Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
+from giantstep.language.sizes import Size
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.batch_population import RidgeFit
 from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
@@ -48,6 +49,12 @@ class OneBatch(NamedTuple):
                 f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
                 "step size; give a plain number"
             )
+        if settings.ridge is not None and settings.width.power > 0:
+            raise NoTheory(
+                f"width = {settings.width}: after steps on one batch the fit of neurons that grow "
+                "in number with d is not predicted; giantstep layer-risk averages it on actual "
+                "layers (or give a number of neurons, or drop --ridge)"
+            )
         kinds = Kinds.of(settings)
         path = reused_batch_path(
             problem,
@@ -71,8 +78,11 @@ class OneBatch(NamedTuple):
                 "test_error_noisy": path.test_error + problem.noise,
                 "train_error": path.train_error,
             }
-            errors |= dict.fromkeys(("test_error", "test_error_noisy"), path.test_error_error)
-            errors["train_error"] = path.train_error_error
+            # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
+            cost = kinds.width / _fitted_samples(settings).at(settings.dim) if settings.dim else 0.0
+            off = path.test_error_error + cost * path.test_error
+            errors |= {"test_error": off, "test_error_noisy": off}
+            errors["train_error"] = path.train_error_error + cost * path.train_error
         norms = np.sqrt(path.squared_norms)
         arrays = neuron_arrays(settings, kinds, path.overlaps / norms[..., None], norms)
         return cls(metrics, errors, *_standing(settings, sigma, path.rows), arrays)
@@ -85,12 +95,17 @@ def _fewest(settings: GiantStep, kinds: Kinds) -> Kinds:
     return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
 
 
+def _fitted_samples(settings: GiantStep) -> Size:
+    """The samples of the readout fit."""
+    own = settings.readout_samples
+    return settings.samples if own in (None, "same") else own
+
+
 def ridge_fit(settings: GiantStep, width: int) -> RidgeFit | None:
     """The penalty for each sample, in the features sigma(h) without a factor p^-1/2."""
     if settings.ridge is None:
         return None
-    same = settings.readout_samples == "same"
-    samples = settings.samples if same else settings.readout_samples or settings.samples
+    same, samples = settings.readout_samples == "same", _fitted_samples(settings)
     if samples.power <= 0:
         raise NoTheory(
             f"readout_samples = {samples}: the fit of a fixed number of neurons is predicted for "
