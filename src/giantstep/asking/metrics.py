@@ -105,7 +105,11 @@ REPETITION = (
     *predicted("step_size", "rate"),
     *predicted("directions", axes=("direction",)),
 )
-SPIKED_RANDOM_FEATURES = (*both(*RISK), *predicted(*BASELINES))
+SPIKED_RANDOM_FEATURES = (
+    *both(*RISK),
+    *predicted(*BASELINES),
+    *predicted("feature_mean", "feature_slope", "feature_noise", when="with --kappa"),
+)
 RANDOM_FEATURES = (
     *both("test_error", "norm"),
     *both("test_error_noisy", "train_error", "degrees_of_freedom", when="with the square loss"),

@@ -24,12 +24,16 @@ _AXES = {
     STEP: ("giant step", "t"),
     TIME: ("time in samples/d", r"\tau"),
     "spike": ("spike", "s"),
+    "kappa": ("projection", r"\kappa"),
 }
 _METRICS = {
     "overlap": "overlap (cosine)",
     "overlap_squared": "squared overlap",
     "test_error_noisy": "test error with noise",
     "converged": "share that converged",
+    "feature_mean": r"mean of a feature $\mu_0(\kappa)$",
+    "feature_slope": r"slope of a feature $\mu_1(\kappa)$",
+    "feature_noise": r"noise of a feature $\mu_\star(\kappa)$",
 }
 
 

@@ -9,7 +9,13 @@ from typing import Any, ClassVar
 from giantstep.errors import SettingsError
 from giantstep.settings.neuron_readouts import Pairs, weighted_values
 from giantstep.settings.options import Settings, activation_option, number, option, size, whole
-from giantstep.settings.types import ActivationField, NumberField, OptionalWholeField, SizeField
+from giantstep.settings.types import (
+    ActivationField,
+    NumberField,
+    OptionalNumberField,
+    OptionalWholeField,
+    SizeField,
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -30,9 +36,14 @@ class SpikedRandomFeatures(Settings):
     readout_samples: SizeField = size("2d", "samples n of the ridge regression")
     width: SizeField = size("1d", "number of neurons p")
     ridge: NumberField = number(0.1, "ridge of the readout", above=0)
+    kappa: OptionalNumberField = number(
+        None, "projection <v, x> at which features are predicted: their mean, slope and noise"
+    )
 
     def check(self) -> None:
         """Spikes and bulks that can be read and go together; see :class:`Settings`."""
+        if self.kappa is not None and ":" in self.spike:
+            raise SettingsError(f"kappa = {self.kappa!r} takes one spike, not {self.spike!r}")
         if self.alignment > 1:
             raise SettingsError(f"alignment = {self.alignment!r} is a cosine: give at most 1")
         self.blocks()

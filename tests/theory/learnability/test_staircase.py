@@ -123,3 +123,18 @@ def test_used_subspace(text: str, rows: list) -> None:
     found = used_subspace(Target(text))
     assert len(found) == len(rows)
     np.testing.assert_allclose(projector(found), projector(rows), atol=1e-6)
+
+
+@pytest.mark.parametrize("link", ["tanh({0})", "relu({0})", "{0} + He2({0})", "{0} + He3({0})/3"])
+def test_equal_links_have_no_second_stair_of_leap_one(link: str) -> None:
+    """Given v, E[grad f] has no part across v: E[f(x) z | <v, x>] = 0 for z across it, by Stein."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    equal, apart = (
+        Target(f"({link.format('h1')}) + {factor}*({link.format('h2')})") for factor in (1, 2)
+    )
+    for given in (-1.5, 0.4, 2.0):
+        fields = np.stack([(given + nodes) * S, (given - nodes) * S], axis=-1)
+        across, not_equal = (weights @ (t.numpy(fields) * nodes) for t in (equal, apart))
+        assert abs(across) < 1e-10
+        assert abs(not_equal) > 0.01
+    assert [stair.leap for stair in leap_staircase(equal).stairs] == [1, 2]

@@ -6,13 +6,17 @@ import numpy as np
 import pytest
 from scipy.special import erf, ndtr
 
+from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
+from giantstep.language.problem import Problem
+from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
     Table,
     conditional_feature_moments,
     single_site_cumulants,
 )
+from giantstep.theory.spiked_random_features.prediction import predict
 
 SHIFT = np.linspace(-6.0, 6.0, 25)[None, :]
 
@@ -54,6 +58,17 @@ def test_closed_form_of_sign() -> None:
     np.testing.assert_allclose(
         found.slope, np.sqrt(2 / np.pi) * np.exp(-(SHIFT**2) / 2), atol=1e-10
     )
+
+
+def test_a_projection_can_be_asked_for() -> None:
+    settings = SpikedRandomFeatures(activation="erf", spike="0.8", bulk="1.5", kappa=-1.25)
+    asked = predict(Problem.of("sin(h1)"), settings).metrics
+    # erf(t + sqrt(1.5) z) has the mean erf(t/sqrt(1 + 2 (1.5))) and the slope of that, sqrt(1.5).
+    assert asked["feature_mean"] == pytest.approx(erf(-1 / 2), abs=1e-10)
+    steep = 2 / np.sqrt(np.pi) * np.exp(-1 / 4) / 2 * np.sqrt(1.5)
+    assert asked["feature_slope"] == pytest.approx(steep, abs=1e-10)
+    with pytest.raises(SettingsError, match="one spike"):
+        SpikedRandomFeatures(spike="1:0.5,2:0.5", kappa=1.0)
 
 
 def test_reference_values_of_tanh() -> None:

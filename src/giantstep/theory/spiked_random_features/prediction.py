@@ -21,7 +21,12 @@ from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
 from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.spiked_random_features.channel_equivalent import Risk
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT
+from giantstep.theory.spiked_random_features.conditional_features import (
+    LIMIT,
+    REACH,
+    Table,
+    conditional_feature_moments,
+)
 from giantstep.theory.spiked_random_features.finite_size import (
     VERSION_NOTES,
     Blocks,
@@ -40,7 +45,8 @@ def predict(
 
     Metrics: ``test_error``, ``test_error_noisy``, ``train_error``; ``bound_upper`` and
     ``bound_lower`` on the best risk over the ridge, ``linear_floor`` (the energy beyond degree
-    one), ``random_features_error`` (the same fit without spikes).
+    one), ``random_features_error`` (the same fit without spikes). With ``kappa`` also mu_0, mu_1
+    and mu_* of a feature given that projection: ``feature_mean``, ``_slope`` and ``_noise``.
 
     .. math:: \phi_j(x) = \sigma\big(s_j\langle v, x\rangle
         + \sqrt{c_j}\,\langle\hat w_j, x\rangle\big)/\sqrt p
@@ -99,6 +105,7 @@ def predict(
         "linear_floor": tail_energy(target, 1).value,
         "random_features_error": float(features.test),
     }
+    given = {} if settings.kappa is None else _features_at(settings.kappa, sigma, blocks, dim)
     in_limit = version == "limit"
     status: Status = "replica" if in_limit else "heuristic"
     alone = len(spikes) == 1 and target.rank == 1
@@ -109,8 +116,22 @@ def predict(
         ),
         "linear_floor": "theorem",
         "random_features_error": "theorem" if in_limit else "heuristic",
+        **dict.fromkeys(given, "theorem"),
     }
-    return Prediction.of(settings, metrics, statuses, REFERENCES, notes)
+    return Prediction.of(settings, metrics | given, statuses, REFERENCES, notes)
+
+
+def _features_at(kappa: float, sigma: Activation, blocks: Blocks, dim: float) -> dict[str, float]:
+    """sigma(s kappa + sqrt(c) z) = mu_0 + mu_1 z + mu_* xi, for the one block there is."""
+    shift, scale = blocks.spikes[:, None] * kappa, np.sqrt(blocks.bulks)[:, None]
+    reach = float(abs(shift[0, 0]) + (REACH + 1) * scale[0, 0])
+    width = float(scale[0, 0])
+    table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
+    mean, slope, _, power = (
+        float(part[0, 0]) for part in conditional_feature_moments(table, shift, scale, dim)
+    )
+    noise = math.sqrt(max(power - mean**2 - slope**2, 0.0))
+    return {"feature_mean": mean, "feature_slope": slope, "feature_noise": noise}
 
 
 def spiked_readout(
