@@ -249,16 +249,6 @@ class Answer:
 
     def numbers(self) -> Iterator[Number]:
         """Every number that was measured or predicted, both where both are there."""
-        for entry, _ in self._entries():
-            yield entry
-
-    def compared(self) -> Iterator[Number]:
-        """Every number that was measured and predicted for the same place."""
-        for entry, both in self._entries():
-            if both:
-                yield entry
-
-    def _entries(self) -> Iterator[tuple[Number, bool]]:
         for number, place in enumerate(self.places()):
             measured = self._measured(number)
             for entry in self._predicted(number):
@@ -267,9 +257,13 @@ class Answer:
                 if own is not None:
                     runs = len(self.runs[number].metrics[entry.metric])  # type: ignore[union-attr]
                     full = full._replace(mean=own[0], sem=own[1], runs=runs)
-                yield full, bool(own)
+                yield full
             for (metric, own_place), (mean, sem) in measured.items():
-                yield Number(metric, place + own_place, mean, sem), False
+                yield Number(metric, place + own_place, mean, sem)
+
+    def compared(self) -> Iterator[Number]:
+        """Every number that was measured and predicted for the same place."""
+        return (number for number in self.numbers() if number.runs)
 
     def _measured(self, number: int) -> dict[tuple[str, Place], tuple[float, float]]:
         run = self.runs[number] if self.runs else None

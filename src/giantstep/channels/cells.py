@@ -185,6 +185,21 @@ class Affine:
         return self.offset + self.slope * mean[0]
 
 
+def log_chances(
+    values: Float[np.ndarray, " c"], noise: float, y: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, "n c"]:
+    """log P(y | value) for each label and each of finitely many values."""
+    gaps = y[:, None] - values
+    if noise > 0:
+        return -(gaps**2) / (2 * noise) - np.log(2 * np.pi * noise) / 2
+    match = np.abs(gaps) <= 1e-9 * (1 + np.abs(y[:, None]))
+    if not match.any(axis=1).all():
+        stranger = y[~match.any(axis=1)][0]
+        known = ", ".join(f"{value:.6g}" for value in values)
+        raise TargetError(f"label y = {stranger:.6g} is none of this target's values: {known}")
+    return np.where(match, 0.0, -np.inf)
+
+
 @dataclass(frozen=True)
 class Discrete:
     """y = values[class of the cell] + sqrt(noise) xi."""
@@ -194,15 +209,7 @@ class Discrete:
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, "n c"]:
         """The log likelihood of every class, one row per label."""
-        gaps = y[:, None] - np.array(self.values)
-        if noise > 0:
-            return -(gaps**2) / (2 * noise) - np.log(2 * np.pi * noise) / 2
-        match = np.abs(gaps) <= 1e-9 * (1 + np.abs(y[:, None]))
-        if not match.any(axis=1).all():
-            stranger = y[~match.any(axis=1)][0]
-            known = ", ".join(f"{value:.6g}" for value in self.values)
-            raise TargetError(f"label y = {stranger:.6g} is none of this target's values: {known}")
-        return np.where(match, 0.0, -np.inf)
+        return log_chances(np.array(self.values), noise, y)
 
     def posterior(self, label: Float[Array, " c"], mean: Vector, cov: Matrix) -> Posterior:
         """The classes' posteriors, mixed by how well each explains the label."""

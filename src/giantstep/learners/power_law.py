@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import NoTarget
-from giantstep.learners.seeds import over_seeds
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, Cost, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
 from giantstep.settings.power_law import PowerLaw
@@ -30,33 +28,19 @@ class _Modes(NamedTuple):
     tail_energy: float
 
 
-def simulate(
-    problem: NoTarget,
-    settings: PowerLaw,
-    *,
-    seeds: int = 8,
-    seed: int = 0,
-    progress: Callable[[float], None] | None = None,
-) -> Run:
+@functools.partial(once_per_seed, described=lambda problem: problem.noise)
+def simulate(problem: NoTarget, settings: PowerLaw, rng: np.random.Generator) -> dict[str, float]:
     """Fit once for each seed; the risk given the fit is a sum over modes, not an estimate.
 
     Without ``modes`` the spectrum is infinite: modes far beyond the number of samples and of
     projections are so many and so weak that together they are Gaussian noise, independent for each
     sample and feature, and the target's part in them is label noise.
     """
-    started = time.perf_counter()
     if settings.exponents:
         raise SettingsError("exponents are rates of the limit: simulate at given --samples")
     samples, width = round(settings.number_of_samples()), settings.number_of_projections()
     modes = _modes(settings, samples, width)
-
-    def run(rng: np.random.Generator) -> dict[str, float]:
-        return _one_run(problem.noise, settings.ridge_value(), samples, width, modes, rng)
-
-    described = (settings.learner, problem.noise, settings.to_json())
-    metrics = over_seeds(run, described, seeds=seeds, seed=seed, progress=progress)
-    seconds = time.perf_counter() - started
-    return Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
+    return _one_run(problem.noise, settings.ridge_value(), samples, width, modes, rng)
 
 
 def _modes(settings: PowerLaw, samples: int, width: float) -> _Modes:

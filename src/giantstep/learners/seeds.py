@@ -23,10 +23,12 @@ def once_per_seed(
     run: Callable[[Any, Any, np.random.Generator], Metrics],
     after: Callable[[Any, Any, Run], Run] = lambda problem, settings, found: found,
     threads: Callable[[Any, Any], int] | None = None,
+    described: Callable[[Any], Any] = lambda problem: problem.to_json(),
 ) -> Callable[..., Run]:
     """The simulation of a learner, from what it does with one problem, settings and generator.
 
-    ``after`` adds what can be said once all seeds have run; ``threads`` as in :func:`over_seeds`.
+    ``after`` adds what can be said once all seeds have run; ``threads`` as in :func:`over_seeds`;
+    ``described`` is what the seeds depend on of a problem.
     """
 
     def simulate(
@@ -40,7 +42,7 @@ def once_per_seed(
         began = time.perf_counter()
         metrics = over_seeds(
             lambda rng: run(problem, settings, rng),
-            (settings.learner, problem.to_json(), settings.to_json()),
+            (settings.learner, described(problem), settings.to_json()),
             seeds=seeds,
             seed=seed,
             progress=progress,

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Complex, Float
 
+from giantstep.channels.cells import log_chances
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee
@@ -200,15 +201,7 @@ def _label_chances(
     values: Float[np.ndarray, " c"], noise: float, y: Float[np.ndarray, " y"]
 ) -> Float[np.ndarray, "c y"]:
     """P(y | value)."""
-    gaps = y[None, :] - values[:, None]
-    if noise > 0:
-        return np.exp(-(gaps**2) / (2 * noise)) / np.sqrt(2 * np.pi * noise)
-    match = np.abs(gaps) <= 1e-9 * (1 + np.abs(y))
-    if not match.any(axis=0).all():
-        known = ", ".join(f"{value:.6g}" for value in values)
-        stranger = y[~match.any(axis=0)][0]
-        raise TargetError(f"label y = {stranger:.6g} is none of this target's values: {known}")
-    return match.astype(float)
+    return np.exp(log_chances(values, noise, y)).T
 
 
 @functools.lru_cache(maxsize=64)
