@@ -41,6 +41,7 @@ html_theme = "furo"
 html_title = "giantstep"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(Path(__file__).parent / "static" / "search_scorer.js")
 html_math_renderer = "mathml"
 html_copy_source = False
 

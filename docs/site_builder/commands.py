@@ -27,10 +27,17 @@ def _help(command: Any, words: tuple[str, ...]) -> str:
     return command.get_help(context)
 
 
-def page() -> str:
-    """The page."""
-    parts = [_HEAD]
-    for words, command in _commands(typer.main.get_command(app), ("giantstep",)):
-        depth = min(len(words), 3) + 1
-        parts += [f"{'#' * depth} {' '.join(words)}", code(_help(command, words))]
-    return "\n\n".join(parts) + "\n"
+def pages() -> dict[str, str]:
+    """The pages by file name: one for each command with those below it, and one that lists them."""
+    whole = typer.main.get_command(app)
+    first = code(_help(whole, ("giantstep",)))
+    found, names = {}, []
+    for name, command in getattr(whole, "commands", {}).items():
+        parts = []
+        for words, below in _commands(command, ("giantstep", name)):
+            parts += [f"{'#' * (len(words) - 1)} {' '.join(words)}", code(_help(below, words))]
+        found[f"commands/{name}.md"] = "\n\n".join(parts) + "\n"
+        names.append(f"commands/{name}")
+    listed = "\n".join(names)
+    index = f"{_HEAD}\n{first}\n\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
+    return {"commands.md": index, **found}

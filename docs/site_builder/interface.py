@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 
 import giantstep
 from giantstep import estimators
@@ -32,16 +33,15 @@ def _entry(name: str, value: object) -> str:
     return f"```{{eval-rst}}\n.. {kind}:: {home.__name__}.{own}\n{options}```"
 
 
-def _section(title: str, names: tuple[str, ...], room: object = None) -> str:
-    values = {name: getattr(room, name) if room else getattr(giantstep, name) for name in names}
-    # One class may have two names at the front door.
-    once = {id(value): name for name, value in values.items()}
-    entries = (_entry(name, values[name]) for name in once.values())
-    return "\n\n".join((f"## {title}", *entries))
+def _once(names: Iterable[str], room: object) -> dict[str, object]:
+    """The values by name; one class may have two names at the front door."""
+    values = {name: getattr(room, name) for name in names}
+    last = {id(value): name for name, value in values.items()}
+    return {name: values[name] for name in last.values()}
 
 
-def page() -> str:
-    """The page."""
+def pages() -> dict[str, str]:
+    """The pages by file name: one for each class and verb, and one that lists them."""
     settings = tuple(
         name
         for name in dir(giantstep)
@@ -50,16 +50,21 @@ def page() -> str:
     inputs = ("Gaussian", "Sphere", "Spiked", "Hypercube")
     listed = {*_VERBS, *_NOUNS, *inputs, *_RESULTS, *settings, *estimators.__all__, *_ERRORS}
     others = tuple(name for name in giantstep.__all__ if name not in listed)
-    return "\n\n".join(
-        (
-            _HEAD,
-            _section("Verbs", _VERBS),
-            _section("What is to be learned", _NOUNS),
-            _section("Laws of the inputs", inputs),
-            _section("Results", _RESULTS),
-            _section("Settings of the learners", settings),
-            _section("Estimators", tuple(estimators.__all__), estimators),
-            _section("Errors", _ERRORS),
-            *([_section("More", others)] if others else []),
-        )
-    )
+    sections = {
+        "Verbs": _once(_VERBS, giantstep),
+        "What is to be learned": _once(_NOUNS, giantstep),
+        "Laws of the inputs": _once(inputs, giantstep),
+        "Results": _once(_RESULTS, giantstep),
+        "Settings of the learners": _once(settings, giantstep),
+        "Estimators": _once(estimators.__all__, estimators),
+        "Errors": _once(_ERRORS, giantstep),
+        "More": _once(others, giantstep),
+    }
+    index, found = [_HEAD], {}
+    for title, values in sections.items():
+        if values:
+            names = "\n".join(f"api/{name}" for name in values)
+            index.append(f"## {title}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n")
+        for name, value in values.items():
+            found[f"api/{name}.md"] = f"# {name}\n\n{_entry(name, value)}\n"
+    return {"api.md": "\n".join(index), **found}

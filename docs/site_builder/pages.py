@@ -10,8 +10,6 @@ from site_builder import commands, formulas, gallery, interface, learners, talks
 
 #: File in docs/generated, and what writes it.
 PAGES: dict[str, Callable[[], str]] = {
-    "api.md": interface.page,
-    "commands.md": commands.page,
     "gallery.md": gallery.page,
     "learners.md": learners.page,
     "talks.md": talks.page,
@@ -22,6 +20,7 @@ PAGES: dict[str, Callable[[], str]] = {
 def write(folder: Path) -> None:
     """Write every page; one that has not changed keeps its date, so that it is not read again."""
     texts = {name: make() for name, make in PAGES.items()} | formulas.pages() | gallery.pages()
+    texts |= interface.pages() | commands.pages()
     for name, text in texts.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -51,13 +51,18 @@ def test_every_figure_and_every_target_is_there() -> None:
 
 
 def test_every_command_is_there() -> None:
-    page = builder("commands").page()
+    pages = builder("commands").pages()
     for verb in ("explain", "predict giant-step", "study run", "cite", "talks"):
-        assert f"# giantstep {verb}\n" in page
+        name = verb.partition(" ")[0]
+        assert f"# giantstep {verb}\n" in pages[f"commands/{name}.md"]
+        assert f"\ncommands/{name}\n" in pages["commands.md"]
 
 
 def test_every_public_name_is_there() -> None:
-    page = builder("interface").page()
+    pages = builder("interface").pages()
+    page = "".join(pages.values())
+    assert pages["api/GiantStep.md"].startswith("# GiantStep\n")
+    assert "\napi/predict\n" in pages["api.md"]
     for name in giantstep.__all__:
         own = getattr(getattr(giantstep, name), "__name__", name).rpartition(".")[2]
         assert f".{own}\n" in page, name
