@@ -23,15 +23,11 @@ FAR_PENALTY, FALL, SLOWEST = 30.0, 0.3, 0.97
 ROUNDING = 1e-9
 #: Parts of a state below this fraction of their natural size count as zero.
 SMALL = 1e-3
-#: Anderson's iteration, half the way at first.
-anderson = functools.partial(
-    iterate,
-    tolerance=1e-10,
-    max_iterations=100,
-    memory=7,
-    half_steps=4,
-    residual_of=relative_change,
+#: Anderson's iteration: from a neighbour, and from a guess half the way at first.
+from_near = functools.partial(
+    iterate, tolerance=1e-10, max_iterations=30, memory=7, residual_of=relative_change
 )
+anderson = functools.partial(from_near, max_iterations=100, half_steps=4)
 
 
 class ReadoutRisk(NamedTuple):
@@ -184,7 +180,8 @@ def _symmetric(upper: Any) -> Any:
 def _solution(readout: Readout, fit: Fit, near: State | None) -> _Solved | None:
     """The admissible fixed point: from the neighbour, from the first guess, from far."""
     if near is not None:
-        solved = _found(newton, near, readout, fit)
+        # Newton's Jacobian costs as much as many iterations.
+        solved = _found(from_near, near, readout, fit) or _found(newton, near, readout, fit)
         if solved is not None:
             return solved
     return _from_guess(readout, fit) or _from_far(readout, fit)
