@@ -12,12 +12,15 @@ from typing import Any
 import pandas
 import pytest
 from PIL import Image
+from typer.testing import CliRunner
 
 import giantstep
 from giantstep.bibliography import paper
+from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.gallery.figure import MOST_WORDS
 from giantstep.gallery.figures import NAMES, figure_named
+from giantstep.gallery.panels import Side, dimensions, overlay
 from giantstep.gallery.papers import elsewhere, figures_of, papers, reproduction, reproduction_words
 from giantstep.gallery.rendering import STORE, render
 from giantstep.gallery.style import new_figure, save_frames
@@ -130,6 +133,40 @@ def test_the_caption_is_in_the_picture_or_beside_it(tmp_path: Path) -> None:
     assert beside.files[3].read_text().strip() == beside.caption
     assert inside.files[0].stat().st_size > beside.files[0].stat().st_size
     assert inside.files[1].read_bytes().startswith(b"%PDF")
+
+
+def test_a_single_column_has_its_panels_below_one_another(tmp_path: Path) -> None:
+    figure = figure_named("staircases")
+    sizes = {}
+    for size in (None, "single", "double"):
+        render(figure, "reduced", tmp_path / f"{size}.png", caption_inside=False, size=size)
+        with Image.open(tmp_path / f"{size}.png") as picture:
+            sizes[size] = picture.size
+    assert sizes["single"][0] < sizes["double"][0]
+    assert sizes["single"][1] > 1.3 * sizes["single"][0]
+    assert sizes["double"][0] > 2 * sizes["single"][0]
+
+
+@pytest.mark.parametrize("name", ["figure", "reproduce"])
+def test_the_commands_take_a_size(name: str) -> None:
+    shown = CliRunner().invoke(app, [name, "--help"]).output
+    assert "--size" in shown
+    assert "--no-caption" in shown
+
+
+def test_curves_that_lie_on_one_another_are_both_seen() -> None:
+    """A second line on a first is dashed, as is a dimension beyond what was simulated."""
+    table = pandas.DataFrame(
+        {"x": [1, 2] * 3, "dim": [10, 10, 20, 20, 30, 30], "y.theory": [1, 2, 1, 2, 3, 4]}
+    )
+    table = table.assign(**{"y": [1.0, 2, 1, 2, None, None], "y.sem": 0.1})
+    panel = overlay(table, Side("x"), Side("y"), curves=dimensions(10, 20, 30))[1][0]
+    styles = [line.get_linestyle() for line in panel.lines if str(line.get_label())[:1] == "$"]
+    assert styles == ["-", "--", "--"]
+    markers = [line.get_marker() for line in panel.lines]
+    assert "s" not in markers
+    small = overlay(table, Side("x"), Side("y"), squares=("dim", "d"))[1][0]
+    assert [line.get_marker() for line in small.lines].count("s") == 2
 
 
 def test_one_picture_is_written_where_a_file_is_named(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from giantstep.asking.spectra import SpectrumComparison
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.labels import axis_label, curve_label, literal, metric_label
+from giantstep.gallery.panels import draw_line
 from giantstep.gallery.paper import add_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
@@ -242,7 +243,6 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
     axis = answer.axes.get(x) or Axis(x, tuple(unique(n.at[x] for n in shown)))
     _label(panel, axis, "x")
     curves, dense = _curves(shown, x), _curves(line.numbers, x)
-    seen: list[np.ndarray] = []
     named = _named(list(curves))
     for number, (place, curve) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
@@ -253,12 +253,8 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
             line_of = [n.theory for n in smooth]
         style: dict[str, Any] = {"marker": "_", "markersize": 18} if len(line_at) == 1 else {}
         predicted = not np.all(np.isnan(line_of))
-        if any(np.shape(o) == np.shape(line_of) and np.allclose(o, line_of) for o in seen):
-            # It lies on an earlier one, which stays visible between its dashes.
-            style["linestyle"] = "--"
-        seen.append(np.array(line_of))
         if predicted:
-            panel.plot(line_at, line_of, color=colour, label=named[place], **style)
+            draw_line(panel, line_at, line_of, colour, named[place], **style)
         mean, sem = [n.mean for n in curve], np.nan_to_num([n.sem for n in curve])
         if not np.all(np.isnan(mean)):
             label = None if predicted else named[place]

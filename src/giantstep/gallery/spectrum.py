@@ -134,24 +134,6 @@ def draw_largest(panel: Any, table: pandas.DataFrame, beyond: float = 0.0) -> No
         panel.errorbar(largest.x, floor, xerr=largest["sem"], **style)
 
 
-def draw_ranks(panel: Any, table: pandas.DataFrame, edge: float, colour: str) -> None:
-    """Largest values by rank: dots simulated, bars predicted, the edge of the bulk dashed."""
-    panel.axhline(edge, color=colour, linestyle="--", linewidth=1)
-    predicted, simulated = (table[table.series == name] for name in ("outlier", "leading"))
-    ranks = predicted["rank"]
-    panel.hlines(predicted.x, ranks - 0.4, ranks + 0.4, color=colour)
-    style = {"fmt": "o", "color": colour, "capsize": 2}
-    panel.errorbar(simulated["rank"], simulated.x, simulated["sem"].fillna(0), **style)
-    panel.set(xlabel="rank", ylabel="largest values")
-
-
-def key_of_ranks(panel: Any) -> None:
-    """The legend of :func:`draw_ranks`, whatever the colours."""
-    for form, name in (("--", "edge of the bulk"), ("-", "outlier, theory"), ("o", "simulation")):
-        panel.plot([], [], form, color=GREY, label=name)
-    panel.legend(loc="upper right", fontsize=7)
-
-
 def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     """The predicted density over a histogram of all runs."""
     draw_bulk(panel, spectrum_table(comparison))
@@ -193,9 +175,15 @@ def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
 def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     """Largest values by rank, those too that grow with d."""
     edge, table = comparison.prediction.bulk_edges[1], spectrum_table(comparison)
-    draw_ranks(panel, table, edge, COLOURS[0])
     values, leading = comparison.prediction.outliers, table[table.series == "leading"]
-    finite = table[table.series == "outlier"].x
+    predicted = table[table.series == "outlier"]
+    finite, ranks = predicted.x, predicted["rank"]
+    panel.axhline(edge, color=GREY, linestyle="--", linewidth=1, label="edge of the bulk")
+    if len(finite):
+        panel.hlines(finite, ranks - 0.35, ranks + 0.35, color=COLOURS[0], label="theory")
+    if len(leading):
+        style = {"fmt": "o", "color": COLOURS[1], "capsize": 2, "label": "simulation"}
+        panel.errorbar(leading["rank"], leading.x, leading["sem"], **style)
     unbounded = [rank for rank, value in enumerate(values, 1) if math.isinf(value)]
     if unbounded:
         above = 1.5 * max([edge, *finite, *leading.x])
@@ -208,4 +196,5 @@ def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     panel.set(xticks=range(1, 1 + count), xlim=(0.4, count + 0.6))
     if finite.max() > 10 * edge:
         panel.set_yscale("log")
-    key_of_ranks(panel)
+    panel.set(xlabel="rank", ylabel="largest values")
+    panel.legend(loc="upper right")

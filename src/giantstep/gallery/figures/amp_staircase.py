@@ -63,7 +63,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 REFERENCES = cite("2405.15480")
 SIZES = at_scales(
-    points=(5, 20, 60),
+    points=(5, 12, 60),
     dots=((2.0,), (1.2, 2.0, 4.0), (0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0)),
     small=(80, 125, 150),
     dim=(80, 400, 400),

@@ -16,6 +16,7 @@ from typing import Any
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
+from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import draw_dots, linear_floor, on_the_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
@@ -29,10 +30,7 @@ KINDS: dict[Kind, tuple[str, str]] = {
 }
 PROBLEM = Problem.of("sin(h1)")
 LARGEST = 4.0
-SETTINGS = GiantStep(
-    activation="tanh", readout="ones", samples="8d", width="1d", readout_samples="3d", ridge=0.1,
-    test_samples="2000",
-)  # fmt: skip
+SETTINGS = STEP.replace(samples="8d", readout_samples="3d", test_samples="2000")
 #: A step this small is none; a step of 0 would leave no learned direction.
 NONE = 1e-9
 

@@ -17,7 +17,8 @@ from giantstep.asking.spectra import compare_spectra
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.spectrum import spectrum_table
+from giantstep.gallery.panels import DIRECTIONS, Side, lay_curves
+from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -90,28 +91,18 @@ def _paint(panels: Any, table: DataFrame, time: float) -> None:
     cloud.set(xlim=(-1, 1), ylim=(-1, 1), aspect="equal", title=f"neurons after step {int(time)}")
     cloud.set(xlabel="cosine with $h_1$", ylabel="cosine with $h_2$")
     overlaps = table[(table.series == "overlap") & (table.step <= time)]
-    for colour, (name, own) in zip(COLOURS, overlaps.groupby("direction"), strict=False):
-        label = f"$h_{{{str(name)[1:]}}}$"
-        stairs.plot(own.step, own["overlap.theory"], color=colour, label=label)
-        stairs.errorbar(own.step, own.overlap, own["overlap.sem"], fmt="o", color=colour)
+    side = Side("overlap", "overlap (cosine)", limits=(0, 1))
+    lay_curves(stairs, overlaps, Side("step", "giant steps"), side, DIRECTIONS)
     stairs.axhline(overlaps.chance.max(), color=GREY, linestyle=":", label="chance")
-    stairs.set(xlim=(-0.1, STEPS + 0.1), ylim=(0, 1), xticks=range(STEPS + 1))
-    stairs.set(
-        xlabel="giant steps",
-        ylabel="overlap (cosine)",
-        title="a staircase: lines theory, dots runs",
-    )
+    stairs.set(xlim=(-0.1, STEPS + 0.1), xticks=range(STEPS + 1))
+    stairs.set_title("a staircase: lines theory, dots runs")
     stairs.legend(loc="upper left")
     multiples = table.multiple.dropna().unique()
     multiple = min(multiples, key=lambda m: abs(m - time * LARGEST))
-    series = dict(list(table[table.multiple == multiple].groupby("series")))
-    bars, line = series["histogram"], series["density"]
-    spectrum.bar(bars.x, bars.y, bars.x.diff().median(), color=GREY, alpha=0.35)
-    spectrum.plot(line.x, line.y, color="black")
-    leading = series["leading"]
-    spectrum.plot(leading[leading["rank"] == 1].x, [0.03], "o", color=COLOURS[1], clip_on=False)
-    for value in series["outlier"].x if "outlier" in series else ():
-        spectrum.axvline(value, color=COLOURS[1], linestyle=":")
+    here = table[table.multiple == multiple]
+    spectrum.set_ylim(0, 1.2 * table[table.series == "density"].y.max())
+    draw_bulk(spectrum, here, "black")
+    draw_largest(spectrum, here[(here.series != "leading") | (here["rank"] == 1)])
     highest = table[table.series == "leading"].x.max()
     spectrum.set(xlim=(0, 1.1 * highest), ylim=(0, 1.2 * table[table.series == "density"].y.max()))
     spectrum.set(xlabel="singular value", ylabel="density", title="an outlier leaves the bulk")
@@ -143,5 +134,5 @@ SIZES = at_scales(
     seeds=(4, 8, 16),
     spectrum=(80, 300, 600),
     spectra=(2, 4, 8),
-    sizes=(2, 10, 16),
+    sizes=(2, 8, 16),
 )

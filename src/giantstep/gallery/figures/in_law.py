@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from giantstep.asking.verbs import simulate
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.panels import Side, mark
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -61,55 +62,27 @@ def draw(table: DataFrame) -> Picture:
     """Histograms of both methods over one another; time against dimension."""
     import numpy as np
 
-    figure, (left, right) = new_figure(7.8, 3.4, ncols=2)
+    figure, (left, right) = new_figure(7.4, 3.6, ncols=2)
     law, times = table[table.panel == "law"], table[table.panel == "time"]
     edges = np.linspace(law.overlap.min(), law.overlap.max(), 41)
     for (method, label), colour in zip(LABELS.items(), (COLOURS[1], COLOURS[0]), strict=True):
-        filled = method == "direct"
-        for direction in (1, 2):
-            here = law[(law.method == method) & (law.direction == direction)]
-            left.hist(
-                here.overlap,
-                edges,
-                density=True,
-                histtype="stepfilled" if filled else "step",
-                alpha=0.35 if filled else 1.0,
-                linewidth=1.4,
-                color=colour,
-                label=method.replace("-", " ") if direction == 1 else None,
-            )
+        look = {"histtype": "step", "linewidth": 1.4}
+        if method == "direct":
+            look = {"histtype": "stepfilled", "alpha": 0.35}
+        values = [law[(law.method == method) & (law.direction == k)].overlap for k in (1, 2)]
+        names = [method.replace("-", " "), "_"]
+        left.hist(values, edges, density=True, color=[colour] * 2, label=names, **look)
         spread = times[times.method == method].groupby("dim").seconds
-        right.errorbar(
-            spread.median().index,
-            spread.median(),
-            [spread.median() - spread.min(), spread.max() - spread.median()],
-            fmt="o-",
-            color=colour,
-            label=label,
-        )
+        middle = spread.median()
+        ranges = [middle - spread.min(), spread.max() - middle]
+        right.errorbar(middle.index, middle, ranges, fmt="o-", color=colour, label=label)
     for direction in (1, 2):
-        middle = law[law.direction == direction].overlap.median()
-        left.text(
-            middle,
-            1.0,
-            f"$h_{direction}$",
-            transform=left.get_xaxis_transform(),
-            ha="center",
-            va="bottom",
-        )
-    left.set(
-        xlabel="overlap after two steps (cosine)",
-        ylabel="density over networks",
-        xlim=(edges[0], edges[-1]),
-    )
+        mark(left, f"$h_{direction}$", law[law.direction == direction].overlap.median())
+    left.set(xlabel="overlap after two steps (cosine)", ylabel="density over networks")
     left.legend(loc="upper center")
-    right.set_xscale("log", base=2)
-    right.set(
-        yscale="log",
-        xlabel="dimension $d$, at $n = 2000$ samples",
-        ylabel="CPU seconds per network",
-        ylim=(None, 8 * times.seconds.max()),
-    )
+    highest = (None, 8 * times.seconds.max())
+    Side("dim", "dimension $d$, at $n = 2000$ samples", "log2").rule(right, "x")
+    Side("seconds", "CPU seconds per network", "log", limits=highest).rule(right, "y")
     right.legend(loc="upper left")
     return figure
 

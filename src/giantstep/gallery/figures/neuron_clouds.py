@@ -25,30 +25,20 @@ class Cloud(NamedTuple):
 
     target: str
     formula: str
-    panels: tuple[tuple[str, dict[str, str], int], ...]
+    panels: tuple[tuple[str, dict[str, Any], int], ...]
 
 
-GIANT = {"samples": "8d", "step_size": "2"}
-SQUARE = {"samples": "2*d^2", "step_size": "4*d^0.5"}
+GIANT: dict[str, Any] = {"samples": "8d", "step_size": "2"}
+SQUARE: dict[str, Any] = {"samples": "2*d^2", "step_size": "4*d^0.5"}
+START, ONE = ("start", GIANT, 0), ("one step, $n = 8d$", GIANT, 1)
+TWO, LARGE = ("two steps, $n = 8d$", GIANT, 2), ("one step, $n = 2d^2$", SQUARE, 1)
 EXAMPLES = (
-    Cloud(
-        "ex1",
-        "$h_1 + h_2 + h_1^2 - h_2^2$",
-        (("start", GIANT, 0), ("one step, $n = 8d$", GIANT, 1), ("two steps, $n = 8d$", GIANT, 2)),
-    ),
-    Cloud(
-        "ex2",
-        "$h_1 + h_2 + h_1^2 + h_2^2$",
-        (("start", GIANT, 0), ("one step, $n = 8d$", GIANT, 1), ("two steps, $n = 8d$", GIANT, 2)),
-    ),
+    Cloud("ex1", "$h_1 + h_2 + h_1^2 - h_2^2$", (START, ONE, TWO)),
+    Cloud("ex2", "$h_1 + h_2 + h_1^2 + h_2^2$", (START, ONE, TWO)),
     Cloud(
         "He2(h1) + He2(h2)",
         r"$\mathrm{He}_2(h_1) + \mathrm{He}_2(h_2)$",
-        (
-            ("start", GIANT, 0),
-            ("one step, $n = 8d$", GIANT, 1),
-            ("one step, $n = 2d^2$", SQUARE, 1),
-        ),
+        (START, ONE, LARGE),
     ),
 )
 
@@ -65,14 +55,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             key = settings["samples"]
             if key not in runs:
                 steps = max(t for _, other, t in example.panels if other == settings)
-                chosen = GiantStep(
-                    samples=settings["samples"],
-                    step_size=settings["step_size"],
-                    dim=dim,
-                    steps=steps,
-                    width=sizes.width,
-                    method="in-law",
-                )
+                fixed: dict[str, Any] = {"dim": dim, "width": sizes.width, "method": "in-law"}
+                chosen = GiantStep(**fixed, **settings, steps=steps)
                 runs[key] = simulate(chosen, example.target, seeds=1)
             cosines = runs[key].arrays["cosines"][0, step]
             parts.append(

@@ -12,25 +12,17 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
 from giantstep.gallery.style import COLOURS
-from giantstep.settings.giant_step import GiantStep
 
 STEPS = (1.0, 3.0)
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the batch, for two step sizes."""
-    settings = GiantStep(
-        activation="tanh",
-        readout="ones",
-        step_size=list(STEPS),
-        width="1d",
-        readout_samples="2d",
-        ridge=0.1,
-        dim=sizes.dim,
-        method="direct",
-    )
+    chosen = {"step_size": list(STEPS), "readout_samples": "2d", "method": "direct"}
+    settings = STEP.replace(**chosen, dim=sizes.dim)
     metrics = ("test_error", "overlap", "random_features_error", "linear_floor", "alignment")
     along = Along("samples", "{:g}d".format, "ratio", (0.5, 50.0), ratios=True)
     found = bench.curve(metrics, settings, "sin(h1)", along, sizes)

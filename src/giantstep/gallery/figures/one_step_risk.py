@@ -22,6 +22,7 @@ from giantstep.gallery.panels import (
 from giantstep.gallery.style import GREY, legend_above
 from giantstep.settings.giant_step import GiantStep
 
+#: The network of all figures of the error: only what they vary differs.
 STEP = GiantStep(
     activation="tanh", readout="ones", samples="20d", step_size=3, width="1d", ridge=0.1
 )

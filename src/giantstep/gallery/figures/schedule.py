@@ -13,9 +13,9 @@ from functools import partial
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
 from giantstep.gallery.style import SHADES, legend_above
-from giantstep.settings.giant_step import GiantStep
 
 STEPS = (1, 2, 3)
 #: By target: how it is written, activation and step size.
@@ -32,16 +32,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     parts = []
     for target, (_, activation, step_size) in PANELS.items():
         for steps in STEPS:
-            settings = GiantStep(
-                activation=activation,
-                readout="ones",
-                step_size=step_size,
-                steps=steps,
-                readout_samples="4d",
-                width="1d",
-                ridge=0.1,
-                test_samples=4000,
-            )
+            own = {"activation": activation, "step_size": step_size, "steps": steps}
+            settings = STEP.replace(**own, readout_samples="4d", test_samples=4000)
             found = bench.curve(
                 ["test_error", "linear_floor"],
                 settings,

@@ -11,9 +11,9 @@ from __future__ import annotations
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
 from giantstep.gallery.style import SHADES, legend_above
-from giantstep.settings.giant_step import GiantStep
 
 STEPS = 3
 #: By target: how it is written, activation and step size.
@@ -31,15 +31,8 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     parts = []
     for target, (_, activation, step_size) in PANELS.items():
-        settings = GiantStep(
-            activation=activation,
-            readout="ones",
-            step_size=step_size,
-            steps=STEPS,
-            width="1d",
-            ridge=0.1,
-            test_samples=4000,
-        )
+        own = {"activation": activation, "step_size": step_size, "steps": STEPS}
+        settings = STEP.replace(**own, test_samples=4000)
         found = bench.curve(
             ["test_error", "linear_floor"],
             settings,

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import (
     Side,
     linear_floor,
@@ -21,7 +22,6 @@ from giantstep.gallery.panels import (
     overlay,
 )
 from giantstep.gallery.style import COLOURS
-from giantstep.settings.giant_step import GiantStep
 
 #: Rates of others by their exponent; the k-th power of the learned direction enters the features
 #: beyond n^((k-1)/(2k)).
@@ -30,16 +30,7 @@ MARKS = {0.0: "small\nrate", 1 / 4: "1/4", 1 / 3: "1/3", 0.5: "large\nrate"}
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Errors along the step size."""
-    settings = GiantStep(
-        activation="tanh",
-        readout="ones",
-        samples="20d",
-        width="1d",
-        readout_samples="2d",
-        ridge=0.1,
-        dim=sizes.dim,
-        method="direct",
-    )
+    settings = STEP.replace(readout_samples="2d", dim=sizes.dim, method="direct")
     metrics = ("test_error", "random_features_error", "linear_floor")
     along = Along("step_size", float, "size", (0.02, 6.0), ratios=True)
     found = bench.curve(metrics, settings, "sin(h1)", along, sizes)
