@@ -31,6 +31,7 @@ from giantstep.estimators import (
     SlicedAverageVariance,
     SlicedInverseRegression,
 )
+from giantstep.estimators.contract import StackSettings
 
 SMALL = {"max_directions": 2, "n_neurons": 20, "width": 40, "folds": 2}
 #: Runs only if SCIPY_ARRAY_API is set before SciPy is imported; skipped for the peers too.
@@ -50,11 +51,18 @@ ESTIMATORS: list[tuple[Any, tuple[Any, ...]]] = [
 NAMES = [type(ours).__name__ for ours, _ in ESTIMATORS]
 
 
+def expected(estimator: Any) -> dict[str, str]:
+    """Checks that fail, and why."""
+    reason = "folds are of rows: one row of weight 2 is in one fold, two rows may be in two"
+    kinds = ("dense", "sparse") if isinstance(estimator, StackSettings) else ()
+    return {f"check_sample_weight_equivalence_on_{kind}_data": reason for kind in kinds}
+
+
 def passed(estimator: Any) -> Counter[str]:
     """How often each of scikit-learn's checks passed; none may fail."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = check_estimator(estimator, on_fail=None)
+        found = check_estimator(estimator, on_fail=None, expected_failed_checks=expected(estimator))
     assert not {c["check_name"]: c["exception"] for c in found if c["status"] == "failed"}
     return Counter(c["check_name"] for c in found if c["status"] == "passed")
 
@@ -74,6 +82,7 @@ def beside_the_point(ours: Any) -> set[str]:
     tags = get_tags(ours)
     # Other arrays than NumPy's are not claimed.
     names = {"check_array_api_mixed_inputs", "check_array_api_same_namespace", SKIPPED}
+    names |= set(expected(ours))
     if not has_fit_parameter(ours, "sample_weight"):
         names |= {
             "check_sample_weights_pandas_series",

@@ -59,7 +59,7 @@ def test_a_table_is_fitted_scored_and_shown(kept: Any) -> None:
     if task == "regression":
         assert found["directions"]["evidence"] > 3
         assert found["more_rows"][0]["samples"] == 140
-        for words in ("matters", "R2 1.00", "(ridge 1.00", "twice the rows would give about"):
+        for words in ("matters", "R2 0.99", "(ridge 0.99", "twice the rows would give about"):
             assert words in found["verdict"]
         # Theory is there, folded; links carry the names of columns.
         assert '<details class="folded">' in page

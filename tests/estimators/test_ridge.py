@@ -48,6 +48,28 @@ def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: 
     assert_allclose(fit.residuals, labels - fit.predict(features), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize(("rows", "columns"), [(40, 5), (20, 60)])
+def test_weights_of_rows_are_those_of_scikit_learn(rows: int, columns: int) -> None:
+    features, labels = problem(rows, columns)
+    weights = np.random.default_rng(1).uniform(0.1, 3, rows)
+    weights /= weights.mean()
+    scaled = Scaled.of(features, np.sqrt(weights))
+    fit = Tridiagonal.of(scaled).fit(labels)
+    sklearns = Ridge(alpha=fit.ridge * scaled.scale**2, tol=1e-12)
+    sklearns.fit(features, labels, weights)
+    assert_allclose(fit.coefficients, sklearns.coef_, rtol=1e-7, atol=1e-10)
+    assert_allclose(fit.residuals, labels - sklearns.predict(features), rtol=1e-7, atol=1e-9)
+    fixed = FixedRidge.of(scaled, fit.ridge, scaled.gram())
+    alone, block, rest = (
+        fixed.leave_one_out(labels)[3],
+        np.array([3]),
+        np.delete(np.arange(rows), 3),
+    )
+    assert_allclose(fixed.errors_without(block, fixed.fit(labels).residuals), [alone], rtol=1e-7)
+    sklearns.fit(features[rest], labels[rest], weights[rest])
+    assert_allclose(alone, (labels - sklearns.predict(features))[3], rtol=1e-7)
+
+
 @pytest.mark.parametrize("folds", [4, 40])
 @pytest.mark.parametrize(("rows", "columns"), [(40, 5), (40, 60)])
 def test_fits_without_a_block_are_refits(rows: int, columns: int, folds: int) -> None:

@@ -13,7 +13,8 @@ from sklearn.linear_model import RidgeCV
 from giantstep.datasets import make_multi_index
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.estimators import GiantStepClassifier, GiantStepRegressor
-from giantstep.estimators.forecast import forecast
+from giantstep.estimators import forecast as forecasts
+from giantstep.estimators.forecast import Slope, forecast
 
 SMALL: dict[str, Any] = {
     "max_directions": 2,
@@ -130,6 +131,28 @@ def test_the_forecast_of_a_fit_says_what_it_rests_on() -> None:
         GiantStepRegressor(**SMALL, streaming=True).fit(X, y).learning_curve()
 
 
+def test_the_score_interval_counts_both_sets_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test set a third as large as the table doubles the standard error of the score."""
+    monkeypatch.setattr(forecasts, "DRAWN", 0.0)
+    generator = np.random.default_rng(0)
+    still, held = Slope(0.0, 0.0), {20: 0, 100: 0, 10_000: 0}
+    for _ in range(400):
+        draws = {rows: generator.standard_normal((2, rows)) for rows in (300, *held)}
+        errors, labels = draws[300]
+        for rows in held:
+            score = 1 - np.mean(draws[rows][0] ** 2) / np.var(draws[rows][1])
+            low, high = still.score_interval(errors, labels, rows, 0.9)
+            held[rows] += low < score < high
+    for count in held.values():
+        # Four standard errors of .015.
+        assert abs(count / 400 - 0.9) < 0.06
+    # A falling error moves the interval up, and widens it.
+    low, high = still.score_interval(errors, labels, 100, 0.9)
+    lower, higher = Slope(-0.5, 0.0).score_interval(errors, labels, 100, 0.9)
+    assert higher > high
+    assert np.log((1 - lower) / (1 - higher)) > np.log((1 - low) / (1 - high))
+
+
 def test_sets_of_classes_hold_the_true_one() -> None:
     X, y, _ = make_multi_index("h1*h2", dim=4, samples=1200)
     generator = np.random.default_rng(1)
@@ -141,5 +164,10 @@ def test_sets_of_classes_hold_the_true_one() -> None:
     assert abs(found[truth].mean() - 0.9) < 0.06
     assert found.sum(axis=1).mean() < 1.9
     assert model.oof_score_ == pytest.approx(model.score(X[300:], labels[300:]), abs=0.08)
+    # An interval of 90 % misses this table by .003, as one table of ten.
+    low, high = model.score_interval(900, 0.99)
+    assert low < model.score(X[300:], labels[300:]) < high
+    with pytest.raises(SettingsError, match="samples = 0: give a positive number"):
+        model.score_interval(0)
     assert model.feature_importances_.sum() == pytest.approx(1)
     assert sum(model.weights_.values()) == pytest.approx(1)

@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from giantstep.estimators.moments import label_weights
 from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import ridge
+from giantstep.numerics.ridge.scaled import Roots, ridge
 
 #: Quantile bins of a column in the screening.
 BINS = 6
@@ -46,6 +46,7 @@ def fit_axes(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,
+    roots: Roots = 1.0,
 ) -> AxisModel | None:
     """The model of the columns whose bins move with the label; None if no column does."""
     bins = _bin_indicators(inputs)
@@ -53,7 +54,7 @@ def fit_axes(
     residuals = labels - labels.mean()
     model: AxisModel | None = None
     for _ in range(ROUNDS):
-        moments = label_weights(residuals, inputs[:, kept], generator)
+        moments = label_weights(residuals, inputs[:, kept], generator, roots=roots)
         scores = _scores(bins, moments)
         chance = max(
             float(_scores(bins, generator.permutation(moments)).max()) for _ in range(PERMUTATIONS)
@@ -63,7 +64,7 @@ def fit_axes(
         if not new:
             break
         kept += new
-        model = _fit(inputs, labels, kept, generator)
+        model = _fit(inputs, labels, kept, generator, roots)
         residuals = model.fit.residuals
     return model
 
@@ -73,6 +74,7 @@ def _fit(
     labels: np.ndarray,
     kept: list[int],
     generator: np.random.Generator,
+    roots: Roots,
 ) -> AxisModel:
     columns = inputs[:, kept]
     knots = np.quantile(columns, np.arange(1, SPLINE_KNOTS + 1) / (SPLINE_KNOTS + 1), axis=0)
@@ -81,7 +83,7 @@ def _fit(
     models = []
     for weight in AXIS_WEIGHTS:
         blank = AxisModel(tuple(kept), knots, rows, biases, weight, None)  # type: ignore[arg-type]
-        models.append(blank._replace(fit=ridge(blank._features(inputs), labels)))
+        models.append(blank._replace(fit=ridge(blank._features(inputs), labels, roots=roots)))
     return min(models, key=lambda model: model.fit.score)
 
 

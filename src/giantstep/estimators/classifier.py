@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -13,7 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from giantstep.bibliography import paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.contract import StackSettings, validated
+from giantstep.estimators.contract import (
+    StackSettings,
+    check_positive,
+    check_share,
+    validated,
+    weighted_rows,
+)
 from giantstep.estimators.regressor import GiantStepRegressor
 
 #: Inverse ridges tried for the logistic readout.
@@ -29,12 +36,12 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
     Parameters
     ----------
-    max_directions : int, default=4
+    max_directions : int, default=8
         Most directions of the index model of a class.
     n_neurons : int, default=200
         Rectified units in the link of the index model.
     width : int or "auto", default="auto"
-        Neurons of the random networks; by default twice the rows, at most 1500.
+        Neurons of the random networks; by default twice the rows, at most 1000.
     agop_steps : int, default=2
         Updates of the random networks' metric.
     folds : int, default=5
@@ -73,10 +80,15 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
     _paper = paper("2305.18270")
 
-    def fit(self, X: Any, y: Any) -> GiantStepClassifier:
-        """Fit the experts of every class and the readout to rows ``X`` with labels ``y``."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GiantStepClassifier:
+        """Fit the experts of every class and the readout to rows ``X`` with labels ``y``.
+
+        ``sample_weight`` is treated as by the regressor.
+        """
         X, y = validated(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
+        X, y, roots = weighted_rows(X, y, sample_weight)
+        weights = None if isinstance(roots, float) else roots**2
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise SettingsError(
@@ -85,12 +97,12 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         seen = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
         self.regressors_ = [
             GiantStepRegressor(**self.get_params(deep=False), streaming=False).fit(
-                X, (codes == code).astype(float)
+                X, (codes == code).astype(float), weights
             )
             for code in seen
         ]
         held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
-        self.readout_, probabilities = _readout(held_out, codes, self.folds)
+        self.readout_, probabilities = _readout(held_out, codes, self.folds, weights)
         chosen = probabilities[np.arange(len(codes)), codes]
         self._held_out_probability = chosen
         right = (probabilities.argmax(axis=1) == codes).astype(float)
@@ -117,13 +129,26 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         An array of booleans of shape (n, classes): the classes that are not less probable than
         all but a share ``1 - coverage`` of the held-out labels were (split conformal sets).
         """
-        if not 0 < coverage < 1:
-            raise SettingsError(f"coverage = {coverage!r}: give a number between 0 and 1")
+        check_share("coverage", coverage)
         probabilities = self.predict_proba(X)
         count = len(self._held_out_probability)
         rank = int(np.floor((count + 1) * (1 - coverage)))
         least = np.sort(self._held_out_probability)[rank - 1] if rank else 0.0
         return probabilities >= least
+
+    def score_interval(self, samples: float = np.inf, coverage: float = 0.9) -> tuple[float, float]:
+        """The interval that holds the accuracy on so many other rows with this probability.
+
+        It counts the scatter of these rows and of those that were held out.
+        """
+        check_share("coverage", coverage)
+        check_positive("samples", samples)
+        # Two rows more of each kind (Agresti, Coull): none wrong of twenty is not never wrong.
+        count = len(self._held_out_probability)
+        middle = (self.oof_score_ * count + 2) / (count + 4)
+        spread = middle * (1 - middle) * (1 / (count + 4) + 1 / samples)
+        half = float(norm.ppf((1 + coverage) / 2) * np.sqrt(spread))
+        return max(middle - half, 0.0), min(middle + half, 1.0)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds, of the second class or of each."""
@@ -146,12 +171,12 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
 
 def _readout(
-    scores: np.ndarray, codes: np.ndarray, folds: int
+    scores: np.ndarray, codes: np.ndarray, folds: int, weights: np.ndarray | None
 ) -> tuple[LogisticRegression, np.ndarray]:
     """The logistic regression whose ridge has the least held-out log loss, and what it held out."""
     smallest = int(np.bincount(codes).min())
     if smallest < 2:
-        readout = LogisticRegression(C=STRENGTHS[1], max_iter=1000).fit(scores, codes)
+        readout = LogisticRegression(C=STRENGTHS[1], max_iter=1000).fit(scores, codes, weights)
         return readout, readout.predict_proba(scores)
 
     def held_out(strength: float) -> np.ndarray:
@@ -161,11 +186,13 @@ def _readout(
             codes,
             cv=StratifiedKFold(min(folds, smallest), shuffle=True, random_state=0),
             method="predict_proba",
+            params=None if weights is None else {"sample_weight": weights},
         )
 
     def loss(strength: float) -> float:
-        return -float(np.mean(np.log(tried[strength][np.arange(len(codes)), codes] + 1e-12)))
+        right = tried[strength][np.arange(len(codes)), codes]
+        return -float(np.average(np.log(right + 1e-12), weights=weights))
 
     tried = {strength: held_out(strength) for strength in STRENGTHS}
     best = min(STRENGTHS, key=loss)
-    return LogisticRegression(C=best, max_iter=1000).fit(scores, codes), tried[best]
+    return LogisticRegression(C=best, max_iter=1000).fit(scores, codes, weights), tried[best]

@@ -14,11 +14,12 @@ import rich.console
 import rich.progress
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from giantstep.bibliography import Paper
 from giantstep.errors import SettingsError
+from giantstep.numerics.ridge.scaled import Roots
 
 #: Rows from which threads of the linear algebra are left as they are.
 MANY_ROWS = 5000
@@ -43,7 +44,7 @@ class PaperLink:
 class StackSettings(PaperLink, BaseEstimator):
     """Settings of the regressor's and the classifier's experts, and the rows that both take."""
 
-    max_directions: int = 4
+    max_directions: int = 8
     n_neurons: int = 200
     width: int | Literal["auto"] = "auto"
     agop_steps: int = 2
@@ -114,6 +115,12 @@ def check_positive(name: str, value: Any) -> None:
         raise SettingsError(f"{name} = {value!r}: give a positive number")
 
 
+def check_share(name: str, value: Any) -> None:
+    """An argument that is a number between 0 and 1."""
+    if not (isinstance(value, Real) and 0 < float(value) < 1):
+        raise SettingsError(f"{name} = {value!r}: give a number between 0 and 1")
+
+
 def dense(X: Any) -> Any:
     """Sparse rows as an array, if that fits into memory; anything else as it is."""
     if not issparse(X):
@@ -125,6 +132,20 @@ def dense(X: Any) -> Any:
             f"{MOST_IN_MEMORY:.0e}; choose fewer columns first"
         )
     return X.toarray()
+
+
+def weighted_rows(
+    X: np.ndarray, y: np.ndarray, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, Roots]:
+    """The rows that have a weight, and the roots of the weights over their mean."""
+    if sample_weight is None:
+        return X, y, 1.0
+    weights = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+    kept = weights > 0
+    if np.sum(kept) < 2:
+        raise SettingsError("sample_weight: give at least two rows a positive weight")
+    weights = weights[kept].astype(float)
+    return X[kept], y[kept], np.sqrt(weights / weights.mean())
 
 
 def same_columns(estimator: Any, X: Any) -> None:

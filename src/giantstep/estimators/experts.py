@@ -27,7 +27,7 @@ from giantstep.estimators.random_network import (
 from giantstep.estimators.tails import TailScaler
 from giantstep.estimators.trees import fit_trees
 from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
+from giantstep.numerics.ridge.scaled import FixedRidge, Roots, Scaled, Tridiagonal, ridge
 
 #: Predictions stay within the range of the labels, widened by this share on both sides; those of a
 #: link, which knows how to go on, by the ratio of the variance that it explains to the rest, up to
@@ -110,14 +110,19 @@ class FixedFeatures(NamedTuple):
 
     @classmethod
     def of(
-        cls, inputs: np.ndarray, labels: np.ndarray, sizes: Sizes, generator: np.random.Generator
+        cls,
+        inputs: np.ndarray,
+        labels: np.ndarray,
+        sizes: Sizes,
+        generator: np.random.Generator,
+        roots: Roots = 1.0,
     ) -> FixedFeatures:
         """Fit them on these rows."""
         same = np.eye(inputs.shape[1])
         layer = draw_layer(inputs, same, sizes.width, generator)
-        linear, line = _at_best_ridge(inputs, labels)
-        network, fit = _at_best_ridge(layer_features(inputs, *layer), labels)
-        kernel = fit_laplace(inputs, labels, same) if sizes.kernel else None
+        linear, line = _at_best_ridge(inputs, labels, roots)
+        network, fit = _at_best_ridge(layer_features(inputs, *layer), labels, roots)
+        kernel = fit_laplace(inputs, labels, same, roots=roots) if sizes.kernel else None
         whole = FixedExperts(line, RandomNetwork(*layer, fit), kernel)
         return cls(inputs, labels, whole, linear, network)
 
@@ -126,7 +131,8 @@ class FixedFeatures(NamedTuple):
         _, network, kernel = self.whole
         if kernel is not None:
             inputs, labels = (np.delete(part, block, axis=0) for part in (self.inputs, self.labels))
-            kernel = fit_laplace(inputs, labels, kernel.metric, choice=kernel.choice)
+            roots = without(self.linear.scaled.roots, block)
+            kernel = fit_laplace(inputs, labels, kernel.metric, choice=kernel.choice, roots=roots)
         return FixedExperts(
             self.linear.without(block, self.labels),
             network._replace(fit=self.network.without(block, self.labels)),
@@ -134,8 +140,15 @@ class FixedFeatures(NamedTuple):
         )
 
 
-def _at_best_ridge(features: np.ndarray, labels: np.ndarray) -> tuple[FixedRidge, Fit]:
-    scaled = Scaled.of(features)
+def without(roots: Roots, block: Int[np.ndarray, " s"]) -> Roots:
+    """The roots of the other rows' weights."""
+    return roots if isinstance(roots, float) else np.delete(roots, block)
+
+
+def _at_best_ridge(
+    features: np.ndarray, labels: np.ndarray, roots: Roots
+) -> tuple[FixedRidge, Fit]:
+    scaled = Scaled.of(features, roots)
     gram = scaled.gram()
     fit = Tridiagonal.of(scaled, gram.copy()).fit(labels)
     return FixedRidge.of(scaled, fit.ridge, gram), fit
@@ -149,12 +162,14 @@ def fit_experts(
     fixed: FixedExperts,
     scaler: TailScaler,
     chances: dict[int, tuple[float, ...]] | None = None,
+    roots: Roots = 1.0,
 ) -> Experts:
     """All experts on these rows; ``fixed`` are those whose features ignore the labels.
 
     ``scaler`` is what the inputs were scaled by, for links that read columns with their tails.
     ``chances`` are moments of permuted rows from a fit to nearly the same rows: permuted, they know
-    nothing about which label belongs to which row. All else is learned and chosen on these rows.
+    nothing about which label belongs to which row. All else is learned and chosen on these rows,
+    the ``roots`` of whose weights may be given.
     """
     network = fixed.network
     models: dict[str, Expert] = {"ridge": fixed.linear, "network-0": network}
@@ -162,7 +177,8 @@ def fit_experts(
     for update in range(1, sizes.updates + 1):
         metric = metric_of(network.average_gradient(inputs))
         layer = draw_layer(inputs, metric, sizes.width, generator)
-        network = RandomNetwork(*layer, ridge(layer_features(inputs, *layer), labels))
+        features = layer_features(inputs, *layer)
+        network = RandomNetwork(*layer, ridge(features, labels, roots=roots))
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
     chances = dict(chances or {})
@@ -174,17 +190,21 @@ def fit_experts(
         generator=generator,
         extra=steepest,
         chances=chances,
+        roots=roots,
     )
-    path = with_tails(path, inputs, labels, scaler, units=sizes.neurons, generator=generator)
+    path = with_tails(
+        path, inputs, labels, scaler, units=sizes.neurons, generator=generator, roots=roots
+    )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
-    axes = fit_axes(inputs, labels, generator)
+    axes = fit_axes(inputs, labels, generator, roots)
     if axes is not None:
         models["axes"] = axes
-    models["trees"] = fit_trees(inputs, labels, generator)
+    models["trees"] = fit_trees(inputs, labels, generator, roots)
     if fixed.kernel is not None:
         models["kernel-0"] = fixed.kernel
         if sizes.updates:
-            kernel = fit_laplace(inputs, labels, metric, start=fixed.kernel.choice.level)
+            level = fixed.kernel.choice.level
+            kernel = fit_laplace(inputs, labels, metric, start=level, roots=roots)
             models[f"kernel-{sizes.updates}"] = kernel
     return Experts(models, float(labels.min()), float(labels.max()), chances, float(labels.var()))
 

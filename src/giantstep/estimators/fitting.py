@@ -15,6 +15,7 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
@@ -26,6 +27,7 @@ from giantstep.errors import GiantstepError
 from giantstep.estimators.axes import AxisModel
 from giantstep.estimators.classifier import GiantStepClassifier
 from giantstep.estimators.experts import Experts, Sizes
+from giantstep.estimators.forecast import Slope
 from giantstep.estimators.index_model import IndexModel, Link
 from giantstep.estimators.laplace import Choice, LaplaceKernel
 from giantstep.estimators.random_network import RandomNetwork
@@ -70,8 +72,9 @@ TRUSTED = [
             LaplaceKernel,
             Link,
             RandomNetwork,
-            Sizes,
             ReadColumns,
+            Sizes,
+            Slope,
             Stack,
             TailScaler,
             Trees,
@@ -234,12 +237,16 @@ def fit_table(
         smallest = int(np.unique(labels, return_counts=True)[1].min())
         folds = StratifiedKFold(max(2, min(FOLDS, smallest)), shuffle=True, random_state=seed)
     peers = _peers(classes, rows)
+    filler = SimpleImputer(strategy="median", add_indicator=True)
     for position, (name, model) in enumerate(peers.items(), 1):
         with warnings.catch_warnings():
             # A class may have fewer rows than there are folds.
             warnings.simplefilter("ignore", UserWarning)
             said = cross_val_predict(
-                make_pipeline(clone(prepared.encoder), model), prepared.inputs, labels, cv=folds
+                make_pipeline(clone(prepared.encoder), clone(filler), model),
+                prepared.inputs,
+                labels,
+                cv=folds,
             )
         if classes:
             right = (said == labels).astype(float)

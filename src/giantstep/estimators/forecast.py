@@ -23,7 +23,8 @@ import pandas as pd
 from jaxtyping import Float
 from scipy.linalg import eigh
 from scipy.spatial.distance import cdist
-from sklearn.base import clone
+from scipy.stats import norm
+from scipy.stats import t as student
 
 from giantstep.errors import SettingsError
 
@@ -41,6 +42,10 @@ WIDER = 1.6
 APART, UNSURE, UNLEARNED, BENT = 0.3, 0.2, 0.85, 0.25
 #: The slope of the stack's error per doubling is taken to be no steeper.
 STEEPEST = -0.6
+#: Half-width of the 90 % interval of the logarithm of the error, over draws of the rows of a fit.
+DRAWN = 0.15
+#: Doublings of the rows from four fifths of them, which folds are fitted to, to all.
+FROM_FOLDS = float(np.log2(5 / 4))
 #: Standard errors of the present error in a 90 % interval of the error itself.
 LEVEL = 2.3
 RIDGES = {"ridge": 10.0 ** np.arange(-6, 2.1, 0.25), "kernel": 10.0 ** np.arange(-8, 0.6, 0.25)}
@@ -147,32 +152,67 @@ def forecast(
     return _table(ratio, learner, fit.squares, y, samples, notes)
 
 
-def learner_forecast(
-    model: Any, X: np.ndarray, y: np.ndarray, errors: np.ndarray, samples: Sequence[int]
-) -> pd.DataFrame:
-    """The error of a stack at these numbers of rows, from fits of it to parts of the rows.
+class Slope(NamedTuple):
+    """The slope of the logarithm of a stack's error per doubling of the rows, and how it bends."""
 
-    ``errors`` are its errors on rows left out of four fifths.
-    """
+    slope: float
+    bend: float
 
-    def error(part: np.ndarray, rest: np.ndarray) -> float:
-        return float(np.mean((y[rest] - clone(model).fit(X[part], y[part]).predict(X[rest])) ** 2))
+    @classmethod
+    def of(
+        cls, error: Callable[[np.ndarray, np.ndarray], float], errors: Float[np.ndarray, " n"]
+    ) -> Slope:
+        """From fits to parts of the rows, and from ``errors`` on rows left out of four fifths.
 
-    sizes, parts = measured(error, len(y), (1, 1, 1), 0)
-    logs = np.log(np.maximum([*parts, np.mean(errors**2)], 1e-300))
-    at = np.log2([*sizes, 0.8])
-    slope = float(np.clip(np.polyfit(at, logs, 1)[0], STEEPEST, 0.0))
-    notes = []
-    if abs(float(np.polyfit(at, logs, 2)[0])) > BENT:
-        notes.append("in transition: the error bends, and a new direction may appear")
-    return _table(
-        lambda doublings: slope * doublings * (0.88 - 0.08 * doublings),
-        "stack",
-        errors**2,
-        y,
-        samples,
-        notes,
-    )
+        ``error`` fits a part of the rows and gives the mean squared error on another.
+        """
+        sizes, parts = measured(error, len(errors), (1, 1, 0), 0)
+        logs = np.log(np.maximum([*parts, np.mean(errors**2)], 1e-300))
+        at = np.log2([*sizes, 0.8])
+        slope = float(np.clip(np.polyfit(at, logs, 1)[0], STEEPEST, 0.0))
+        return cls(slope, float(np.polyfit(at, logs, 2)[0]))
+
+    def ratio(self, doublings: float) -> float:
+        """The logarithm of the ratio of the error after so many doublings to the present one."""
+        return self.slope * doublings * (0.88 - 0.08 * doublings)
+
+    def forecast(
+        self, labels: np.ndarray, errors: np.ndarray, samples: Sequence[int]
+    ) -> pd.DataFrame:
+        """The error of the stack at these numbers of rows."""
+        notes = []
+        if abs(self.bend) > BENT:
+            notes.append("in transition: the error bends, and a new direction may appear")
+        # The present error is that of four fifths of the rows.
+        squares = errors**2 * np.exp(self.ratio(FROM_FOLDS))
+        return _table(self.ratio, "stack", squares, labels, samples, notes)
+
+    def score_interval(
+        self, errors: np.ndarray, labels: np.ndarray, tested: float, coverage: float
+    ) -> tuple[float, float]:
+        r"""Where R^2 on ``tested`` other rows lies with this probability.
+
+        The logarithm of :math:`1 - R^2` moves by :math:`\psi_i = e_i^2/\overline{e^2} -
+        t_i^2/\overline{t^2}` with each row, of the table and of the other rows: its variance is
+        that of :math:`\psi` times 1/n + 1/m. A few rows may decide; the variance is then known no
+        better than from :math:`2n/(\kappa - 1)` normal numbers, with the kurtosis
+        :math:`\kappa`. To this comes how far the error falls from four fifths of the rows to all,
+        and what a fit to other rows would change.
+        """
+        squares, around = errors**2, (labels - labels.mean()) ** 2
+        lost = float(squares.mean()) / (float(around.mean()) or 1.0)
+        if lost == 0:
+            return 1.0, 1.0
+        moves = squares / squares.mean() - around / (float(around.mean()) or 1.0)
+        variance = float(moves.var())
+        kurtosis = float(np.mean((moves - moves.mean()) ** 4)) / max(variance**2, 1e-300)
+        freedom = max(2 * len(errors) / max(kurtosis - 1, 1e-300), 2.0)
+        width = student.ppf((1 + coverage) / 2, freedom)
+        growth = self.ratio(FROM_FOLDS)
+        unsure = (DRAWN + WIDTHS["stack"][0][1] * abs(growth)) * width / norm.ppf(0.95)
+        half = float(np.hypot(width * np.sqrt(variance * (1 / len(errors) + 1 / tested)), unsure))
+        middle = float(np.log(lost)) + growth
+        return 1 - float(np.exp(middle + half)), 1 - float(np.exp(middle - half))
 
 
 def measured(
@@ -184,15 +224,16 @@ def measured(
     """Shares of the rows, a quarter, a half and three quarters, and mean errors on the rest."""
     generator = np.random.default_rng(seed)
     everyone = np.arange(rows)
-    found: list[float] = []
-    for parts, repeat in zip((4, 2, 4), repeats, strict=True):
+    found: dict[float, float] = {}
+    for share, parts, repeat in zip((0.25, 0.5, 0.75), (4, 2, 4), repeats, strict=True):
         values = []
         for _ in range(repeat):
             for block in np.array_split(generator.permutation(rows), parts):
                 others = np.setdiff1d(everyone, block)
-                values.append(error(others, block) if len(found) == 2 else error(block, others))
-        found.append(float(np.mean(values)))
-    return [0.25, 0.5, 0.75], found
+                values.append(error(others, block) if share > 0.5 else error(block, others))
+        if values:
+            found[share] = float(np.mean(values))
+    return list(found), list(found.values())
 
 
 def _table(

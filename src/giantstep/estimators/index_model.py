@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from giantstep.estimators.tails import TailScaler
 from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
+from giantstep.numerics.ridge.scaled import FixedRidge, Roots, Scaled, Tridiagonal, ridge
 
 #: Weight of the rectified units against the linear part.
 UNIT_WEIGHT = 0.4
@@ -101,12 +101,14 @@ def fit_link(
     *,
     spent: float = 0.0,
     degree: int = 0,
+    roots: Roots = 1.0,
 ) -> Link:
     """The link of least GCV score over ``units`` random rectified units, or of a ``degree``."""
     if degree:
         units = 2 * comb(indices.shape[1] + degree, degree)
     directions, knots = draw_units(indices.shape[1], units, generator)
-    fit = ridge(link_features(indices, directions, knots, degree), labels, spent=spent)
+    features = link_features(indices, directions, knots, degree)
+    fit = ridge(features, labels, spent=spent, roots=roots)
     return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0), degree)
 
 
@@ -162,7 +164,10 @@ class IndexModel(NamedTuple):
         return self.link.predict(self.indices(inputs))
 
     def leave_one_out(
-        self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
+        self,
+        inputs: Float[np.ndarray, "n d"],
+        labels: Float[np.ndarray, " n"],
+        roots: Roots = 1.0,
     ) -> float:
         """The mean size of the link's leave-one-out errors, raised by what its directions took.
 
@@ -171,11 +176,11 @@ class IndexModel(NamedTuple):
         """
         link, rows = self.link, len(labels)
         features = link_features(self.indices(inputs), link.directions, link.knots, link.degree)
-        scaled = Scaled.of(features)
+        scaled = Scaled.of(features, roots)
         errors = FixedRidge.of(scaled, link.fit.ridge, scaled.gram()).leave_one_out(labels)
-        squares = float(link.fit.residuals @ link.fit.residuals) / rows
+        squares = float(np.mean((roots * link.fit.residuals) ** 2))
         raised = self.score * (1 - self.freedom / rows) ** 2 / max(squares, 1e-300)
-        return float(np.abs(errors).mean() * np.sqrt(raised))
+        return float(np.mean(roots**2 * np.abs(errors)) * np.sqrt(raised))
 
     def rising(
         self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
@@ -250,15 +255,24 @@ def fit_index_model(
     steps: int,
     generator: np.random.Generator,
     degree: int = 0,
+    roots: Roots = 1.0,
 ) -> IndexModel:
     """The best model among those met in at most ``steps`` giant steps from these directions."""
-    present = _model(directions, inputs, labels, units, generator, spent=0.0, degree=degree)
+
+    def fitted(along: np.ndarray, spent: float) -> IndexModel:
+        scaled = uncorrelated(along, inputs)
+        link = fit_link(
+            inputs @ scaled, labels, units, generator, spent=spent, degree=degree, roots=roots
+        )
+        return IndexModel(scaled, link, link.fit.freedom, link.fit.score, link.fit.residuals)
+
+    present = fitted(directions, 0.0)
     best = present
     for _ in range(steps):
-        moved, spent = _step(present, inputs, labels)
+        moved, spent = _step(present, inputs, roots)
         if not np.any(moved):
             break
-        present = _model(moved, inputs, labels, units, generator, spent=spent, degree=degree)
+        present = fitted(moved, spent)
         if present.score < best.score:
             best = present
         elif present.score > PATIENCE * best.score:
@@ -266,28 +280,13 @@ def fit_index_model(
     return best
 
 
-def _model(
-    directions: np.ndarray,
-    inputs: np.ndarray,
-    labels: np.ndarray,
-    units: int,
-    generator: np.random.Generator,
-    *,
-    spent: float,
-    degree: int,
-) -> IndexModel:
-    scaled = uncorrelated(directions, inputs)
-    link = fit_link(inputs @ scaled, labels, units, generator, spent=spent, degree=degree)
-    return IndexModel(scaled, link, link.fit.freedom, link.fit.score, link.fit.residuals)
-
-
-def _step(model: IndexModel, inputs: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, float]:
+def _step(model: IndexModel, inputs: np.ndarray, roots: Roots) -> tuple[np.ndarray, float]:
     """New directions, and the degrees of freedom that they took."""
     gradient = model.link.gradient(model.indices(inputs))
     rows, rank = gradient.shape
     jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
     response = model.residuals + jacobian @ model.directions.T.ravel()
-    whole = Tridiagonal.of(Scaled.of(jacobian))
+    whole = Tridiagonal.of(Scaled.of(jacobian, roots))
     mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
     grid = GRID * max(mean, 1e-300)
     found = whole.fit(response, spent=model.freedom, grid=grid)

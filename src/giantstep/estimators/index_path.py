@@ -10,9 +10,12 @@ from jaxtyping import Float
 from giantstep.estimators.index_model import IndexModel, fit_index_model
 from giantstep.estimators.moments import Whitening, candidates, label_weights
 from giantstep.estimators.tails import TailScaler
+from giantstep.numerics.ridge.scaled import Roots
 
 #: A moment is looked at if it exceeds this share of what permuted rows give.
 THRESHOLD = 0.9
+#: Rows that are enough to choose between starts.
+ENOUGH_ROWS = 1000
 #: Giant steps after a direction was added.
 POLISH = 6
 #: A direction must lower the GCV score by this share, or stand out by this ratio, to go on.
@@ -33,8 +36,12 @@ FOUND = 0.5
 
 
 def most_directions(rows: int, columns: int, wanted: int) -> int:
-    """How many directions this many rows can carry."""
-    return min(wanted, columns, max(2, int(rows / (2.5 * columns))))
+    """How many directions this many rows can carry.
+
+    >>> most_directions(300, 10, 8), most_directions(1000, 10, 8), most_directions(1000, 100, 8)
+    (4, 6, 4)
+    """
+    return min(wanted, columns, max(2, int(rows / (2.5 * columns))), max(4, rows // 150))
 
 
 def index_path(
@@ -47,11 +54,13 @@ def index_path(
     extra: Float[np.ndarray, "d k"] | None = None,
     threshold: float = THRESHOLD,
     chances: dict[int, tuple[float, ...]] | None = None,
+    roots: Roots = 1.0,
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
 
     ``extra`` are directions from elsewhere to be tried beside the moments'. ``chances`` are moments
-    of permuted rows by the number of known directions; those that are missing are added.
+    of permuted rows by the number of known directions; those that are missing are added. ``roots``
+    are those of the weights of rows.
 
     The second direction is also looked for together with the first: two starts that overlap little
     with what they are after, each the other's noise, can be right as a pair. At d = 50 and n = 450
@@ -66,15 +75,27 @@ def index_path(
         """The start whose score is least after these steps on half the units, then polished."""
         tried = [
             fit_index_model(
-                start, inputs, labels, units=max(units // 2, 1), steps=steps, generator=generator
+                start,
+                inputs[::step],
+                labels[::step],
+                units=max(units // 2, 1),
+                steps=steps,
+                generator=generator,
+                roots=some,
             )
             for start in starts
         ]
-        best = min(tried, key=lambda model: model.score).directions
-        return fit_index_model(best, inputs, labels, units=units, steps=POLISH, generator=generator)
+        return refined(min(tried, key=lambda model: model.score).directions, POLISH)
+
+    def refined(start: np.ndarray, steps: int) -> IndexModel:
+        return fit_index_model(
+            start, inputs, labels, units=units, steps=steps, generator=generator, roots=roots
+        )
 
     if not inputs.any():
         return []
+    step = -(-len(labels) // ENOUGH_ROWS)
+    some = roots if isinstance(roots, float) else roots[::step]
     whitening = Whitening.of(inputs)
     white = inputs @ whitening.inverse_root
     path: list[IndexModel] = []
@@ -83,7 +104,7 @@ def index_path(
     residuals = labels - labels.mean()
     while len(path) < most:
         known = _orthonormal(whitening.root @ directions)
-        weights = label_weights(residuals, inputs @ directions, generator)
+        weights = label_weights(residuals, inputs @ directions, generator, roots=roots)
         outside = white - (white @ known) @ known.T
         found, chance = candidates(
             outside, weights, generator, threshold=threshold, chance=chances.get(len(path))
@@ -114,14 +135,7 @@ def index_path(
     for rank in range(len(path) - 1, 0, -1):
         longer, shorter = path[rank], path[rank - 1]
         if longer.score < (1 - CLEAR_GAIN) * shorter.score:
-            trial = fit_index_model(
-                _most_relevant(longer, inputs, rank),
-                inputs,
-                labels,
-                units=units,
-                steps=SHORT_POLISH,
-                generator=generator,
-            )
+            trial = refined(_most_relevant(longer, inputs, rank), SHORT_POLISH)
             path[rank - 1] = min(shorter, trial, key=lambda model: model.score)
     return path
 
@@ -134,6 +148,7 @@ def with_tails(
     *,
     units: int,
     generator: np.random.Generator,
+    roots: Roots = 1.0,
 ) -> list[IndexModel]:
     """The path, with polynomial links, and with uncompressed columns, where these are better.
 
@@ -148,7 +163,9 @@ def with_tails(
     if np.mean(np.abs(raw) > scaler.clip) > HEAVY:
         scale = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
         turned = [model._replace(directions=model.directions * scale[:, None]) for model in path]
-        other = index_path(raw, labels, most=len(path), units=units, generator=generator)
+        other = index_path(
+            raw, labels, most=len(path), units=units, generator=generator, roots=roots
+        )
         starts += [(raw, scaler, (0, *DEGREES), turned), (raw, scaler, DEGREES, other)]
         for models, model in zip(tried, other, strict=False):
             models.append(model._replace(scaler=scaler))
@@ -163,9 +180,12 @@ def with_tails(
                     steps=SHORT_POLISH,
                     generator=generator,
                     degree=degree,
+                    roots=roots,
                 )
                 found.append(trial._replace(scaler=reader))
-    return [min(found, key=lambda model: model.leave_one_out(inputs, labels)) for found in tried]
+    return [
+        min(found, key=lambda model: model.leave_one_out(inputs, labels, roots)) for found in tried
+    ]
 
 
 def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndarray:

@@ -15,6 +15,8 @@ from jaxtyping import Float
 from scipy.linalg import eigh
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from giantstep.numerics.ridge.scaled import Roots
+
 #: Quantile slices of the label.
 SLICES = 8
 #: Random ridge functions of known indices that multiply the label.
@@ -65,8 +67,12 @@ def label_weights(
     generator: np.random.Generator,
     *,
     slices: int = SLICES,
+    roots: Roots = 1.0,
 ) -> Float[np.ndarray, "n l"]:
-    """Orthonormal columns: the residual, its slices, its products with functions of the indices."""
+    """Orthonormal columns: the residual, its slices, its products with functions of the indices.
+
+    Each is multiplied by the weights of the rows.
+    """
     edges = np.quantile(residuals, np.arange(1, slices) / slices)
     cells = np.searchsorted(edges, residuals, side="right")
     columns = [residuals[:, None], (cells[:, None] == np.arange(slices)).astype(float)]
@@ -76,6 +82,7 @@ def label_weights(
         columns += [residuals[:, None] * indices]
         columns += [residuals[:, None] * np.tanh(indices @ mixing + shifts)]
     weights = np.concatenate(columns, axis=1)
+    weights *= np.broadcast_to(roots, residuals.shape)[:, None] ** 2
     weights -= weights.mean(axis=0)
     left, values, _ = np.linalg.svd(weights, full_matrices=False)
     return left[:, values > 1e-8 * max(values[0], 1e-300)]

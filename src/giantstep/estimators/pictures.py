@@ -39,6 +39,9 @@ def links_picture(
         axis.plot(index, labels, ".", color="0.6", markersize=3, label="data")
         axis.fill_between(at, value - error, value + error, color="C0", alpha=0.25, linewidth=0)
         axis.plot(at, value, color="C0", label="fitted link")
+        # Where there are no dots the band is as wide as it likes.
+        seen = np.concatenate([labels, value])
+        axis.set_ylim(seen.min() - 0.1 * np.ptp(seen), seen.max() + 0.1 * np.ptp(seen))
         # Names may hold dollar signs, which are no mathematics.
         axis.set_xlabel(textwrap.fill(name, 40), fontsize="small", parse_math=False)
     axes[0].set_ylabel(label, parse_math=False)

@@ -18,16 +18,18 @@ from giantstep.estimators.contract import (
     MOST_IN_MEMORY,
     StackSettings,
     check_positive,
+    check_share,
     check_switch,
     check_whole,
     few_threads,
     progress_line,
     same_columns,
     validated,
+    weighted_rows,
 )
 from giantstep.estimators.directions import evidence
 from giantstep.estimators.experts import Sizes, columns, names
-from giantstep.estimators.forecast import learner_forecast
+from giantstep.estimators.forecast import Slope
 from giantstep.estimators.index_model import IndexModel, Link, link_curves, stability
 from giantstep.estimators.index_path import most_directions
 from giantstep.estimators.pictures import directions_picture, in_words, links_picture
@@ -35,18 +37,20 @@ from giantstep.estimators.stack import (
     CrossFitted,
     Stack,
     fit_stack,
+    part_error,
     score_with_error,
     squared_slopes,
 )
 from giantstep.estimators.streaming.fit import fit_streamed
 from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
 from giantstep.estimators.tails import Filler, LabelScale, TailScaler, what_was_done
+from giantstep.numerics.ridge.scaled import Roots
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Largest number of neurons of the random networks by default.
-MOST_WIDTH = 1500
+MOST_WIDTH = 1000
 #: Most rows for which the exact kernel is among the experts by default.
 MOST_KERNEL_ROWS = 2000
 #: Held-out errors of a label with compressed tails must be less than this share of the others.
@@ -66,12 +70,13 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
 
     Parameters
     ----------
-    max_directions : int, default=4
-        Most directions of the index model. Fewer are tried where the rows cannot carry them.
+    max_directions : int, default=8
+        Most directions of the index model. Fewer are tried where the rows cannot carry them: four
+        up to 750 rows.
     n_neurons : int, default=200
         Rectified units in the link of the index model.
     width : int or "auto", default="auto"
-        Neurons of the random networks; by default twice the rows, at most 1500.
+        Neurons of the random networks; by default twice the rows, at most 1000.
     agop_steps : int, default=2
         Updates of the random networks' metric.
     folds : int, default=5
@@ -111,7 +116,8 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         R^2 on rows that neither the experts nor their weights were fitted to: the weights for a
         fold come from the other folds.
     oof_score_sem_ : float
-        Its standard error; NaN after a streamed fit.
+        Its standard error, of this mean alone; NaN after a streamed fit. ``score_interval`` says
+        where the score on other rows lies.
     directions_ : ndarray of shape (n_features, r)
         Directions of the shortest index model that predicts rows left out as well as the best of
         them, to within a standard error (after a streamed fit: of the one with the largest
@@ -148,13 +154,19 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
 
     streaming: bool | Literal["auto"] = "auto"
 
-    def fit(self, X: Any, y: Any) -> GiantStepRegressor:
-        """Fit the experts and their weights to the rows of ``X`` and labels ``y``."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GiantStepRegressor:
+        """Fit the experts and their weights to the rows of ``X`` and labels ``y``.
+
+        A row of ``sample_weight`` 2 counts twice in every error that is made small, in memory
+        only; one of weight 0 is left out.
+        """
         check_whole(self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2, verbose=0)
         check_switch("kernel", self.kernel)
         check_switch("streaming", self.streaming)
         check_positive("clip", self.clip)
         if self._streams(X):
+            if sample_weight is not None:
+                raise SettingsError("sample_weight: a streamed fit takes none; use streaming=False")
             self._fit_streamed(X, y)
             return self
         X, y = validated(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
@@ -162,11 +174,13 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
             name = "y" if np.isfinite(X[~np.isnan(X)]).all() else "X"
             raise ValueError(f"Input {name} contains NaN or infinity: leave these rows out")
         y = np.asarray(y, dtype=np.float64)
+        X, y, roots = weighted_rows(X, y, sample_weight)
         if y.ndim == 2 and y.shape[1] > 1:
-            self.estimators_ = [clone(self).fit(X, column) for column in y.T]
+            weights = None if sample_weight is None else roots**2
+            self.estimators_ = [clone(self).fit(X, column, weights) for column in y.T]
             return self
         with few_threads(len(y)):
-            self._fit_rows(X, y.reshape(-1))
+            self._fit_rows(X, y.reshape(-1), roots)
         return self
 
     def _streams(self, X: Any) -> bool:
@@ -204,7 +218,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         self.notes_: tuple[str, ...] = ("a fifth of the rows was held out to weigh the experts",)
         self._describe(*found.sample)
 
-    def _fit_rows(self, X: np.ndarray, y: np.ndarray) -> None:
+    def _fit_rows(self, X: np.ndarray, y: np.ndarray, roots: Roots) -> None:
         generator = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         filler = self._filler = Filler.of(X)
         filled = filler.transform(X)
@@ -214,9 +228,11 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
 
         def trial(scale: LabelScale) -> CrossFitted:
             tell = progress_line("fit", self.verbose)
-            return fit_stack(inputs, y, scale, self._scaler, sizes, self.folds, generator, tell)
+            return fit_stack(
+                inputs, y, scale, self._scaler, sizes, self.folds, generator, tell, roots
+            )
 
-        self._fitted = trial(LabelScale.of(y))
+        self._fitted = trial(LabelScale.of(y, roots))
         heavy = LabelScale.compressing(y, self.clip)
         if heavy is not None:
             other = trial(heavy)
@@ -225,9 +241,10 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
                 self._fitted = other
         self._stack, self._scale = self._fitted.whole, self._fitted.scale
         self.held_out_, self.held_out_errors_ = self._fitted.held_out, self._fitted.errors
-        self.oof_score_, self.oof_score_sem_ = score_with_error(self._fitted.errors, y)
+        self.oof_score_, self.oof_score_sem_ = score_with_error(self._fitted.errors, y, roots)
         self.notes_ = what_was_done(X, filled, self._scaler, self._scale)
         self._rows = inputs, y
+        self._falls: Slope | None = None
         self._describe(inputs, self._scale.apply(y))
 
     def predict(self, X: Any, return_interval: float | None = None) -> Any:
@@ -249,10 +266,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         values = self._scale.invert(self._stack.predict(inputs))
         if return_interval is None:
             return values
-        if not 0 < return_interval < 1:
-            raise SettingsError(
-                f"return_interval = {return_interval!r}: give a number between 0 and 1"
-            )
+        check_share("return_interval", return_interval)
         if self._fitted is None:
             raise GiantstepError("a streamed fit keeps no errors of rows: it has no intervals")
         return values, self._fitted.interval(inputs, return_interval)
@@ -261,16 +275,41 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         """What more rows would buy: the error and the R^2 at these numbers of rows.
 
         By default twice and four times the rows of the fit. The ratio to the present error is
-        forecast from fits to a quarter, a half and three quarters of the rows; columns ``*_low``
+        forecast from fits to a quarter and a half of the rows; columns ``*_low``
         and ``*_high`` are 90 % intervals, of the ratio alone and with the uncertainty of the
         present error. ``attrs["notes"]`` says where the forecast is not to be trusted.
         """
+        slope, fitted, labels = self._slope("learning_curve")
+        return slope.forecast(labels, fitted.errors, samples)
+
+    def score_interval(self, samples: float = np.inf, coverage: float = 0.9) -> tuple[float, float]:
+        """The interval that holds R^2 on other rows with the probability ``coverage``.
+
+        ``samples`` is the number of these rows: few of them have a score of their own. The
+        interval counts their scatter, that of ``oof_score_``, and what the fit to all rows gains
+        on the fits without a fold, by the forecast of ``learning_curve``.
+        """
+        check_share("coverage", coverage)
+        check_positive("samples", samples)
+        slope, fitted, labels = self._slope("score_interval")
+        return slope.score_interval(fitted.errors, labels, float(samples), coverage)
+
+    def _slope(self, asked: str) -> tuple[Slope, CrossFitted, np.ndarray]:
+        """How the error falls with the rows; parts of them are fitted when this is first asked."""
         check_is_fitted(self)
         fitted: CrossFitted | None = getattr(self, "_fitted", None)
         if fitted is None:
-            raise GiantstepError("learning_curve needs one label and a fit in memory")
-        again = clone(self).set_params(verbose=0)
-        return learner_forecast(again, *self._rows, fitted.errors, samples)
+            raise GiantstepError(f"{asked} needs one label and a fit in memory")
+        inputs, labels = self._rows
+
+        def error(part: np.ndarray, rest: np.ndarray) -> float:
+            sizes = self._sizes(len(part), inputs.shape[1])
+            return part_error(fitted, inputs, labels, part, rest, sizes, self._scaler)
+
+        if self._falls is None:
+            with few_threads(len(labels)):
+                self._falls = Slope.of(error, fitted.errors)
+        return self._falls, fitted, labels
 
     def _predict_rows(self, X: np.ndarray) -> np.ndarray:
         return self._scale.invert(self._stack.predict(self._prepared(X.astype(float))))

@@ -16,11 +16,15 @@ from giantstep.estimators.experts import (
     columns,
     fit_experts,
     names,
+    without,
 )
 from giantstep.estimators.tails import LabelScale, TailScaler
+from giantstep.numerics.ridge.scaled import Roots
 
 #: The weights are a priori those of the best expert alone, to within this standard deviation.
 LOOSE = 0.5
+#: Standard errors by which the best expert must be better than the linear one to be that.
+CLEARLY_BETTER = 2.0
 #: Numbers that are sorted at a time for intervals.
 INTERVAL_NUMBERS = 2_000_000
 
@@ -84,21 +88,31 @@ def fit_stack(
     folds: int,
     generator: np.random.Generator,
     tell: Callable[[float], None],
+    roots: Roots = 1.0,
 ) -> CrossFitted:
-    """Fit the whole procedure to all rows, and to the rows without each fold in turn."""
+    """Fit the whole procedure to all rows, and to the rows without each fold in turn.
+
+    ``roots`` are those of the weights of rows.
+    """
     values = scale.apply(labels)
     rows = np.arange(len(labels))
-    fixed = FixedFeatures.of(inputs, values, sizes, generator)
+    fixed = FixedFeatures.of(inputs, values, sizes, generator, roots)
     blocks = shuffled_folds(len(labels), folds, generator)
     seeds = generator.spawn(len(blocks) + 1)
     held_out = np.zeros((len(labels), len(list(names(sizes)))))
-    whole = fit_experts(inputs, values, sizes, seeds[0], fixed.whole, scaler)
+    whole = fit_experts(inputs, values, sizes, seeds[0], fixed.whole, scaler, None, roots)
     parts = []
     for number, (block, seed) in enumerate(zip(blocks, seeds[1:], strict=True), 1):
         rest = np.setdiff1d(rows, block)
-        without = fixed.without(block)
         experts = fit_experts(
-            inputs[rest], values[rest], sizes, seed, without, scaler, whole.chances
+            inputs[rest],
+            values[rest],
+            sizes,
+            seed,
+            fixed.without(block),
+            scaler,
+            whole.chances,
+            without(roots, block),
         )
         # A column that is constant without the block says nothing about the block.
         constant = np.all(inputs[rest] == inputs[rest[0]], axis=0)
@@ -109,17 +123,45 @@ def fit_stack(
     stacks, fold_of, predictions = [], np.zeros(len(labels), dtype=int), np.zeros(len(labels))
     for number, (block, experts) in enumerate(zip(blocks, parts, strict=True)):
         rest = np.setdiff1d(rows, block)
-        stacks.append(Stack(experts, steady_weights(held_out[rest], values[rest]), sizes))
+        weights = steady_weights(held_out[rest], values[rest], without(roots, block))
+        stacks.append(Stack(experts, weights, sizes))
         fold_of[block] = number
         predictions[block] = held_out[block] @ stacks[-1].weights
     return CrossFitted(
-        Stack(whole, steady_weights(held_out, values), sizes),
+        Stack(whole, steady_weights(held_out, values, roots), sizes),
         stacks,
         fold_of,
         held_out,
         labels - scale.invert(predictions),
         scale,
     )
+
+
+def part_error(
+    fitted: CrossFitted,
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    part: Int[np.ndarray, " m"],
+    rest: Int[np.ndarray, " k"],
+    sizes: Sizes,
+    scaler: TailScaler,
+) -> float:
+    """The mean squared error on the rest of the rows, of a stack whose experts know a part.
+
+    Weights for one half of the rest come from the other one, which spares the folds.
+    """
+    generator = np.random.default_rng(len(part))
+    values = fitted.scale.apply(labels)
+    fixed = FixedFeatures.of(inputs[part], values[part], sizes, generator).whole
+    chances = fitted.whole.experts.chances
+    experts = fit_experts(inputs[part], values[part], sizes, generator, fixed, scaler, chances)
+    said = columns(experts.predict(inputs[rest]), sizes, len(rest))
+    errors = []
+    for half in (slice(0, None, 2), slice(1, None, 2)):
+        other = np.delete(np.arange(len(rest)), half)
+        weights = steady_weights(said[other], values[rest[other]])
+        errors.append(labels[rest[half]] - fitted.scale.invert(said[half] @ weights))
+    return float(np.mean(np.concatenate(errors) ** 2))
 
 
 def simplex_weights(
@@ -146,24 +188,34 @@ def simplex_weights(
 
 
 def steady_weights(
-    predictions: Float[np.ndarray, "n experts"], labels: Float[np.ndarray, " n"]
+    predictions: Float[np.ndarray, "n experts"],
+    labels: Float[np.ndarray, " n"],
+    roots: Roots = 1.0,
 ) -> Float[np.ndarray, " experts"]:
-    """Simplex weights drawn towards the best expert alone.
+    """Simplex weights drawn towards the best expert alone, or towards the first, the linear one.
 
-    A dozen weights are too many for a hundred rows.
+    A dozen weights are too many for a hundred rows, and the best of a dozen experts there is
+    often the luckiest: it must be clearly better than the linear one.
 
     >>> x = np.arange(6.0) - 2.5
     >>> steady_weights(np.column_stack([x, -x]), x).round(6).tolist()
     [1.0, 0.0]
     """
-    errors = np.mean((predictions - labels[:, None]) ** 2, axis=0)
-    best = np.argmin(errors)
+    weights = np.broadcast_to(roots, labels.shape)[:, None]
+    predictions, labels = weights * predictions, roots * labels
+    sizes = np.abs(predictions - labels[:, None])
+    errors = np.mean(sizes**2, axis=0)
+    best = int(np.argmin(errors))
+    # Differences of squares would be those of the few largest labels.
+    gains = sizes[:, 0] - sizes[:, best]
+    if gains.mean() < CLEARLY_BETTER * gains.std() / np.sqrt(len(labels)):
+        best = 0
     pull = float(np.sqrt(errors[best])) / LOOSE * np.eye(len(errors))
     return simplex_weights(np.vstack([predictions, pull]), np.append(labels, pull[best]))
 
 
 def score_with_error(
-    errors: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]
+    errors: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"], roots: Roots = 1.0
 ) -> tuple[float, float]:
     r"""R^2 of held-out predictions, and its standard error by the delta method.
 
@@ -174,7 +226,8 @@ def score_with_error(
     >>> score_with_error(np.zeros(6), x)
     (1.0, 0.0)
     """
-    squares, around = errors**2, (labels - labels.mean()) ** 2
+    mean = np.mean(roots**2 * labels)
+    squares, around = (roots * errors) ** 2, (roots * (labels - mean)) ** 2
     power = float(around.mean()) or 1.0
     lost = float(squares.mean()) / power
     spread = float(np.std((squares - lost * around) / power))

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
@@ -40,7 +39,8 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
-#: Names of columns that number rows.
+#: Names of columns that number rows, and the share of their numbers that must be different.
+DIFFERENT = 0.95
 IDENTIFIER = re.compile(r"(?:.*[_ ])?(?:id|index|rownames|row|no|nr)|unnamed: 0", re.IGNORECASE)
 READERS = {
     ".csv": "read_csv",
@@ -209,9 +209,9 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     """Split off the label, and plan how every other column becomes numbers.
 
     Rows without a label are left out. Numbers keep their column, also where they are written as
-    text, with missing ones filled by the median and marked in a column of their own; dates become
-    days; categories become one column for each of their levels, or one where there are two;
-    columns that are constant, or that name or number the rows, are left out.
+    text, and missing ones are left to the estimator; dates become days; categories become one
+    column for each of their levels, or one where there are two; columns that are constant, or that
+    name or number the rows, are left out.
     """
     label = plain(label)
     if label not in frame.columns:
@@ -268,11 +268,6 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
             f"turned {_counted(len(categories))} of categories into one column for each of at most "
             f"{MOST_LEVELS} levels, or one for two"
         )
-    holes = int(ReadColumns(kinds).transform(inputs)[numbers].isna().to_numpy().sum())
-    if holes:
-        notes.append(
-            f"filled {holes} missing or infinite numbers by their column's median, and marked them"
-        )
     levels = OneHotEncoder(
         max_categories=MOST_LEVELS,
         handle_unknown="infrequent_if_exist",
@@ -283,7 +278,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
         ReadColumns(kinds),
         ColumnTransformer(
             [
-                ("numbers", SimpleImputer(strategy="median", add_indicator=True), numbers),
+                ("numbers", "passthrough", numbers),
                 ("categories", levels, categories),
             ],
             verbose_feature_names_out=False,
@@ -345,7 +340,8 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
     numbers = sum(np.isfinite(value) for value, _ in read)
     if numbers >= READABLE * len(there) and len(units) <= 1:
         lost = len(known) - numbers
-        rest = f", and {lost} texts are missing" if lost else ""
+        are = "1 text is" if lost == 1 else f"{lost} texts are"
+        rest = f", and {are} missing" if lost else ""
         return "number", f"texts were read as numbers{rest}"
     if there.str.contains(DATE).mean() >= READABLE and as_days(there).notna().mean() >= READABLE:
         return "date", "dates became days"
@@ -355,10 +351,11 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
 
 
 def _numbers_rows(column: pd.Series, name: str) -> bool:
-    """Whether whole numbers, all different, count the rows or have the name of an identifier."""
+    """Whether whole numbers count the rows, or are nearly all different and named an identifier."""
     values = column.to_numpy(dtype=float)
-    whole = np.isfinite(values).all() and np.all(np.mod(values, 1) == 0)
-    if not whole or len(np.unique(values)) < len(values):
+    if not np.isfinite(values).all() or np.any(np.mod(values, 1) != 0):
         return False
-    counting = values[0] in (0, 1) and np.all(np.diff(values) == 1)
-    return bool(counting or IDENTIFIER.fullmatch(name))
+    steps = np.diff(values)
+    counting = values[0] in (0, 1) and np.mean(steps == 1) > DIFFERENT
+    different = len(np.unique(values)) > DIFFERENT * len(values)
+    return bool(different and (counting or IDENTIFIER.fullmatch(name)))

@@ -7,18 +7,22 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from giantstep.numerics.ridge.scaled import Roots
+
 #: Numbers farther from the quartiles than this many quartile distances are cut off: a slip of the
 #: keyboard or a code for "missing" would otherwise set the scale of its column. Gaussian columns
 #: end at three such distances, those of Student's t with four degrees at ten in 300 rows.
 FENCE = 20.0
 #: Quantiles whose distance is the unit; the later ones for columns that are mostly one value.
 SPREADS = ((0.25, 0.75), (0.05, 0.95), (0.01, 0.99))
+#: Gaps from which a column's are marked: a mark that one row has is that row's name.
+LEAST_MARKED = 5
 #: A label with a larger kurtosis is also tried with its tails compressed (a normal one has 3).
 HEAVY_LABEL = 15.0
 
 
 class Filler(NamedTuple):
-    """Missing numbers become medians, marked in a column of their own for each of ``marked``."""
+    """Missing numbers become medians; where they are several, a column of its own marks them."""
 
     medians: Float[np.ndarray, " d"]
     marked: Int[np.ndarray, " k"]
@@ -31,7 +35,7 @@ class Filler(NamedTuple):
             return cls(np.median(inputs, axis=0), np.zeros(0, dtype=int))
         empty = missing.all(axis=0)
         medians = np.nanmedian(np.where(empty, 0.0, inputs), axis=0)
-        return cls(medians, np.flatnonzero(missing.any(axis=0) & ~empty))
+        return cls(medians, np.flatnonzero((missing.sum(axis=0) >= LEAST_MARKED) & ~empty))
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n e"]:
         """The rows without gaps, then the marks."""
@@ -115,9 +119,9 @@ class LabelScale(NamedTuple):
     high: float = np.inf
 
     @classmethod
-    def of(cls, labels: Float[np.ndarray, " n"]) -> LabelScale:
+    def of(cls, labels: Float[np.ndarray, " n"], roots: Roots = 1.0) -> LabelScale:
         """Mean and deviation of these labels; a constant label has the scale 1."""
-        return cls(float(labels.mean()), float(labels.std()) or 1.0)
+        return cls(float(np.mean(roots**2 * labels)), float(labels.std()) or 1.0)
 
     @classmethod
     def compressing(cls, labels: Float[np.ndarray, " n"], clip: float) -> LabelScale | None:
@@ -152,7 +156,8 @@ def what_was_done(
     cut = int(np.sum((filled < scaler.low) | (filled > scaler.high)))
     constant = int(np.isinf(scaler.deviation).sum())
     done = {
-        f"filled {holes} missing numbers by medians of their columns, and marked them": holes,
+        f"filled {holes} missing numbers by medians of their columns, and marked them where "
+        f"there are {LEAST_MARKED} or more in one": holes,
         f"cut off {cut} numbers far outside of the range of their columns": cut,
         f"ignored {constant} constant columns": constant,
         "compressed the tails of the label": np.isfinite(labels.clip),

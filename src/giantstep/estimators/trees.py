@@ -6,10 +6,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from sklearn import config_context
 from sklearn.tree import ExtraTreeRegressor
 
-#: Trees, fewest rows in a leaf, and the share of columns tried at a cut.
-TREES, LEAF, SHARE = 100, 2, 0.5
+from giantstep.numerics.ridge.scaled import Roots
+
+#: Most and fewest trees, fewest rows in a leaf, and the share of columns tried at a cut.
+MOST, FEWEST, LEAF, SHARE = 100, 30, 2, 0.5
+#: Rows of all trees together: a tree of many rows is the better one, and costs more.
+ROWS = 50_000
 
 
 class Trees(NamedTuple):
@@ -37,16 +42,20 @@ def fit_trees(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,
+    roots: Roots = 1.0,
 ) -> Trees:
     """Grow the trees."""
     rows = inputs.astype(np.float32)
+    weights = None if isinstance(roots, float) else roots**2
 
     def grow(seed: int) -> Any:
         tree = ExtraTreeRegressor(min_samples_leaf=LEAF, max_features=SHARE, random_state=seed)
         # Checks and copies of a forest take as long as the growing.
-        return tree.fit(rows, labels, check_input=False).tree_
+        return tree.fit(rows, labels, sample_weight=weights, check_input=False).tree_
 
-    grown = [grow(int(seed)) for seed in generator.integers(2**31, size=TREES)]
+    count = int(np.clip(ROWS // len(rows), FEWEST, MOST))
+    with config_context(skip_parameter_validation=True):
+        grown = [grow(int(seed)) for seed in generator.integers(2**31, size=count)]
     roots = np.cumsum([0, *(tree.node_count for tree in grown[:-1])])
     own = np.concatenate(
         [first + np.arange(t.node_count) for first, t in zip(roots, grown, strict=True)]

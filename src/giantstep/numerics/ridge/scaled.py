@@ -17,22 +17,38 @@ from scipy.linalg import lapack
 
 from giantstep.numerics.ridge.path import GRID, Features, Fit, Labels, best_ridge
 
+#: Roots of the weights of samples, whose mean is 1; or 1.0 where all weigh the same.
+Roots = Float[np.ndarray, " n"] | float
+
 
 class Scaled(NamedTuple):
-    """Features centred and divided by one number, so that their mean square row norm is 1."""
+    """Features centred and divided by one number, so that their mean square row norm is 1.
+
+    Where samples have weights, the features are multiplied by the ``roots`` of these.
+    """
 
     features: Features
     centre: Float[np.ndarray, " p"]
     scale: float
+    roots: Roots = 1.0
 
     @classmethod
-    def of(cls, features: Features) -> Scaled:
+    def of(cls, features: Features, roots: Roots = 1.0) -> Scaled:
         """Centre and scale these features; rows that are all equal keep the scale 1."""
-        centre = features.mean(axis=0)
-        centred = features - centre
+        if isinstance(roots, float):
+            centre = features.mean(axis=0)
+            centred = features - centre
+        else:
+            centre = roots**2 @ features / len(roots)
+            centred = (features - centre) * roots[:, None]
         scale = float(np.sqrt(np.mean(np.einsum("ij,ij->i", centred, centred)))) or 1.0
         centred /= scale
-        return cls(centred, centre, scale)
+        return cls(centred, centre, scale, roots)
+
+    def centred(self, labels: Labels) -> tuple[float, Labels]:
+        """The mean of the labels, and their distances from it times the roots."""
+        mean = float(np.mean(self.roots**2 * labels))
+        return mean, self.roots * (labels - mean)
 
     @property
     def primal(self) -> bool:
@@ -54,10 +70,10 @@ class Scaled(NamedTuple):
         score: float = np.nan,
     ) -> Fit:
         """What predicts, from the solution c of (F^T F + ridge) c = F^T y, or of the dual."""
-        mean = float(labels.mean())
+        mean, _ = self.centred(labels)
         scaled = solution if self.primal else self.features.T @ solution
         intercept = mean - float(self.centre @ scaled) / self.scale
-        residuals = labels - mean - self.features @ scaled
+        residuals = labels - mean - self.features @ scaled / self.roots
         return Fit(scaled / self.scale, intercept, ridge, freedom, residuals, score)
 
 
@@ -99,7 +115,7 @@ class Tridiagonal(NamedTuple):
         """The ridge of least GCV score; ``spent`` counts degrees of freedom used before."""
         rows = len(labels)
         ridges = rows * GRID if grid is None else grid
-        centred = labels - labels.mean()
+        _, centred = self.scaled.centred(labels)
         right = self.scaled.features.T @ centred if self.scaled.primal else centred
         rotated = self._rotate(right, "T")
         solved = np.stack([self._solve(rotated, ridge) for ridge in ridges])
@@ -137,14 +153,14 @@ class Tridiagonal(NamedTuple):
         return solution if info == 0 else np.full_like(right, np.nan)
 
 
-def ridge(features: Features, labels: Labels, *, spent: float = 0.0) -> Fit:
+def ridge(features: Features, labels: Labels, *, spent: float = 0.0, roots: Roots = 1.0) -> Fit:
     """Ridge regression with an intercept; the ridge with the least GCV score.
 
     >>> x = np.linspace(-1, 1, 50)[:, None]
     >>> bool(abs(ridge(x, 3 * x[:, 0] + 1).predict(np.array([[0.5]]))[0] - 2.5) < 1e-4)
     True
     """
-    return Tridiagonal.of(Scaled.of(features)).fit(labels, spent=spent)
+    return Tridiagonal.of(Scaled.of(features, roots)).fit(labels, spent=spent)
 
 
 class FixedRidge(NamedTuple):
@@ -175,7 +191,7 @@ class FixedRidge(NamedTuple):
 
     def fit(self, labels: Labels) -> Fit:
         """The fit to these labels."""
-        centred = labels - labels.mean()
+        _, centred = self.scaled.centred(labels)
         right = self.scaled.features.T @ centred if self.scaled.primal else centred
         return self.scaled.fit(self.inverse @ right, labels, self.ridge)
 
@@ -188,7 +204,9 @@ class FixedRidge(NamedTuple):
             kept = np.eye(len(part)) - part @ self.inverse @ part.T
         else:
             kept = self.ridge * self.inverse[np.ix_(block, block)]
-        return np.linalg.solve(kept - 1.0 / len(residuals), residuals[block])
+        roots = np.broadcast_to(self.scaled.roots, residuals.shape)[block]
+        kept -= np.outer(roots, roots) / len(residuals)
+        return np.linalg.solve(kept, roots * residuals[block]) / roots
 
     def leave_one_out(self, labels: Labels) -> Float[np.ndarray, " n"]:
         """The error of each row in the fit to all others."""
@@ -197,7 +215,8 @@ class FixedRidge(NamedTuple):
             kept = 1 - np.einsum("ij,ij->i", images, self.scaled.features)
         else:
             kept = self.ridge * np.diagonal(self.inverse)
-        return self.fit(labels).residuals / np.maximum(kept - 1 / len(labels), 1e-12)
+        kept = kept - self.scaled.roots**2 / len(labels)
+        return self.fit(labels).residuals / np.maximum(kept, 1e-12)
 
     def without(self, block: Int[np.ndarray, " s"], labels: Labels) -> Fit:
         """The fit to the other rows.
