@@ -40,6 +40,17 @@ def test_every_step_has_its_errors() -> None:
     assert law.metrics["random_features_error"] == law.metrics["test_error"][0]
 
 
+@pytest.mark.parametrize("dim", [None, 200])
+def test_the_error_after_the_first_of_two_steps_is_that_after_one(dim: int | None) -> None:
+    """At a finite d it was another number, without what is known after one step alone."""
+    one, two = (predict(Problem.of("sin(h1)"), settings(steps=t, dim=dim)) for t in (1, 2))
+    for name in ("test_error", "train_error"):
+        assert two.metrics[name][1] == pytest.approx(one.metrics[name], rel=1e-7)
+    np.testing.assert_allclose(two.metrics["network_error"][:2], one.metrics["network_error"])
+    np.testing.assert_allclose(two.arrays["kind_gram"][:2], one.arrays["kind_gram"])
+    assert two.metrics["random_features_error"] == one.metrics["random_features_error"]
+
+
 def test_large_d_is_the_limit() -> None:
     limit, large = (predict(Problem.of("sin(h1)"), settings(dim=d)) for d in (None, 10**7))
     for name in ("test_error", "train_error"):
