@@ -120,7 +120,8 @@ def draw_bulk(
     label = None if name else "simulation"
     panel.fill_between(bars.x, bars.y, step="mid", label=label if len(bars) else None, **shade)
     panel.plot(line.x, line.y, color=colour, label=name or "theory")
-    panel.set_ylim(bottom=0)
+    # A further bulk in the panel may be higher.
+    panel.set_ylim(bottom=0, auto=True)
 
 
 def draw_largest(panel: Any, table: pandas.DataFrame, beyond: float = 0.0) -> None:

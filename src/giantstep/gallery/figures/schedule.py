@@ -14,7 +14,7 @@ from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
+from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay, ticks_at
 from giantstep.gallery.style import SHADES, legend_above
 
 STEPS = (1, 2, 3)
@@ -70,7 +70,9 @@ def draw(table: DataFrame) -> Picture:
     )
     for panel, target in zip(panels, PANELS, strict=True):
         linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
-    legend_above(figure)
+    for panel, marks in zip(panels, ((0.01, 0.02, 0.05, 0.1), (1, 1.2, 1.4, 1.6)), strict=True):
+        ticks_at(panel.yaxis, marks)
+    legend_above(figure, 4)
     return figure
 
 

@@ -12,7 +12,7 @@ from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
+from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay, ticks_at
 from giantstep.gallery.style import SHADES, legend_above
 
 STEPS = 3
@@ -66,6 +66,8 @@ def draw(table: DataFrame) -> Picture:
     )
     for panel, target in zip(panels, PANELS, strict=True):
         linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
+    for panel, marks in zip(panels, ((0.01, 0.03, 0.1, 0.3), *[(1, 1.5, 2)] * 2), strict=True):
+        ticks_at(panel.yaxis, marks)
     legend_above(figure)
     return figure
 
