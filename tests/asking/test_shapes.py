@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from smallest import asked_by
 
+import giantstep as gs
 from giantstep.answer import Answer
 from giantstep.asking.table import LEARNERS, Learner, learner_named
 from giantstep.asking.verbs import predict, simulate
@@ -63,3 +64,14 @@ def test_the_risk_before_the_step_is_that_of_random_features() -> None:
     assert not [
         e for e in law.numbers() if e.metric == "train_error" and dict(e.place)["step"] == 0
     ]
+
+
+def test_pairs_of_neurons_begin_as_one() -> None:
+    """With the default readout the error before the step was that of infinite d, 0.327."""
+    sizes = {"dim": 60, "activation": "z*sigmoid(z)", "ridge": 5.0}
+    step = gs.GiantStep(**sizes, width="1d", samples="4d", readout_samples="2d")
+    features = gs.RandomFeatures(**sizes, width="0.5d", samples="2d")
+    before = predict(step, "exp(h1/2)").metrics["test_error"][0]
+    expected = predict(features, "exp(h1/2)").metrics["test_error"]
+    assert before == pytest.approx(expected, rel=1e-9)
+    assert before == pytest.approx(0.788, abs=3 * 0.014)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.coverage import numbers
+from benchmarks.coverage import answered, numbers
 from giantstep import GiantStep, OnlineSgd
 from giantstep.answer import Prediction
 from giantstep.answer.places import Number
@@ -63,13 +63,25 @@ def test_an_exit_beyond_the_last_time_says_so() -> None:
     assert any(note.startswith("exit_time: the overlap is still below") for note in found.notes)
 
 
+#: Quick ones of the 200 of benchmarks/coverage.py, and those whose errors were
+#: too small: gradients by samples, looks ahead along long samples, a fixed point resolved to 1e-7,
+#: a learner whose sizes are numbers.
+QUICK = (20, 102, 125, 126, 8, 9, 29, 30, 31, 51, 172, 133, 153, 14, 35, 59)
+MENDED = (147, 28, 16, 79)
+
+
+@pytest.mark.unchecked
 def test_random_questions_are_answered_within_their_errors() -> None:
-    """Quick ones of the 200 of benchmarks/coverage.py."""
-    quick = [1, 2, 5, 6, 7, 8, 12, 13, 15, 16, 17, 18, 19, 24, 26, 27, 28, 29, 30]
-    found = [number for each in quick for number in numbers(each)]
+    found = [number for each in (*QUICK, *MENDED) for number in numbers(each)]
     assert len(found) > 150
     assert np.mean([number.covered for number in found]) >= 0.95
     assert np.mean([number.vague for number in found]) <= 0.05
+    assert all(number.covered for number in found if number.question in MENDED)
     # Without their errors some would be off.
     bare = [number._replace(error=0.0) for number in found]
     assert np.mean([number.covered for number in bare]) < 0.99
+
+
+def test_a_question_over_its_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benchmarks.coverage.SECONDS", 1e-3)
+    assert answered(4) == ("too slow", [])

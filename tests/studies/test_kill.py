@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
@@ -116,9 +116,16 @@ def test_killed_at_ten_random_moments(
     wait_until(lambda: not any(worker.is_running() for worker in seen), seconds=10)
 
 
-@pytest.fixture
-def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+class Cluster(NamedTuple):
     """A Dask scheduler and two workers that belong to nobody's study."""
+
+    address: str
+    scheduler: subprocess.Popen[bytes]
+    workers: subprocess.Popen[bytes]
+
+
+@pytest.fixture
+def cluster(folder: Path) -> Iterator[Cluster]:
     file = folder / "scheduler.json"
     started = []
 
@@ -135,10 +142,10 @@ def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         return program
 
     try:
-        start("scheduler", "--port=0", "--no-dashboard", "--host=127.0.0.1")
+        scheduler = start("scheduler", "--port=0", "--no-dashboard", "--host=127.0.0.1")
         wait_until(lambda: file.exists() and bool(file.read_text()))
         workers = start("worker", "--nworkers=2", "--nthreads=1", "--no-dashboard")
-        yield json.loads(file.read_text())["address"], workers
+        yield Cluster(json.loads(file.read_text())["address"], scheduler, workers)
     finally:
         for program in reversed(started):
             program.terminate()
@@ -149,18 +156,40 @@ def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
 def test_a_dask_worker_is_killed_and_the_study_completes(
     folder: Path,
     start: Start,
-    scheduler: tuple[str, subprocess.Popen[bytes]],
+    cluster: Cluster,
     uninterrupted: Kept,
     content: Callable[[Kept], list[Any]],
 ) -> None:
-    address, program = scheduler
     store = folder / "s.sqlite"
-    process = start(*RUN, "--engine", "dask", "--scheduler", address)
+    process = start(*RUN, "--engine", "dask", "--scheduler", cluster.address)
     # A busy machine may finish the study while nobody watches it.
     if runs_until(process, lambda: done_so_far(store, "short") > CELLS // 10):
-        busy = [p for p in workers_of(program) if "spawn_main" in " ".join(p.cmdline())]
+        busy = [p for p in workers_of(cluster.workers) if "spawn_main" in " ".join(p.cmdline())]
         assert len(busy) == 2
         kill(busy[0])
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, said
+    assert_whole(store, uninterrupted, content)
+
+
+@pytest.mark.slow
+def test_a_dask_scheduler_is_killed_and_every_row_is_kept(
+    folder: Path,
+    start: Start,
+    cluster: Cluster,
+    uninterrupted: Kept,
+    content: Callable[[Kept], list[Any]],
+) -> None:
+    store = folder / "s.sqlite"
+    process = start(*RUN, "--engine", "dask", "--scheduler", cluster.address)
+    if runs_until(process, lambda: done_so_far(store, "short") > CELLS // 10):
+        cluster.scheduler.kill()
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 2, said
+        assert "the Dask scheduler is gone: every finished row is kept" in said
+        assert "Traceback" not in said
+        assert done_so_far(store, "short") > CELLS // 10
+        process = start(*RUN)
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
     assert_whole(store, uninterrupted, content)

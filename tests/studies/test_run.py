@@ -110,6 +110,18 @@ def test_a_cell_that_hangs_is_ended(
     assert all(error in row.error for row in rows[2:4])
 
 
+def test_a_cell_that_eats_memory_is_ended(
+    sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It held 600 MiB, on a machine of which workers may have 400."""
+    monkeypatch.setattr("giantstep.asking.workers.pool._MOST_MEMORY", 1.0)
+    monkeypatch.setattr("giantstep.asking.workers.pool.machine_bytes", lambda: 400 * 2**20)
+    study = sums(axes={"trouble": ["none", "eat", "well"]}, verbs="simulate", seeds=1)
+    rows = list(kept(study, store=tmp_path / "s.sqlite", workers=1).rows())
+    assert [row.status for row in rows] == ["done", "failed", "done"]
+    assert "MiB of memory (the workers held" in rows[1].error
+
+
 def test_cells_know_their_libraries_and_a_mixture_is_told(
     sums: Callable[..., Study], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

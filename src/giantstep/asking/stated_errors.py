@@ -7,6 +7,7 @@ a run at a finite size adds, and a status that its error does not bear out is ta
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -22,6 +23,8 @@ CORRECTION = 1.0
 SIZES = ("samples", "readout_samples", "width")
 #: A prediction that may be off by more than this share of its size is no theorem.
 FOUNDED = 0.1
+#: Errors below this are those of solvers, of a number that is zero.
+NOTHING = 1e-6
 #: Predictions of which a run shows the root of a sum over neurons, which fluctuates.
 COSINES = ("overlap",)
 
@@ -35,12 +38,12 @@ def with_stated_errors(
     a run shows too, one of ``simulated``, gets |v|/N: the order of what no theory here counts.
     A cosine of p neurons is the mean of a root of p squares, of which theory knows the root of the
     mean: of the part 1/d that fluctuates, it lies lower by up to v/(4p). Without a dimension a
-    prediction is one of the limit, and is left alone.
+    prediction is one of the limit, and is left alone, unless its sizes are numbers anyway.
 
     Where the largest error of a metric exceeds 10 % of its largest value, it is heuristic at best.
     """
     errors = dict(law.errors)
-    dim = getattr(settings, "dim", None)
+    dim = getattr(settings, "dim", math.inf)
     if dim is not None:
         share = CORRECTION / _smallest_size(settings, dim)
         for name, value in law.metrics.items():
@@ -56,18 +59,24 @@ def with_stated_errors(
     for name, error in errors.items():
         value = np.asarray(law.metrics[name], dtype=float)
         largest = np.max(np.abs(value), initial=0.0, where=np.isfinite(value))
-        if np.max(error, initial=0.0, where=np.isfinite(error)) > FOUNDED * largest:
+        if np.max(error, initial=0.0, where=np.isfinite(error)) > max(FOUNDED * largest, NOTHING):
             statuses[name] = weakest_status([statuses[name], "heuristic"])
     return dataclasses.replace(law, errors=errors, statuses=statuses)
 
 
-def _smallest_size(settings: Any, dim: int) -> float:
-    """The least of d and of the sizes that grow with it, but none below 1."""
+def _smallest_size(settings: Any, dim: float) -> float:
+    """The least of d and of the sizes that grow with it, or of those of a learner without d."""
     sizes = [getattr(settings, name, None) for name in SIZES]
-    growing = [size.at(dim) for size in sizes if isinstance(size, Size) and size.power > 0]
+    given = [size for size in sizes if isinstance(size, Size)]
+    if math.isinf(dim):
+        return max(min((size.coefficient for size in given), default=dim), 1.0)
+    growing = [size.at(dim) for size in given if size.power > 0]
+    if getattr(settings, "readout", None) == "symmetric-sign" and settings.width.power > 0:
+        # Pairs of neurons begin as one.
+        growing.append(settings.width.at(dim) / 2)
     return float(max(min([dim, *growing]), 1.0))
 
 
-def _neurons(settings: Any, dim: int) -> float:
+def _neurons(settings: Any, dim: float) -> float:
     width = getattr(settings, "width", None)
     return max(width.at(dim), 1.0) if isinstance(width, Size) else 1.0

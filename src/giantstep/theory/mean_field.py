@@ -145,7 +145,8 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     """Overlaps, norms and the risk of a wide network along the time of its flow.
 
     Metrics: ``overlap`` (times, r), the root mean square cosine; ``norm`` and ``test_error``.
-    ``arrays`` has the signed ``cosines`` and the ``norms`` of all particles.
+    ``arrays`` has the signed ``cosines`` and the ``norms`` of all particles. With a dimension the
+    errors are those of the gradients of a run, which are means over its samples.
 
     Assumes: as :func:`particle_path`.
     Status: theorem in the limit, heuristic where a dimension is given.
@@ -170,6 +171,18 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
         "norm": np.array([np.sqrt(np.mean(norm**2)) for norm in norms]),
         "test_error": np.array([at.risk for at in path]),
     }
+    errors: dict[str, np.ndarray] = {}
+    if settings.dim:
+        # A batch of n samples turns all rows alike by |v|^2 = (d/n) E[(y-f)^2] in a unit of time
+        # and for a step of 1, slopes of sigma counted as 1.
+        batch = settings.samples.at(settings.dim)
+        passed = settings.step**2 * np.array(settings.step_counts)
+        noisy = passed * settings.dim / batch * (metrics["test_error"] + problem.noise)
+        errors = {
+            "test_error": noisy,
+            "norm": noisy,
+            "overlap": metrics["overlap"] * noisy[:, None],
+        }
     status: Status = "heuristic" if settings.dim else "theorem"
     note = f"the limit of a wide network in steps of {settings.step:g}, d to infinity first"
     return Prediction.of(
@@ -178,5 +191,6 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
         status,
         ("Mei et al. 2018, arXiv:1804.06561",),
         (note,),
+        errors=errors,
         arrays={"cosines": np.stack(cosines), "norms": np.stack(norms)},
     )

@@ -52,6 +52,9 @@ LOOKAHEADS = (0.3, -0.3, 1.0, -1.0)
 NOTHING = 1e-6
 #: Directions that are less far apart are the same.
 SAME_DIRECTION = 1e-2
+#: A look ahead is longer by |x|^2/d, which is larger by this over d where He_2(h*) and the field
+#: act together: E[He_2^3]/E[He_2^2] = 4 of the first and E[h^2 He_2] = 2 of the second.
+LONGER = 6.0
 
 
 class FirstMoves(NamedTuple):
@@ -151,7 +154,8 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
 
     Metrics: ``force`` b and ``directions`` (what is learned first) with an entry for each
     direction; ``growth`` s, ``variance`` v, ``step_size`` (NaN where nothing is learned) and
-    ``rate``.
+    ``rate``. Errors are what a coarser rule changes, and with a dimension how far looks ahead
+    depend on the lengths of the samples.
 
     Assumes: as :func:`first_moves`.
     Status: theorem for force, growth and variance in the limit of large d; heuristic for the step
@@ -181,10 +185,14 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     }
     statuses: dict[str, Status] = dict.fromkeys(metrics, "heuristic")
     statuses |= dict.fromkeys(("force", "growth", "variance"), exact)
-    errors = {
-        "force": np.abs(moves.force - coarse.force),
-        "growth": abs(moves.growth - coarse.growth),
-        "variance": abs(moves.variance - coarse.variance),
+    others = [(moves, coarse)]
+    if settings.dim is not None and settings.lookahead:
+        longer = settings.replace(lookahead=settings.lookahead * (1 + LONGER / settings.dim))
+        others.append((coarse, first_moves(problem, longer, fine=False)))
+    errors: dict[str, Any] = {
+        "force": sum(np.abs(one.force - other.force) for one, other in others),
+        "growth": sum(abs(one.growth - other.growth) for one, other in others),
+        "variance": sum(abs(one.variance - other.variance) for one, other in others),
     }
     errors = {name: error for name, error in errors.items() if np.max(error) > 1e-9}
     return Prediction.of(settings, metrics, statuses, REFERENCES, (_verdict(moves),), errors=errors)

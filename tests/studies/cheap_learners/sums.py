@@ -30,7 +30,9 @@ class Sums(Settings):
     samples: Any = option("d", "numbers to add", kind=Size)  # noqa: RUF009
     centre: float = option(1.0, "their mean", kind=float)
     pause: float = option(0.0, "seconds to sleep for each seed", kind=float, low=0)
-    trouble: str = option("none", "none, error, unless:FILE, kill, kill-once:FILE or count:FILE")
+    trouble: str = option(
+        "none", "none, error, eat, unless:FILE, kill, kill-once:FILE or count:FILE"
+    )
 
 
 def simulate(
@@ -78,6 +80,9 @@ def predict(problem: Problem, settings: Sums) -> Prediction:
 def _cause_trouble(trouble: str) -> None:
     if trouble == "error":
         raise RuntimeError("asked to fail")
+    if trouble == "eat":
+        eaten = np.ones(600 * 2**17)
+        time.sleep(600 * eaten[0])
     if trouble.startswith("count:"):
         with Path(trouble.removeprefix("count:")).open("a") as file:
             file.write(f"{os.getpid()}\n")

@@ -108,10 +108,11 @@ class Flights:
     def _outcomes(self, future: Future[Any], batch: Batch) -> list[Outcome]:
         """What came back; blocks that took their workers down together are sent again alone."""
         from distributed import CancelledError, KilledWorker
+        from distributed.comm import CommClosedError
 
         try:
             return future.result()
-        except CancelledError:
+        except (CancelledError, CommClosedError):
             raise
         except KilledWorker:
             batch.job.alone = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import NamedTuple
@@ -139,9 +140,8 @@ class RiskOverSizes:
 
     def _without_steps(self, sizes: Sizes, corrected: bool) -> Errors:
         """The risk of the same fit before the first step: that of random features."""
-        # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
         width = sizes.width_ratio / (2 if self.start.paired else 1)
-        if corrected and self.corrected:
+        if corrected and self.settings.dim is not None and self.settings.biases == "none":
             given = self.settings.replace(ridge=sizes.ridge)
             return Errors(*features_without_steps(self.problem, given, math.nan, math.nan))
         found = readout_risk(self._still, Fit.of(sizes.readout_samples_ratio, width, sizes.ridge))
@@ -163,12 +163,16 @@ def features_without_steps(
     """Test and train error before the first step at finite d; those given where not known."""
     from giantstep.theory.random_features import predict
 
-    if settings.readout == "symmetric-sign" or settings.biases != "none":
+    if settings.biases != "none":
         return test, train
+    width = settings.width
+    if settings.readout == "symmetric-sign":
+        # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
+        width = dataclasses.replace(width, coefficient=width.coefficient / 2)
     features = RandomFeatures(
         dim=settings.dim,
         samples=settings.readout_samples or settings.samples,
-        width=settings.width,
+        width=width,
         activation=settings.activation,
         ridge=settings.ridge,
     )

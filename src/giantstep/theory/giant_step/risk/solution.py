@@ -84,9 +84,10 @@ def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> Re
     >>> [round(risk.test, 4) for risk in risks]
     [0.2419, 0.1296, 0.0643]
     """
+    nothing = ReadoutRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
     solved = _solution(readout, fit, near)
     if solved is None:
-        return ReadoutRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
+        return nothing
     root, layout = solved
     probed = fit._replace(probe=1j * STEP)
     bound = fit._replace(penalty=fit.penalty + 1j * STEP)
@@ -97,6 +98,8 @@ def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> Re
     at = root.value + 0j
     sources = np.stack([image(at, given).imag / STEP for given in (probed, bound)], axis=1)
     moved = response(image, root.value, sources)
+    if not np.all(np.isfinite(moved)):
+        return nothing
     test, slope = (
         readout.objective(layout.state(at + 1j * STEP * change), given).imag / STEP
         for change, given in zip(moved.T, (probed, bound), strict=True)
