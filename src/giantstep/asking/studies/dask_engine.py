@@ -108,7 +108,7 @@ class Flights:
     def _outcomes(self, future: Future[Any], batch: Batch) -> list[Outcome]:
         """What came back; blocks that took their workers down together are sent again alone."""
         from distributed import CancelledError, KilledWorker
-        from distributed.comm import CommClosedError
+        from distributed.comm.core import CommClosedError
 
         try:
             return future.result()
