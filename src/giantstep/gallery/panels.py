@@ -185,6 +185,13 @@ def ticks_at(axis: Any, values: Sequence[float]) -> None:
     axis.set_ticks([], minor=True)
 
 
+def ticks_by_decades(axis: Any, low: float, high: float) -> None:
+    """Ticks at 1, 2 and 5 times the powers of ten between the ends of a logarithmic axis."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    every = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
+    ticks_at(axis, [mark for mark in every if low <= mark <= high])
+
+
 def dimensions(*sizes: int) -> Names:
     """Curves by dimension, a large one written as a power of ten."""
     return "dim", {

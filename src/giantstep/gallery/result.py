@@ -23,7 +23,7 @@ from giantstep.asking.spectra import SpectrumComparison
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.labels import axis_label, curve_label, literal, metric_label
-from giantstep.gallery.panels import draw_line
+from giantstep.gallery.panels import draw_line, ticks_by_decades
 from giantstep.gallery.paper import add_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
@@ -116,7 +116,8 @@ def draw(
         ax = ax or _new_axes()
         _draw(ax, result, own, _line(result, x, patience).of(names[0], ()), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
-            ax.set_title("dots: simulation, lines: theory")
+            kind = "colours" if _is_map(result, x) else "lines"
+            ax.set_title(f"dots: simulation, {kind}: theory")
     return ax
 
 
@@ -282,6 +283,8 @@ def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:
 
 def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> None:
     """Contours of theory, and simulations as dots in the same colours."""
+    from matplotlib.ticker import MaxNLocator
+
     at = {(n.at[across.name], n.at[up.name]): n for n in shown if across.name in n.at}
     grid = np.full((2, len(up), len(across)), np.nan)
     for j, above in enumerate(up.labels):
@@ -294,18 +297,33 @@ def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> No
     high = high if high > low else low + 1.0
     drawn = None
     if not np.isnan(theory).all():
-        levels = np.linspace(low, high, 13)
+        levels = MaxNLocator(12).tick_values(low, high)
         drawn = panel.contourf(x, y, theory, levels=levels, cmap="viridis", vmin=low, vmax=high)
     if not np.isnan(mean).all():
         beside, above = np.meshgrid(x, y)
         edge = "white" if drawn is not None else "none"
         dots = panel.scatter(
-            beside, above, c=mean, cmap="viridis", vmin=low, vmax=high, edgecolors=edge, s=22
+            beside,
+            above,
+            c=mean,
+            cmap="viridis",
+            vmin=low,
+            vmax=high,
+            edgecolors=edge,
+            s=22,
+            clip_on=False,
+            zorder=3,
         )
         drawn = drawn or dots
     panel.grid(False)
-    _label(panel, across, "x")
-    _label(panel, up, "y")
+    for axis, side in ((across, "x"), (up, "y")):
+        _label(panel, axis, side)
+        if (
+            axis.is_logarithmic
+            and axis.ticks is None
+            and max(axis.numbers) < 100 * min(axis.numbers)
+        ):
+            ticks_by_decades(getattr(panel, f"{side}axis"), min(axis.numbers), max(axis.numbers))
     panel.figure.colorbar(drawn, ax=panel, label=literal(metric_label(shown[0].metric)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from giantstep.answer.words import question_facts
 from giantstep.asking.spectra import SpectrumComparison
-from giantstep.gallery.panels import ticks_at
+from giantstep.gallery.panels import ticks_by_decades
 from giantstep.gallery.paper import add_title
 from giantstep.gallery.style import COLOURS, GREY, Size, house_style, new_figure, save
 
@@ -141,10 +141,7 @@ def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     wide = is_wide(comparison)
     if wide:
         panel.set_xscale("log")
-        low, high = panel.get_xlim()
-        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
-        marks = [digit * 10.0**decade for decade in decades for digit in (1, 2, 5)]
-        ticks_at(panel.xaxis, [mark for mark in marks if low <= mark <= high])
+        ticks_by_decades(panel.xaxis, *panel.get_xlim())
     panel.set(xlabel=_NAMES[comparison.kind], ylabel="density per decade" if wide else "density")
     panel.legend(loc="best" if wide else "upper right")
 
