@@ -47,19 +47,6 @@ class LaplaceKernel(NamedTuple):
         distances = cdist(inputs @ self.metric, self.centres)
         return np.exp(-distances / self.bandwidth) @ self.dual + self.intercept
 
-    def average_gradient(self) -> Float[np.ndarray, "d d"]:
-        """The average outer product of the gradient over the centres.
-
-        The kernel has a cusp where its arguments meet; that term is left out.
-        """
-        distances = cdist(self.centres, self.centres)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slopes = -np.exp(-distances / self.bandwidth) / (self.bandwidth * distances)
-        weights = np.where(distances > 0, slopes, 0.0) * self.dual
-        gradients = weights.sum(axis=1)[:, None] * self.centres - weights @ self.centres
-        images = gradients @ self.metric.T
-        return images.T @ images / len(images)
-
 
 def fit_laplace(
     inputs: Float[np.ndarray, "n d"],
