@@ -125,6 +125,21 @@ def test_words_of_the_field_are_explained(page: Any) -> None:
     page.click("#facts > summary")
 
 
+def test_what_was_said_of_the_target_before_is_dimmed(page: Any) -> None:
+    held: list[Any] = []
+    page.route("**/explain", lambda request: held.append(request))
+    page.fill("#target", "h1*h2*h3")
+    opacity = "(id) => getComputedStyle(document.querySelector(id)).opacity"
+    while not held:
+        page.wait_for_timeout(20)
+    assert [page.evaluate(opacity, box) for box in ("#class", "#climb")] == ["0.5", "0.5"]
+    for request in held:
+        request.continue_()
+    page.unroute("**/explain")
+    until(page, "!document.querySelector('#class').ariaBusy")
+    assert page.evaluate(opacity, "#class") == "1"
+
+
 def test_scales_pins_and_the_way_back(page: Any) -> None:
     page.select_option("#learner", "random-features")
     page.fill("#target", "h1")
