@@ -144,6 +144,20 @@ def test_the_second_order_part_of_the_target_that_a_step_amplifies(
 
 
 @pytest.mark.parametrize(
+    ("dim", "found", "sem"), [(100, 1.915, 0.022), (200, 2.018, 0.029), (400, 2.179, 0.040)]
+)
+def test_what_a_step_amplifies_with_the_default_readout(dim: int, found: float, sem: float) -> None:
+    """Numbers of the referees, whose readouts were signs: with ones they are lower by a tenth."""
+    settings = GiantStep(
+        dim=dim, activation="He2", step_size=1, width="1d", readout_samples="4d", ridge=0.1
+    )
+    law = predict(settings, "He2(h1)")
+    value, error = law.metrics["test_error"][-1], law.errors["test_error"][-1]
+    assert abs(value - found) < 3 * np.hypot(sem, error)
+    assert error < 0.1 * value
+
+
+@pytest.mark.parametrize(
     ("options", "old"),
     [
         ({"width": 1}, 0.386),
