@@ -50,7 +50,7 @@ def first_steps(found: Explanation) -> str:
         for number, (cosine, error) in enumerate(zip(cosines, errors, strict=True), 1)
     )
     return (
-        f"In numbers ({settings.activation}, n = {SAMPLES} fresh samples a step, step size "
+        f"In numbers ({settings.activation}, n = {SAMPLES} fresh samples per step, step size "
         f"{STEP_SIZE:g}): one step of p = d neurons and a ridge fit leave {left:.3g} of the "
         f"variance {found.variance.value:.3g}, where the floor is {floor:.3g}; after two steps the "
         f"cosines of {settings.width} neurons are {turned}."

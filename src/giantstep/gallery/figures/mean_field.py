@@ -3,9 +3,9 @@
 A network with activation erf(z/sqrt 2) and readouts +1 and -1 learns y = tanh(2 h) in the
 mean-field limit, in steps of 0.5. Left: every neuron is a particle with an overlap m with the
 direction and a length rho of the rest; lines: paths of the flow; dots: the neurons of one network
-of width {width}, d = {dim}, 50 d fresh samples a step. Right: the test error; line: the flow, dots:
-{seeds} such networks with standard errors. Finite width, dimension and batches are not in the flow:
-the claim allows 2 % for them.
+of width {width}, d = {dim}, 50 d fresh samples per step. Right: the test error; line: the flow,
+dots: {seeds} such networks with standard errors. Finite width, dimension and batches are not in the
+flow: the claim allows 2 % for them.
 """
 
 from __future__ import annotations
