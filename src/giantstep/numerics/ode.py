@@ -144,14 +144,15 @@ def integrate(
         if not active.any():
             break
         h = np.where(active, np.minimum(h, horizon - t), 0.0)
-        moved, new_slope, error = _step(rate, y, slope, h)
-        scale = smallest + tolerance * np.maximum(np.abs(y), np.abs(moved))
-        with np.errstate(invalid="ignore"):
+        # A step that is far too long may overflow on its way: it is not accepted, and shortened.
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved, new_slope, error = _step(rate, y, slope, h)
+            scale = smallest + tolerance * np.maximum(np.abs(y), np.abs(moved))
             ratio = np.max(np.abs(error) / scale, axis=0)
         ratio = np.where(np.isfinite(ratio), ratio, 1e10)
         accepted = active & (ratio <= 1)
         if event is not None:
-            now = accepted & (event(moved) >= 0)
+            now = accepted & (event(np.where(accepted, moved, y)) >= 0)
             crossed |= now
             last = np.where(now, h, last)
             accepted &= ~now
