@@ -54,7 +54,7 @@ def test_simulated_fits_sit_on_the_risk_of_their_layers(
         samples="4d", width="1d", readout="ones", ridge=0.1, dim=100, method="direct"
     ).replace(**change)
     found = layer_risk(settings, target, seeds=12)
-    assert bool(found.predicted) == (settings.batches == "fresh")
+    assert bool(found.predictions) == (settings.batches == "fresh")
     run = simulate(settings, target, seeds=60)
     fits = np.asarray(run.metrics["test_error"])[:, -1]
     gap = fits.mean() / found.mean("test_error") - 1

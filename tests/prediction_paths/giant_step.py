@@ -189,7 +189,15 @@ def spiked(clause: str, bounds: tuple[Source, ...]) -> dict[str, tuple[Source, .
 PATHS: dict[str, list[Path]] = {
     "giant-step": GIANT_STEP,
     "spiked-random-features": [
-        Path({}, spiked("replica in the limit", (BOUNDS,))),
+        Path(
+            {"kappa": 0.5},
+            {
+                **spiked("replica in the limit", (BOUNDS,)),
+                "feature_mean feature_slope feature_noise": (
+                    Source(SPIKED, "a feature given a projection"),
+                ),
+            },
+        ),
         Path({"spike": "-1:0.5,1:0.5"}, spiked("replica in the limit", (BOUNDS_OF_BLOCKS,))),
         Path({"dim": 100, "spike": "-1:0.5,1:0.5"}, spiked("at finite d", (BOUNDS_OF_BLOCKS,))),
     ],

@@ -17,6 +17,18 @@ from giantstep.numerics.seeds import generator
 from giantstep.settings.options import Settings
 
 Metrics = Mapping[str, Any]
+#: Settings that came later, with the value that leaves the numbers of earlier runs as they were.
+LATER: dict[str, dict[str, Any]] = {
+    "giant-step": {"centre": False, "forget": False, "redraw_biases": False, "recipe": "none"},
+    "spiked-random-features": {"kappa": None},
+}
+
+
+def drawn_by(settings: Settings) -> dict[str, Any]:
+    """The settings that the draws of a run depend on."""
+    later = LATER.get(settings.learner, {})
+    given = settings.to_json().items()
+    return {name: value for name, value in given if name not in later or value != later[name]}
 
 
 def once_per_seed(
@@ -42,7 +54,7 @@ def once_per_seed(
         began = time.perf_counter()
         metrics = over_seeds(
             lambda rng: run(problem, settings, rng),
-            (settings.learner, described(problem), settings.to_json()),
+            (settings.learner, described(problem), drawn_by(settings)),
             seeds=seeds,
             seed=seed,
             progress=progress,

@@ -147,9 +147,9 @@ def test_noisy_square_agrees_with_a_grid_over_labels() -> None:
 
 def test_branches_are_ordered_and_zero_stays_zero() -> None:
     problem = Problem.of("|h1|")
-    alphas = np.array([0.8, 1.05, 1.2])
-    low, high = (overlap_curve(problem, alphas, s)[:, 0, 0] for s in ("uninformed", "informed"))
-    assert np.all(low <= high + 1e-9)
+    for alpha in (0.8, 1.05, 1.2):
+        low, high = (state_evolution(problem, alpha, s) for s in ("uninformed", "informed"))
+        assert low.overlap[0, 0] <= high.overlap[0, 0] + 1e-9
     assert state_evolution(problem, 1.2, "zero").overlap[0, 0] == 0.0
     assert state_evolution(Problem.of("sign(h1)"), 2.0, "zero").overlap[0, 0] == pytest.approx(
         0.728298, abs=1e-5
@@ -180,20 +180,14 @@ def test_non_convergence_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fixed_points, "_STEPS", 1)
     problem = Problem.of("sign(h1) + 2*sign(h2)")
     assert not state_evolution(problem, 1.0).converged
-    for refused in (
-        lambda: overlap_curve(problem, np.array([1.0])),
-        lambda: predict(problem, Amp(samples="1d")),
-    ):
-        with pytest.raises(NoTheory, match=r"^samples = 1d: .* no stable fixed point in 1 steps"):
-            refused()
+    with pytest.raises(NoTheory, match=r"^samples = 1d: .* no stable fixed point in 1 steps"):
+        predict(problem, Amp(samples="1d"))
 
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf])
 def test_bad_alpha(alpha: float) -> None:
     with pytest.raises(SettingsError, match=r"samples_ratio = .* must be positive and finite"):
         state_evolution(Problem.of("h1"), alpha)
-    with pytest.raises(SettingsError, match="samples_ratio"):
-        overlap_curve(Problem.of("h1"), np.array([1.0, alpha]))
 
 
 def test_bad_start_inputs_and_ranks() -> None:

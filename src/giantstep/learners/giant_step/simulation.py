@@ -18,7 +18,7 @@ from giantstep.learners.giant_step.in_law import InLaw
 from giantstep.learners.giant_step.plan import Plan, plan
 from giantstep.learners.giant_step.readout import HELD_NUMBERS, readout_errors
 from giantstep.learners.giant_step.samples import most_rows
-from giantstep.learners.seeds import part_of
+from giantstep.learners.seeds import drawn_by, part_of
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.seeds import stable_seed
@@ -85,10 +85,7 @@ def _recipe(settings: GiantStep) -> str:
 
 def run_seed(problem: Problem, resolved: Plan, index: int) -> int:
     """The seed of a run: a function of the problem, the settings and the index alone."""
-    described = resolved.settings.to_json() | {"activation": resolved.model.activation.name}
-    # A setting that came later leaves the numbers of runs without it as they were.
-    later = {"centre": False, "forget": False, "redraw_biases": False, "recipe": "none"}
-    described = {k: v for k, v in described.items() if k not in later or v != later[k]}
+    described = drawn_by(resolved.settings) | {"activation": resolved.model.activation.name}
     return stable_seed(resolved.settings.learner, problem.to_json(), described, index)
 
 

@@ -56,8 +56,9 @@ def predict(
     :func:`~giantstep.theory.spiked_random_features.risk.spiked_risk`. ``version`` overrides which.
 
     Assumes: Gaussian inputs, at most five target directions, ridge > 0.
-    Status: replica in the limit; heuristic at finite d; theorem for the linear floor, and in the
-        limit for random features and for the bounds of one block and a single direction.
+    Status: replica in the limit; heuristic at finite d; theorem for the linear floor and for a
+        feature given a projection, and in the limit for random features and for the bounds of one
+        block and a single direction.
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
     >>> settings = SpikedRandomFeatures(
