@@ -62,7 +62,7 @@ def refuse(refusals: Mapping[str, bool], error: type[GiantstepError] = NoTheory)
             raise error(reason)
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> GiantstepError:
+def unknown(what: str, given: str, known: Iterable[str]) -> SettingsError:
     """The error for a name that is none of those known, with the nearest of them.
 
     >>> print(unknown("figure", "stairs", ["staircase", "hero"]))
@@ -70,7 +70,7 @@ def unknown(what: str, given: str, known: Iterable[str]) -> GiantstepError:
     """
     names = list(known)
     guess = nearest(given, names)
-    return GiantstepError(
+    return SettingsError(
         f"{what} = {shown(given)} is unknown: {guess}use one of {', '.join(names)}"
     )
 
