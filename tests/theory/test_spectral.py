@@ -111,6 +111,7 @@ def test_linearised_message_passing() -> None:
     assert predict(PARITY, Spectral(method="linearised")).status == "heuristic"
 
 
+@pytest.mark.slow
 def test_linearised_overlaps_do_not_depend_on_the_basis() -> None:
     turned = Problem.of("sign(h1 + h2)*sign(h1 - h2)")
     for given in (PARITY, turned):

@@ -23,6 +23,7 @@ RELU = Problem.of("relu(h1)")
 STEP = GiantStep(activation="tanh", readout="normal", samples="2d", width="1.5d", step_size=1)
 
 
+@pytest.mark.unchecked
 def test_small_steps_without_a_dimension() -> None:
     """sqrt(p) step = 4 is step = 4/sqrt(1.5) d^-1/2."""
     spectrum = predict_weight_spectrum(RELU, STEP.replace(step_size=f"{4 / math.sqrt(1.5)}*d^-0.5"))
@@ -35,6 +36,7 @@ def test_small_steps_without_a_dimension() -> None:
     assert below.overlaps["right"] == ()
 
 
+@pytest.mark.unchecked
 def test_critical_step() -> None:
     settings = STEP.replace(dim=1000)
     critical = predict_weight_spectrum(RELU, settings).details["critical_step_size"]
@@ -43,6 +45,7 @@ def test_critical_step() -> None:
         assert len(spectrum.outliers) == count
 
 
+@pytest.mark.unchecked
 def test_giant_steps_have_an_infinite_outlier_in_the_limit() -> None:
     spectrum = predict_weight_spectrum(RELU, STEP)
     assert spectrum.outliers == (math.inf,)
@@ -80,6 +83,7 @@ def test_features_of_the_model_and_of_a_step() -> None:
     assert predict_feature_spectrum(sine, step.replace(dim=None)).outliers[0] == math.inf
 
 
+@pytest.mark.unchecked
 def test_rows_that_are_not_isotropic_are_said_to_be_so() -> None:
     relu = STEP.replace(activation="relu", readout="ones")
     many = relu.replace(readout=",".join(f"{value}:0.1" for value in range(1, 11)))
