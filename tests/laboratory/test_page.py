@@ -42,6 +42,7 @@ def test_the_first_screen_and_a_tour_that_covers_nothing(chromium: Any, lab: Lab
         page.goto(lab.url)
         dots_are_there(page)
         page.wait_for_selector("body[data-played=once]")
+        page.wait_for_selector(".staircase")
         for width, height in SCREENS:
             page.set_viewport_size({"width": width, "height": height})
             for part in ("#target", ".staircase", "#plot", "#neuron-plot", "#story-list"):
