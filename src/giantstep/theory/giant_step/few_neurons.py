@@ -55,7 +55,8 @@ class FewNeurons(NamedTuple):
             width, samples = settings.width.at(1), settings.readout_samples or settings.samples
             share = width / samples.at(settings.dim)
             train, test = train * (1 - share), test + share * (test + noise)
-            test[0], train[0] = features_without_steps(problem, settings, test[0], train[0])
+            if settings.biases == "none":
+                test[0], train[0] = features_without_steps(problem, settings)
             # Means and lengths of the rows are off by the order of 1/d, neuron by neuron.
             off = width / settings.dim
         metrics = {

@@ -143,7 +143,7 @@ class RiskOverSizes:
         width = sizes.width_ratio / (2 if self.start.paired else 1)
         if corrected and self.settings.dim is not None and self.settings.biases == "none":
             given = self.settings.replace(ridge=sizes.ridge)
-            return Errors(*features_without_steps(self.problem, given, math.nan, math.nan))
+            return Errors(*features_without_steps(self.problem, given))
         found = readout_risk(self._still, Fit.of(sizes.readout_samples_ratio, width, sizes.ridge))
         return Errors(found.test - self.problem.noise, found.train, found.converged)
 
@@ -157,14 +157,10 @@ class RiskOverSizes:
         return Readout(self.problem, self.sigma, layer)
 
 
-def features_without_steps(
-    problem: Problem, settings: GiantStep, test: float, train: float
-) -> tuple[float, float]:
-    """Test and train error before the first step at finite d; those given where not known."""
+def features_without_steps(problem: Problem, settings: GiantStep) -> tuple[float, float]:
+    """Test and train error before the first step at finite d, without biases."""
     from giantstep.theory.random_features import predict
 
-    if settings.biases != "none":
-        return test, train
     width = settings.width
     if settings.readout == "symmetric-sign":
         # Two neurons with one row are one neuron: their readouts add, and the penalty is the same.
