@@ -8,19 +8,19 @@ import numpy as np
 
 from benchmarks.giant_step import side_by_side
 from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.channels.preprocessing import Labels
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee
 from giantstep.learners.amp.data import draw_data
-from giantstep.learners.amp.iteration import State, iterate
+from giantstep.learners.amp.iteration import State, iterate_messages
 from giantstep.learners.amp.simulation import simulate
 from giantstep.settings.amp import Amp
-from giantstep.theory.amp.committees.averages import rule
+from giantstep.theory.amp.committees.averages import committee_rule
 from giantstep.theory.amp.committees.fixed_point import Branch
 from giantstep.theory.amp.committees.specialisation import specialisation
-from giantstep.theory.amp.state_evolution import overlap_curve
+from giantstep.theory.amp.state_evolution import state_evolution
 
 PARITY = Problem.of("sign(h1*h2)")
 DIM, SAMPLES = 10_000, 40_000
@@ -29,8 +29,8 @@ DIM, SAMPLES = 10_000, 40_000
 def rows() -> Iterator[Row]:
     """Every bar of message passing."""
     alphas = np.linspace(0.1, 8, 60)
-    overlap_curve(PARITY, alphas[:2])
-    took = seconds(lambda: overlap_curve(PARITY, alphas), 2)
+    state_evolution(PARITY, 1.0)
+    took = seconds(lambda: [state_evolution(PARITY, alpha) for alpha in alphas], 2)
     yield under_limit("state evolution of sign(h1*h2), 60 alphas", took, 3.0)
     sign, settings = Problem.of("sign(h1)"), Amp(dim=1000, samples="4d")
     simulate(sign, settings, seeds=1)
@@ -46,7 +46,7 @@ def _committees() -> Iterator[Row]:
     took = seconds(lambda: specialisation.__wrapped__(ten), 1)
     yield under_limit("specialisation threshold of ten tanh units", took, 8.0)
     specialisation(five)
-    took = seconds(lambda: Branch(five, rule(5)).point(0.6), 1)
+    took = seconds(lambda: Branch(five, committee_rule(5)).point(0.6), 1)
     yield under_limit("one branch point of five tanh units", took, 10.0)
     units = " + ".join(f"tanh(h{unit})" for unit in range(1, 6))
     words = ("--target", f"({units})/sqrt(5)", "--noise", "0.1", "--samples", "27d")
@@ -56,7 +56,7 @@ def _committees() -> Iterator[Row]:
 def _iteration(target: str) -> Row:
     """X W and X^T G with r columns in float32, then the whole iteration, in turns."""
     problem = Problem.of(target)
-    channel = channel_for(problem)
+    channel = channel_of_problem(problem)
     rng = np.random.default_rng(0)
     x, _, y = draw_data(problem, DIM, SAMPLES, channel.noise, rng, "float32")
     labels, rank = Labels(channel, y), channel.rank
@@ -67,7 +67,7 @@ def _iteration(target: str) -> Row:
     took = side_by_side(
         {
             "products": lambda: ([x @ w for w in weights], [x.T @ f for f in fields]),
-            "iteration": lambda: iterate(x, labels, state, 0.0, False),
+            "iteration": lambda: iterate_messages(x, labels, state, 0.0, False),
         },
         rounds=5,
     )

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from giantstep.asking.stated_errors import NOTHING
-from giantstep.asking.table import learner_named
+from giantstep.asking.table import learner_to_ask
 from giantstep.asking.verbs import compare
 from giantstep.errors import GiantstepError
 from giantstep.language.problem import Problem
@@ -270,7 +270,7 @@ def question(number: int) -> tuple[str, list[Any], Problem | str | None]:
     rng = np.random.default_rng([SEED, number])
     name = list(QUESTIONS)[number % len(QUESTIONS)]
     draw, target, inputs = QUESTIONS[name]
-    row = learner_named(name.split(",")[0])
+    row = learner_to_ask(name.split(",")[0])
     given = draw(rng)
     kind = row.load("settings")
     if not row.has_target:

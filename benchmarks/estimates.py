@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.row import Row
-from giantstep.asking.questions import asked
-from giantstep.asking.table import learner_named
+from giantstep.asking.questions import asked_questions
+from giantstep.asking.table import learner_to_ask
 from giantstep.asking.verbs import simulate
 
 #: An estimate may be wrong by this factor, either way.
@@ -91,8 +91,8 @@ def rows() -> Iterator[Row]:
 def _expected_over_taken(
     name: str, target: str | None, options: dict[str, Any], speed: float
 ) -> float:
-    row = learner_named(name)
-    grid: Any = asked(row.load("settings")(**options), target)
+    row = learner_to_ask(name)
+    grid: Any = asked_questions(row.load("settings")(**options), target)
     question = grid.questions[0]
     expected = row.load("cost")(question.problem, question.settings).operations / speed
     simulate(grid, seeds=1)  # compiles

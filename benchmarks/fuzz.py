@@ -1,24 +1,27 @@
 """`python -m benchmarks.fuzz COUNT`: hostile texts of targets, activations, losses and settings.
 
 Each is accepted or refused by one line of our own within `SECONDS`; long runs of every character,
-mutated expressions, nested brackets and random characters are tried in turn.
+mutated expressions, nested brackets and random characters are tried in turn. Every third case is
+instead a learner's settings, with up to four fields replaced by such texts and by odd values.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import sys
 import time
 from collections.abc import Callable, Iterator
 
+from giantstep.asking.table import LEARNERS
 from giantstep.errors import GiantstepError
 from giantstep.language.activations.activation import activation
 from giantstep.language.activations.kernels import kernel
+from giantstep.language.expressions.language import FUNCTIONS, SPELLINGS
 from giantstep.language.inputs import read_inputs
-from giantstep.language.losses import loss_of
+from giantstep.language.losses import loss_from_text
 from giantstep.language.sizes import Size, StepInSamples
 from giantstep.language.targets import any_target
-from giantstep.language.targets.language import FUNCTIONS, SPELLINGS
 from giantstep.settings.sweeps import sweep_values
 
 SECONDS = 1.0
@@ -59,10 +62,22 @@ def texts(count: int) -> Iterator[str]:
             yield opened + inside + ")" * (count - draw.choice((0, 0, 0, 1, -1)))
 
 
+#: Values of settings that no text is.
+ODD = (None, True, 0, -1, 1, 10**30, -(10**400), 0.5, 1e308, float("nan"), float("inf"), 1j)
+ODD += ("", "relu", "1d", "d^9999", "8d/2d", "ones", "gcv", b"4d", [], ["1d"], (1, 2), {}, object())
+
+
+def _settings(draw: random.Random, text: str) -> None:
+    """Make some learner's settings with up to four of its fields replaced."""
+    kind = draw.choice(LEARNERS).load("settings")
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
+    kind(**{name: draw.choice((*ODD, text)) for name in draw.sample(names, min(4, len(names)))})
+
+
 READERS: dict[str, Callable[[str], object]] = {
     "target": any_target,
     "activation": activation,
-    "loss": loss_of,
+    "loss": loss_from_text,
     "size": Size.parse,
     "step in n": lambda text: StepInSamples.read(text, "step_size"),
     "kernel": kernel,
@@ -74,6 +89,7 @@ READERS: dict[str, Callable[[str], object]] = {
 def main() -> int:
     """Try ``COUNT`` texts, or as many as the command line says; each by one reader in turn."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else COUNT
+    draw = random.Random(1)
     accepted, slow, foreign = 0, [], []
     names = list(READERS)
     for number, text in enumerate(texts(count)):
@@ -81,7 +97,11 @@ def main() -> int:
         name = names[0] if number % 8 < 4 else names[1 + number // 8 % (len(names) - 1)]
         begin = time.process_time()
         try:
-            READERS[name](text)
+            if number % 3 == 0:
+                name = "settings"
+                _settings(draw, text)
+            else:
+                READERS[name](text)
             accepted += 1
         except GiantstepError:
             pass

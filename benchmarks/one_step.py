@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 from collections.abc import Iterator
 
@@ -53,17 +54,19 @@ def _evaluation(settings: GiantStep) -> float:
     sigma = activation(settings.activation)
 
     def evaluate() -> float:
-        return float(step.risk(step.prepared(sigma, SINE, sizes), sizes).test)
+        return float(step.risk(sigma, SINE, sizes).test)
 
     evaluate()
     return seconds(evaluate, 10)
 
 
 def _any_activation(settings: GiantStep) -> float:
-    """A point that no neighbour helps, rows and labels included."""
+    """A point that no neighbour helps, rows and labels included: each has steps of its own."""
+    size = float(settings.step_size.at(1))
+    sizes = itertools.count(size, size * 1e-9)
 
     def evaluate() -> float:
-        over = RiskOverSizes(SINE, settings)
+        over = RiskOverSizes(SINE, settings.replace(step_size=next(sizes)))
         return over.at(over.sizes).test
 
     evaluate()

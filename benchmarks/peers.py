@@ -37,8 +37,8 @@ from sklearn.preprocessing import StandardScaler
 from giantstep.datasets import load_table, make_multi_index
 from giantstep.estimators import GiantStepRegressor
 from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
-from giantstep.estimators.random_network import metric_of
-from giantstep.estimators.tables import prepare
+from giantstep.estimators.random_network import expert_metric
+from giantstep.estimators.tables import prepare_table_to_fit
 
 #: Name, expression and whether the directions are columns. Labels get unit variance.
 TARGETS = {
@@ -79,7 +79,7 @@ class LaplaceMachine:
         for step in range(self.steps + 1):
             self.kernel = fit_laplace(inputs, y, metric)
             if step < self.steps:
-                metric = metric_of(average_gradient(self.kernel))
+                metric = expert_metric(average_gradient(self.kernel))
         return self
 
     def predict(self, X: np.ndarray) -> np.ndarray:
@@ -258,7 +258,7 @@ def installed(splits: int) -> Iterator[Case]:
         table, _, label = name.partition(":")
         inputs, labels = load_table(table)
         frame = inputs.assign(**{str(labels.name): labels})
-        ready = prepare(frame, label or str(labels.name), "regression")
+        ready = prepare_table_to_fit(frame, label or str(labels.name), "regression")
         for split in range(splits):
             learn, test = _split(len(labels), split)
             if name == IN_TIME:

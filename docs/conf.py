@@ -21,9 +21,11 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx_gallery.gen_gallery",
+    "site_builder.accessibility",
     "site_builder.docstrings",
     "site_builder.mathml",
     "site_builder.pages",
+    "site_builder.papers",
 ]
 root_doc = "index"
 exclude_patterns = ["site_builder", "tutorials/README.txt", "lectures/README.txt"]

@@ -23,10 +23,15 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.05")
 os.environ.setdefault("JAX_NUMPY_DTYPE_PROMOTION", "strict")
 os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 
+import jaxtyping
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
 
 sys.path.insert(0, str(Path(__file__).parent))
+import shape_checks
+
+# The hook writes `@jaxtyping.jaxtyped` above every function.
+jaxtyping.jaxtyped = shape_checks.jaxtyped
 CHECKED = ["numerics", "language.targets", "language.activations", "measures", "channels"]
 CHECKED += ["learners", "theory"]
 install_import_hook([f"giantstep.{room}" for room in CHECKED], "shape_checks.check")

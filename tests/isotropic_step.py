@@ -15,6 +15,6 @@ def isotropic_risk(
 ) -> float:
     """Excess test error."""
     step, sizes = one_step(problem, settings, version, cells)
-    risk = step.risk(step.prepared(activation(settings.activation), problem, sizes), sizes)
+    risk = step.risk(activation(settings.activation), problem, sizes)
     assert risk.converged
     return float(risk.test) - problem.noise

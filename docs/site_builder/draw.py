@@ -12,10 +12,10 @@ from typing import Any
 import pandas
 from PIL import Image
 
-from giantstep.asking.studies.environment import limit_threads_here
+from giantstep.asking.workers.environment import worker_environment
 from giantstep.gallery.figures import NAMES, figure_named
-from giantstep.gallery.rendering import render
-from giantstep.gallery.style import house_style, save
+from giantstep.gallery.rendering import render_figure
+from giantstep.gallery.style import house_style, save_figure
 from site_builder.gallery import DRAWN, FOLDER
 from site_builder.pictures import check
 
@@ -27,11 +27,13 @@ def _draw(name: str) -> dict[str, Any]:
     # A store of its own: two processes would wait for one another.
     folder = FOLDER / "work" / name
     figure = figure_named(name)
-    drawn = render(figure, "quick", folder, caption_inside=False)
+    drawn = render_figure(figure, "quick", folder, caption_inside=False)
     for path in drawn.files:
         path.replace(FOLDER / path.name)
     with house_style("single"):
-        save(figure.draw(pandas.read_csv(FOLDER / f"{name}.csv")), FOLDER / f"{name}-narrow.png")
+        save_figure(
+            figure.draw(pandas.read_csv(FOLDER / f"{name}.csv")), FOLDER / f"{name}-narrow.png"
+        )
     with Image.open(FOLDER / f"{name}.png") as picture:
         picture.thumbnail(THUMBNAIL)
         picture.save(FOLDER / f"{name}-small.png")
@@ -43,10 +45,8 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     found: dict[str, Any] = {}
     # One thread for each: threads that wait for one another's core took most of the time.
-    pool = ProcessPoolExecutor(
-        os.cpu_count(), get_context("spawn"), initializer=limit_threads_here, initargs=(1,)
-    )
-    with pool:
+    os.environ.update(worker_environment(1, os.environ))
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         # From the end, where the figures that take longest are: no core is left alone with one.
         waiting = {pool.submit(_draw, name): name for name in reversed(NAMES)}
         for done in as_completed(waiting):

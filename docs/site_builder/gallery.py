@@ -9,7 +9,7 @@ from typing import Any
 
 from giantstep.gallery.figure import Figure
 from giantstep.gallery.figures import NAMES, THEMES, figure_named
-from giantstep.gallery.papers import number_of
+from giantstep.gallery.papers import arxiv_number
 from site_builder.typesetting import typeset
 from site_builder.words import code
 
@@ -91,6 +91,6 @@ def _folded(summary: str, text: str) -> list[str]:
 
 def _linked(reference: str) -> str:
     """A reference with the address of its paper."""
-    number = number_of(reference)
+    number = arxiv_number(reference)
     address = f"[arXiv:{number}](https://arxiv.org/abs/{number})"
     return reference.replace(f"arXiv:{number}", address) if number else reference

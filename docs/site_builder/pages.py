@@ -26,6 +26,11 @@ def write(folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
+    # A page that an earlier build wrote, of what is there no longer.
+    known = {folder / name for name in texts}
+    for place in {path.parent for path in known}:
+        for path in set(place.glob("*.md")) - known:
+            path.unlink()
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from giantstep.gallery.figures import NAMES
 from giantstep.talks.claims import TALKS, VERDICTS, Claim, talk
-from giantstep.talks.verdicts import evidence, stored, verdict
+from giantstep.talks.verdicts import claim_evidence, claim_verdict, stored_verdicts
 from site_builder.typesetting import typeset
 from site_builder.words import code, table
 
@@ -24,7 +24,7 @@ the figure's caption claims and its data were checked for. `giantstep talks --ch
 
 def _evidence(claim: Claim, found: Mapping[str, Any] | None) -> str:
     """The checks of a command, whose names are code, then what the caption of a figure claims."""
-    lines, read = evidence(claim, found), len(claim.checks)
+    lines, read = claim_evidence(claim, found), len(claim.checks)
     shown = [re.sub(r"^\S+", r"`\g<0>`", line) for line in lines[:read]]
     return "\n".join(f"- {line}" for line in [*shown, *map(typeset, lines[read:])])
 
@@ -39,14 +39,14 @@ def _claim(claim: Claim, found: Mapping[str, Any] | None) -> str:
         assert claim.figure in NAMES
         parts.append(f"Figure: [{claim.figure}](gallery/{claim.figure}.md).")
     why = f". {typeset(claim.why)}" if claim.why else ""
-    parts.append(f"**Verdict: {verdict(claim, found)}**{why}")
+    parts.append(f"**Verdict: {claim_verdict(claim, found)}**{why}")
     parts.append(_evidence(claim, found))
     return "\n\n".join(part for part in parts if part)
 
 
 def page() -> str:
     """The page."""
-    found = stored()
+    found = stored_verdicts()
     meanings = table(("verdict", "meaning"), VERDICTS.items())
     names = [f"- [{talk(name)[0]}](#talk-{name}), {len(talk(name)[1])} claims" for name in TALKS]
     parts = [_HEAD, "\n".join(names), meanings]

@@ -1,6 +1,6 @@
-// Sphinx's own scores; pages of formulas, which hold the modules of the theory, come after the others.
+// Sphinx's own scores; formulas, the changelog and names inside of modules come after the pages.
 var Scorer = {
-  score: ([page, , , , score]) => (page.startsWith("generated/formulas/") || page === "changelog" ? score - 100 : score),
+  score: ([page, title, , , score]) => (page.startsWith("generated/formulas/") || page === "changelog" || title.startsWith("giantstep.") ? score - 100 : score),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },

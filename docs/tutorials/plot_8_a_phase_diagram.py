@@ -12,18 +12,22 @@ from pathlib import Path
 import giantstep as gs
 
 # %%
-# Samples and dimension against one another, two seeds to keep this page quick.
+# Samples and step size against one another, two seeds to keep this page quick.
 study = gs.Study(
     name="overlap",
     learner="giant-step",
-    problem="h1 + h1*h2",
-    settings={"steps": 2, "step_size": 2},
-    axes={"dim": [100, 400], "samples": ["1d", "2d", "4d", "8d"]},
+    problem="sin(h1)",
+    settings={"dim": 200},
+    axes={"samples": "1d:8d:8", "step_size": "0.25:4:6log"},
     seeds=2,
 )
 store = Path(tempfile.mkdtemp()) / "studies.sqlite"
 results = study.run(store=store, engine="inline")
-results.summary().head(12)
+results.to_frame()[["samples", "step_size", "metric", "mean", "sem", "theory"]].head()
+
+# %%
+# From six values of the second setting on, this is a map: colours are theory, dots simulation.
+axes = results.plot(metric="overlap")
 
 # %%
 # ``engine="local"`` starts one process per core, ``engine="dask"`` uses a Dask cluster; the

@@ -25,7 +25,7 @@ class Paper:
     def link(self) -> str:
         """Where to read it; empty where nobody wrote that down.
 
-        >>> paper("2305.18270").link
+        >>> cited_paper("2305.18270").link
         'https://doi.org/10.48550/arXiv.2305.18270'
         """
         doi = f"10.48550/arXiv.{self.key}" if self.on_arxiv else self.doi
@@ -35,9 +35,9 @@ class Paper:
     def short(self) -> str:
         """How the paper is cited in text and in results.
 
-        >>> paper("2405.15480").short, paper("2101.10588").short
+        >>> cited_paper("2405.15480").short, cited_paper("2101.10588").short
         ('Troiani et al. 2024, arXiv:2405.15480', 'Mei et al. 2021, arXiv:2101.10588')
-        >>> paper("saad-solla-1995").short
+        >>> cited_paper("saad-solla-1995").short
         'Saad, Solla 1995, Physical Review E 52'
         """
         names = [author.rpartition(" ")[2] for author in self.authors]
@@ -80,7 +80,7 @@ def _papers() -> dict[str, Paper]:
 PAPERS = _papers()
 
 
-def paper(key: str) -> Paper:
+def cited_paper(key: str) -> Paper:
     """The entry of that key."""
     if key not in PAPERS:
         raise GiantstepError(f"paper = {key!r} is not in the bibliography: {', '.join(PAPERS)}")
@@ -93,7 +93,7 @@ def cite(*keys: str) -> tuple[str, ...]:
     >>> cite("2305.18270", "2402.04980")
     ('Dandi et al. 2023, arXiv:2305.18270', 'Cui et al. 2024, arXiv:2402.04980')
     """
-    return tuple(paper(key).short for key in keys)
+    return tuple(cited_paper(key).short for key in keys)
 
 
 #: How to cite giantstep itself; CITATION.cff says the same.
@@ -105,10 +105,10 @@ GIANTSTEP = """@software{giantstep,
 }"""
 
 
-def bibtex(papers: Iterable[str]) -> str:
+def bibtex_entries(papers: Iterable[str]) -> str:
     """BibTeX entries of papers as results cite them, in that order.
 
-    >>> print(bibtex(["Saad, Solla 1995, Physical Review E 52"]).splitlines()[0])
+    >>> print(bibtex_entries(["Saad, Solla 1995, Physical Review E 52"]).splitlines()[0])
     @article{saad1995on-line,
     """
     return "\n\n".join(entry.bibtex for entry in dict.fromkeys(map(_cited, papers)))

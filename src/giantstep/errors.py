@@ -52,30 +52,30 @@ class NoTheory(GiantstepError):
     """There is no prediction for these settings. The message says what is covered."""
 
 
-def refuse(refusals: Mapping[str, bool], error: type[GiantstepError] = NoTheory) -> None:
+def raise_refusal(refusals: Mapping[str, bool], error: type[GiantstepError] = NoTheory) -> None:
     """Raise the first error whose cause applies; ``refusals`` has the causes under their messages.
 
-    >>> refuse({"steps = 9: at most 8 are covered": False})
+    >>> raise_refusal({"steps = 9: at most 8 are covered": False})
     """
     for reason, applies in refusals.items():
         if applies:
             raise error(reason)
 
 
-def unknown(what: str, given: str, known: Iterable[str]) -> SettingsError:
+def unknown_name_error(what: str, given: str, known: Iterable[str]) -> SettingsError:
     """The error for a name that is none of those known, with the nearest of them.
 
-    >>> print(unknown("figure", "stairs", ["staircase", "hero"]))
+    >>> print(unknown_name_error("figure", "stairs", ["staircase", "hero"]))
     figure = 'stairs' is unknown: do you mean staircase? use one of staircase, hero
     """
     names = list(known)
-    guess = nearest(given, names)
+    guess = nearest_name_hint(given, names)
     return SettingsError(
         f"{what} = {shown(given)} is unknown: {guess}use one of {', '.join(names)}"
     )
 
 
-def nearest(given: str, known: Iterable[str]) -> str:
+def nearest_name_hint(given: str, known: Iterable[str]) -> str:
     """The question whether another name is meant; nothing if none is near."""
     close = difflib.get_close_matches(given, list(known), n=1, cutoff=0.6)
     return f"do you mean {close[0]}? " if close else ""
@@ -96,7 +96,7 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 3] + "..."
 
 
-def check_whole(name: str, value: Any, low: int) -> int:
+def whole_or_error(name: str, value: Any, low: int) -> int:
     """The value, if it is a whole number of at least ``low`` and below 2**63."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value < 2**63:
         most = " and below 2**63" if isinstance(value, int) and value >= 2**63 else ""
@@ -104,7 +104,7 @@ def check_whole(name: str, value: Any, low: int) -> int:
     return value
 
 
-def in_one_line(error: BaseException) -> str:
+def error_in_one_line(error: BaseException) -> str:
     """What kind of error it is and what it says, for a message that quotes it."""
     return f"{type(error).__name__}: {one_line(str(error))}"
 

@@ -14,7 +14,7 @@ from giantstep.errors import GiantstepError
 PICTURES, PAGES = (".png", ".pdf", ".svg"), (".html", ".htm")
 
 
-def check_place(path: Path, option: str = "out", endings: Sequence[str] = ()) -> None:
+def check_file_place(path: Path, option: str = "out", endings: Sequence[str] = ()) -> None:
     """Before any work: can the file be written there? Folders that are missing will be made."""
     given = f"{option} = {str(path)!r}"
     if path.is_dir():
@@ -29,7 +29,7 @@ def check_place(path: Path, option: str = "out", endings: Sequence[str] = ()) ->
 
 
 @contextmanager
-def written_beside(path: Path) -> Iterator[Path]:
+def file_written_beside(path: Path) -> Iterator[Path]:
     """A temporary path with the same ending, whose file takes the place of ``path`` at the end.
 
     Whatever goes wrong before leaves ``path`` as it was.
@@ -55,7 +55,7 @@ def written_beside(path: Path) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text_file(path: Path, text: str) -> None:
     """Write a text whole or not at all."""
-    with written_beside(path) as beside:
+    with file_written_beside(path) as beside:
         beside.write_text(text, encoding="utf-8")

@@ -19,6 +19,7 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.one_step.intermediate_step import limiting_gains
 
 RELU = "relu(z) - 1/sqrt(2*pi)"
@@ -107,8 +108,9 @@ def test_limiting_gains(target: str) -> None:
     spread = (0.25 * power / 4) / (SLOPE**2 * (1 + power / 4))
     # Gains are A cos^2 + B cos^4: at each draw's own cosine they take no fluctuation from it.
     cosines = np.array([0.5, 1.0])
+    fit = Fit.of(RATIOS["samples_ratio"], RATIOS["width_ratio"], RATIOS["ridge"])
     known = [
-        limiting_gains(problem, sigma, alignment=c, degrees=degrees, spread=spread, **RATIOS)
+        limiting_gains(problem, sigma, fit, alignment=c, degrees=degrees, spread=spread)
         for c in cosines
     ]
     powers = np.linalg.solve(np.stack([cosines**2, cosines**4], axis=1), np.array(known))

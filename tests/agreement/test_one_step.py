@@ -16,7 +16,7 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict_step
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.one_step.stepped_network import one_step
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 
 @pytest.mark.slow
@@ -33,18 +33,10 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
     for seed in range(150):
         layer = stepped_layer(problem, settings, seed)
         spikes = np.array([np.mean(layer.weights @ layer.learned)])
-        prepared = Prepared.of(
-            activation("tanh"),
-            problem.target,
-            alignment=abs(float(layer.learned[0])),
-            spikes=spikes,
-            bulks=nominal.bulks,
-            version="second-chaos",
-            dim=dim,
-        )
         theory = spiked_risk(
-            prepared, nominal._replace(spikes=spikes), samples_ratio=2.0,
-            width_ratio=1.0, ridge=ridge, dim=float(dim), version="second-chaos",
+            activation("tanh"), problem.target, nominal._replace(spikes=spikes),
+            alignment=abs(float(layer.learned[0])), samples_ratio=2.0, width_ratio=1.0,
+            ridge=ridge, dim=float(dim), version="second-chaos",
         )  # fmt: skip
         inputs = np.random.default_rng([seed, 9]).standard_normal((2 * dim, dim))
         ratios.append(fitted_risk(problem, "tanh", layer.weights, inputs, ridge)[0] / theory.test)
@@ -111,9 +103,10 @@ def test_a_step_stretches_neurons_along_what_they_learn() -> None:
         readout_samples="3d", ridge=0.1, dim=dim,
     )  # fmt: skip
     step, sizes = one_step(problem, settings)
-    prepared = step.prepared(activation("tanh"), problem, sizes)
+    sigma = activation("tanh")
     tilted, isotropic = (
-        float(step._replace(tilted=tilted).risk(prepared, sizes).test) for tilted in (True, False)
+        float(step._replace(tilted=tilted).risk(sigma, problem, sizes).test)
+        for tilted in (True, False)
     )
     ratios = []
     for seed in range(draws):

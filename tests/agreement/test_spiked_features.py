@@ -14,7 +14,7 @@ from giantstep.learners.spiked_random_features import simulate
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.spiked_random_features.finite_size import Blocks
 from giantstep.theory.spiked_random_features.prediction import predict
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 #: What the finite-size versions leave out at d >= 100.
 REST = 0.006
@@ -77,16 +77,8 @@ def test_gaussian_rows_fit_one_more_function() -> None:
         100,
         np.ones(1),
     )
-    prepared = Prepared.of(
-        sigma,
-        problem.target,
-        alignment=0.9,
-        spikes=0.7 * one,
-        bulks=one,
-        version="second-chaos",
-        dim=dim,
-    )
     sizes = {
+        "alignment": 0.9,
         "samples_ratio": 3.0,
         "width_ratio": 1.5,
         "ridge": 0.1,
@@ -94,8 +86,8 @@ def test_gaussian_rows_fit_one_more_function() -> None:
         "version": "second-chaos",
     }
     sphere, gaussian = (
-        float(spiked_risk(prepared, Blocks(0.7 * one, one, one, spread), **sizes).test)
-        for spread in (None, one)
+        float(spiked_risk(sigma, problem.target, blocks, **sizes).test)
+        for blocks in (Blocks(0.7 * one, one, one, spread) for spread in (None, one))
     )
     learned = np.zeros(dim)
     learned[:2] = 0.9, np.sqrt(1 - 0.81)

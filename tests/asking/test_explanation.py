@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from giantstep.errors import GiantstepError, NoTheory, SettingsError
 from giantstep.explanation.explain import explain
-from giantstep.explanation.text import headline
+from giantstep.explanation.text import explanation_headline
 from giantstep.language.inputs import Hypercube
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
@@ -388,7 +388,7 @@ def test_the_answer_comes_first_and_fits_the_terminal() -> None:
 
 
 def test_symmetric_targets_get_symmetric_sentences() -> None:
-    text = headline(explain("sign(h1*h2)"))
+    text = explanation_headline(explain("sign(h1*h2)"))
     assert text == (
         "Giant steps on fresh samples learn h1, h2 from n ~ d^2; message passing finds h1, h2 "
         "beyond n = 2.47 d."

@@ -10,7 +10,7 @@ from smallest import asked_by
 from typer.testing import CliRunner
 
 from giantstep.asking.studies.study import Study
-from giantstep.asking.table import LEARNERS, Learner, learner_named
+from giantstep.asking.table import LEARNERS, Learner, learner_to_ask
 from giantstep.asking.verbs import predict, simulate
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
@@ -114,11 +114,11 @@ def test_a_study_tells_laws_apart() -> None:
 
 
 def test_a_power_law_takes_no_target() -> None:
-    settings = learner_named("power-law").load("settings")(samples=100)
+    settings = learner_to_ask("power-law").load("settings")(samples=100)
     assert predict(settings, noise=0.1).problem.to_json() == {"noise": 0.1}
     for given in ({"problem": "h1"}, {"inputs": "sphere"}):
         with pytest.raises(GiantstepError, match="power-law takes no target"):
             predict(settings, **given)
     assert CliRunner().invoke(app, ["predict", "power-law", "--target", "h1"]).exit_code == 2
     with pytest.raises(GiantstepError, match="giant-step needs a target"):
-        predict(learner_named("giant-step").load("settings")())
+        predict(learner_to_ask("giant-step").load("settings")())

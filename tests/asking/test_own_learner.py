@@ -156,7 +156,7 @@ def test_five_files_are_enough(row: Learner, tmp_path: Path) -> None:
     found = study.run(store=store, engine="inline")
     assert found.agrees()
     app = typer.Typer()
-    commands.register(app)
+    commands.register_learner_commands(app)
     words = ["compare", row.name, *row.example.split(), "--seeds", "20", "--json"]
     answer = CliRunner().invoke(app, words)
     assert answer.exit_code == 0, answer.output

@@ -40,11 +40,7 @@ MAKERS = {
     },
     "random-features": {
         "random_features._predict_biased",
-        "random_features._predict_convex",
         "random_features.predict",
-    },
-    "gradient-flow": {
-        "gradient_flow.prediction._prediction",
     },
     "amp": {
         "amp.phases.predict_phases",

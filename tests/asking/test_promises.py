@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 import giantstep as gs
-from giantstep.asking.questions import asked
+from giantstep.asking.questions import asked_questions
 from giantstep.asking.studies.study import Study
-from giantstep.asking.table import learner_named
+from giantstep.asking.table import learner_to_ask
 from giantstep.asking.workers.backlog import REFUSED
-from giantstep.asking.workers.environment import _forget_old, threads_here
-from giantstep.errors import MOST_SAID, SettingsError
-from giantstep.laboratory.work import do
+from giantstep.asking.workers.environment import _forget_old, worker_threads
+from giantstep.errors import MOST_SAID, GiantstepError, SettingsError
+from giantstep.laboratory.work import do_for_lab
 from giantstep.settings.mean_field import MeanField
 from giantstep.settings.online_sgd import OnlineSgd
 
@@ -44,6 +44,13 @@ def test_what_does_not_fit_is_refused_before_memory_is_taken(ask: Callable[[], o
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("given", [{}, {"ridge": 0.1, "width": "1d"}])
+def test_ten_thousand_giant_steps_are_refused(given: dict[str, Any]) -> None:
+    """The recursion would have run for a quarter of an hour."""
+    with pytest.raises(GiantstepError, match="steps = 10000"):
+        gs.predict(gs.GiantStep(steps=10_000, **given), "h1")
+
+
 @pytest.mark.parametrize(
     ("settings", "problem", "words"),
     [
@@ -55,15 +62,15 @@ def test_the_lab_refuses_theory_that_does_not_fit(
     settings: dict[str, Any], problem: str, words: str
 ) -> None:
     point = {"learner": "mean-field", "settings": settings, "problem": {"target": problem}}
-    outcome = do(("predict", {"point": point}), lambda share: None)
+    outcome = do_for_lab(("predict", {"point": point}), lambda share: None)
     assert outcome.status == REFUSED
     assert words in outcome.error
 
 
 def test_the_estimate_of_a_theory_is_near_what_it_uses() -> None:
-    row, settings = learner_named("mean-field"), MeanField(dim=100, width=40, times="0.2")
+    row, settings = learner_to_ask("mean-field"), MeanField(dim=100, width=40, times="0.2")
     for kind in ("relu", "tanh"):
-        question = asked(settings.replace(activation=kind), "h1*h2").questions[0]
+        question = asked_questions(settings.replace(activation=kind), "h1*h2").questions[0]
         cost = row.cost_of("predict", question)
         assert cost is not None
         tracemalloc.start()
@@ -83,10 +90,10 @@ def test_cells_of_other_threads_are_other_cells(monkeypatch: pytest.MonkeyPatch)
     assert one.keys in keys
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
-    assert threads_here() == 1
-    monkeypatch.setattr("giantstep.asking.workers.environment.cores", lambda: 7)
+    assert worker_threads() == 1
+    monkeypatch.setattr("giantstep.asking.workers.environment.usable_cores", lambda: 7)
     monkeypatch.delenv("XLA_FLAGS")
-    assert threads_here() == 7
+    assert worker_threads() == 7
 
 
 def test_a_message_is_never_too_long() -> None:

@@ -10,7 +10,7 @@ from smallest import asked_by
 
 import giantstep as gs
 from giantstep.answer import Answer
-from giantstep.asking.table import LEARNERS, Learner, learner_named
+from giantstep.asking.table import LEARNERS, Learner, learner_to_ask
 from giantstep.asking.verbs import predict, simulate
 from giantstep.errors import NoTheory
 
@@ -58,7 +58,7 @@ def test_the_smallest_settings_give_what_the_table_lists(row: Learner) -> None:
 
 
 def test_the_risk_before_the_step_is_that_of_random_features() -> None:
-    settings: Any = learner_named("giant-step").load("settings")(**STEP)
+    settings: Any = learner_to_ask("giant-step").load("settings")(**STEP)
     law = predict(settings, "sin(h1)", noise=0.5)
     assert law.metrics["test_error"][0] == law.metrics["random_features_error"]
     noise = law.metrics["test_error_noisy"] - law.metrics["test_error"]

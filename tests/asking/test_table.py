@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from giantstep.answer import Prediction
-from giantstep.asking.table import LEARNERS, Learner, learner_named
+from giantstep.asking.table import LEARNERS, Learner, learner_to_ask
 from giantstep.asking.verbs import predict, simulate
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError, NoTheory, SettingsError
@@ -60,7 +60,7 @@ def test_the_example_compares(row: Learner, tmp_path: Path) -> None:
 
 def test_an_unknown_learner_is_named() -> None:
     with pytest.raises(GiantstepError, match="giant-step"):
-        learner_named("gaint-step")
+        learner_to_ask("gaint-step")
 
 
 @pytest.mark.parametrize(("seeds", "seed"), [(0, 0), (True, 0), (1.5, 0), (2, -1), (2, "x")])

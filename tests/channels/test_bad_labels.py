@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.errors import TargetError
 from giantstep.language.problem import Problem
 
@@ -21,29 +21,29 @@ from giantstep.language.problem import Problem
 )
 def test_labels_out_of_range(text: str, label: float, message: str) -> None:
     with pytest.raises(TargetError, match=message):
-        channel_for(Problem.of(text)).labels(np.array([label]))
+        channel_of_problem(Problem.of(text)).labels(np.array([label]))
 
 
 @pytest.mark.parametrize("label", [np.nan, np.inf])
 @pytest.mark.parametrize("text", ["h1", "sign(h1)", "h1^2"])
 def test_labels_must_be_finite(text: str, label: float) -> None:
     with pytest.raises(TargetError, match="labels must be finite numbers"):
-        channel_for(Problem.of(text)).labels(np.array([1.0, label]))
+        channel_of_problem(Problem.of(text)).labels(np.array([1.0, label]))
 
 
 def test_more_than_three_directions() -> None:
     with pytest.raises(
         TargetError, match=r"depends on 4 directions: .* covers at most 3, or a committee"
     ):
-        channel_for(Problem.of("h1*h2*h3*h4", noise=0.1))
+        channel_of_problem(Problem.of("h1*h2*h3*h4", noise=0.1))
 
 
 def test_many_directions_that_make_one_field_are_fine() -> None:
-    channel = channel_for(Problem.of("sign(h1 + h2 + h3 + h4)"))
+    channel = channel_of_problem(Problem.of("sign(h1 + h2 + h3 + h4)"))
     assert (channel.rank, channel.structure.fields, channel.kind) == (4, 1, "discrete")
 
 
 def test_noiseless_targets_without_closed_form_say_which_noise_they_got() -> None:
-    channel = channel_for(Problem.of("h1*h2"))
+    channel = channel_of_problem(Problem.of("h1*h2"))
     assert channel.noise == pytest.approx(0.01, rel=0.05)
     assert "labels got noise of variance" in channel.notes[0]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_for
-from giantstep.channels.committees.core import Committees, covered_committee
-from giantstep.channels.committees.fields import Fields, partitions
-from giantstep.channels.committees.sums import sums_of
+from giantstep.channels import channel_of_problem
+from giantstep.channels.committees.core import Committees, committee_with_channel
+from giantstep.channels.committees.fields import Fields, committee_partitions
+from giantstep.channels.committees.sums import committee_sums
 from giantstep.errors import TargetError
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
@@ -28,7 +28,7 @@ def integrated(target: Target, y: float, omega: np.ndarray, cov: np.ndarray) -> 
     pull = (points - omega) @ precision
     exponent = np.einsum("abi,abi->ab", pull, points - omega) / 2
     law = weights * np.exp(-exponent) / (2 * np.pi * np.sqrt(np.linalg.det(cov)))
-    committee = covered_committee(target, 0.0).committee
+    committee = committee_with_channel(target, 0.0).committee
     values = committee.shift + committee.link.numpy(points[..., None]).sum(axis=-1)
     if committee.vote is not None:
         chance = (np.sign(values) == y).astype(float)
@@ -53,11 +53,11 @@ def integrated(target: Target, y: float, omega: np.ndarray, cov: np.ndarray) -> 
 @pytest.mark.parametrize("variances", VARIANCES)
 def test_two_fields_by_quadrature(text: str, y: float, variances: tuple[float, float]) -> None:
     target = Target(text)
-    sums = sums_of(covered_committee(target, 0.0).committee)
+    sums = committee_sums(committee_with_channel(target, 0.0).committee)
     cov = variances[0] * np.eye(2) + (variances[1] - variances[0]) / 2
     omega = np.array([[0.5, -0.8], [1.2, 0.3]])
     rows = sums.rows(np.array([y, y]))
-    ((_, found),) = partitions(Fields(sums, *variances), omega, rows, curvature=True)
+    ((_, found),) = committee_partitions(Fields(sums, *variances), omega, rows, curvature=True)
     for i in range(2):
         ours = [found.value[i, 0], *found.gradient[i, :, 0], found.trace[i, 0], found.total[i, 0]]
         np.testing.assert_allclose(ours, integrated(target, y, omega[i], cov), atol=2e-8)
@@ -66,15 +66,15 @@ def test_two_fields_by_quadrature(text: str, y: float, variances: tuple[float, f
 def test_six_fields_by_differences() -> None:
     """Gradient and the symmetric part of the Hessian are derivatives of log Z."""
     text = "(" + " + ".join(f"erf(h{i})" for i in range(1, 7)) + ")/2"
-    core = channel_for(Problem.of(text, noise=0.2)).likelihood.core
+    core = channel_of_problem(Problem.of(text, noise=0.2)).likelihood.core
     assert isinstance(core, Committees)
     rng = np.random.default_rng(0)
     omega, y = rng.normal(size=(1, 6)) * 0.6, np.array([0.3])
     cov = 0.5 * np.eye(6) - 0.05
-    sums = sums_of(core.committee)
+    sums = committee_sums(core.committee)
 
     def log_z(at: np.ndarray) -> float:
-        ((_, found),) = partitions(core.fields(cov, exact=True), at, sums.rows(y))
+        ((_, found),) = committee_partitions(core.fields(cov, exact=True), at, sums.rows(y))
         return float(np.log(found.value[0, 0]))
 
     gradient, hessian = core.posteriors(y, omega, cov, exact=True)
@@ -102,11 +102,11 @@ def test_six_fields_by_differences() -> None:
 )
 def test_what_is_refused(text: str, said: str) -> None:
     with pytest.raises(TargetError, match=said.replace("*", r"\*")) as refusal:
-        channel_for(Problem.of(text, noise=0.1))
+        channel_of_problem(Problem.of(text, noise=0.1))
     assert "\n" not in str(refusal.value)
 
 
 def test_impossible_labels_are_refused() -> None:
     text = "sign(" + " + ".join(f"sign(h{i})" for i in range(1, 6)) + ")"
     with pytest.raises(TargetError, match=r"none of this target's values: -1, 1"):
-        channel_for(Problem.of(text)).labels(np.array([0.5]))
+        channel_of_problem(Problem.of(text)).labels(np.array([0.5]))

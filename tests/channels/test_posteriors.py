@@ -14,7 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from giantstep.channels import Channel, Posterior, channel_for, label_means, posteriors
+from giantstep.channels import (
+    Channel,
+    Posterior,
+    channel_label_means,
+    channel_of_problem,
+    label_posteriors,
+)
 from giantstep.channels.quadrature import Quadrature
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import in_float64
@@ -54,7 +60,7 @@ BLOCK = 32
 
 @functools.cache
 def channel_of(text: str, noise: float) -> Channel:
-    return channel_for(Problem.of(text, noise=noise))
+    return channel_of_problem(Problem.of(text, noise=noise))
 
 
 @functools.cache
@@ -74,7 +80,7 @@ def fine(text: str, noise: float) -> Channel:
 @functools.cache
 def evaluator(channel: Channel) -> Callable[..., Posterior]:
     def evaluate(labels: Any, omega: Any, cov: Any) -> Posterior:
-        return posteriors(channel.likelihood, labels, omega, cov)
+        return label_posteriors(channel.likelihood, labels, omega, cov)
 
     compiled = jax.jit(evaluate)
 
@@ -231,7 +237,7 @@ def _mean(channel: Channel, omega: np.ndarray, cov: np.ndarray) -> Any:
     return _compiled_means(channel.likelihood, omega[None], cov)[0]
 
 
-_compiled_means = jax.jit(label_means, static_argnums=0)
+_compiled_means = jax.jit(channel_label_means, static_argnums=0)
 
 
 @pytest.mark.parametrize(
@@ -272,7 +278,7 @@ def test_discrete_labels_have_probabilities(given_problem: Any) -> None:
     [("sin(2*h1) + z1/2", 0.25, 1), ("h1*h2 + z1 - z2/2", 1.25, 2), ("h1*h2*h3 + z1", 1.0, 3)],
 )
 def test_noise_that_a_target_only_adds_is_label_noise(text: str, noise: float, fields: int) -> None:
-    channel = channel_for(Problem.of(text, noise=0.5))
+    channel = channel_of_problem(Problem.of(text, noise=0.5))
     assert channel.noise == pytest.approx(0.5 + noise)
     assert channel.added == pytest.approx(0.5)
     assert (channel.structure.fields, channel.structure.is_exact) == (fields, True)

@@ -129,7 +129,7 @@ def deaf():
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 output.GRACE_SECONDS = 0.2
-output.run_program(deaf)
+output.run_command_line(deaf)
 """
 
 

@@ -16,16 +16,15 @@ from typer.testing import CliRunner
 
 import giantstep as gs
 from giantstep.answer import Answer
-from giantstep.answer.table import with_error
-from giantstep.asking.curves import theory_line
+from giantstep.asking.curves import predict_between
 from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
-from giantstep.cli.output import PATIENCE_SECONDS, progress_bar, say
+from giantstep.cli.output import PATIENCE_SECONDS, say, terminal_bar
 from giantstep.errors import GiantstepError
-from giantstep.estimators.fitting import Score, save_model
+from giantstep.estimators.fitting import Score, save_fitted_model
 from giantstep.estimators.regressor import GiantStepRegressor
-from giantstep.estimators.tables import prepare, write_csv
-from giantstep.files import check_place, write_text
+from giantstep.estimators.tables import prepare_table_to_fit, write_safe_csv
+from giantstep.files import check_file_place, write_text_file
 from giantstep.gallery.result import draw, draw_result
 
 
@@ -44,10 +43,10 @@ def nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         "asking.verbs.ask",
         "asking.spectra.compare_spectra",
         "explanation.explain.explain",
-        "estimators.tables.read_table",
+        "estimators.tables.read_table_to_fit",
         "reports.page.write_report",
         "asking.studies.kept.Kept.answer",
-        "gallery.rendering.render",
+        "gallery.rendering.render_figure",
     ):
         monkeypatch.setattr(f"giantstep.{place}", computed)
 
@@ -95,16 +94,16 @@ def test_a_picture_is_drawn_only_where_it_was_asked_for(
 
 def test_folders_are_made_by_whatever_writes(tmp_path: Path) -> None:
     path = tmp_path / "new" / "page.html"
-    check_place(path)
-    write_text(path, "a page")
+    check_file_place(path)
+    write_text_file(path, "a page")
     assert path.read_text() == "a page"
-    write_csv(pandas.DataFrame({"a": [1]}), tmp_path / "rows" / "x.csv")
+    write_safe_csv(pandas.DataFrame({"a": [1]}), tmp_path / "rows" / "x.csv")
     assert (tmp_path / "rows" / "x.csv").read_text() == "a\n1\n"
     fitted: Any = SimpleNamespace(pipeline=[1.0], inputs=["a"])
-    save_model(fitted, tmp_path / "models" / "x.skops")
+    save_fitted_model(fitted, tmp_path / "models" / "x.skops")
     assert (tmp_path / "models" / "x.skops").stat().st_size > 0
     with pytest.raises(GiantstepError, match="is no folder"):
-        check_place(path / "page.html")
+        check_file_place(path / "page.html")
 
 
 def test_a_metric_that_is_not_there_says_what_to_give() -> None:
@@ -135,8 +134,8 @@ def test_an_overlap_is_drawn_over_chance(both: Answer) -> None:
 
 
 def test_theory_is_drawn_between_the_points_however_little_time_there_is(both: Answer) -> None:
-    hurried = theory_line(both, "samples", points=9, patience=-1.0)
-    line = theory_line(both, "samples", points=9)
+    hurried = predict_between(both, "samples", points=9, patience=-1.0)
+    line = predict_between(both, "samples", points=9)
     assert hurried is not None
     assert line is not None
     assert hurried.axes["samples"].numbers == both.axes["samples"].numbers
@@ -235,6 +234,27 @@ def test_a_word_that_is_missing_is_shown_in_an_example(words: str) -> None:
     assert f"is missing: as in giantstep {words.split()[0]} " in err
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["fit", "my.csv", "price"], "--label is missing: give 'price' as --label price;"),
+        (["predict", "kernel", "--dim", "50", "sin(h1)"], "give 'sin(h1)' as --target 'sin(h1)';"),
+        (["explain", "h1", "-h2", "--json"], "one word, in quotes: giantstep explain 'h1 -h2'"),
+        (["explain", "--target", "h1"], "--target is no option of explain: see giantstep explain"),
+        (
+            ["fit", "my.csv", "--target", "price"],
+            "--target is no option of fit: do you mean --label",
+        ),
+        (["report", "h1", "--pdf"], "--pdf is no option of report: see giantstep report --help"),
+        (["report", "h1", "-o", "x.html"], "-o is no option of report: do you mean --out?"),
+    ],
+)
+def test_a_word_that_lacks_its_option_is_given_it(words: list[str], remedy: str) -> None:
+    code, _, err = run(*words)
+    assert code == 2
+    assert remedy in err
+
+
 def test_the_nearest_name_is_offered() -> None:
     assert "do you mean staircase? use one of" in run("figure", "stairs")[2]
 
@@ -258,14 +278,19 @@ def test_long_lines_end_where_the_terminal_does(
 
 def test_an_explanation_opens_with_numbers_that_predict_gives() -> None:
     found = gs.explain("h1 + h1*h2")
-    step = gs.GiantStep(samples="8d", step_size=2)
-    left = gs.predict(step.replace(width="1d", ridge=1), "h1 + h1*h2").metrics["test_error"][-1]
-    law = gs.predict(step.replace(steps=2), "h1 + h1*h2")
+    step = gs.GiantStep(samples="8d", step_size=2, readout="sign", width="1d", ridge=1, steps=2)
+    law = gs.predict(step, "h1 + h1*h2")
+    _, one, two = law.metrics["test_error"]
     opening = " ".join(found.report().partition("It depends")[0].split())
-    assert f"leave {left:.3g} of the variance 2, where the floor is 0" in opening
-    for i in (0, 1):
-        cosine, error = law.metrics["overlap"][2, i], law.errors["overlap"][2, i]
-        assert f"h{i + 1} {with_error(cosine, error)}" in opening
+    assert f"{one:.3g}, two {two:.3g}, of the variance 2, where the floor of one is 0" in opening
+    first, second = law.metrics["overlap"][2]
+    assert opening.endswith(f"the cosines of these neurons are h1 {first:.2g}, h2 {second:.2g}.")
+    # Two steps on a function with kinks of two directions would take long.
+    opening = " ".join(gs.explain("max(h1, h2)").report().partition("It depends")[0].split())
+    assert re.search(r"a ridge fit leaves [0-9.]+ of the variance .* of 20 neurons", opening)
+    # A direction that steps do not find has the cosine 0, not what rounding left of it.
+    opening = " ".join(gs.explain("h1*h2").report().partition("It depends")[0].split())
+    assert opening.endswith("the cosines of these neurons are h1 0, h2 0.")
     assert "In numbers" not in gs.explain("h1", inputs="spiked:d^0.5").report()
     assert "In numbers" not in gs.explain("h1 + h2 + h3 + h4 + h5").report()
 
@@ -305,13 +330,13 @@ def test_one_row_and_one_column_are_one() -> None:
             "y": [np.nan, *np.linspace(0, 1, rows - 1) ** 2],
         }
     )
-    notes = prepare(frame, "y").notes
+    notes = prepare_table_to_fit(frame, "y").notes
     assert "left out 1 row without a label" in notes
     assert any(note.startswith("turned 1 column of categories") for note in notes)
     frame["shape"] = ["round", "square"] * 6
-    assert any("turned 2 columns" in note for note in prepare(frame[1:], "y").notes)
+    assert any("turned 2 columns" in note for note in prepare_table_to_fit(frame[1:], "y").notes)
     with pytest.raises(GiantstepError, match=r"is left to learn from: .*'a': constant"):
-        prepare(frame[["y"]].assign(a=1.0), "y")
+        prepare_table_to_fit(frame[["y"]].assign(a=1.0), "y")
 
 
 def test_a_bar_appears_only_when_its_time_has_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,15 +376,15 @@ def test_a_bar_appears_only_when_its_time_has_come(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("threading.Timer", Clock)
     monkeypatch.setattr("rich.progress.Progress", Bar)
     monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: True))
-    with progress_bar("short") as tell:
+    with terminal_bar("short") as tell:
         assert tell is not None
         tell(0.5)
     assert did == ["wait", ("short", 0.5), "cancel", "stop"]
     did.clear()
-    with progress_bar("long"):
+    with terminal_bar("long"):
         assert clocks[1].seconds == PATIENCE_SECONDS == 2
         clocks[1].ring()
     assert did == ["wait", "start", "cancel", "stop"]
     monkeypatch.setattr("sys.stderr", SimpleNamespace(isatty=lambda: False))
-    with progress_bar("unseen") as tell:
+    with terminal_bar("unseen") as tell:
         assert tell is None

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from giantstep.cli.output import run_program
+from giantstep.cli.output import run_command_line
 
 PROGRAM = [sys.executable, "-c", "from giantstep.cli.main import main; main()"]
 FULL = Path("/dev/full")
@@ -19,7 +19,7 @@ FULL = Path("/dev/full")
 def test_a_terminal_without_all_letters(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
     monkeypatch.setattr(sys, "stdout", stream)
-    run_program(lambda: print("é ≤ 1"))
+    run_command_line(lambda: print("é ≤ 1"))
     stream.flush()
     assert stream.buffer.getvalue() == b"\xe9 \\u2264 1\n"
 
@@ -52,7 +52,7 @@ def test_a_file_that_cannot_be_used_is_named(
         (tmp_path / "none" / "x").read_text()
 
     with pytest.raises(SystemExit) as stopped:
-        run_program(open_it)
+        run_command_line(open_it)
     assert stopped.value.code == 2
     said = capsys.readouterr().err
     assert said.count("\n") == 1
@@ -64,7 +64,7 @@ def test_other_errors_are_not_hidden() -> None:
         raise OSError("a fault of ours")
 
     with pytest.raises(OSError, match="a fault of ours"):
-        run_program(broken)
+        run_command_line(broken)
 
 
 def test_the_exit_code_of_a_command_is_kept() -> None:
@@ -72,5 +72,5 @@ def test_the_exit_code_of_a_command_is_kept() -> None:
         raise typer.Exit(3)
 
     with pytest.raises(typer.Exit) as stopped:
-        run_program(stop)
+        run_command_line(stop)
     assert stopped.value.exit_code == 3

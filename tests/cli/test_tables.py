@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from giantstep.answer import Answer, Axis, Prediction, Question, Run
-from giantstep.answer.table import text
+from giantstep.answer.table import answer_text
 from giantstep.errors import GiantstepError
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -70,7 +70,7 @@ def both() -> Answer:
 
 def rows(answer: Answer, **how: Any) -> list[list[str]]:
     """The lines of the text as words."""
-    return [line.split() for line in text(answer, width=100, **how).splitlines()]
+    return [line.split() for line in answer_text(answer, width=100, **how).splitlines()]
 
 
 def swept(*, runs: bool = False, laws: bool = False) -> Answer:
@@ -136,7 +136,7 @@ def test_directions_are_rows_where_they_were_asked_for() -> None:
     entry = rows(swept(laws=True), metric="overlap[0,1]")
     assert ["1", "0.1"] in entry
     with pytest.raises(GiantstepError, match="use overlap, test_error, bound"):
-        text(law(), "overlp")
+        answer_text(law(), "overlp")
 
 
 def test_what_is_compared_is_shown_at_any_width() -> None:
@@ -146,18 +146,18 @@ def test_what_is_compared_is_shown_at_any_width() -> None:
         runs.append(Run("giant-step", {}, metrics, seeds=(0, 1)))
         statuses: dict[str, Any] = dict.fromkeys("uvw", "theorem")
         laws.append(Prediction("giant-step", {}, dict.fromkeys("uvw", a), statuses, ()))
-    shown = text(answered(runs, laws, ridge=(0.1, 1.0)), width=45)
+    shown = answer_text(answered(runs, laws, ridge=(0.1, 1.0)), width=45)
     assert shown.count("gap/s.e.") == 3
     assert "also there" not in shown
 
 
 def test_a_narrow_terminal_cuts_no_number() -> None:
     for width in (40, 80, 120):
-        shown = text(swept(runs=True, laws=True), everything=True, width=width)
+        shown = answer_text(swept(runs=True, laws=True), everything=True, width=width)
         table = shown.split("\n\n", 1)[1]
         assert "0.30 ± 0.10" in table
         assert "…" not in table
-    assert max(map(len, text(swept(runs=True, laws=True), width=80).splitlines())) <= 80
+    assert max(map(len, answer_text(swept(runs=True, laws=True), width=80).splitlines())) <= 80
 
 
 def test_a_repr_has_at_most_fifteen_lines() -> None:

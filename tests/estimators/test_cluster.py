@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from giantstep.estimators import GiantStepRegressor
-from giantstep.estimators.streaming.passes import raw_moments
+from giantstep.estimators.streaming.passes import streamed_raw_moments
 from giantstep.estimators.streaming.rows import DaskRows, SlicedRows
 
 
@@ -33,7 +33,7 @@ def test_a_killed_worker_does_not_change_the_sums() -> None:
         rows = DaskRows.of(dask.array.from_array(X, (200, 5)), y)
         for number in range(4):
             work = partial(
-                raw_moments,
+                streamed_raw_moments,
                 low=np.full(5, -2.0),
                 high=np.full(5, 2.0),
                 shift=np.full(5, float(number)),

@@ -18,7 +18,7 @@ from giantstep.datasets import make_multi_index
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.estimators import GiantStepClassifier, GiantStepRegressor, IndexDirections, contract
 from giantstep.estimators.index_model import fit_index_model
-from giantstep.estimators.tables import as_numbers, prepare, read_table
+from giantstep.estimators.tables import column_as_numbers, prepare_table_to_fit, read_table_to_fit
 
 SMALL: dict[str, Any] = {
     "max_directions": 2,
@@ -145,8 +145,9 @@ def test_a_cubic_goes_on_beyond_the_data_and_other_links_along_their_tangent() -
 
 
 def test_heavy_labels_are_compressed_where_that_predicts_better() -> None:
+    """In the second draw the sum of held-out errors, which a few rows decide, says otherwise."""
     ranks = []
-    for seed in (1, 2, 3):
+    for seed in range(1, 7):
         generator = np.random.default_rng(seed)
         X = generator.standard_normal((300, 5))
         light = X[:, 0] + 0.3 * generator.standard_normal(300)
@@ -266,7 +267,7 @@ def messy() -> pd.DataFrame:
 
 
 def test_columns_are_read_as_they_were_meant() -> None:
-    prepared = prepare(messy(), "label")
+    prepared = prepare_table_to_fit(messy(), "label")
     names = list(prepared.encoder.fit(prepared.inputs).get_feature_names_out())
     assert names == [
         "price",
@@ -288,14 +289,14 @@ def test_columns_are_read_as_they_were_meant() -> None:
     ):
         assert words in said
     assert_allclose(
-        as_numbers(pd.Series(["$ 1'200", "-3e2 m2", "12.5%", ".5", "1/2", "2024-03-01"])),
+        column_as_numbers(pd.Series(["$ 1'200", "-3e2 m2", "12.5%", ".5", "1/2", "2024-03-01"])),
         [1200, -300, 12.5, 0.5, np.nan, np.nan],
     )
 
 
 def test_a_label_written_as_text_is_read_as_numbers() -> None:
     frame = messy().assign(label=[f"{1000 * row + 0.5:,.1f}" for row in range(19)] + ["unknown"])
-    prepared = prepare(frame, "label")
+    prepared = prepare_table_to_fit(frame, "label")
     assert prepared.task == "regression"
     assert_allclose(prepared.labels, 1000 * np.arange(19) + 0.5)
     said = " ".join(prepared.notes)
@@ -306,7 +307,7 @@ def test_a_label_written_as_text_is_read_as_numbers() -> None:
 def test_a_category_that_is_missing_is_a_level() -> None:
     """Any gap in a column of texts ended a fit."""
     frame = messy().assign(colour=["red", None, "blue", "red", np.nan] * 4)
-    prepared = prepare(frame, "label")
+    prepared = prepare_table_to_fit(frame, "label")
     table = prepared.encoder.fit_transform(prepared.inputs)
     assert [c for c in table.columns if c.startswith("colour")] == [
         "colour_blue",
@@ -319,15 +320,15 @@ def test_a_category_that_is_missing_is_a_level() -> None:
 def test_copies_counts_and_slips_are_said() -> None:
     frame = messy().assign(label=[0, 1, 2, 3] * 5)
     twice = pd.concat([frame, frame.iloc[:3]])
-    prepared = prepare(twice.drop(columns=["row"]), "label")
+    prepared = prepare_table_to_fit(twice.drop(columns=["row"]), "label")
     assert prepared.task == "regression"
     said = " ".join(prepared.notes)
     assert "3 rows are copies of others" in said
     assert "left out column 'customer_id'" in said
     assert "taken for counts, and fitted as numbers; --task decides" in said
-    assert prepare(frame.assign(label=[0, 1] * 10), "label").task == "classification"
+    assert prepare_table_to_fit(frame.assign(label=[0, 1] * 10), "label").task == "classification"
     with pytest.raises(GiantstepError, match="'lable' is not a column: did you mean 'label'"):
-        prepare(frame, "lable")
+        prepare_table_to_fit(frame, "lable")
 
 
 @pytest.mark.parametrize(
@@ -343,7 +344,7 @@ def test_copies_counts_and_slips_are_said() -> None:
 def test_separators_and_encodings_are_told(
     text: str, encoding: str, said: str, tmp_path: Path
 ) -> None:
-    frame = read_table(written(tmp_path, text, encoding))
+    frame = read_table_to_fit(written(tmp_path, text, encoding))
     assert list(frame.columns) == ["größe", "y"]
     assert frame["größe"].tolist() == [1.5, 2.5]
     assert said in " ".join(frame.attrs["notes"])

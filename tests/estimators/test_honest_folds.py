@@ -7,7 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from giantstep.datasets import make_multi_index
-from giantstep.estimators.experts import FixedFeatures, Sizes, columns, fit_experts, names
+from giantstep.estimators.experts import (
+    FixedFeatures,
+    Sizes,
+    expert_columns,
+    expert_names,
+    fit_experts,
+)
 from giantstep.estimators.tails import TailScaler
 
 SIZES = Sizes(directions=2, neurons=30, width=60, updates=2, kernel=True)
@@ -25,7 +31,7 @@ def held_out(inputs: np.ndarray, labels: np.ndarray, block: np.ndarray, chosen: 
         fixed.without(block),
         TailScaler.of(inputs, 3.0),
     )
-    return columns(experts.predict(inputs[block]), SIZES, len(block))
+    return expert_columns(experts.predict(inputs[block]), SIZES, len(block))
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +52,7 @@ def predictions() -> dict[str, np.ndarray]:
 def test_labels_of_a_block_do_not_reach_its_predictions(predictions: dict) -> None:
     """Whatever stands in the block as labels, each expert predicts the same there."""
     drawn = predictions["drawn"]
-    assert drawn.shape == (32, len(list(names(SIZES))))
+    assert drawn.shape == (32, len(list(expert_names(SIZES))))
     assert np.all(drawn.std(axis=0) > 0.1)
     assert_allclose(drawn, predictions["in the block"], atol=1e-8)
 

@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from giantstep.estimators import GiantStepClassifier, GiantStepRegressor, IndexDirections
-from giantstep.estimators.contract import MANY_ROWS, few_threads
+from giantstep.estimators.contract import MANY_ROWS, few_threads_for_fit
 
 SMALL: dict[str, Any] = {"max_directions": 1, "n_neurons": 20, "width": 40, "folds": 2}
 
@@ -59,12 +59,12 @@ def test_fits_at_once_leave_the_threads_as_they_were() -> None:
     inside, outside = threading.Event(), threading.Event()
 
     def second() -> None:
-        with few_threads(100):
+        with few_threads_for_fit(100):
             inside.set()
             assert outside.wait(60)
 
     with threadpool_limits(2, user_api="blas"), ThreadPoolExecutor(1) as pool:
-        with few_threads(100):
+        with few_threads_for_fit(100):
             later = pool.submit(second)
             assert inside.wait(60)
             assert threads_of_linear_algebra() == {1}
@@ -72,5 +72,5 @@ def test_fits_at_once_leave_the_threads_as_they_were() -> None:
         outside.set()
         later.result()
         assert threads_of_linear_algebra() == {2}
-        with few_threads(MANY_ROWS):
+        with few_threads_for_fit(MANY_ROWS):
             assert threads_of_linear_algebra() == {2}

@@ -15,7 +15,7 @@ from giantstep.errors import GiantstepError
 from giantstep.estimators import GiantStepRegressor, LinkTheory, link_theory
 from giantstep.estimators import page as fit_page
 from giantstep.estimators.fitting import Fitted, Score
-from giantstep.estimators.tables import prepare
+from giantstep.estimators.tables import prepare_table_to_fit
 
 SMALL: dict[str, Any] = {
     "max_directions": 1,
@@ -67,7 +67,7 @@ def test_the_page_shows_stairs_curves_and_what_is_assumed(
 ) -> None:
     X, y, _ = make_multi_index("h1", dim=4, samples=60, noise=0.05)
     frame = pd.DataFrame(X, columns=list("abcd")).assign(price=y)
-    prepared = prepare(frame, "price")
+    prepared = prepare_table_to_fit(frame, "price")
     pipeline = make_pipeline(prepared.encoder, GiantStepRegressor(**SMALL))
     pipeline.fit(prepared.inputs, prepared.labels)
     scores = (Score("giantstep", 0.9, 0.01), Score("mean", 0.0, 0.01), Score("ridge", 0.8, 0.01))

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.estimators import GiantStepRegressor
-from giantstep.estimators.fitting import apply_model
-from giantstep.estimators.tables import plain, read_table, write_csv
+from giantstep.estimators.fitting import Fitted, Score, apply_fitted_model
+from giantstep.estimators.tables import plain_column_name, read_table_to_fit, write_safe_csv
 
 #: A name that clears the screen where it is printed.
 STEERING = "\x1b[2Jsize"
@@ -65,6 +65,19 @@ def test_a_table_is_fitted_scored_and_shown(kept: Any) -> None:
         assert '<details class="folded">' in page
 
 
+def test_no_column_matters_where_nothing_beats_the_most_frequent_class() -> None:
+    """An accuracy of 0.58 +- 0.03 is no news where the most frequent class has 0.54."""
+    scores = (Score("giantstep", 0.58, 0.03), Score("most frequent class", 0.54, 0.03))
+    rest = (Score("logistic", 0.59, 0.03),)
+    for advice in (None, "logistic"):
+        found = Fitted(None, (*scores, *rest), "classification", (), (), (), advice)  # type: ignore[arg-type]
+        said = "accuracy 0.58 +- 0.03 (most frequent class 0.54, logistic 0.59)"
+        assert found.verdict() == f"Nothing was found that predicts new rows: {said}."
+    clear = (*scores, Score("logistic", 0.61, 0.03))
+    found = Fitted(None, clear, "classification", (), (), (), "logistic")  # type: ignore[arg-type]
+    assert found.verdict() == "Use logistic here: accuracy 0.61 +- 0.03, giantstep 0.58 +- 0.03 ()."
+
+
 def test_a_kept_model_predicts_the_same_rows(kept: Any) -> None:
     task, folder, frame, _ = kept
     run("apply", folder / "model.skops", folder / "data.csv", "--out", folder / "out.csv")
@@ -76,9 +89,9 @@ def test_a_kept_model_predicts_the_same_rows(kept: Any) -> None:
     else:
         assert np.mean(found["prediction"] == frame["label"]) > 0.9
         assert found["probability"].between(0.5, 1).all()
-    rows = read_table(folder / "data.csv").drop(columns="kind")
+    rows = read_table_to_fit(folder / "data.csv").drop(columns="kind")
     with pytest.raises(GiantstepError, match="lacks the column 'kind'"):
-        apply_model(folder / "model.skops", rows)
+        apply_fitted_model(folder / "model.skops", rows)
 
 
 class Payload:
@@ -99,12 +112,12 @@ def test_no_strangers_file_runs_code(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": [1.0]})
     joblib.dump({"pipeline": Payload(mark), "inputs": ("x",)}, path)
     with pytest.raises(GiantstepError, match="was not written by giantstep fit"):
-        apply_model(path, frame)
+        apply_fitted_model(path, frame)
     model = GiantStepRegressor()
     model.random_state = os.system
     skops.dump({"pipeline": model, "inputs": ("x",)}, path)
     with pytest.raises(GiantstepError, match=r"asks for .*system.*nothing of it was run"):
-        apply_model(path, frame)
+        apply_fitted_model(path, frame)
     assert not mark.exists()
     joblib.dump({"pipeline": Payload(mark)}, path)
     joblib.load(path)
@@ -122,7 +135,7 @@ def test_names_that_steer_a_terminal_are_written_out(kept: Any) -> None:
 
 def test_no_formula_reaches_an_export(tmp_path: Path) -> None:
     frame = pd.DataFrame({"=cmd()": [1.5, -2.0], "text": ["@sum", "fine"]})
-    write_csv(frame, tmp_path / "out.csv")
+    write_safe_csv(frame, tmp_path / "out.csv")
     lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert lines == ["'=cmd(),text", "1.5,'@sum", "-2.0,fine"]
-    assert plain("a b") == "a b"
+    assert plain_column_name("a b") == "a b"

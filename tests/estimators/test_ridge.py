@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
-from giantstep.estimators.stack import shuffled_folds, simplex_weights
+from giantstep.estimators.stack import shuffled_folds, stack_simplex_weights
 from giantstep.numerics.ridge.path import GRID, Fit, best_ridge
 from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
 
@@ -97,7 +97,7 @@ def test_a_tiny_expert_does_not_drown_the_others() -> None:
     generator = np.random.default_rng(0)
     labels = generator.standard_normal(200)
     good, tiny = 0.8 * labels, 1e-3 * (labels + generator.standard_normal(200))
-    weights = simplex_weights(np.column_stack([good, tiny]), labels)
+    weights = stack_simplex_weights(np.column_stack([good, tiny]), labels)
     assert weights[0] > 0.99
     assert weights.sum() <= 1 + 1e-9
     assert (weights >= 0).all()

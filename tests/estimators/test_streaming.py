@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from giantstep.datasets import make_multi_index
 from giantstep.estimators import GiantStepRegressor
 from giantstep.estimators.streaming import rows as streamed_rows
-from giantstep.estimators.streaming.passes import held_out
+from giantstep.estimators.streaming.passes import is_streamed_held_out
 from giantstep.numerics.ridge.path import NormalEquations
 from giantstep.numerics.ridge.scaled import ridge
 
@@ -112,9 +112,9 @@ def test_normal_equations_are_the_ridge_regression(columns: int) -> None:
 
 
 def test_a_fifth_of_the_rows_is_held_out_whatever_the_chunks() -> None:
-    whole = held_out(0, 5000)
+    whole = is_streamed_held_out(0, 5000)
     assert abs(whole.mean() - 0.2) < 0.002
-    assert np.array_equal(whole[137:2000], held_out(137, 1863))
+    assert np.array_equal(whole[137:2000], is_streamed_held_out(137, 1863))
 
 
 @pytest.mark.parametrize(("name", "row"), [("X", 0), ("y", 1)])

@@ -15,7 +15,7 @@ from giantstep.asking.optimum import optimum_words
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
-from giantstep.gallery import optimum
+from giantstep.gallery import optimum, result
 from giantstep.gallery.staircase import draw_staircase
 from giantstep.gallery.style import WIDTHS
 
@@ -28,7 +28,7 @@ def test_staircases_are_drawn(target: str, tmp_path: Path) -> None:
 def drawn_optimum(law: gs.Prediction, monkeypatch: pytest.MonkeyPatch, **how: Any) -> Figure:
     """The picture of an optimum, before it is written."""
     figures: list[Figure] = []
-    monkeypatch.setattr(optimum, "save", lambda figure, path: figures.append(figure))
+    monkeypatch.setattr(optimum, "save_figure", lambda figure, path: figures.append(figure))
     optimum.draw_optimum(law, ["ridge"], Path("best.png"), **how)
     return figures[0]
 
@@ -66,3 +66,20 @@ def test_a_metric_without_the_axis_of_the_others_is_drawn_by_its_places(tmp_path
     done = CliRunner().invoke(app, [*words, "--out", str(tmp_path / "p.png")])
     assert done.exit_code == 0, done.stderr
     assert (tmp_path / "p.png").stat().st_size > 0
+
+
+def test_a_map_has_a_panel_for_each_direction(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = gs.GiantStep(samples="1d:8d:7", step_size="0.5:2:6")
+    grid = gs.predict(settings, "h1 + h1*h2")
+    figures: list[Any] = []
+    monkeypatch.setattr(result, "save_figure", lambda figure, path: figures.append(figure) or path)
+    result.draw_result(grid, tmp_path / "map.png", metric="overlap")
+    maps = [axes for axes in figures[0].axes if axes.get_xlabel() == "samples $n/d$"]
+    assert [axes.get_title() for axes in maps] == ["direction = h1", "direction = h2"]
+    first = result.draw(grid, metric="overlap")
+    assert first.get_title() == "direction = h1"
+    # One step on this target turns neurons to h1 alone.
+    highest = [axes.collections[0].zmax for axes in (first, *maps)]
+    assert highest[0] == highest[1] > 0.3 > highest[2]

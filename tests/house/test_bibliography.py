@@ -12,7 +12,8 @@ from giantstep.bibliography import PAPERS
 NUMBER = re.compile(r"\b\d{4}\.\d{5}\b")
 #: Commands and calls name a paper by its number alone.
 CALLS = re.compile(
-    r"(cite|example|figures_of|number_of|paper|reproduction)\([^)]*\)|reproduce, \"[^\"]*\""
+    r"(cite|example|figures_of|number_of|arxiv_number|paper|reproduction)\([^)]*\)"
+    r"|reproduce_command, \"[^\"]*\""
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from giantstep.asking.table import Learner, learner_named
+from giantstep.asking.table import Learner, learner_to_ask
 from giantstep.cli.main import app
 from giantstep.estimators import GiantStepRegressor
 from giantstep.gallery.figure import Sizes, Workbench
@@ -58,7 +58,7 @@ def stacks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
 def test_a_comparison_is_few_hops_from_the_learner(
     stacks: dict[str, list[str]], tmp_path: Path
 ) -> None:
-    row = learner_named("giant-step")
+    row = learner_to_ask("giant-step")
     words = ["compare", row.name, *shlex.split(row.smallest[0]), "--seeds", "2"]
     words += ["--out", str(tmp_path / "picture.png")]
     result = CliRunner().invoke(app, words)
@@ -70,7 +70,7 @@ def test_a_comparison_is_few_hops_from_the_learner(
 
 
 def test_a_prediction_is_few_hops_from_its_theory(stacks: dict[str, list[str]]) -> None:
-    row = learner_named("online-sgd")
+    row = learner_to_ask("online-sgd")
     result = CliRunner().invoke(app, ["predict", row.name, *shlex.split(row.smallest[0])])
     assert result.exit_code == 0, result.output
     assert list(stacks) == ["predict"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import httpx
@@ -15,12 +16,13 @@ from giantstep.laboratory import work
 from giantstep.laboratory.describe import WITH_NEURONS, lab_controls
 from giantstep.laboratory.launch import Lab
 from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.take_away import lab_in_python
 
 SEEDS = {"seeds": 8}
 
 
 def do(verb: str, arguments: dict[str, Any]) -> Outcome:
-    return work.do((verb, arguments), lambda share: None)
+    return work.do_for_lab((verb, arguments), lambda share: None)
 
 
 def test_every_learner_of_the_table_has_controls(client: httpx.Client) -> None:
@@ -62,7 +64,7 @@ def test_a_target_is_read_as_it_is_typed(client: httpx.Client) -> None:
 def test_explain_has_staircases_with_statuses(client: httpx.Client) -> None:
     found = client.post("/explain", json={"problem": {"target": "sign(h1*h2)"}}).json()
     assert found["class"] == "easy"
-    assert found["alpha_c"] == pytest.approx(gs.explain("sign(h1*h2)").alpha_c.value)
+    assert found["thresholds"][0]["alpha"] == pytest.approx(gs.explain("sign(h1*h2)").alpha_c.value)
     assert all(row["status"] for row in found["samples"])
     assert [stair["leap"] for stair in found["staircases"][0]["stairs"]] == [2]
 
@@ -151,6 +153,20 @@ def test_the_command_and_the_python_give_the_same_experiment(client: httpx.Clien
     assert list(space["result"].axes["samples"].labels) == ["d", "2d", "3d", "4d"]
 
 
+@pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
+def test_in_python_numbers_are_numbers(row: Learner) -> None:
+    """What comes from the page are texts."""
+    settings, _ = row.options(row.example)
+    if row.name == "online-sgd":
+        settings = {**settings, "start_overlap": 0}
+    texts = {k: v if isinstance(v, bool) else str(v) for k, v in settings.items() if v is not None}
+    code = lab_in_python(row, texts, {"target": "h1", "noise": "0.5"}, 8).splitlines()
+    assert not re.search(r"='[-0-9.e]+'", "".join(code))
+    assert "'h1', noise=0.5, seeds=8" in code[3]
+    made = eval(code[2].removeprefix("settings = "), {"gs": gs})
+    assert made == row.load("settings")(**texts)
+
+
 def test_wrong_numbers_are_told_in_words(client: httpx.Client) -> None:
     for name, value, words in [
         ("noise", "much", "noise = 'much' is not a number"),
@@ -196,9 +212,11 @@ def test_learners_with_a_cloud_have_neurons(row: Learner) -> None:
     assert found.status == DONE, found.error
 
 
-def test_the_rows_of_a_map_share_the_points_that_the_lab_draws() -> None:
-    swept = {"dim": "40", "samples": "1d:4d:9", "width": "1d", "ridge": "0.01:1:5log"}
+@pytest.mark.parametrize(("across", "up"), [(9, 5), (5, 4)])
+def test_the_rows_of_a_map_share_the_points_that_the_lab_draws(across: int, up: int) -> None:
+    ranges = {"samples": f"1d:4d:{across}", "ridge": f"0.01:1:{up}log"}
+    swept = {"dim": "40", "width": "1d", **ranges}
     question = {"learner": "random-features", "settings": swept, "problem": {"target": "h1"}}
     plan = do("plan", {**question, **SEEDS, "between": 41}).value
     assert plan["axis"] == "samples"
-    assert 9 * 5 < len(plan["points"]) <= Limits().points
+    assert across * up < len(plan["points"]) <= Limits().points

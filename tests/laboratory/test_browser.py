@@ -31,7 +31,7 @@ from laboratory.browsing import (
 from typer.testing import CliRunner
 
 from giantstep.cli.main import app
-from giantstep.laboratory.launch import Lab, framed, with_state
+from giantstep.laboratory.launch import Lab, lab_address, lab_in_notebook
 
 pytestmark = pytest.mark.slow
 MOVES = 20
@@ -206,7 +206,7 @@ def test_spectra_neurons_and_their_pictures(page: Any) -> None:
 
 def test_a_link_restores_the_page(somebody: Any, lab: Lab) -> None:
     page = somebody.new_page()
-    page.goto(with_state(lab.url, target="sin(h1)"))
+    page.goto(lab_address(lab.url, target="sin(h1)"))
     page.uncheck("#auto")
     page.wait_for_selector("#formula mi:has-text('sin')")
     page.select_option("#learner", "kernel")
@@ -247,7 +247,7 @@ def test_a_link_restores_the_page(somebody: Any, lab: Lab) -> None:
 @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
 def test_a_notebook_shows_the_page_inside_of_itself(chromium: Any, lab: Lab, name: str) -> None:
     """A page at another port of this machine, as a notebook's is, whose visitor has no cookie."""
-    html = framed(with_state(lab.url, target="h1*h2"), lab.port).encode()
+    html = lab_in_notebook(lab_address(lab.url, target="h1*h2"), lab.port).encode()
 
     class Notebook(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

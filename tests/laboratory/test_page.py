@@ -77,6 +77,10 @@ def test_stories_set_the_page_up(page: Any) -> None:
         )
     page.click("[data-story=staircase]")
     line_is_there(page)
+    # Another learner is another story.
+    page.select_option("#learner", "random-features")
+    expect(page.locator("#story-text")).to_be_hidden()
+    expect(page.locator("[data-story=staircase]")).to_have_attribute("aria-pressed", "false")
 
 
 def test_an_old_line_is_dimmed_and_old_messages_go(page: Any) -> None:
@@ -93,7 +97,7 @@ def test_an_old_line_is_dimmed_and_old_messages_go(page: Any) -> None:
     )
     assert moved[0]
     assert "dimmed" in moved[1]
-    assert "40 s" in moved[1]
+    assert "may take 600 s" in moved[1]
     line_is_there(page)
     expect(page.locator("#plot.stale")).to_have_count(0)
     # A learner of trees refuses a function of directions, and says what would fit.
@@ -188,6 +192,9 @@ def test_two_swept_settings_are_a_map(page: Any) -> None:
     dots_are_there(page)
     kinds = page.evaluate("document.getElementById('plot').data.map((t) => t.type)")
     assert kinds == ["contour", "scatter"]
+    # A setting that is swept can be read: its row is not faded.
+    row = f"document.querySelector('{setting('ridge')}').closest('.row')"
+    assert page.evaluate(f"getComputedStyle({row}).opacity") == "1"
     rows = page.evaluate("document.getElementById('plot').data[0].z")
     assert [len(row) for row in rows] == [41, 41]
     assert len(traces(page, "simulated")) == 4
@@ -195,6 +202,68 @@ def test_two_swept_settings_are_a_map(page: Any) -> None:
     assert sum(line.startswith("simulated,test_error,") for line in table.splitlines()) == 4
     page.select_option("#second", "")
     line_is_there(page)
+
+
+def test_every_other_control_does_what_it_says(page: Any) -> None:
+    page.select_option("#learner", "giant-step")
+    page.fill(setting("dim"), "60")
+    page.keyboard.press("Tab")
+    # A known target, noise and another law of inputs reach the question.
+    page.click("#facts > summary")
+    page.select_option("#catalogue", label=page.inner_text("#catalogue option:nth-child(2)"))
+    expect(page.locator("#catalogue")).to_have_value("")
+    page.fill("#target", "h1 + h1*h2")
+    page.fill("#noise", "0.25")
+    page.fill("#inputs", "sphere")
+    page.keyboard.press("Tab")
+    expect(page.locator("#command")).to_contain_text("--noise 0.25 --inputs sphere")
+    expect(page.locator("#command")).to_contain_text("--target 'h1 + h1*h2'")
+    page.fill("#inputs", "gaussian")
+    page.fill("#noise", "0")
+    page.keyboard.press("Tab")
+    line_is_there(page)
+    page.click("#facts > summary")
+    # Lines of before stay until they are cleared.
+    page.fill(setting("step_size"), "1.5")
+    page.keyboard.press("Tab")
+    line_is_there(page)
+    page.wait_for_selector("body[data-neurons=done]")
+    until(page, "document.getElementById('plot').data.some((t) => t.name === 'before')")
+    page.click("#clear")
+    until(page, "document.getElementById('plot').data.every((t) => t.name !== 'before')")
+    # The cloud at another step, in another plane; played, it ends at its last step.
+    page.locator("#step").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#step-shown")).to_have_text("1")
+    page.select_option("#plane-x", "1")
+    title = "document.getElementById('neuron-plot').layout.xaxis.title.text"
+    until(page, f"{title} === 'cosine with h<sub>2</sub>'")
+    page.click("#play")
+    expect(page.locator("#step-shown")).to_have_text("3")
+    # Another spectrum, and another step size for it.
+    page.locator("#spectra").scroll_into_view_if_needed()
+    page.wait_for_selector("body[data-spectrum=done]")
+    page.fill("#spectrum-controls .control[data-name=dim] input[type=text]", "60")
+    page.select_option("#spectrum-of", "features")
+    page.wait_for_selector("body[data-spectrum=done]")
+    title = "document.getElementById('spectrum-plot').layout.xaxis.title.text"
+    assert page.evaluate(title) == "eigenvalue of the features"
+    page.select_option("#spectrum-of", "weights")
+    page.wait_for_selector("body[data-spectrum=done]")
+    said = page.inner_text("#spectrum-said")
+    page.fill("#spectrum-controls .control[data-name=step_size] input[type=text]", "4")
+    page.keyboard.press("Tab")
+    page.wait_for_selector("body[data-spectrum=done]")
+    assert page.inner_text("#spectrum-said") != said
+    # Night and day by hand, and the tour from its button.
+    for paper in ("dark", "light"):
+        page.click("#theme")
+        assert page.evaluate("document.documentElement.dataset.theme") == paper
+    page.click("#tour-start")
+    expect(page.locator("#tour-title")).to_contain_text("1 of 4")
+    page.click("#tour-skip")
+    expect(page.locator("#tour")).to_be_hidden()
 
 
 def test_a_state_opens_for_whoever_has_its_file(chromium: Any, page: Any, lab: Lab, tmp_path: Path):
@@ -230,10 +299,30 @@ def test_pictures_are_on_paper_also_at_night(page: Any) -> None:
 
 def test_far_outliers_leave_the_bulk_its_width(page: Any) -> None:
     page.click("[data-story=outlier]")
+    # The one direction of this target is drawn against what is orthogonal to it.
+    title = "document.getElementById('neuron-plot').layout?.yaxis.title.text"
+    until(page, f"{title} === 'cosine with the rest'")
+    x, y = page.evaluate("(({x, y}) => [x, y])(document.getElementById('neuron-plot').data.at(-1))")
+    assert [a * a + b * b for a, b in zip(x, y, strict=True)] == pytest.approx([1] * len(x))
     page.wait_for_selector("body[data-spectrum=done]")
     shape = page.evaluate("document.getElementById('spectrum-plot').layout")
     edge = page.evaluate("Math.max(...document.getElementById('spectrum-plot').data[1].x)")
     assert shape["xaxis"]["range"][1] < 1.5 * edge < shape["xaxis2"]["range"][0]
+    # A spectrum that is refused leaves none of the question before.
+    page.click("#facts > summary")
+    page.fill("#inputs", "spiked:d^0.5")
+    page.keyboard.press("Tab")
+    page.click("#facts > summary")
+    expect(page.locator("#spectrum-said.bad")).to_contain_text("gaussian inputs alone")
+    assert page.evaluate("document.getElementById('spectrum-plot').data") is None
+    page.click("[data-story=staircase]")
+    line_is_there(page)
+
+
+def test_numbers_are_written_short_and_whole(page: Any) -> None:
+    written = "(all) => import('./page.js').then((m) => all.map((each) => m.digits(each)))"
+    numbers = [120, 100, 1, 0.12345, 1234, 0, None]
+    assert page.evaluate(written, numbers) == ["120", "100", "1", "0.123", "1230", "0", "–"]
 
 
 def test_on_a_phone_the_plot_stays_above_every_slider(chromium: Any, lab: Lab) -> None:
@@ -249,3 +338,8 @@ def test_on_a_phone_the_plot_stays_above_every_slider(chromium: Any, lab: Lab) -
             assert is_in_sight(page, slider)
             assert is_in_sight(page, "#plot")
             assert place(page, "#plot")["bottom"] <= place(page, slider)["top"]
+        # The words of a story do not stay above it and cover it.
+        page.click("[data-story=wall]")
+        line_is_there(page)
+        page.locator(slider).evaluate("(e) => e.scrollIntoView({block: 'center'})")
+        assert place(page, "header")["bottom"] <= place(page, "#plot")["top"]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_for, posteriors, preprocessing
+from giantstep.channels import channel_of_problem, label_posteriors, preprocessing
 from giantstep.channels.preprocessing import Labels
 from giantstep.errors import SettingsError, TargetError
 from giantstep.language.inputs import Sphere, Spiked
@@ -17,7 +17,7 @@ from giantstep.learners.amp.iteration import (
     State,
     _inverse,
     _precision,
-    iterate,
+    iterate_messages,
     pass_messages,
 )
 from giantstep.learners.amp.simulation import simulate
@@ -35,7 +35,7 @@ def nothing_known(samples: int, dim: int, rank: int = 1) -> State:
 def test_linear_labels_end_at_the_posterior_mean() -> None:
     dim, samples = 60, 150
     data = draw_data(LINEAR, dim, samples, 0.25, np.random.default_rng(0))
-    labels = Labels(channel_for(LINEAR), data.labels)
+    labels = Labels(channel_of_problem(LINEAR), data.labels)
     settings = Amp(tolerance=1e-11, form="hessian")
     found = pass_messages(data.inputs, labels, nothing_known(samples, dim), settings)
     x = data.inputs / np.sqrt(dim)
@@ -49,15 +49,15 @@ def test_one_iteration_by_hand() -> None:
     data = draw_data(LINEAR, dim, samples, noise, np.random.default_rng(1))
     rng = np.random.default_rng(2)
     what, v, g = rng.normal(size=(dim, 1)), np.array([[0.6]]), rng.normal(size=(samples, 1))
-    labels = Labels(channel_for(LINEAR), data.labels)
-    found = iterate(data.inputs, labels, State(what, v, g), 0.0, False)
+    labels = Labels(channel_of_problem(LINEAR), data.labels)
+    found = iterate_messages(data.inputs, labels, State(what, v, g), 0.0, False)
     x, y = data.inputs / np.sqrt(dim), data.labels[:, None]
     new_g = (y - (x @ what - 0.6 * g)) / (0.6 + noise)
     a = samples / dim / (0.6 + noise)
     np.testing.assert_allclose(found.output, new_g, rtol=1e-10)
     np.testing.assert_allclose(found.covariance, 1 / (1 + a), rtol=1e-10)
     np.testing.assert_allclose(found.estimate, (x.T @ new_g + a * what) / (1 + a), rtol=1e-10)
-    damped = iterate(data.inputs, labels, State(what, v, g), 0.4, False)
+    damped = iterate_messages(data.inputs, labels, State(what, v, g), 0.4, False)
     for mixed, old, new in zip(damped, (what, v, g), found, strict=True):
         np.testing.assert_allclose(mixed, 0.4 * old + 0.6 * new, rtol=1e-10)
 
@@ -76,12 +76,12 @@ def test_labels_in_blocks_are_labels_at_once(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(preprocessing, "_FEWEST", 64)
     monkeypatch.setattr(preprocessing, "_MOST", 128)
     samples, rng = 300, np.random.default_rng(3)
-    channel, y = channel_for(SIGN), np.sign(rng.normal(size=samples))
+    channel, y = channel_of_problem(SIGN), np.sign(rng.normal(size=samples))
     omega, cov = rng.normal(size=(samples, 1)), np.array([[0.4]])
     found = Labels(channel, y).posteriors(omega, cov)
     with float64():
         given = jax.tree.map(jnp.asarray, (channel.labels(y), omega, cov))
-        whole = jax.jit(posteriors, static_argnums=0)(channel.likelihood, *given)
+        whole = jax.jit(label_posteriors, static_argnums=0)(channel.likelihood, *given)
     for part, all_at_once in ((found.gradient, whole.gradient), (found.hessian, whole.hessian)):
         # Another length of a block is another order of instructions: equal up to rounding.
         scale = np.abs(all_at_once).max()
@@ -100,7 +100,7 @@ def test_a_seed_does_not_depend_on_how_many_run() -> None:
 
 def test_every_start_of_a_trivial_target_ends_at_the_same_place() -> None:
     data = draw_data(SIGN, 150, 300, 0.0, np.random.default_rng(4))
-    labels = Labels(channel_for(SIGN), data.labels)
+    labels = Labels(channel_of_problem(SIGN), data.labels)
     blind = nothing_known(300, 150)
     near = State(0.9 * data.truth, 0.1 * np.eye(1), blind.output)
     ends = [pass_messages(data.inputs, labels, start, Amp()) for start in (blind, near)]
@@ -120,7 +120,7 @@ def test_starts_of_an_even_target(start: str) -> None:
 
 def test_a_random_start_has_to_rest_twice() -> None:
     data = draw_data(LINEAR, 60, 120, 0.25, np.random.default_rng(7))
-    labels = Labels(channel_for(LINEAR), data.labels)
+    labels = Labels(channel_of_problem(LINEAR), data.labels)
     small = 1e-3 * np.random.default_rng(8).normal(size=(60, 1))
     begin = nothing_known(120, 60)._replace(estimate=small)
     kicked = pass_messages(data.inputs, labels, begin, Amp())
@@ -171,7 +171,7 @@ def test_several_directions_are_matched_whatever_their_order() -> None:
 
 def test_float32_ends_where_float64_does() -> None:
     data = draw_data(SIGN, 200, 800, 0.0, np.random.default_rng(5))
-    labels = Labels(channel_for(SIGN), data.labels)
+    labels = Labels(channel_of_problem(SIGN), data.labels)
     ends = [
         pass_messages(data.inputs.astype(dtype), labels, nothing_known(800, 200), Amp())
         for dtype in ("float32", "float64")
@@ -217,6 +217,6 @@ def test_bad_input_gets_one_line(problem: Problem, settings: Amp, expected: str)
 
 def test_labels_out_of_range_are_refused() -> None:
     with pytest.raises(TargetError):
-        Labels(channel_for(SIGN), np.array([1.0, 0.3]))
+        Labels(channel_of_problem(SIGN), np.array([1.0, 0.3]))
     with pytest.raises(TargetError):
-        Labels(channel_for(Problem.of("abs(h1)")), np.array([1.0, -2.0]))
+        Labels(channel_of_problem(Problem.of("abs(h1)")), np.array([1.0, -2.0]))

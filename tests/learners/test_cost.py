@@ -9,9 +9,9 @@ import pytest
 from smallest import asked_by
 from typer.testing import CliRunner
 
-from giantstep.asking.one_point import expected_seconds
-from giantstep.asking.questions import asked
-from giantstep.asking.table import LEARNERS, Learner, learner_named
+from giantstep.asking.one_point import question_seconds
+from giantstep.asking.questions import asked_questions
+from giantstep.asking.table import LEARNERS, Learner, learner_to_ask
 from giantstep.asking.verbs import simulate
 from giantstep.cli.main import app
 from giantstep.errors import SettingsError
@@ -42,14 +42,14 @@ HUGE: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
 
 
 def target_of(name: str) -> str | None:
-    row = learner_named(name)
+    row = learner_to_ask(name)
     return "tree-he2" if row.has_tree else "h1" if row.has_target else None
 
 
 @pytest.mark.parametrize("row", LEARNERS, ids=lambda row: row.name)
 def test_every_learner_has_an_estimate(row: Learner) -> None:
     settings, problem = asked_by(row, row.smallest[0])
-    grid: Any = asked(settings, **problem)
+    grid: Any = asked_questions(settings, **problem)
     question = grid.questions[0]
     assert 0 < row.load("cost")(question.problem, question.settings).bytes < 1e9
 
@@ -58,7 +58,7 @@ def test_every_learner_has_an_estimate(row: Learner) -> None:
 def test_what_does_not_fit_is_refused(
     name: str, options: dict[str, Any], words: tuple[str, ...]
 ) -> None:
-    settings = learner_named(name).load("settings")(**options)
+    settings = learner_to_ask(name).load("settings")(**options)
     with pytest.raises(SettingsError, match="of memory and the machine has") as caught:
         simulate(settings, target_of(name), seeds=1)
     message = str(caught.value)
@@ -79,8 +79,8 @@ def test_what_does_not_fit_is_refused(
     ],
 )
 def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[str, Any]) -> None:
-    row = learner_named(name)
-    grid: Any = asked(row.load("settings")(**options), target_of(name))
+    row = learner_to_ask(name)
+    grid: Any = asked_questions(row.load("settings")(**options), target_of(name))
     question = grid.questions[0]
     estimate = row.load("cost")(question.problem, question.settings).bytes
     simulate(grid, seeds=1)
@@ -94,10 +94,12 @@ def test_the_estimate_of_memory_is_near_what_is_used(name: str, options: dict[st
 
 
 def test_operations_grow_with_the_work() -> None:
-    settings = learner_named("giant-step").load("settings")(dim=1000, width=100, method="direct")
+    settings = learner_to_ask("giant-step").load("settings")(dim=1000, width=100, method="direct")
     once, more = (
-        expected_seconds(
-            learner_named("giant-step"), asked(settings.replace(steps=steps), "h1").questions, seeds
+        question_seconds(
+            learner_to_ask("giant-step"),
+            asked_questions(settings.replace(steps=steps), "h1").questions,
+            seeds,
         )
         for steps, seeds in ((1, 1), (2, 3))
     )

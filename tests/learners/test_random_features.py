@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.language.losses import loss_of
+from giantstep.language.losses import loss_from_text
 from giantstep.language.problem import Problem
-from giantstep.learners.convex_fit import CLASSIFIERS, classifier, fit_susceptibility
+from giantstep.learners.convex_fit import classifier, fit_susceptibility
 from giantstep.learners.random_features import simulate
 from giantstep.settings.random_features import RandomFeatures
 
@@ -70,7 +70,7 @@ def test_classifiers_minimise_our_objective(loss: str) -> None:
     ridge = 0.05
 
     def objective(a: np.ndarray) -> float:
-        losses = loss_of(CLASSIFIERS[loss]).numpy(labels, features @ a)
+        losses = loss_from_text(loss).numpy(labels, features @ a)
         return float(losses.sum() + ridge / 2 * a @ a)
 
     best = classifier(loss, features, labels, ridge)
@@ -99,7 +99,7 @@ def test_susceptibility_is_the_response_of_the_fit() -> None:
 
     centred = fresh - fresh.mean(axis=0)
     responses = [phi @ (pulled(phi, 0.01) - pulled(phi, -0.01)) / 0.02 for phi in centred]
-    loss = loss_of(CLASSIFIERS["logistic"])
+    loss = loss_from_text("logistic")
     found = fit_susceptibility(loss, features, labels, features @ best, ridge, fresh)
     assert found == pytest.approx(np.mean(responses), rel=1e-3)
 

@@ -3,35 +3,45 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import giantstep.learners
-from giantstep.learners.seeds import over_seeds
+from giantstep.language.problem import NoTarget
+from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.seeds import generator
+from giantstep.settings.power_law import PowerLaw
 
 
-def run(rng: np.random.Generator) -> dict[str, object]:
+def run(problem: NoTarget, settings: PowerLaw, rng: np.random.Generator) -> dict[str, object]:
     return {"number": float(rng.standard_normal()), "pair": rng.standard_normal(2)}
 
 
-@pytest.mark.parametrize("threads", [None, 1, 3])
-def test_a_seed_does_not_depend_on_how_many_run(threads: int | None) -> None:
-    many = over_seeds(run, ("learner", {"n": 1}), seeds=5, seed=2, threads=threads)
-    one = over_seeds(run, ("learner", {"n": 1}), seeds=1, seed=4)
+def simulate(threads: int, **how: Any) -> Mapping[str, np.ndarray]:
+    looped = once_per_seed(run, threads=lambda problem, settings: threads)
+    return looped(NoTarget(), PowerLaw(), **how).metrics
+
+
+@pytest.mark.parametrize("threads", [0, 1, 3])
+def test_a_seed_does_not_depend_on_how_many_run(threads: int) -> None:
+    many = simulate(threads, seeds=5, seed=2)
+    one = simulate(0, seeds=1, seed=4)
     assert many["number"].shape == (5,)
     assert many["pair"].shape == (5, 2)
     assert many["number"][2] == one["number"][0]
     assert many["pair"][2].tolist() == one["pair"][0].tolist()
-    assert one["number"][0] == generator("learner", {"n": 1}, 4).standard_normal()
+    described = ("power-law", {"noise": 0.0}, PowerLaw().to_json())
+    assert one["number"][0] == generator(*described, 4).standard_normal()
 
 
-@pytest.mark.parametrize("threads", [None, 2])
-def test_progress(threads: int | None) -> None:
+@pytest.mark.parametrize("threads", [0, 2])
+def test_progress(threads: int) -> None:
     heard: list[float] = []
-    over_seeds(run, (), seeds=4, seed=0, progress=heard.append, threads=threads)
+    simulate(threads, seeds=4, progress=heard.append)
     assert heard == [0.25, 0.5, 0.75, 1.0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.channels.preprocessing import Labels
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
@@ -38,8 +38,10 @@ def test_the_eigenvalue_is_that_of_the_matrix() -> None:
 
 def test_linearised_products_are_those_of_the_matrix() -> None:
     data = draw_data(PARITY, 20, 60, 0.0, np.random.default_rng(1))
-    value, estimate = linearised_estimate(channel_for(PARITY), data, np.random.default_rng(2))
-    g = Labels(channel_for(PARITY), data.labels).moments()[1]
+    value, estimate = linearised_estimate(
+        channel_of_problem(PARITY), data, np.random.default_rng(2)
+    )
+    g = Labels(channel_of_problem(PARITY), data.labels).moments()[1]
     np.testing.assert_allclose(g[:, 0, 1], data.labels * 2 / np.pi, rtol=1e-9)
     gram = data.inputs @ data.inputs.T / 20
     np.fill_diagonal(gram, 0.0)
@@ -56,7 +58,7 @@ def projector(span: np.ndarray) -> np.ndarray:
 def test_the_linearised_span_depends_on_neither_start_nor_basis_nor_rounding() -> None:
     """Two outliers of the parity of two are equal in the limit: any mixture of them may come."""
     data = draw_data(PARITY, 60, 600, 0.0, np.random.default_rng(3))
-    _, span = linearised_estimate(channel_for(PARITY), data, np.random.default_rng(4))
+    _, span = linearised_estimate(channel_of_problem(PARITY), data, np.random.default_rng(4))
     cosines = np.linalg.svd(span.T @ data.truth, compute_uv=False) ** 2 / 60
     assert cosines.min() > 0.4
     turn = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
@@ -68,7 +70,9 @@ def test_the_linearised_span_depends_on_neither_start_nor_basis_nor_rounding() -
         (PARITY, data._replace(inputs=nudged), 4),
     ]
     for problem, given, seed in others:
-        _, other = linearised_estimate(channel_for(problem), given, np.random.default_rng(seed))
+        _, other = linearised_estimate(
+            channel_of_problem(problem), given, np.random.default_rng(seed)
+        )
         np.testing.assert_allclose(projector(other), projector(span), atol=1e-7)
 
 
@@ -90,7 +94,7 @@ def test_outliers_that_coincide_show_all_directions(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(spectral, "Labels", labels_that_say(np.array([1.0, 1.0])))
     data = draw_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
     spans = [
-        linearised_estimate(channel_for(PARITY), data, np.random.default_rng(seed))[1]
+        linearised_estimate(channel_of_problem(PARITY), data, np.random.default_rng(seed))[1]
         for seed in (8, 9)
     ]
     assert spans[0].shape == (60, 2)
@@ -102,7 +106,7 @@ def test_what_no_outlier_shows_has_no_overlap(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(spectral, "Labels", labels_that_say(np.array([1.0, 0.0])))
     data = draw_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
     settings, rng = Spectral(method="linearised"), np.random.default_rng(8)
-    overlap = spectral._measured(channel_for(PARITY), settings, data, rng)["overlap_squared"]
+    overlap = spectral._measured(channel_of_problem(PARITY), settings, data, rng)["overlap_squared"]
     assert overlap[0] > 0.4
     assert overlap[1] == 0.0
 

@@ -65,10 +65,10 @@ def test_a_turn_without_normal_equations_is_the_same(monkeypatch: pytest.MonkeyP
     truth = 0.3 * rng.standard_normal((3, 10))
     directions = orthonormal(rng.standard_normal((3, 10)))
     residuals = np.sum(slopes * (x @ truth.T), axis=1) + 0.5 * rng.standard_normal(500)
-    arguments = (directions, x, slopes, residuals)
-    dense = layers.turning_step(*arguments, rng)
+    layer = HiddenLayer(activation("relu"), directions, np.eye(3), np.zeros(3))
+    dense = layers.turned_layer(layer, x, slopes, residuals, rng).directions
     monkeypatch.setattr(layers, "MOST_COLUMNS", 0)
-    free = layers.turning_step(*arguments, rng)
+    free = layers.turned_layer(layer, x, slopes, residuals, rng).directions
     np.testing.assert_allclose(free, dense, atol=0.01)
     assert np.max(np.abs(dense - directions)) > 0.1
     np.testing.assert_allclose(dense @ dense.T, np.eye(3), atol=1e-12)

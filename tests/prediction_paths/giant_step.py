@@ -8,7 +8,7 @@ SUBSPACE = Source("giant_step.prediction.predict", "the subspace of the first st
 STEPS = "giant_step.prediction.predict"
 ONE_STEP = "giant_step.one_step_overlap.one_step_overlap"
 FRESH = "giant_step.fresh_batches.giant_step_overlaps"
-SPACES = "giant_step.prediction.predicted_subspaces"
+SPACES = "giant_step.prediction.giant_step_subspaces"
 RISK_OF_STEPS = "giant_step.risk.prediction.predict_risk"
 SPIKED = "spiked_random_features.prediction.predict"
 SPIKED_RISK = "spiked_random_features.risk.spiked_risk"
@@ -109,7 +109,7 @@ GIANT_STEP = [
     Path(
         {"steps": 3, "width": 1, "batches": "reused", "readout": "ones", "activation": "tanh"},
         {
-            "overlap": (
+            "overlap network_error": (
                 Source(STEPS, "at a given width"),
                 Source("giant_step.reused_population.reused_batch_path", "smooth"),
             )

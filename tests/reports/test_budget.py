@@ -26,9 +26,9 @@ def context(text: str, scale: Scale = TINY) -> Context:
 def test_a_quick_page_of_three_directions_says_what_it_leaves_out() -> None:
     three = context("h1 + h1*h2*h3", QUICK)
     with pytest.raises(NoTheory, match="drawn without quick"):
-        message_passing.build(three)
+        message_passing.build_section(three)
     small = dataclasses.replace(three, scale=dataclasses.replace(TINY, most_directions=2))
-    section = features.build(small)
+    section = features.build_section(small)
     assert any("take too long for this page" in note for note in section.notes)
 
 
@@ -45,11 +45,11 @@ def test_a_curve_ends_before_the_point_that_takes_too_long(monkeypatch: pytest.M
     monkeypatch.setattr(message_passing, "predict", ended)
     missing: tuple[Any, ...] = (None,)
     found = context("h1*h2 + h2*h3 + h1*h3")
-    section = message_passing.build(found)
+    section = message_passing.build_section(found)
     assert "The curve ends at n = 0.25 d" in " ".join(section.notes)
     two = dataclasses.replace(two, predictions=(None, None))
     with pytest.raises(NoTheory, match="left out: took longer than 20 s"):
-        message_passing.build(found)
+        message_passing.build_section(found)
 
 
 def test_directions_that_may_be_exchanged_are_one_in_words() -> None:

@@ -18,7 +18,7 @@ from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
-from giantstep.explanation.text import headline
+from giantstep.explanation.text import explanation_headline
 from giantstep.gallery.style import COLOURS
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
@@ -27,8 +27,8 @@ from giantstep.reports.mathematics import wrapping_mathml
 from giantstep.reports.page import Report, write_report
 from giantstep.reports.parts import Context, Picture, Section
 from giantstep.reports.sections import SECTIONS
-from giantstep.reports.symmetries import symmetries
-from giantstep.reports.verdict import typeset
+from giantstep.reports.symmetries import reported_symmetries
+from giantstep.reports.verdict import typeset_verdict
 
 KINDS = {
     "noisy label": ("sin(h1) + 0.3*h1*z1", 0.1),
@@ -72,7 +72,10 @@ def test_the_page_is_whole(written: tuple[str, Report, Page]) -> None:
     _, report, read = written
     shown = [name for name in read.sections if name != "references"]
     assert shown == ["climbing", *(name for name in SECTIONS if name != "climbing")]
-    said, text = typeset(headline(explain(report.problem))).striptags(), " ".join(read.text.split())
+    said, text = (
+        typeset_verdict(explanation_headline(explain(report.problem))).striptags(),
+        " ".join(read.text.split()),
+    )
     assert text.index(said) < text.index("What happens")
     assert len(read.ids) == len(set(read.ids))
     assert "math" in read.tags
@@ -186,16 +189,18 @@ def test_data_come_with_the_page(written: tuple[str, Report, Page]) -> None:
 
 
 def test_the_verdict_says_what_is_hard() -> None:
-    hard = headline(explain("sign(h1*h2*h3)"))
+    hard = explanation_headline(explain("sign(h1*h2*h3)"))
     assert "no fast algorithm is known to find" in hard
-    easy = headline(explain("sign(h1*h2)"))
+    easy = explanation_headline(explain("sign(h1*h2)"))
     assert "beyond n = 2.47 d" in easy
-    assert headline(explain("h1 + h1*h2")).startswith(
+    assert explanation_headline(explain("h1 + h1*h2")).startswith(
         "Giant steps on fresh samples learn h1, then h2 from n ~ d;"
     )
-    six = headline(explain("h1 + h1*h2 + h2*h3 + h3*h4 + h4*h5 + h5*h6"))
+    six = explanation_headline(explain("h1 + h1*h2 + h2*h3 + h3*h4 + h4*h5 + h5*h6"))
     assert "learn h1, h2, h3, h4, h5, h6 one after another from n ~ d;" in six
-    assert "h1 beyond a multiple of d that is not known" in headline(explain("exp(-h1**2)*h2"))
+    assert "h1 beyond a multiple of d that is not known" in explanation_headline(
+        explain("exp(-h1**2)*h2")
+    )
 
 
 def test_long_sums_may_break_between_terms() -> None:
@@ -258,4 +263,4 @@ def test_a_paper_is_listed_once_whatever_is_cited_of_it(
     ],
 )
 def test_symmetries(text: str, expected: tuple[str, ...]) -> None:
-    assert symmetries(Target(text)) == expected
+    assert reported_symmetries(Target(text)) == expected

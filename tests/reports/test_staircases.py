@@ -39,14 +39,14 @@ def statuses(section: Section) -> list[list[str]]:
 )
 def test_classes_and_statuses(text: str, classes: str, leaps: list[str], stairs: list[str]) -> None:
     here = context(explain(text))
-    assert statuses(staircases.build(here)) == [leaps, stairs]
-    assert classes in str(target.build(here))
+    assert statuses(staircases.build_section(here)) == [leaps, stairs]
+    assert classes in str(target.build_section(here))
 
 
 def test_sampled_stairs_are_no_theorem() -> None:
     stairs = (Stair(2, np.eye(2), (0.5,), sampled=True, error=0.01),)
     sampled = Staircase(stairs, 2, 8, "sampled")
     found = replace(explain("h1*h2"), staircase=sampled, grand_staircase=sampled)
-    section = staircases.build(context(found))
+    section = staircases.build_section(context(found))
     assert statuses(section) == [[staircases.SAMPLED], [staircases.SAMPLED]]
     assert any("Found by sampling" in str(note) for note in section.notes)

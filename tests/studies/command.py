@@ -11,5 +11,5 @@ from giantstep.cli import study
 if __name__ == "__main__":
     table.LEARNERS += (SUMS,)
     app = typer.Typer()
-    study.register(app)
+    study.register_study_commands(app)
     app(prog_name="giantstep")

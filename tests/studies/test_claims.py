@@ -19,7 +19,7 @@ from giantstep.asking.studies import claims
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.claims import LEASE_SECONDS, Claims
 from giantstep.asking.studies.kept import Kept
-from giantstep.asking.studies.outcomes import METRIC, packed
+from giantstep.asking.studies.outcomes import METRIC, packed_cell
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers.backlog import DONE, FAILED, Outcome
@@ -44,7 +44,7 @@ def claimed_by(store: Store, runner: str, until: object, block: Block) -> None:
 
 
 def ended(block: Block, status: str = DONE) -> tuple[Block, Outcome]:
-    values = (packed({(METRIC, "total"): 1.0}),) if status == DONE else ()
+    values = (packed_cell({(METRIC, "total"): 1.0}),) if status == DONE else ()
     return block, Outcome(status, values)
 
 

@@ -35,7 +35,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "small.toml").write_text(TOML)
     app = typer.Typer()
-    study.register(app)
+    study.register_study_commands(app)
 
     def invoke(*arguments: str, code: int = 0) -> Any:
         answer = CliRunner().invoke(app, ["study", *arguments])
@@ -88,7 +88,7 @@ def test_what_is_wrong_is_said(call: Any) -> None:
 def test_help_imports_nothing_heavy() -> None:
     code = (
         "import sys, typer\nfrom giantstep.cli import study\n"
-        "app = typer.Typer()\nstudy.register(app)\n"
+        "app = typer.Typer()\nstudy.register_study_commands(app)\n"
         "try:\n    app(['study', 'run', '--help'], prog_name='x')\nexcept SystemExit:\n    pass\n"
         "print('LOADED', *{m.split('.')[0] for m in sys.modules})"
     )
@@ -101,11 +101,11 @@ def test_help_imports_nothing_heavy() -> None:
 def test_the_bar_is_drawn_only_where_somebody_looks(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with progress.study_bar("quiet") as watch:
+    with progress.study_progress_bar("quiet") as watch:
         assert watch is None
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "120")
-    with progress.study_bar("seen") as watch:
+    with progress.study_progress_bar("seen") as watch:
         watch(Counts(10, 2, 1, 1), False)
         watch(Counts(10, 5, 1, 2), True)
     drawn = capsys.readouterr()

@@ -20,7 +20,7 @@ from giantstep.asking.studies.database import StoreError, StudyWarning
 from giantstep.asking.studies.kept import Kept
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
-from giantstep.asking.studies.work import compute
+from giantstep.asking.studies.work import compute_cells
 from giantstep.errors import GiantstepError
 
 SPOTS = 150
@@ -230,7 +230,7 @@ def test_rows_in_the_log_are_recovered_too(study: Study, whole: Kept, tmp_path: 
     with Store(tmp_path / "open.sqlite") as store:
         store.plan(study.name, study.to_json(), study.blocks())
         store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        store.write([(block, compute(block)) for block in study.blocks()])
+        store.write([(block, compute_cells(block)) for block in study.blocks()])
         for name in ("s.sqlite", "s.sqlite-wal"):
             shutil.copy(tmp_path / name.replace("s.", "open."), tmp_path / name)
     path.write_bytes(bytes(len(path.read_bytes())))

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from giantstep.asking.studies.cells import Block
-from giantstep.asking.studies.outcomes import METRIC, packed
+from giantstep.asking.studies.outcomes import METRIC, packed_cell
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers.backlog import DONE, Outcome
 from giantstep.errors import GiantstepError
-from giantstep.files import written_beside
+from giantstep.files import file_written_beside
 
 IOERR = 10
 OPEN = ctypes.CFUNCTYPE(
@@ -131,7 +131,7 @@ def written(path: Path, blocks: list[Block]) -> list[str]:
 
 
 def outcome() -> Outcome:
-    return Outcome(DONE, (packed({(METRIC, "total"): [1.0] * 700}),))
+    return Outcome(DONE, (packed_cell({(METRIC, "total"): [1.0] * 700}),))
 
 
 def check(path: Path, blocks: list[Block], acknowledged: list[str]) -> None:
@@ -187,7 +187,7 @@ def test_a_file_is_whole_or_as_it_was(
     path.write_text("before")
 
     def write(text: str, error: Exception | None = None) -> None:
-        with written_beside(path) as beside:
+        with file_written_beside(path) as beside:
             beside.write_text(text)
             if error is not None:
                 raise error

@@ -13,7 +13,7 @@ from processes import kept
 from typer.testing import CliRunner
 
 from giantstep.answer import Answer
-from giantstep.asking.studies.kept import MISSING, Kept, failed
+from giantstep.asking.studies.kept import MISSING, Kept, study_failures
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.cli.main import app
@@ -62,7 +62,7 @@ def test_means_lie_beside_theory(answer: Answer) -> None:
     line = frame.query("centre == 1 and samples == 'd' and dim == 10 and metric == 'total'").iloc[0]
     assert (line["mean"], line["sem"], line["theory"]) == pytest.approx((measured.mean(), sem, 10))
     assert line["status"] == "theorem"
-    assert "theory from 0 upwards" in " ".join(failed(answer))
+    assert "theory from 0 upwards" in " ".join(study_failures(answer))
 
 
 def test_files_hold_the_same_numbers(results: Kept, answer: Answer, tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_study_that_has_not_begun_can_be_looked_at(
     assert set(empty.failures.values()) == {MISSING}
     assert (empty.to_xarray().failure == MISSING).all()
     assert len(empty.to_frame()) == 8
-    assert MISSING in failed(empty)
+    assert MISSING in study_failures(empty)
     assert empty.table()
 
 

@@ -18,7 +18,7 @@ from processes import done_so_far, kept, wait_until
 from giantstep.answer import Run
 from giantstep.asking.studies.database import StoreError
 from giantstep.asking.studies.kept import Kept
-from giantstep.asking.studies.run import StudyWarning, run
+from giantstep.asking.studies.run import StudyWarning, run_study
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers import pool
@@ -159,12 +159,12 @@ def test_a_full_disk_stops_the_run_and_keeps_every_row(
         pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
         store._connection.execute(f"PRAGMA max_page_count = {pages + 30}")
         with pytest.raises(StoreError, match="full: free some space and run the same command"):
-            run(study, store=store, workers=1)
+            run_study(study, store=store, workers=1)
         results = Kept(store.path, study.name)
         kept = [row for row in content(results) if row[4] == "done"]
         assert 0 < results.counts().done < results.counts().cells
         store._connection.execute("PRAGMA max_page_count = 1000000")
-        run(study, store=store, workers=1)
+        run_study(study, store=store, workers=1)
         whole = content(results)
         assert results.counts().left == 0
         assert all(row in whole for row in kept)
@@ -224,8 +224,8 @@ def test_a_cluster_that_cannot_start_is_said(
         patch.setattr("distributed.LocalCluster", broken)
         with pytest.raises(GiantstepError, match=r"cannot be started here \(Cluster.*free\): use"):
             kept(sums(), store=tmp_path / "s", engine="dask")
-    monkeypatch.setattr("giantstep.asking.studies.dask_cluster.sys.executable", "/bin/false")
-    with pytest.raises(GiantstepError, match=r"its worker ended with exit code 1: it said nothing"):
+    monkeypatch.setattr("giantstep.asking.workers.process.sys.executable", "/bin/false")
+    with pytest.raises(GiantstepError, match=r"can be started: .*exit code 1\): it said nothing"):
         kept(sums(), store=tmp_path / "s", engine="dask")
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.database import StoreError
-from giantstep.asking.studies.outcomes import ARRAY, METRIC, packed, unpacked
+from giantstep.asking.studies.outcomes import ARRAY, METRIC, packed_cell, unpacked_cell
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.workers.backlog import DONE, FAILED, Outcome
@@ -28,13 +28,13 @@ def blocks(sums: Callable[..., Study]) -> list[Block]:
 
 
 def ended(block: Block, *values: object) -> Outcome:
-    cells = tuple(packed({(METRIC, "total"): value}) for value in values)
+    cells = tuple(packed_cell({(METRIC, "total"): value}) for value in values)
     return Outcome(DONE, cells, seconds=0.5)
 
 
 def totals(store: Store, name: str = "sums") -> list[float]:
     done = (row.numbers for row in store.rows(name) if row.numbers)
-    return [float(unpacked(numbers)[METRIC]["total"]) for numbers in done]
+    return [float(unpacked_cell(numbers)[METRIC]["total"]) for numbers in done]
 
 
 @contextmanager
@@ -67,11 +67,11 @@ def without_privileges() -> Iterator[None]:
     ],
 )
 def test_values_are_kept_losslessly(tmp_path: Path, blocks: list[Block], value: object) -> None:
-    block, cells = blocks[0], [packed({(ARRAY, "v"): value})] * 2
+    block, cells = blocks[0], [packed_cell({(ARRAY, "v"): value})] * 2
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
         store.write([(block, Outcome(DONE, tuple(cells)))])
-        kept = unpacked(next(iter(store.rows("sums"))).numbers)[ARRAY]["v"]
+        kept = unpacked_cell(next(iter(store.rows("sums"))).numbers)[ARRAY]["v"]
     expected = np.asarray(value)
     assert kept.dtype == expected.dtype
     assert kept.shape == expected.shape
@@ -79,9 +79,9 @@ def test_values_are_kept_losslessly(tmp_path: Path, blocks: list[Block], value: 
 
 
 def test_missing_numbers_become_nan_and_objects_are_refused() -> None:
-    assert np.isnan(unpacked(packed({(METRIC, "v"): [None, 1.0]}))[METRIC]["v"][0])
+    assert np.isnan(unpacked_cell(packed_cell({(METRIC, "v"): [None, 1.0]}))[METRIC]["v"][0])
     with pytest.raises((TypeError, ValueError)):
-        packed({(METRIC, "v"): object()})
+        packed_cell({(METRIC, "v"): object()})
 
 
 def test_a_finished_cell_is_never_written_again(tmp_path: Path, blocks: list[Block]) -> None:
@@ -99,7 +99,7 @@ def test_a_finished_cell_is_never_written_again(tmp_path: Path, blocks: list[Blo
 
 
 def test_a_group_is_written_whole_or_not_at_all(tmp_path: Path, blocks: list[Block]) -> None:
-    too_few = Outcome(DONE, (packed({(METRIC, "a"): 1.0}),))
+    too_few = Outcome(DONE, (packed_cell({(METRIC, "a"): 1.0}),))
     with Store(tmp_path / "s.sqlite") as store:
         store.plan("sums", {}, blocks)
         with pytest.raises(IndexError):

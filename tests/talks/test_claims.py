@@ -5,19 +5,22 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import json
 import re
 import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from giantstep.asking.table import LEARNERS
+from giantstep.cli import talks
 from giantstep.cli.main import app
-from giantstep.cli.talks import answer
+from giantstep.cli.talks import command_answer
 from giantstep.gallery.figures import NAMES, figure_named
 from giantstep.talks.claims import TALKS, Check, Claim, talk
-from giantstep.talks.verdicts import stored, verdict
+from giantstep.talks.verdicts import claim_verdict, stored_verdicts
 
 CLAIMS = [claim for name in TALKS for claim in talk(name)[1]]
 #: Seconds of a processor beyond which a command is left to ``talks --check``.
@@ -27,7 +30,8 @@ COMMANDS = sorted(
     {
         claim.command
         for claim in CLAIMS
-        if claim.command and (claim.figure or stored().get(claim.key, {}).get("seconds", 0) < CHEAP)
+        if claim.command
+        and (claim.figure or stored_verdicts().get(claim.key, {}).get("seconds", 0) < CHEAP)
     }
 )
 
@@ -51,8 +55,8 @@ def test_commands_and_figures_exist(claim: Claim) -> None:
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.key)
 def test_verdicts_come_from_a_run(claim: Claim) -> None:
-    found = stored().get(claim.key)
-    assert verdict(claim, found) == claim.verdict
+    found = stored_verdicts().get(claim.key)
+    assert claim_verdict(claim, found) == claim.verdict
     if not claim.is_shown:
         return
     assert found is not None
@@ -62,8 +66,11 @@ def test_verdicts_come_from_a_run(claim: Claim) -> None:
     drawn = set(found["measured"]) - read
     assert bool(drawn) == bool(claim.figure)
     if claim.figure:
-        known = _sentences(inspect.getsource(inspect.getmodule(figure_named(claim.figure).claims)))
+        claims = figure_named(claim.figure).claims
+        known = _sentences(inspect.getsource(inspect.getmodule(claims)))
         assert all(any(re.fullmatch(each, text) for each in known) for text in drawn), drawn
+        # And what it claims today was stored.
+        assert _claimed(inspect.getsource(claims)) <= drawn
 
 
 def _sentences(source: str) -> list[str]:
@@ -80,6 +87,13 @@ def _sentences(source: str) -> list[str]:
     return patterns
 
 
+def _claimed(source: str) -> set[str]:
+    """The sentences that a function returns in a table, where nothing is filled in."""
+    tables = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Dict)]
+    keys = [key for table in tables for key in table.keys if isinstance(key, ast.Constant)]
+    return {str(key.value) for key in keys}
+
+
 def test_more_than_a_name_decides() -> None:
     """A setting that is read back, or a status, cannot fail: every claim needs another check."""
     said = ("status", "learner", "settings/")
@@ -91,7 +105,7 @@ def test_more_than_a_name_decides() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_answers_are_what_the_checks_expect(command: str) -> None:
-    given = answer(command)
+    given = command_answer(command)
     for claim in CLAIMS:
         if claim.command == command:
             assert all(check.holds(given) for check in claim.checks), claim.measured(given, {})
@@ -104,6 +118,9 @@ def test_a_check_can_fail() -> None:
     assert not Check("metrics/nothing/1", about=0.5, within=0.01).holds(given)
     assert Check("class", equal="easy").holds(given)
     assert not Check("class", equal="hard").holds(given)
+    runs = Check("metrics/overlap/*/0", average="root mean square", about=0.5**1.5, within=1e-9)
+    assert runs.holds(given)
+    assert not dataclasses.replace(runs, average="mean").holds(given)
 
 
 def test_a_fit_needs_power_and_the_right_exponent() -> None:
@@ -130,3 +147,33 @@ def test_the_command_lists_talks_and_refuses_others() -> None:
     refused = CliRunner().invoke(app, ["talks", "nobody"])
     assert refused.exit_code == 2
     assert len(refused.stderr.splitlines()) == 1
+
+
+def test_what_was_checked_is_kept_when_the_rest_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(command: str) -> dict[str, object]:
+        asked.append(command)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return {}
+
+    monkeypatch.setattr(talks, "command_answer", answer)
+    monkeypatch.setattr(talks, "_drawn_claims", lambda name, scale: {f"{name} {scale}": True})
+    how = ["talks", "wu", "--check", "--full", "--keep", str(tmp_path)]
+    ended = CliRunner().invoke(app, how)
+    assert ended.exit_code != 0
+    assert "hours" in ended.stderr
+    assert list(json.loads((tmp_path / "verdicts.json").read_text())) == [
+        "wu-krr",
+        "wu-spiked-data",
+    ]
+
+
+@pytest.mark.parametrize("option", [["--full"], ["--keep", "folder"]])
+def test_how_to_check_without_a_check_is_refused(option: list[str]) -> None:
+    refused = CliRunner().invoke(app, ["talks", "wu", *option])
+    assert refused.exit_code == 2
+    assert "--check" in refused.stderr

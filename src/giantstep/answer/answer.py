@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from giantstep.answer.axis import Axis
-from giantstep.answer.places import STEP, Located, Number, Place, located
+from giantstep.answer.places import STEP, Located, Number, Place, metric_entries
 from giantstep.answer.plain import unique
 from giantstep.answer.records import Metrics, Prediction, Run, Status, weakest_status
 from giantstep.errors import GiantstepError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from giantstep.answer.selection import GivenMetric
+
+
+Record = TypeVar("Record", Run, Prediction)
 
 
 @dataclass(frozen=True)
@@ -140,18 +143,14 @@ class Answer:
     @property
     def run(self) -> Run:
         """The simulation of a point."""
-        found = self._only(self.runs, "simulation")
-        assert isinstance(found, Run)
-        return found
+        return self._only(self.runs, "simulation")
 
     @property
     def prediction(self) -> Prediction:
         """The prediction of a point."""
-        found = self._only(self.predictions, "prediction")
-        assert isinstance(found, Prediction)
-        return found
+        return self._only(self.predictions, "prediction")
 
-    def _only(self, records: tuple[Any, ...], what: str) -> Any:
+    def _only(self, records: tuple[Record | None, ...], what: str) -> Record:
         if self.axes:
             raise GiantstepError(f"this answer has {len(self)} points: take one, or to_xarray()")
         if not records or records[0] is None:
@@ -198,11 +197,8 @@ class Answer:
     @property
     def kind(self) -> str:
         """What it is."""
-        parts = [
-            *(["simulation"] if self.runs else []),
-            *(["prediction"] if self.predictions else []),
-        ]
-        return " and ".join(parts)
+        parts = {"simulation": self.runs, "prediction": self.predictions}
+        return " and ".join(name for name, records in parts.items() if records)
 
     @property
     def _laws(self) -> list[Prediction]:
@@ -237,15 +233,17 @@ class Answer:
 
     def cite(self) -> str:
         """The papers behind it as BibTeX."""
-        from giantstep.bibliography import bibtex
+        from giantstep.bibliography import bibtex_entries
 
-        return bibtex(self.references)
+        return bibtex_entries(self.references)
 
     # Its numbers.
 
     def located(self, number: int, metric: str, value: Any) -> Located:
         """A value of a metric at one of the points, with its axes and coordinates."""
-        return located(value, self.metric_axes.get(metric, ()), self.questions[number].settings)
+        return metric_entries(
+            value, self.metric_axes.get(metric, ()), self.questions[number].settings
+        )
 
     def numbers(self) -> Iterator[Number]:
         """Every number that was measured or predicted, both where both are there."""
@@ -345,9 +343,9 @@ class Answer:
 
     @cached_property
     def _dataset(self) -> xarray.Dataset:
-        from giantstep.answer.labelled import dataset
+        from giantstep.answer.labelled import answer_dataset
 
-        return dataset(self)
+        return answer_dataset(self)
 
     def to_xarray(self) -> xarray.Dataset:
         """All of it as one labelled array; see the table above."""
@@ -358,21 +356,21 @@ class Answer:
 
         With ``seeds``, one line per number and seed, ``value``, instead of mean and error.
         """
-        from giantstep.answer.labelled import frame
+        from giantstep.answer.labelled import answer_frame
 
-        return frame(self, seeds=seeds)
+        return answer_frame(self, seeds=seeds)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``--json`` prints; over a grid, lists in the place of numbers."""
-        from giantstep.answer.written import written
+        from giantstep.answer.written import answer_json
 
-        return written(self)
+        return answer_json(self)
 
     def table(self, metric: GivenMetric = None, *, everything: bool = False) -> str:
         """The text that the command line prints."""
-        from giantstep.answer.table import text
+        from giantstep.answer.table import answer_text
 
-        return text(self, metric, everything=everything)
+        return answer_text(self, metric, everything=everything)
 
     def plot(
         self, x: str | None = None, metric: GivenMetric = None, ax: Axes | None = None
@@ -381,8 +379,8 @@ class Answer:
 
         ``x`` is the axis to draw along: what was swept, ``step`` or ``direction``. ``metric`` is
         the metric to draw, the first one unless told; ``ax`` where to draw it. One more axis has a
-        colour for each of its values; with more than eight, contours of theory are drawn over both,
-        with simulations as dots of the same colours.
+        colour for each of its values; from six numbers on it is a map, contours of theory over both
+        axes and simulations as dots of the same colours.
         """
         # Pictures are a room below this one: the front door knows the way.
         import giantstep
@@ -390,11 +388,11 @@ class Answer:
         return giantstep.draw(self, x=x, metric=metric, ax=ax)
 
     def __repr__(self) -> str:
-        from giantstep.answer.table import short
+        from giantstep.answer.table import short_answer
 
-        return short(self)
+        return short_answer(self)
 
     def _repr_html_(self) -> str:
-        from giantstep.answer.page import page
+        from giantstep.answer.page import answer_page
 
-        return page(self)
+        return answer_page(self)

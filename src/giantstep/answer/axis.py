@@ -17,10 +17,10 @@ from giantstep.language.targets import Target
 LOG_RATIO = 50
 
 
-def label(value: Any) -> Any:
+def coordinate_label(value: Any) -> Any:
     """A value of a setting as an axis shows it: a number where it is one, else a text.
 
-    >>> label(Size(4096.0)), label(Size(4.0, 1.0)), label(0.1)
+    >>> coordinate_label(Size(4096.0)), coordinate_label(Size(4.0, 1.0)), coordinate_label(0.1)
     (4096, '4d', 0.1)
     """
     if type(value) is Size and value.power == 0:
@@ -52,7 +52,7 @@ class Axis:
     @cached_property
     def labels(self) -> tuple[Any, ...]:
         """The values as numbers and texts."""
-        return tuple(label(value) for value in self.values)
+        return tuple(coordinate_label(value) for value in self.values)
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -121,10 +121,10 @@ def _is_geometric(numbers: np.ndarray) -> bool:
     return bool(np.ptp(factors) < 1e-6 * factors[0] and not np.isclose(factors[0], 1.0))
 
 
-def swept_words(axis: str, value: Any) -> str:
+def named_coordinate_words(axis: str, value: Any) -> str:
     """One value of an axis in words.
 
-    >>> swept_words("step_size", 0.5)
+    >>> named_coordinate_words("step_size", 0.5)
     'step size = 0.5'
     """
     return f"{axis.replace('_', ' ')} = {coordinate_words(value)}"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from giantstep.answer.places import COUNTED, DIRECTION, STEP, Located, Number
-from giantstep.answer.plain import plain, unique
+from giantstep.answer.plain import json_value, unique
 from giantstep.answer.words import sizes_in_numbers
-from giantstep.answer.written import described
+from giantstep.answer.written import answer_description
 
 if TYPE_CHECKING:
     import pandas
@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     part: Located
 
 
-def dataset(answer: Answer) -> xarray.Dataset:
+def answer_dataset(answer: Answer) -> xarray.Dataset:
     """The variables and coordinates that :class:`Answer` describes."""
     import xarray
 
@@ -52,9 +52,9 @@ def dataset(answer: Answer) -> xarray.Dataset:
     for name, axis in _sizes(answer).items():
         coordinates[name] = axis
     found |= _failures(answer)
-    about = described(answer)
+    about = answer_description(answer)
     attributes = {"learner": answer.learner, "kind": answer.kind}
-    attributes |= {part: json.dumps(plain(about[part])) for part in ("problem", "settings")}
+    attributes |= {part: json.dumps(json_value(about[part])) for part in ("problem", "settings")}
     return xarray.Dataset(found, coordinates, attributes).drop_vars(unnamed)
 
 
@@ -154,7 +154,7 @@ def _failures(answer: Answer) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
 MEASURED, PREDICTED = ("mean", "sem"), ("theory", "error")
 
 
-def frame(answer: Answer, *, seeds: bool = False) -> pandas.DataFrame:
+def answer_frame(answer: Answer, *, seeds: bool = False) -> pandas.DataFrame:
     """One line per number: what was swept, sizes, metric, step, direction, then the values.
 
     A size is given as written (``samples``, if swept) and as numbers, ``n`` and ``n/d``;

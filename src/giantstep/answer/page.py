@@ -7,9 +7,9 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from giantstep.answer.selection import select
-from giantstep.answer.table import columns_of
-from giantstep.answer.words import facts, merged_notes, status_words, words_of
+from giantstep.answer.selection import shown_metrics
+from giantstep.answer.table import answer_columns
+from giantstep.answer.words import answer_facts, answer_in_words, merged_notes, status_words
 
 if TYPE_CHECKING:
     from giantstep.answer.answer import Answer
@@ -20,20 +20,20 @@ PATIENCE_SECONDS = 1.0
 MOST_ROWS = 30
 
 
-def page(answer: Answer) -> str:
+def answer_page(answer: Answer) -> str:
     """The whole piece of HTML; it stands by itself."""
-    chosen = select(answer)
+    chosen = shown_metrics(answer)
     shown = {n.metric for n in [*chosen.shown, *chosen.constant]}
     statuses = {name: status for name, status in answer.statuses.items() if name in shown}
     papers = answer.references
     parts = [
         f"<b>{answer.kind}: {escape(answer.learner)}</b>",
-        f"<p>{escape(', '.join(words_of(facts(answer))))}</p>",
-        _table(columns_of(answer, chosen)),
+        f"<p>{escape(', '.join(answer_in_words(answer_facts(answer))))}</p>",
+        _table(answer_columns(answer, chosen)),
         f"<p>status: {escape(status_words(statuses))}</p>" if statuses else "",
         f"<p>papers: {escape('; '.join(papers))}</p>" if papers else "",
         *[f"<p><i>{escape(note)}</i></p>" for note in merged_notes(answer.notes)],
-        picture(answer),
+        answer_picture(answer),
     ]
     return "<div>" + "\n".join(part for part in parts if part) + "</div>"
 
@@ -49,7 +49,7 @@ def _table(columns: list[Any]) -> str:
     return f"<table><tr>{heads}</tr>{''.join(rows)}</table>{more}"
 
 
-def picture(result: Any) -> str:
+def answer_picture(result: Any) -> str:
     """The picture that ``plot`` draws, on its own canvas: a notebook shows others twice."""
     from matplotlib.figure import Figure
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer.axis import swept_words
+from giantstep.answer.axis import named_coordinate_words
 from giantstep.answer.records import Status
 
 #: Axes in their order with the coordinate of an entry, such as (("step", 1), ("direction", "h2")).
@@ -76,15 +76,16 @@ class Located(NamedTuple):
             yield tuple((axis, own[i]) for axis, own, i in pairs), self.array[index]
 
 
-def located(value: Any, axes: Sequence[str], settings: Any) -> Located:
+def metric_entries(value: Any, axes: Sequence[str], settings: Any) -> Located:
     """The entries of a metric with their places.
 
     An array with fewer axes than its metric speaks of the last step alone, or of the first
     direction alone; what has no name is counted as an entry.
 
-    >>> located(0.5, ("step",), None).axes
+    >>> metric_entries(0.5, ("step",), None).axes
     ()
-    >>> [place for place, _ in located(np.zeros((2, 1)), ("step", "direction"), None).entries()]
+    >>> found = metric_entries(np.zeros((2, 1)), ("step", "direction"), None)
+    >>> [place for place, _ in found.entries()]
     [(('step', 0), ('direction', 'h1')), (('step', 1), ('direction', 'h1'))]
     """
     array = np.asarray(value)
@@ -98,10 +99,10 @@ def located(value: Any, axes: Sequence[str], settings: Any) -> Located:
     return Located(array, tuple(names), tuple(found))
 
 
-def words(place: Place) -> str:
+def metric_place(place: Place) -> str:
     """A place as text.
 
-    >>> words((("samples", "2d"), ("step", 1), ("direction", "h1")))
+    >>> metric_place((("samples", "2d"), ("step", 1), ("direction", "h1")))
     'samples = 2d, step 1, h1'
     """
     return ", ".join(_words(axis, coordinate) for axis, coordinate in place)
@@ -110,7 +111,11 @@ def words(place: Place) -> str:
 def _words(axis: str, coordinate: Any) -> str:
     if axis in (DIRECTION, "network", "stage"):
         return str(coordinate)
-    return f"{axis} {coordinate}" if axis in (STEP, *COUNTED) else swept_words(axis, coordinate)
+    return (
+        f"{axis} {coordinate}"
+        if axis in (STEP, *COUNTED)
+        else named_coordinate_words(axis, coordinate)
+    )
 
 
 def _coordinates(axis: str, count: int, settings: Any) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 
-def plain(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """The value as JSON can hold it: arrays become lists, NaN and infinity become None or text."""
     # Most values are such, and the abstract class behind Mapping is slow to ask.
     if type(value) in (str, int, bool, type(None)):
@@ -17,11 +17,11 @@ def plain(value: Any) -> Any:
     if type(value) is float and math.isfinite(value):
         return value
     if isinstance(value, Mapping):
-        return {str(name): plain(item) for name, item in value.items()}
+        return {str(name): json_value(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [json_value(item) for item in value]
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
-        return plain(np.asarray(value).tolist())
+        return json_value(np.asarray(value).tolist())
     if isinstance(value, float):
         if np.isnan(value):
             return None

@@ -98,12 +98,17 @@ class Prediction:
         statuses: Status | Mapping[str, Status],
         references: Sequence[str],
         notes: Sequence[str] = (),
+        *,
+        recorded: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Prediction:
-        """The answer for a learner's settings; one status may stand for those of all metrics."""
+        """The answer for a learner's settings; one status may stand for those of all metrics.
+
+        ``recorded`` is shown beside the settings.
+        """
         if isinstance(statuses, str):
             statuses = dict.fromkeys(metrics, statuses)
-        known = settings.learner, settings.to_json()
+        known = settings.learner, settings.to_json() | (recorded or {})
         return cls(*known, metrics, statuses, references, tuple(notes), **more)
 
     def __post_init__(self) -> None:

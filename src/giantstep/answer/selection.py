@@ -26,7 +26,7 @@ GivenMetric = str | Sequence[str] | None
 class Wanted(NamedTuple):
     """A metric that was asked for, and which entry of it; without an index, all of its last step.
 
-    >>> wanted("test_error, overlap[2,0]")
+    >>> wanted_metrics("test_error, overlap[2,0]")
     [Wanted(metric='test_error', entry=None), Wanted(metric='overlap', entry=(2, 0))]
     """
 
@@ -49,7 +49,7 @@ class Selection(NamedTuple):
     copies: dict[str, str]
 
 
-def wanted(metric: GivenMetric) -> list[Wanted]:
+def wanted_metrics(metric: GivenMetric) -> list[Wanted]:
     """The metrics that a text or a list names."""
     if metric is None:
         return []
@@ -69,10 +69,12 @@ def wanted(metric: GivenMetric) -> list[Wanted]:
     return found
 
 
-def select(answer: Answer, metric: GivenMetric = None, *, everything: bool = False) -> Selection:
+def shown_metrics(
+    answer: Answer, metric: GivenMetric = None, *, everything: bool = False
+) -> Selection:
     """What to show of an answer; ``everything`` leaves nothing out."""
     swept = tuple(answer.axes)
-    every, asked = list(answer.numbers()), wanted(metric)
+    every, asked = list(answer.numbers()), wanted_metrics(metric)
     names = unique(number.metric for number in every)
     if asked:
         every = _asked_for(answer, every, asked)

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from giantstep.answer.axis import coordinate_words
-from giantstep.answer.places import DIRECTION, STEP, Number, words
+from giantstep.answer.places import DIRECTION, STEP, Number, metric_place
 from giantstep.answer.plain import unique
-from giantstep.answer.selection import GivenMetric, Selection, select
+from giantstep.answer.selection import GivenMetric, Selection, shown_metrics
 from giantstep.answer.words import (
     LETTERS,
-    facts,
+    answer_facts,
+    answer_in_words,
     merged_notes,
     sizes_in_numbers,
     status_words,
-    words_of,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Column(NamedTuple):
         return max(map(len, [self.head, *self.cells]))
 
 
-def text(
+def answer_text(
     answer: Answer,
     metric: GivenMetric = None,
     *,
@@ -60,49 +60,49 @@ def text(
 ) -> str:
     """The whole text: what it is about, constants, table, status, papers, notes.
 
-    ``metric`` and ``everything`` say what is shown, as in :func:`select`; ``most_rows`` leaves out
-    the middle of a long table.
+    ``metric`` and ``everything`` say what is shown, as in :func:`shown_metrics`; ``most_rows``
+    leaves out the middle of a long table.
     """
     width = width or shutil.get_terminal_size((80, 24)).columns
-    chosen = select(answer, metric, everything=everything)
+    chosen = shown_metrics(answer, metric, everything=everything)
     lines = [f"{answer.kind}: {answer.learner}"]
-    lines += wrapped(", ".join(words_of(facts(answer))), width)
+    lines += _wrapped(", ".join(answer_in_words(answer_facts(answer))), width)
     if chosen.constant:
         several = len({n.at.get(DIRECTION) for n in chosen.constant} - {None}) > 1
         same = [f"{_name(n, several)} = {_short(n)}" for n in chosen.constant]
-        lines += wrapped("at every point: " + ", ".join(same), width)
+        lines += _wrapped("at every point: " + ", ".join(same), width)
     for name, other in chosen.copies.items():
         why = ": the labels have no noise" if name.endswith("_noisy") else ""
         lines.append(f"  {name} is {other}{why}")
-    rows, left_out = table(answer, chosen, width, metric is not None or everything, most_rows)
+    rows, left_out = _table(answer, chosen, width, metric is not None or everything, most_rows)
     lines += ["", *rows]
     if left_out:
         lines += [
             "",
-            *wrapped(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
+            *_wrapped(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
         ]
     shown = {n.metric for n in [*chosen.shown, *chosen.constant] if n.status}
     if shown:
         weak = {name: status for name, status in answer.statuses.items() if name in shown}
-        lines += ["", *wrapped(f"status: {status_words(weak)}", width, "")]
+        lines += ["", *_wrapped(f"status: {status_words(weak)}", width, "")]
     if answer.references:
-        lines += wrapped(f"papers: {'; '.join(answer.references)}", width, "")
+        lines += _wrapped(f"papers: {'; '.join(answer.references)}", width, "")
     if with_notes:
         for note in merged_notes(answer.notes):
-            lines += wrapped(f"note: {note}", width, "")
+            lines += _wrapped(f"note: {note}", width, "")
     return "\n".join(line.rstrip() for line in lines)
 
 
-def short(answer: Answer) -> str:
+def short_answer(answer: Answer) -> str:
     """An answer in at most fifteen lines."""
-    lines = text(answer, width=100, most_rows=_ROWS, with_notes=False).splitlines()
+    lines = answer_text(answer, width=100, most_rows=_ROWS, with_notes=False).splitlines()
     lines = [line for line in lines if line]
     if len(lines) > MOST_LINES:
         lines = [*lines[: MOST_LINES - 1], "... the rest is in .to_frame() and .table()"]
     return "\n".join(lines)
 
 
-def table(
+def _table(
     answer: Answer, chosen: Selection, width: int, whole: bool, most_rows: int | None = None
 ) -> tuple[list[str], list[str]]:
     """The lines of the table, and the metrics that found no room in it."""
@@ -119,11 +119,11 @@ def table(
             left_out = [*unique(c.metric for part in parts[1:] for c in part), *left_out]
             parts = parts[:1]
         for part in parts:
-            lines += ["", *rendered([*keys, *part], most_rows)]
+            lines += ["", *_rendered([*keys, *part], most_rows)]
     return lines[1:], [*left_out, *chosen.left_out]
 
 
-def columns_of(answer: Answer, chosen: Selection) -> list[Column]:
+def answer_columns(answer: Answer, chosen: Selection) -> list[Column]:
     """Keys and columns of the first table, whatever its width."""
     if answer.axes:
         keys, columns = _swept(answer, chosen, whole=False)[0][0]
@@ -212,12 +212,14 @@ def _columns(answer: Answer, metric: str, cells: Sequence[Number | None]) -> lis
     """The columns that show a metric: measured, predicted, or both with the gap between them."""
     if not answer.predictions:
         heads = ("", metric) if metric else ("", "mean ± s.e.")
-        return [Column(*heads, [with_error(n.mean, n.sem) if n else "" for n in cells], metric)]
+        return [
+            Column(*heads, [mean_with_error(n.mean, n.sem) if n else "" for n in cells], metric)
+        ]
     theory = [_predicted(n) if n else "" for n in cells]
     if not answer.runs:
         return [Column("", metric or "value", theory, metric)]
-    measured = [with_error(n.mean, n.sem) if n else "" for n in cells]
-    gaps = ["" if n is None else value(n.deviation, 2) for n in cells]
+    measured = [mean_with_error(n.mean, n.sem) if n else "" for n in cells]
+    gaps = ["" if n is None else table_number(n.deviation, 2) for n in cells]
     found = [
         Column(metric, "simulation", measured, metric),
         Column("", "theory", theory, metric),
@@ -243,23 +245,19 @@ def _fitted(keys: list[Column], columns: list[Column], width: int) -> list[list[
     return parts
 
 
-def page_of_text(
-    about: Sequence[str],
-    columns: Sequence[Column],
-    below: Sequence[str],
-    notes: Sequence[str],
-    width: int | None = None,
+def titled_table(
+    about: Sequence[str], columns: Sequence[Column], below: Sequence[str], notes: Sequence[str]
 ) -> str:
     """A title with its settings, a table, and lines below it: for results that are no answer."""
-    width = width or shutil.get_terminal_size((80, 24)).columns
+    width = shutil.get_terminal_size((80, 24)).columns
     title, settings = about
-    lines = [title, *wrapped(settings, width), "", *rendered(columns), ""]
+    lines = [title, *_wrapped(settings, width), "", *_rendered(columns), ""]
     for line in [*below, *(f"note: {note}" for note in notes)]:
-        lines += wrapped(line, width, "")
+        lines += _wrapped(line, width, "")
     return "\n".join(line.rstrip() for line in lines)
 
 
-def rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
+def _rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
     """The lines of columns beside one another, under their headings."""
     count = len(columns[0].cells)
     rows = list(range(count))
@@ -294,32 +292,32 @@ def _name(number: Number, several_directions: bool) -> str:
         for axis, at in number.place
         if axis != STEP and (several_directions or axis != DIRECTION)
     )
-    return f"{number.metric} ({words(place)})" if place else number.metric
+    return f"{number.metric} ({metric_place(place)})" if place else number.metric
 
 
 def _short(number: Number) -> str:
     if math.isnan(number.mean):
         return _predicted(number)
-    measured = with_error(number.mean, number.sem)
+    measured = mean_with_error(number.mean, number.sem)
     return measured if math.isnan(number.theory) else f"{measured} (theory {_predicted(number)})"
 
 
 def _predicted(number: Number) -> str:
     """A theory's number, with its error where that is not negligible beside it."""
     if number.error > WORTH_SHOWING * abs(number.theory):
-        return with_error(number.theory, number.error)
-    return value(number.theory)
+        return mean_with_error(number.theory, number.error)
+    return table_number(number.theory)
 
 
-def with_error(mean: float, error: float) -> str:
+def mean_with_error(mean: float, error: float) -> str:
     """A mean and its error, both to the second digit of the error.
 
-    >>> with_error(0.31274, 0.00412), with_error(12345.6, 250.0), with_error(0.5, float("nan"))
-    ('0.3127 ± 0.0041', '12350 ± 250', '0.5')
+    >>> [mean_with_error(*pair) for pair in ((0.31274, 0.00412), (12345.6, 250.0), (0.5, math.nan))]
+    ['0.3127 ± 0.0041', '12350 ± 250', '0.5']
     """
     # What only rounding makes differ from seed to seed has no error.
     if not (math.isfinite(mean) and math.isfinite(error) and error > 1e-12 * abs(mean)):
-        return value(mean)
+        return table_number(mean)
     decimals = 1 - math.floor(math.log10(error))
     if abs(mean) >= 1e6 or decimals > 7:
         return f"{mean:.4g} ± {error:.2g}"
@@ -327,12 +325,12 @@ def with_error(mean: float, error: float) -> str:
     return f"{mean:.{max(decimals, 0)}f} ± {error:.{max(decimals, 0)}f}"
 
 
-def value(number: float, digits: int = 5) -> str:
+def table_number(number: float, digits: int = 5) -> str:
     """A number to that many digits; a dash where there is none."""
     return "-" if math.isnan(number) else f"{number:.{digits}g}"
 
 
-def wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
+def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
     """A line broken at the width; without an indent only what follows its first part has one."""
     return textwrap.wrap(
         line,

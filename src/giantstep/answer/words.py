@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from giantstep.answer.axis import label
+from giantstep.answer.axis import coordinate_label
 from giantstep.answer.plain import counted, unique
 from giantstep.answer.records import STATUSES
 from giantstep.language.sizes import Size
@@ -25,7 +25,7 @@ QUIET = (
 _NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w.]*\w)")
 
 
-def facts(answer: Answer) -> dict[str, Any]:
+def answer_facts(answer: Answer) -> dict[str, Any]:
     """The problem and the settings that are the same at every point, as the settings hold them."""
     records = answer.runs or answer.predictions
     points = [
@@ -46,22 +46,24 @@ def question_facts(settings: Any, problem: Any, recorded: Mapping[str, Any] = {}
     """What is worth saying of a problem, of what a learner recorded, and of its settings."""
     found: dict[str, Any] = {}
     for name in ("target", "noise", "inputs"):
-        value = label(getattr(problem, name, None))
+        value = coordinate_label(getattr(problem, name, None))
         if value not in (None, 0.0, "gaussian"):
             found[name] = value
     usual = type(settings)()
     found |= {name: value for name, value in recorded.items() if not hasattr(settings, name)}
     for each in dataclasses.fields(settings):
         value = getattr(settings, each.name)
-        if each.name not in QUIET or label(value) != label(getattr(usual, each.name)):
+        if each.name not in QUIET or coordinate_label(value) != coordinate_label(
+            getattr(usual, each.name)
+        ):
             found[each.name] = value
     return found
 
 
-def words_of(known: Mapping[str, Any]) -> list[str]:
+def answer_in_words(known: Mapping[str, Any]) -> list[str]:
     """Facts in words.
 
-    >>> words_of({"target": "h1", "dim": 200, "samples": Size(4.0, 1.0), "ridge": 0.1})
+    >>> answer_in_words({"target": "h1", "dim": 200, "samples": Size(4.0, 1.0), "ridge": 0.1})
     ['target h1', 'd = 200', 'n = 800 = 4d', 'ridge 0.1']
     """
     words, dim = [], known.get("dim")
@@ -69,7 +71,7 @@ def words_of(known: Mapping[str, Any]) -> list[str]:
         if value is None or value is False or isinstance(value, list | dict):
             continue
         if name in LETTERS or type(value) is Size:
-            words.append(size_words(name, value, dim))
+            words.append(_size_words(name, value, dim))
         elif name == "seeds":
             words.append(counted(value, "seed"))
         elif value is True:
@@ -105,12 +107,12 @@ def sizes_in_numbers(settings: Any) -> dict[str, float]:
     return found
 
 
-def size_words(name: str, given: Any, dim: Any) -> str:
+def _size_words(name: str, given: Any, dim: Any) -> str:
     """A size with its unit.
 
-    >>> size_words("samples", Size(4.0, 1.0), 200), size_words("width", Size(20.0), 200)
+    >>> _size_words("samples", Size(4.0, 1.0), 200), _size_words("width", Size(20.0), 200)
     ('n = 800 = 4d', 'p = 20')
-    >>> size_words("samples", Size(4.0, 1.0), None), size_words("step_size", Size(1.0, 0.5), 100)
+    >>> _size_words("samples", Size(4.0, 1.0), None), _size_words("step_size", Size(1.0, 0.5), 100)
     ('n = 4d', 'step size = 10 = d^0.5')
     """
     letter = LETTERS.get(name, name.replace("_", " "))

@@ -6,15 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from giantstep.answer.plain import plain, unique
+from giantstep.answer.plain import json_value, unique
 
 if TYPE_CHECKING:
     from giantstep.answer.answer import Answer
 
 
-def written(answer: Answer) -> dict[str, Any]:
+def answer_json(answer: Answer) -> dict[str, Any]:
     """Numbers of a point; of a curve lists over its points, of a grid lists of lists."""
-    found = described(answer)
+    found = answer_description(answer)
     simulated = {
         "metrics": {
             name: {
@@ -26,7 +26,7 @@ def written(answer: Answer) -> dict[str, Any]:
         }
     }
     if not answer.predictions:
-        return plain({**found, **simulated, **_failed(answer), "notes": answer.notes})
+        return json_value({**found, **simulated, **_failed(answer), "notes": answer.notes})
     laws = answer.predictions
     metrics, errors = (
         {
@@ -55,7 +55,7 @@ def written(answer: Answer) -> dict[str, Any]:
         found |= {"simulation": simulated["metrics"], "prediction": metrics}
     else:
         found["metrics"] = metrics
-    return plain(
+    return json_value(
         {
             **found,
             "statuses": answer.statuses,
@@ -69,7 +69,7 @@ def written(answer: Answer) -> dict[str, Any]:
     )
 
 
-def described(answer: Answer) -> dict[str, Any]:
+def answer_description(answer: Answer) -> dict[str, Any]:
     """Learner, problem and settings; what varies holds the list of its values."""
     found: dict[str, Any] = {"learner": answer.learner}
     swept = {name: list(axis.labels) for name, axis in answer.axes.items()}

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from typing import Any
 
 import numpy as np
 
 from giantstep.answer import Answer, Axis, Prediction, Question
-from giantstep.asking.one_point import prediction_of
+from giantstep.asking.one_point import predict_question
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.errors import GiantstepError
 from giantstep.language.sizes import Size
@@ -20,7 +19,7 @@ POINTS, PATIENCE_SECONDS = 64, 20.0
 _NO_LINE = ("steps",)
 
 
-def theory_line(
+def predict_between(
     answer: Answer, x: str, points: int = POINTS, patience: float = PATIENCE_SECONDS
 ) -> Answer | None:
     """Predictions at evenly spaced values along ``x``, for each combination of the other axes.
@@ -35,12 +34,14 @@ def theory_line(
     values = _values(axis, points)
     if not rows or not values or len(axis) >= points or _is_optimised(answer):
         return None
-    others = [a for a in answer.axes.values() if a.name != x]
-    starts = [
-        _at(answer.questions[0], dict(zip((a.name for a in others), own, strict=True)))
-        for own in itertools.product(*(a.values for a in others))
-    ]
-    found = _own(answer, x, others)
+    # Points by their value along x, then by the combination of the other axes.
+    numbers = np.arange(len(answer)).reshape(answer.shape)
+    numbers = np.moveaxis(numbers, list(answer.axes).index(x), 0).reshape(len(axis), -1)
+    starts = [answer.questions[number] for number in numbers[0]]
+    found: dict[Any, list[Prediction | None]] = {
+        value: [answer.predictions[number] for number in own]
+        for value, own in zip(axis.values, numbers, strict=True)
+    }
     begin = time.monotonic()
     # From coarse to fine: whenever time is up, the points lie evenly and reach the end.
     for stride in (32, 16, 8, 4, 2, 1):
@@ -49,24 +50,10 @@ def theory_line(
                 continue
             if time.monotonic() - begin > patience:
                 return _line(answer, x, found, starts)
-            laws = [_law_or_none(rows[0], _at(start, {x: value})) for start in starts]
+            laws = [_law_or_none(rows[0], start.replace(x, value)) for start in starts]
             if any(law is not None for law in laws):
                 found[value] = laws
     return _line(answer, x, found, starts)
-
-
-def _own(answer: Answer, x: str, others: list[Axis]) -> dict[Any, list[Prediction | None]]:
-    """What the answer itself has at each of its values, for each combination of the others."""
-    known = dict(zip(map(frozenset, answer.places()), answer.predictions, strict=True))
-    rest = [
-        tuple(zip((a.name for a in others), own, strict=True))
-        for own in itertools.product(*(a.labels for a in others))
-    ]
-    axis = answer.axes[x]
-    return {
-        value: [known[frozenset((*place, (x, label)))] for place in rest]
-        for value, label in zip(axis.values, axis.labels, strict=True)
-    }
 
 
 def _line(
@@ -78,15 +65,9 @@ def _line(
     where = dict(zip(found, Axis(x, tuple(found)).numbers, strict=True))
     kept = sorted(found, key=lambda value: where[value])
     axes = {x: Axis(x, tuple(kept)), **{n: a for n, a in answer.axes.items() if n != x}}
-    questions = tuple(_at(start, {x: value}) for value in kept for start in starts)
+    questions = tuple(start.replace(x, value) for value in kept for start in starts)
     laws = tuple(law for value in kept for law in found[value])
     return Answer(answer.learner, axes, questions, answer.metric_axes, predictions=laws)
-
-
-def _at(question: Question, changes: dict[str, Any]) -> Question:
-    for name, value in changes.items():
-        question = question.replace(name, value)
-    return question
 
 
 def _values(axis: Axis, points: int) -> tuple[Any, ...]:
@@ -105,7 +86,7 @@ def _values(axis: Axis, points: int) -> tuple[Any, ...]:
 
 def _law_or_none(row: Learner, question: Question) -> Prediction | None:
     try:
-        return prediction_of(row, question)
+        return predict_question(row, question)
     except GiantstepError:
         return None
 

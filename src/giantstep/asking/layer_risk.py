@@ -8,10 +8,10 @@ import numpy as np
 
 from giantstep.answer import Answer, Prediction, Question, Run
 from giantstep.asking.stated_errors import with_stated_errors
-from giantstep.asking.verbs import check_seeds
-from giantstep.errors import NoTheory, refuse
+from giantstep.asking.verbs import check_asked_seeds
+from giantstep.errors import NoTheory, raise_refusal
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
 from giantstep.learners.giant_step.spectra import stepped_layer
@@ -45,7 +45,7 @@ def layer_risk(
     Settings need a dimension, a ridge, no biases and a readout fitted to fresh samples.
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
-    check_seeds(seeds, seed)
+    check_asked_seeds(seeds, seed)
     settings = _covered(given, settings)
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")
@@ -102,7 +102,7 @@ def _predicted(problem: Problem, settings: GiantStep) -> tuple[Prediction | None
 
 def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
     """The settings with their readout samples; raises where no layer's risk is known."""
-    check_covered(problem.inputs, (Gaussian,), "the risk given a layer is known", NoTheory)
+    check_inputs_covered(problem.inputs, (Gaussian,), "the risk given a layer is known", NoTheory)
     refusals = {
         "dim is missing: a first layer needs --dim, the dimension of the inputs": (
             settings.dim is None
@@ -120,7 +120,7 @@ def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
             settings.normalise or settings.forget
         ),
     }
-    refuse(refusals)
+    raise_refusal(refusals)
     if settings.readout_samples is None:
         return settings.replace(readout_samples=settings.samples)
     return settings

@@ -20,7 +20,7 @@ Progress = Callable[[float], None]
 BEFORE = "random_features_error"
 
 
-def run_of(
+def simulate_question(
     row: Learner, question: Question, seeds: int, seed: int, progress: Progress | None = None
 ) -> Run:
     """The simulation of one question by the learner of that row."""
@@ -31,7 +31,7 @@ def run_of(
     return dataclasses.replace(run, seeds=tuple(range(seed, seed + seeds)))
 
 
-def expected_seconds(row: Learner, questions: Sequence[Question], seeds: int) -> float:
+def question_seconds(row: Learner, questions: Sequence[Question], seeds: int) -> float:
     """How long the simulation is expected to take on this machine; 0 where nothing is known.
 
     Raises where it does not fit into memory: then it will not run at all.
@@ -43,7 +43,7 @@ def expected_seconds(row: Learner, questions: Sequence[Question], seeds: int) ->
     return sum(cost.seconds(seeds) for cost in costs if cost)
 
 
-def prediction_of(row: Learner, question: Question, optimise: Sequence[str] = ()) -> Prediction:
+def predict_question(row: Learner, question: Question, optimise: Sequence[str] = ()) -> Prediction:
     """The prediction of one question for the learner of that row.
 
     ``optimise`` names settings to replace by those of least test error; the prediction's own
@@ -70,7 +70,7 @@ def prediction_of(row: Learner, question: Question, optimise: Sequence[str] = ()
     return with_stated_errors(law, question.settings, simulated)
 
 
-def laid_over(run: Run, law: Prediction) -> Run:
+def compared_run(run: Run, law: Prediction) -> Run:
     """The run with ``angle``, which takes both: theory says which subspaces U_t are learned.
 
     It is the angle from the top directions after t steps to U_t, which falls to 0 as d grows, and

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from giantstep.answer import Answer, Axis, Question
-from giantstep.asking.table import Learner, learner_named
+from giantstep.asking.table import Learner, learner_to_ask
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.language.problem import (
     FIELDS,
@@ -21,7 +21,7 @@ from giantstep.language.problem import (
     read_problem,
 )
 from giantstep.language.targets import Target, TreeTarget
-from giantstep.language.targets.reading import refuse_tree
+from giantstep.language.targets.reading import refuse_tree_target
 from giantstep.settings.options import MOST_POINTS, Settings
 from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, grid_of, is_sweep
 from giantstep.settings.types import GivenNumber
@@ -77,7 +77,7 @@ class Grid:
         )
 
 
-def asked(
+def asked_questions(
     given: GivenSettings | Grid,
     problem: GivenProblem = None,
     *,
@@ -94,23 +94,23 @@ def asked(
                 f"settings = {given!r}: give a settings object such as GiantStep()"
             )
         given = grid_of(points)
-    row, swept = learner_named(given.learner), {}
+    row, swept = learner_to_ask(given.learner), {}
     first: dict[str, Any] = {"target": problem, "noise": noise, "inputs": inputs}
     for name, value in first.items():
         if is_sweep(value, PROBLEM_KINDS[name]):
             swept[name] = axis_values(name, value, PROBLEM_KINDS[name])
             first[name] = swept[name][0]
-    one = problem_for(row, first["target"], noise=first["noise"], inputs=first["inputs"])
+    one = problem_of_question(row, first["target"], noise=first["noise"], inputs=first["inputs"])
     return Grid.of(row, given, one, swept)
 
 
-def read_question(row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any]) -> Grid:
+def read_questions(row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any]) -> Grid:
     """The questions that are written in the options of a command; any of them may be a range."""
     settings_class: Any = row.load("settings")
-    return read_grid(row, settings_class(**settings), problem)
+    return read_question_grid(row, settings_class(**settings), problem)
 
 
-def read_grid(
+def read_question_grid(
     row: Learner,
     settings: Settings,
     problem: Mapping[str, Any],
@@ -127,7 +127,7 @@ def read_grid(
     return Grid.of(row, settings, one, swept)
 
 
-def problem_for(
+def problem_of_question(
     row: Learner,
     given: OneProblem,
     *,
@@ -144,7 +144,7 @@ def problem_for(
         if row.has_tree:
             return TreeProblem.of(given, noise=noise, inputs=inputs)
         if isinstance(given, TreeProblem | TreeTarget):
-            refuse_tree(given.text if isinstance(given, TreeTarget) else given.target.text)
+            refuse_tree_target(given.text if isinstance(given, TreeTarget) else given.target.text)
         return Problem.of(given, noise=noise, inputs=inputs)
     if inputs is not None or not (given is None or isinstance(given, NoTarget)):
         raise SettingsError(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.answer import plain
-from giantstep.answer.table import Column, page_of_text, value, with_error
-from giantstep.answer.words import question_facts, words_of
-from giantstep.errors import NoTheory, SettingsError, check_whole
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.answer import json_value
+from giantstep.answer.table import Column, mean_with_error, table_number, titled_table
+from giantstep.answer.words import answer_in_words, question_facts
+from giantstep.errors import NoTheory, SettingsError, whole_or_error
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
 from giantstep.learners.giant_step.spectra import (
@@ -84,43 +84,33 @@ class SpectrumComparison:
         runs = [hidden + (1 - hidden) * run.cumulative(x) for run in self.runs]
         return {"x": x, "predicted": predicted, "simulated": np.array(runs).reshape(-1, POINTS)}
 
-    def to_json(self) -> dict[str, Any]:
-        """The object that ``spectrum --json`` prints."""
+    def found(self) -> dict[str, Any]:
+        """Everything that is known, by name; simulated numbers are means over the runs."""
         prediction, curves = self.prediction, self.cumulative()
         simulated = self.outliers if self.runs else np.zeros((0, 0))
         count = max(simulated.shape[1], len(prediction.outliers))
-        return plain(
-            {
-                "spectrum": self.kind,
-                "problem": self.problem.to_json(),
-                "settings": {**self.settings.to_json(), "seeds": self.seeds, "seed": self.seed},
-                "bulk_edges": prediction.bulk_edges,
-                "outliers": {
-                    "predicted": prediction.outliers,
-                    "simulated": simulated.mean(axis=0) if self.runs else [],
-                    "simulated_sem": _sem(simulated),
-                },
-                "overlaps": {
-                    name: {
-                        "predicted": values,
-                        "simulated": self._overlaps(name).mean(axis=0)[:count] if self.runs else [],
-                        "simulated_sem": _sem(self._overlaps(name)[:, :count]) if self.runs else [],
-                    }
-                    for name, values in prediction.overlaps.items()
-                },
-                "leading": self.leading.mean(axis=0) if self.runs else [],
-                "mass_at_zero": prediction.mass_at_zero,
-                "density": {"x": prediction.x, "predicted": prediction.density},
-                "cumulative": {
-                    "x": curves["x"],
-                    "predicted": curves["predicted"],
-                    "simulated": curves["simulated"].mean(axis=0) if self.runs else [],
-                },
-                "details": prediction.details,
-                "notes": prediction.notes,
-                "references": prediction.references,
-            }
-        )
+        return {
+            "spectrum": self.kind,
+            "problem": self.problem.to_json(),
+            "settings": {**self.settings.to_json(), "seeds": self.seeds, "seed": self.seed},
+            "bulk_edges": prediction.bulk_edges,
+            "outliers": _compared(prediction.outliers, simulated),
+            "overlaps": {
+                name: _compared(values, np.array([run.overlaps[name][:count] for run in self.runs]))
+                for name, values in prediction.overlaps.items()
+            },
+            "leading": _mean(self.leading),
+            "mass_at_zero": prediction.mass_at_zero,
+            "density": {"x": prediction.x, "predicted": prediction.density},
+            "cumulative": {**curves, "simulated": _mean(curves["simulated"])},
+            "details": prediction.details,
+            "notes": prediction.notes,
+            "references": prediction.references,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The object that ``spectrum --json`` prints."""
+        return json_value(self.found())
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the bulk and its outliers: theory as lines, runs as a histogram and dots."""
@@ -131,10 +121,7 @@ class SpectrumComparison:
 
     def table(self) -> str:
         """The text that the command line prints."""
-        return spectrum_text(self)
-
-    def _overlaps(self, name: str) -> np.ndarray:
-        return np.array([run.overlaps[name] for run in self.runs])
+        return _spectrum_text(self)
 
 
 def spectrum(
@@ -173,8 +160,8 @@ def compare_spectra(
     progress: Callable[[float], None] | None = None,
 ) -> SpectrumComparison:
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
-    check_whole("seeds", seeds, 0)
-    check_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
+    whole_or_error("seeds", seeds, 0)
+    check_inputs_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:
         spectrum_cost(settings).check(seeds)
     if kind == "weights":
@@ -194,25 +181,31 @@ def compare_spectra(
     return SpectrumComparison(kind, problem, settings, seeds, seed, prediction, tuple(runs))
 
 
-def _sem(values: np.ndarray) -> np.ndarray | list[float]:
-    """Standard errors of the means over seeds; none for fewer than two."""
-    if len(values) < 2:
-        return []
-    return values.std(axis=0, ddof=1) / np.sqrt(len(values))
+def _compared(predicted: tuple[float, ...], simulated: np.ndarray) -> dict[str, Any]:
+    """Predicted numbers, the means of simulated ones over seeds, and their standard errors."""
+    sem: Any = []
+    if len(simulated) > 1:
+        sem = simulated.std(axis=0, ddof=1) / np.sqrt(len(simulated))
+    return {"predicted": predicted, "simulated": _mean(simulated), "simulated_sem": sem}
 
 
-def spectrum_text(found: SpectrumComparison, width: int | None = None) -> str:
+def _mean(values: np.ndarray) -> Any:
+    return values.mean(axis=0) if len(values) else []
+
+
+def _spectrum_text(found: SpectrumComparison) -> str:
     """What it is about, one row per number, papers and notes."""
-    known = found.to_json()
+    known = found.found()
     kind = "comparison" if found.runs else "prediction"
     facts = question_facts(found.settings, found.problem)
     if found.runs:
         facts |= {"seeds": found.seeds, **({"seed": found.seed} if found.seed else {})}
-    about = (f"{kind}: spectrum of the {found.kind}", ", ".join(words_of(facts)))
-    below = [f"{name.replace('_', ' ')}: {_value(own)}" for name, own in known["details"].items()]
+    about = (f"{kind}: spectrum of the {found.kind}", ", ".join(answer_in_words(facts)))
+    details = known["details"].items()
+    below = [f"{name.replace('_', ' ')}: {table_number(own)}" for name, own in details]
     below.append(f"papers: {'; '.join(known['references'])}")
     columns = _columns(known, bool(found.runs))
-    return page_of_text(about, columns, below, known["notes"], width)
+    return titled_table(about, columns, below, known["notes"])
 
 
 def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
@@ -223,21 +216,13 @@ def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
     for name, own in groups.items():
         parts = [own["simulated"], own["simulated_sem"], own["predicted"]]
         for index in range(max(map(len, parts))):
-            mean, sem, theory = (_entry(part, index) for part in parts)
+            mean, sem, theory = (
+                float(part[index]) if index < len(part) else math.nan for part in parts
+            )
             rows.append((f"{name} {index + 1}", mean, sem, theory))
-    measured = Column("", "simulation", [with_error(mean, sem) for _, mean, sem, _ in rows])
+    measured = Column("", "simulation", [mean_with_error(mean, sem) for _, mean, sem, _ in rows])
     return [
         Column("", "", [name for name, *_ in rows]),
         *([measured] if simulated else []),
-        Column("", "theory", [value(theory) for *_, theory in rows]),
+        Column("", "theory", [table_number(theory) for *_, theory in rows]),
     ]
-
-
-def _entry(part: list[float | str | None], index: int) -> float:
-    """One number of a list, in which an infinite one is text and a missing one None."""
-    found = part[index] if index < len(part) else None
-    return math.nan if found is None else float(found)
-
-
-def _value(own: Any) -> str:
-    return own if isinstance(own, str) else value(math.nan if own is None else own)

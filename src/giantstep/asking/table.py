@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from giantstep.asking import metrics
 from giantstep.asking.metrics import Metric
 from giantstep.bibliography import cite
-from giantstep.errors import GiantstepError, in_one_line, unknown
+from giantstep.errors import GiantstepError, error_in_one_line, unknown_name_error
 
 if TYPE_CHECKING:
     from giantstep.answer import Question
@@ -75,9 +75,9 @@ class Learner:
 
     def check_metrics(self, given: str | None) -> None:
         """Refuse metrics that this learner has at no settings."""
-        from giantstep.answer.selection import wanted
+        from giantstep.answer.selection import wanted_metrics
 
-        for want in wanted(given):
+        for want in wanted_metrics(given):
             if want.metric not in self.axes:
                 raise GiantstepError(
                     f"metric = {want.metric!r} is unknown: use {', '.join(self.axes)}"
@@ -86,7 +86,7 @@ class Learner:
     def options(self, text: str) -> tuple[dict[str, Any], dict[str, Any]]:
         """Settings and problem that options of the command line give.
 
-        >>> learner_named("kernel").options("--target 'He2(h1)' --dim 300 --seeds 2")
+        >>> learner_to_ask("kernel").options("--target 'He2(h1)' --dim 300 --seeds 2")
         ({'dim': '300'}, {'target': 'He2(h1)'})
         """
         from giantstep.language.problem import FIELDS
@@ -125,7 +125,7 @@ class Learner:
                 raise
             raise GiantstepError(
                 f"learner {self.name!r}: its {role}, {attribute} in {self.module(role)}, cannot be "
-                f"imported ({in_one_line(error)}): mend it, or put its folder into PYTHONPATH"
+                f"imported ({error_in_one_line(error)}): mend it, or put its folder into PYTHONPATH"
             ) from error
 
 
@@ -321,9 +321,9 @@ LEARNERS = (
 )
 
 
-def learner_named(name: str) -> Learner:
+def learner_to_ask(name: str) -> Learner:
     """The row of that learner."""
     for row in LEARNERS:
         if row.name == name:
             return row
-    raise unknown("learner", name, (row.name for row in LEARNERS))
+    raise unknown_name_error("learner", name, (row.name for row in LEARNERS))

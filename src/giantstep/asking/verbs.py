@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.answer import Answer, Prediction, Question, Run
-from giantstep.asking.one_point import Progress, laid_over, prediction_of, run_of
-from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked
-from giantstep.errors import SettingsError, check_whole
+from giantstep.asking.one_point import Progress, compared_run, predict_question, simulate_question
+from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked_questions
+from giantstep.errors import SettingsError, whole_or_error
 from giantstep.language.problem import GivenInputs
 from giantstep.learners.seeds import part_of
 from giantstep.settings.types import GivenNumber
@@ -46,7 +46,7 @@ def simulate(
     every finished cell, and ``engine`` where to compute; see :func:`ask`, which also takes what
     else is in ``how``.
     """
-    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
     return ask(
         grid,
         verbs=(SIMULATE,),
@@ -78,7 +78,7 @@ def predict(
     ``optimise`` names settings to replace by those of least test error. Raises :class:`NoTheory`,
     saying what is covered, where there is no prediction.
     """
-    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
     return ask(
         grid,
         verbs=(PREDICT,),
@@ -109,7 +109,7 @@ def compare(
     prediction, before anything is simulated; with a store such points have no theory, and the
     answer's ``failures`` say why.
     """
-    grid = asked(settings, problem, noise=noise, inputs=inputs)
+    grid = asked_questions(settings, problem, noise=noise, inputs=inputs)
     return ask(grid, seeds=seeds, seed=seed, progress=progress, store=store, engine=engine, **how)
 
 
@@ -133,15 +133,15 @@ def ask(
     or ``inline``, here. Then a cell that fails does not stop the others: the answer's ``failures``
     say why it is missing. ``how`` may have ``name``, ``together``, ``workers``, ``threads``,
     ``scheduler``, ``retry`` and ``cell_seconds``: see
-    :func:`giantstep.asking.studies.run.run_grid`.
+    :func:`giantstep.asking.studies.run.run_study_grid`.
     """
-    check_seeds(seeds, seed)
+    check_asked_seeds(seeds, seed)
     if store is not None or engine is not None:
-        from giantstep.asking.studies.run import run_grid
+        from giantstep.asking.studies.run import run_study_grid
 
         if optimise:
             raise SettingsError("optimise goes without a store and an engine: leave these out")
-        return run_grid(
+        return run_study_grid(
             questions,
             verbs=verbs,
             seeds=seeds,
@@ -158,15 +158,15 @@ def ask(
     runs: list[Run] = []
     if PREDICT in verbs:
         for number, point in enumerate(points):
-            laws.append(prediction_of(questions.learner, point, optimise))
+            laws.append(predict_question(questions.learner, point, optimise))
             if progress is not None and verbs == (PREDICT,):
                 progress((number + 1) / len(points))
     if SIMULATE in verbs:
         for number, point in enumerate(points):
             part = part_of(progress, number / len(points), 1 / len(points))
-            runs.append(run_of(questions.learner, point, seeds, seed, part))
+            runs.append(simulate_question(questions.learner, point, seeds, seed, part))
     if laws and runs:
-        runs = [laid_over(run, law) for run, law in zip(runs, laws, strict=True)]
+        runs = [compared_run(run, law) for run, law in zip(runs, laws, strict=True)]
     if optimise:
         best = tuple(
             Question(
@@ -180,7 +180,7 @@ def ask(
     return questions.answer(runs=tuple(runs), predictions=tuple(laws), seeds=numbers)
 
 
-def check_seeds(seeds: int, seed: int) -> None:
+def check_asked_seeds(seeds: int, seed: int) -> None:
     """Refuse a number of seeds, or a first seed, that is no whole number or too small."""
-    check_whole("seeds", seeds, 1)
-    check_whole("seed", seed, 0)
+    whole_or_error("seeds", seeds, 1)
+    whole_or_error("seed", seed, 0)

@@ -2,7 +2,7 @@
 
 from giantstep.channels.channel import Channel as Channel
 from giantstep.channels.channel import Likelihood as Likelihood
-from giantstep.channels.channel import channel_for as channel_for
-from giantstep.channels.channel import label_means as label_means
-from giantstep.channels.channel import posteriors as posteriors
+from giantstep.channels.channel import channel_label_means as channel_label_means
+from giantstep.channels.channel import channel_of_problem as channel_of_problem
+from giantstep.channels.channel import label_posteriors as label_posteriors
 from giantstep.channels.posterior import Posterior as Posterior

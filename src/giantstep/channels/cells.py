@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture
-from giantstep.channels.signs import log_ndtr, sign_agreement
+from giantstep.channels.posterior import Matrix, Posterior, Vector, mixed_posterior
+from giantstep.channels.signs import log_normal_posterior, sign_posteriors
 from giantstep.errors import TargetError
 
 #: Stands for infinity as the edge of an interval: its density is 0, its logarithms are finite.
@@ -42,8 +43,9 @@ class Cells:
 
     def representatives(self) -> Float[np.ndarray, "classes m"]:
         """A point inside every class."""
-        return cell_centres(self.kinks)[[self.classes.index(c) for c in range(self.count)]]
+        return channel_cell_centres(self.kinks)[[self.classes.index(c) for c in range(self.count)]]
 
+    @functools.partial(jax.jit, static_argnums=0)
     def posteriors(self, mean: Vector, cov: Matrix) -> Posterior:
         """log P(class), its gradient and its Hessian in the mean, one row per class."""
         if not self.kinks:
@@ -54,7 +56,9 @@ class Cells:
         order = self._parity_order()
         if order is not None:
             at = jnp.asarray([positions[0] for positions in self.kinks], mean.dtype)
-            return Posterior(*(part[jnp.asarray(order)] for part in sign_agreement(mean - at, cov)))
+            return Posterior(
+                *(part[jnp.asarray(order)] for part in sign_posteriors(mean - at, cov))
+            )
         return self._boxes(mean, cov)
 
     def _intervals(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
@@ -112,7 +116,7 @@ class Cells:
         return tables
 
 
-def cell_centres(kinks: tuple[tuple[float, ...], ...]) -> Float[np.ndarray, "cells m"]:
+def channel_cell_centres(kinks: tuple[tuple[float, ...], ...]) -> Float[np.ndarray, "cells m"]:
     """A point inside every cell between the kinks, in row-major order."""
     axes = []
     for at in kinks:
@@ -132,7 +136,7 @@ def interval_posteriors(
     low, high = x[:-1], x[1:]
     # Look from the side on which both probabilities are small.
     flip = low + high > 0
-    log_outer, log_inner = log_ndtr(
+    log_outer, log_inner = log_normal_posterior(
         jnp.stack([jnp.where(flip, -high, low), jnp.where(flip, -low, high)])
     )
     logs = log_inner + jnp.log1p(-jnp.exp(jnp.minimum(log_outer - log_inner, -1e-16)))
@@ -148,12 +152,14 @@ def interval_posteriors(
 
 def _united(pieces: Posterior, members: np.ndarray) -> Posterior:
     chosen = Posterior(*(part[members] for part in pieces))
-    return Posterior(*(part[0] for part in chosen)) if len(members) == 1 else mixture(chosen)
+    return (
+        Posterior(*(part[0] for part in chosen)) if len(members) == 1 else mixed_posterior(chosen)
+    )
 
 
 def _expected_sign(mean: Vector, cov: Matrix) -> tuple[Any, Any, Any]:
     """E[prod_i sign(z_i)] with its gradient and Hessian."""
-    events = sign_agreement(mean, cov)
+    events = sign_posteriors(mean, cov)
     weights = jnp.asarray([-1.0, 1.0], mean.dtype) * jnp.exp(events.log_partition)
     second = events.hessian + events.gradient[:, :, None] * events.gradient[:, None, :]
     return weights.sum(), weights @ events.gradient, jnp.einsum("k,kij->ij", weights, second)
@@ -185,7 +191,7 @@ class Affine:
         return self.offset + self.slope * mean[0]
 
 
-def log_chances(
+def log_likelihoods(
     values: Float[np.ndarray, " c"], noise: float, y: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "n c"]:
     """log P(y | value) for each label and each of finitely many values."""
@@ -209,11 +215,11 @@ class Discrete:
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, "n c"]:
         """The log likelihood of every class, one row per label."""
-        return log_chances(np.array(self.values), noise, y)
+        return log_likelihoods(np.array(self.values), noise, y)
 
     def posterior(self, label: Float[Array, " c"], mean: Vector, cov: Matrix) -> Posterior:
         """The classes' posteriors, mixed by how well each explains the label."""
-        return mixture(self.cells.posteriors(mean, cov), label)
+        return mixed_posterior(self.cells.posteriors(mean, cov), label)
 
     def label_mean(self, mean: Vector, cov: Matrix) -> Float[Array, ""]:
         """E[y]."""

@@ -13,28 +13,32 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import Affine, Cells, Discrete, cell_centres
-from giantstep.channels.committees.core import Committees, covered_committee, votes_on_lattice
+from giantstep.channels.cells import Affine, Cells, Discrete, channel_cell_centres
+from giantstep.channels.committees.core import (
+    SMALL_NOISE,
+    Committees,
+    committee_with_channel,
+    has_lattice_votes,
+    small_noise_note,
+)
 from giantstep.channels.posterior import Matrix, Posterior, Vector
 from giantstep.channels.preimages import Preimages
-from giantstep.channels.quadrature import Quadrature, resolved
+from giantstep.channels.quadrature import Quadrature, resolved_posterior_rule
 from giantstep.channels.structure import (
     Structure,
-    is_affine_along,
-    structure_of,
-    without_added_noise,
+    channel_structure,
+    channel_without_noise,
+    is_channel_affine,
 )
 from giantstep.errors import TargetError
+from giantstep.language.expressions.printing import short_expression_text
 from giantstep.language.problem import Problem
-from giantstep.language.targets.printing import shortened
 from giantstep.language.targets.symmetry import COVERED
 
 #: Cores with a posterior in JAX, and those of many directions, in numpy.
 JaxCore = Affine | Discrete | Preimages | Quadrature
 Core = JaxCore | Committees
 
-#: Label noise, as a share of the target's variance, of a noiseless target without a closed form.
-SMALL_NOISE = 0.01
 #: Beyond three fields no rule is affordable; committees need none.
 MOST_FIELDS = 3
 #: Points of a rule that a closed form costs as much as.
@@ -77,7 +81,7 @@ class Channel:
     """A problem's channel: its likelihood, its label noise, and what was done to get it.
 
     ``noise`` is that of the likelihood; of it the target itself has ``inner``, written as z. The
-    rest exceeds the problem's own where the channel is ``altered`` (see :func:`channel_for`).
+    rest exceeds the problem's own where the channel is ``altered``, see :func:`channel_of_problem`.
     ``error`` estimates the relative error of g_out, 0 for closed forms.
     """
 
@@ -117,11 +121,11 @@ class Channel:
         return self.likelihood.core.labels(y, self.noise)
 
 
-def posteriors(
+def label_posteriors(
     likelihood: Likelihood, labels: Any, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
 ) -> Posterior:
     """The posterior of every label, in blocks small enough for memory."""
-    return blockwise(
+    return posterior_blocks(
         likelihood.core,
         lambda pair: likelihood.posterior(pair[0], pair[1], cov),
         (labels, omega),
@@ -129,29 +133,29 @@ def posteriors(
     )
 
 
-def label_means(
+def channel_label_means(
     likelihood: Likelihood, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
 ) -> Float[Array, " n"]:
     """E[y] at every omega."""
-    return blockwise(
+    return posterior_blocks(
         likelihood.core, lambda w: likelihood.label_mean(w, cov), omega, omega.shape[0]
     )
 
 
-def evaluations(core: Core) -> int:
+def posterior_evaluations(core: Core) -> int:
     """Points at which the posterior of one label looks at its law; closed forms count as a few."""
     return core.size if isinstance(core, Quadrature) else CLOSED_FORM
 
 
-def blockwise(core: Core, function: Any, given: Any, count: int) -> Any:
+def posterior_blocks(core: Core, function: Any, given: Any, count: int) -> Any:
     """Apply a function of one sample to ``count`` of them, in blocks small enough for memory."""
-    block = max(1, 2**21 // evaluations(core))
+    block = max(1, 2**21 // posterior_evaluations(core))
     if block >= count:
         return jax.vmap(function)(given)
     return jax.lax.map(function, given, batch_size=block)
 
 
-def channel_for(problem: Problem) -> Channel:
+def channel_of_problem(problem: Problem) -> Channel:
     """The channel of a problem's labels, in the most exact form there is.
 
     Closed forms where they exist: labels linear in a field; labels of finitely many values cut by
@@ -160,8 +164,8 @@ def channel_for(problem: Problem) -> Channel:
     noiseless target gets noise of 1 % of its variance, and the notes say so. Noise is the same
     whether the problem has it or the target adds it, as in sin(h1) + z1/2.
     """
-    structure, inner = without_added_noise(structure_of(problem.target))
-    if structure.fields > MOST_FIELDS or votes_on_lattice(problem.target):
+    structure, inner = channel_without_noise(channel_structure(problem.target))
+    if structure.fields > MOST_FIELDS or has_lattice_votes(problem.target):
         return _of_committee(structure, problem.noise)
     found = _channel(structure, problem.noise + inner)
     return dataclasses.replace(found, inner=inner) if inner else found
@@ -169,11 +173,12 @@ def channel_for(problem: Problem) -> Channel:
 
 @functools.lru_cache(maxsize=128)
 def _of_committee(structure: Structure, noise: float) -> Channel:
-    covered = covered_committee(structure.target, noise)
+    covered = committee_with_channel(structure.target, noise)
     if covered is None:
         raise TargetError(
-            f"target = {shortened(structure.target.tree)!r} depends on {structure.fields} "
-            f"directions: message passing covers at most {MOST_FIELDS}, or {COVERED}"
+            f"target = {short_expression_text(structure.target.tree)!r} depends on "
+            f"{structure.fields} directions: message passing covers at most {MOST_FIELDS}, "
+            f"or {COVERED}"
         )
     core, altered = Committees(covered.committee), covered.altered
     return _assembled(structure, core, covered.noise, notes=covered.notes, altered=altered)
@@ -181,12 +186,13 @@ def _of_committee(structure: Structure, noise: float) -> Channel:
 
 @functools.lru_cache(maxsize=128)
 def _channel(structure: Structure, noise: float) -> Channel:
-    if structure.continuous == structure.fields == 1 and is_affine_along(structure, 0):
+    if structure.continuous == structure.fields == 1 and is_channel_affine(structure, 0):
         ends = structure.numpy(np.array([[0.0], [1.0]]))
         return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
     if structure.continuous == 0:
         values, classes = np.unique(
-            np.round(structure.numpy(cell_centres(structure.kinks)), 12), return_inverse=True
+            np.round(structure.numpy(channel_cell_centres(structure.kinks)), 12),
+            return_inverse=True,
         )
         cells = Cells(structure.kinks, tuple(int(c) for c in classes))
         return _assembled(structure, Discrete(cells, tuple(values.tolist())), noise)
@@ -209,7 +215,7 @@ def _groups(structure: Structure) -> Cells:
     others = np.random.default_rng(1).normal(size=(200, structure.continuous))
     lines = [
         structure.numpy(np.concatenate([others, np.broadcast_to(c, (200, len(kinks)))], axis=1))
-        for c in cell_centres(kinks)
+        for c in channel_cell_centres(kinks)
     ]
     firsts: list[np.ndarray] = []
     classes = []
@@ -222,7 +228,7 @@ def _groups(structure: Structure) -> Cells:
 
 
 def _by_quadrature(structure: Structure, noise: float) -> Channel:
-    affine = [i for i in range(structure.continuous) if is_affine_along(structure, i)]
+    affine = [i for i in range(structure.continuous) if is_channel_affine(structure, i)]
     use_affine = structure.continuous > 1 and not structure.discrete and bool(affine)
     if use_affine:
         last = affine[-1]
@@ -232,13 +238,10 @@ def _by_quadrature(structure: Structure, noise: float) -> Channel:
         u = np.random.default_rng(2).normal(size=(100_000, structure.fields))
         values = structure.numpy(u @ np.linalg.cholesky(structure.prior).T)
         noise = float(SMALL_NOISE * np.var(values))
-        notes = (
-            f"this noiseless target has no closed form: labels got noise of variance {noise:.4g}, "
-            f"{SMALL_NOISE:.0%} of the target's",
-        )
+        notes = (small_noise_note(noise),)
     groups = Cells((), (0,)) if use_affine else _groups(structure)
     integrated = structure.continuous - use_affine
-    core, error = resolved(structure, groups, use_affine, integrated, noise)
+    core, error = resolved_posterior_rule(structure, groups, use_affine, integrated, noise)
     altered = bool(notes)
     return _assembled(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
 

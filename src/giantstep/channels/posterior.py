@@ -24,7 +24,7 @@ class Posterior(NamedTuple):
     hessian: Float[Array, "... m m"]
 
 
-def mixture(parts: Posterior, log_weights: Float[Array, " k"] | None = None) -> Posterior:
+def mixed_posterior(parts: Posterior, log_weights: Float[Array, " k"] | None = None) -> Posterior:
     """The posterior of Z = sum_k exp(log_weights_k) Z_k; an alternative of weight -inf drops out.
 
     A Hessian that all alternatives share may be given once, with a leading axis of length 1.
@@ -41,7 +41,7 @@ def mixture(parts: Posterior, log_weights: Float[Array, " k"] | None = None) -> 
     return Posterior(jax.nn.logsumexp(logs), gradient, hessian)
 
 
-def with_rest(
+def posterior_with_rest(
     pull: Float[Array, " c"],
     precision: Float[Array, "c c"],
     slope: Float[Array, "s c"],

@@ -11,7 +11,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Cells, interval_posteriors
-from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture, with_rest
+from giantstep.channels.posterior import (
+    Matrix,
+    Posterior,
+    Vector,
+    mixed_posterior,
+    posterior_with_rest,
+)
 from giantstep.channels.quadrature import Quadrature
 from giantstep.channels.structure import Structure
 from giantstep.errors import TargetError
@@ -104,7 +110,7 @@ class Preimages:
             offset = root[None] - mean[:1]
             events = self.groups.posteriors(mean[1:] + slope @ offset, rest_cov)
             event = Posterior(*(values[group] for values in events))
-            joint = with_rest(precision @ offset, precision, slope, event)
+            joint = posterior_with_rest(precision @ offset, precision, slope, event)
             log_density = log_norm - (offset @ precision @ offset) / 2
             return joint._replace(log_partition=joint.log_partition + log_density)
 
@@ -114,7 +120,7 @@ class Preimages:
             atoms = self._atoms(mean, cov)
             parts = Posterior(*(jnp.concatenate(both) for both in zip(parts, atoms, strict=True)))
             logs = jnp.concatenate([logs, label["atoms"]])
-        return mixture(parts, logs)
+        return mixed_posterior(parts, logs)
 
     def _atoms(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
         ends = self._flat_ends

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.channel import Channel, Likelihood, posteriors
+from giantstep.channels.channel import Channel, Likelihood, label_posteriors
 from giantstep.channels.committees.core import Committees
 from giantstep.errors import SettingsError
 from giantstep.numerics.float64 import float64
@@ -83,15 +83,15 @@ def _padded(tree: Any, size: int) -> Any:
 def _posteriors(
     likelihood: Likelihood, labels: Any, omega: Float[Array, "n r"], cov: Float[Array, "r r"]
 ) -> tuple[Float[Array, "n r"], Float[Array, "n r r"]]:
-    found = posteriors(likelihood, labels, omega, cov)
+    found = label_posteriors(likelihood, labels, omega, cov)
     return found.gradient, found.hessian
 
 
-def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
+def channel_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r"] | None:
     """The rotation in which each direction has a matrix of its own; None: linearised."""
     if settings.method == "linearised":
         return None
-    basis = separating_basis(channel)
+    basis = _separating_basis(channel)
     if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
         raise SettingsError(
             f"method = 'blocks': no rotation separates the directions of "
@@ -102,7 +102,7 @@ def blocks_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r r
 
 
 @functools.lru_cache(maxsize=128)
-def separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:
+def _separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:
     """Orthonormal rows in which G(y) is diagonal for every label; None if there are none.
 
     The directions themselves where they will do. A basis that separates all labels separates
@@ -127,21 +127,23 @@ def _drawn_labels(channel: Channel) -> Float[np.ndarray, " n"]:
     return target.numpy(h, z) + np.sqrt(channel.added) * random.normal(size=_DRAWN)
 
 
-def optimal_weights(curvature: Float[np.ndarray, " n"], clip: float) -> Float[np.ndarray, " n"]:
+def optimal_channel_weights(
+    curvature: Float[np.ndarray, " n"], clip: float
+) -> Float[np.ndarray, " n"]:
     """T = 1 - 1/E[h^2|y] = G/(1 + G), cut off below at -clip."""
     return np.maximum(1 - 1 / np.maximum(1 + curvature, 1 / (1 + clip)), -clip)
 
 
-def outlier_groups(sizes: Float[np.ndarray, " k"], beyond: float = 1.0) -> list[int]:
+def channel_outlier_groups(sizes: Float[np.ndarray, " k"], beyond: float = 1.0) -> list[int]:
     """How many of the largest eigenvalues of linearised message passing form the groups to use.
 
     ``sizes`` are alpha times the eigenvalues of M -> E[G M G]; the bulk has radius sqrt(largest),
     and outliers exceed ``beyond`` times that. Symmetry makes some equal, which samples split: those
     within a fifth of a group's largest belong to it. Counts are cumulative.
 
-    >>> outlier_groups(np.array([-3.2, 0.1, 3.1, 3.2]))
+    >>> channel_outlier_groups(np.array([-3.2, 0.1, 3.1, 3.2]))
     [2]
-    >>> outlier_groups(np.array([2.2, 4.0]))
+    >>> channel_outlier_groups(np.array([2.2, 4.0]))
     [1, 2]
     """
     falling = np.sort(sizes)[::-1]
@@ -152,7 +154,9 @@ def outlier_groups(sizes: Float[np.ndarray, " k"], beyond: float = 1.0) -> list[
     return counts[1:]
 
 
-def given_weights(preprocessing: str, y: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+def given_channel_weights(
+    preprocessing: str, y: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
     """T(y) of a user's expression in y."""
     from giantstep.language.activations.activation import activation
 

@@ -14,8 +14,14 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Cells
-from giantstep.channels.posterior import Matrix, Posterior, Vector, mixture, with_rest
-from giantstep.channels.signs import unit_legendre
+from giantstep.channels.posterior import (
+    Matrix,
+    Posterior,
+    Vector,
+    mixed_posterior,
+    posterior_with_rest,
+)
+from giantstep.channels.signs import posterior_legendre
 from giantstep.channels.structure import Structure
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
@@ -25,7 +31,7 @@ _FEW = 40
 
 
 @functools.lru_cache(maxsize=64)
-def even_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
+def posterior_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and logarithms of weights for a smooth function of one Gaussian variable."""
     if count <= _FEW:
         nodes, weights = gauss_hermite(count)
@@ -35,7 +41,7 @@ def even_rule(count: int) -> tuple[np.ndarray, np.ndarray]:
     return nodes, logs - np.log(np.exp(logs).sum())
 
 
-def gaussian_nodes(
+def posterior_nodes(
     mean: Float[Array, " q"],
     cov: Float[Array, "q q"],
     kinks: Sequence[Sequence[float]],
@@ -56,13 +62,13 @@ def gaussian_nodes(
             edges = jnp.clip((positions - centre[:, None]) / chol[i, i], -CUTOFF, CUTOFF)
             ends = jnp.full((edges.shape[0], 1), CUTOFF, mean.dtype)
             edges = jnp.concatenate([-ends, edges, ends], axis=1)
-            unit, mass = unit_legendre(max(4, -(-count // (len(at) + 1))))
+            unit, mass = posterior_legendre(max(4, -(-count // (len(at) + 1))))
             length = jnp.diff(edges, axis=1)[:, :, None]
             new = (edges[:, :-1, None] + length * unit[None, None, :]).reshape(x.shape[0], -1)
             share = np.log(mass)[None, None, :] + jnp.log(jnp.maximum(length, 1e-300))
             weight = share.reshape(new.shape) - new**2 / 2 - np.log(2 * np.pi) / 2
         else:
-            nodes, masses = even_rule(count)
+            nodes, masses = posterior_rule(count)
             new = jnp.broadcast_to(jnp.asarray(nodes, mean.dtype), (x.shape[0], len(nodes)))
             weight = jnp.broadcast_to(jnp.asarray(masses, mean.dtype), new.shape)
         repeated = jnp.repeat(x, new.shape[1], axis=0)
@@ -109,7 +115,7 @@ class Quadrature:
         Of the other fields: their slope on the integrated ones, covariance and means.
         """
         q = len(self.counts)
-        x, logs = gaussian_nodes(mean[:q], cov[:q, :q], self.structure.kinks[:q], self.counts)
+        x, logs = posterior_nodes(mean[:q], cov[:q, :q], self.structure.kinks[:q], self.counts)
         chol = jnp.linalg.cholesky(cov[:q, :q])
         inverse = jax.scipy.linalg.solve_triangular(chol, jnp.eye(q, dtype=mean.dtype), lower=True)
         pulls = x @ inverse
@@ -125,15 +131,15 @@ class Quadrature:
         if not len(rest_cov):
             fit: Any = jax.vmap(lambda z: _log_normal(label[0] - self.structure.jax(z), label[1]))
             hessian = -precision[None]
-            return mixture(Posterior(fit(points), pulls, hessian), logs)
+            return mixed_posterior(Posterior(fit(points), pulls, hessian), logs)
 
         def part(point: Array, pull: Array, rest_mean: Array) -> Posterior:
             rest = self._rest(label, point, rest_mean, rest_cov)
-            return jax.vmap(lambda event: with_rest(pull, precision, slope, event))(rest)
+            return jax.vmap(lambda event: posterior_with_rest(pull, precision, slope, event))(rest)
 
         parts = jax.vmap(part)(points, pulls, rest_means)
         weights = jnp.repeat(logs, parts.log_partition.shape[1])
-        return mixture(Posterior(*(p.reshape(-1, *p.shape[2:]) for p in parts)), weights)
+        return mixed_posterior(Posterior(*(p.reshape(-1, *p.shape[2:]) for p in parts)), weights)
 
     def _rest(self, label: Array, point: Array, rest_mean: Array, rest_cov: Array) -> Posterior:
         """What the fields that are not integrated say about the label, one row per alternative."""
@@ -205,7 +211,7 @@ _OVERLAPS = ((0.1, False), (0.9, False), (0.9, True))
 _PROBES = 48
 
 
-def resolved(
+def resolved_posterior_rule(
     structure: Structure, groups: Cells, affine: bool, integrated: int, noise: float
 ) -> tuple[Quadrature, float]:
     """The coarsest rule that agrees with the next finer one, and by how much they differ.

@@ -25,7 +25,7 @@ _OTHERS = 1.0 - _FIRST
 
 
 @functools.lru_cache(maxsize=64)
-def unit_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
+def posterior_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre nodes and weights on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(order)
     return (nodes + 1) / 2, weights / 2
@@ -44,7 +44,7 @@ def _upper_tail(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
     return jnp.where(x > _SERIES_FROM, series, erfcx(jnp.minimum(x, _SERIES_FROM))) / 2
 
 
-def log_ndtr(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
+def log_normal_posterior(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
     """log P(xi < t), accurate on both sides, and quicker than JAX's own."""
     tail, fade = _upper_tail(jnp.abs(t)), -t * t / 2
     return jnp.where(t < 0, jnp.log(tail) + fade, jnp.log1p(-tail * jnp.exp(fade)))
@@ -63,7 +63,7 @@ def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     """
     size = jnp.abs(k)
     big, small = jnp.maximum(h, size), jnp.minimum(h, size)
-    nodes, weights = unit_legendre(_OWEN_NODES)
+    nodes, weights = posterior_legendre(_OWEN_NODES)
     scale = jnp.maximum(big, 1e-300)
     length = jnp.minimum(small, CUTOFF) / scale
     x = length[None] * nodes
@@ -106,7 +106,7 @@ def _log_agreement_three(mean: Float[Array, 3], cov: Float[Array, "3 3"]) -> Flo
     tightest = jnp.argmax(jnp.abs(jnp.stack([corr[1, 2], corr[0, 2], corr[0, 1]])))
     order = jnp.asarray([[0, 1, 2], [1, 0, 2], [2, 0, 1]])[tightest]
     mean, corr = (mean / spread)[order], corr[order][:, order]
-    unit, mass = unit_legendre(_THIRD_FIELD_NODES)
+    unit, mass = posterior_legendre(_THIRD_FIELD_NODES)
     alone, _ = _product(mean[:1], jnp.ones((1, 1), mean.dtype))
     pair, _ = _product(mean[1:], corr[1:, 1:])
 
@@ -143,7 +143,7 @@ def _pair_curvature(mean: Float[Array, 3], corr: Float[Array, "3 3"], j: int) ->
 def _log_agreement(mean: Vector, cov: Matrix) -> Float[Array, 2]:
     if mean.shape[0] == 1:
         t = mean[0] / jnp.sqrt(cov[0, 0])
-        return jnp.stack([log_ndtr(-t), log_ndtr(t)])
+        return jnp.stack([log_normal_posterior(-t), log_normal_posterior(t)])
     return (_log_agreement_two if mean.shape[0] == 2 else _log_agreement_three)(mean, cov)
 
 
@@ -178,7 +178,7 @@ def _given_zero(
     return mean[rest] - slope * mean[own], rest_cov, slope
 
 
-def sign_agreement(mean: Vector, cov: Matrix) -> Posterior:
+def sign_posteriors(mean: Vector, cov: Matrix) -> Posterior:
     r"""The posteriors of the events prod_i sign(z_i) = -1 and = +1, z ~ N(mean, cov), m <= 3.
 
     With P_s = (1 + s S)/2, S = E[prod_i sign(z_i)],

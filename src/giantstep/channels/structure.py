@@ -14,10 +14,10 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.posterior import Vector
 from giantstep.errors import TargetError
+from giantstep.language.expressions.kinks import expression_kink_surfaces
+from giantstep.language.expressions.tree import expression_variables
 from giantstep.language.targets import Target
-from giantstep.language.targets.integration import Block, block_of
-from giantstep.language.targets.kinks import kink_surfaces
-from giantstep.language.targets.tree import variables
+from giantstep.language.targets.integration import Block, target_block
 from giantstep.numerics.float64 import float64
 
 #: Random points at which the target is probed, and how exactly a property must hold there.
@@ -105,7 +105,7 @@ class Structure:
 
 
 @functools.lru_cache(maxsize=256)
-def structure_of(target: Target) -> Structure:
+def channel_structure(target: Target) -> Structure:
     """Find the fields of a target; raises TargetError for a constant."""
     positions, planes, curved = _kinks(target)
     aligned = not curved
@@ -139,12 +139,12 @@ def _probes(dims: int) -> Float[np.ndarray, "probes dims"]:
 
 def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, float]], set[int]]:
     """Kinks on single variables, kinks on planes (normal, position), variables of curved kinks."""
-    names = block_of(target).names
+    names = target_block(target).names
     positions = [set(at) for at in (*target.kinks, *target.noise_kinks)]
     planes: list[tuple[np.ndarray, float]] = []
     curved: set[int] = set()
-    for argument in kink_surfaces((target.tree,), singular=False):
-        used = sorted(variables(argument), key=names.index)
+    for argument in expression_kink_surfaces((target.tree,), singular=False):
+        used = sorted(expression_variables(argument), key=names.index)
         if len(used) < 2:
             continue
         value = Block((argument,), names)
@@ -214,13 +214,13 @@ def _constant_between_kinks(structure: Structure, axis: int) -> bool:
     return bool(np.all(np.abs(here - there) <= _EXACT * (1 + np.abs(here))))
 
 
-def without_added_noise(structure: Structure) -> tuple[Structure, float]:
+def channel_without_noise(structure: Structure) -> tuple[Structure, float]:
     """The structure without the fields that only add Gaussian noise, and the variance of it all."""
     inner = 0.0
     for axis in reversed(range(structure.continuous)):
         others = np.delete(np.arange(structure.fields), axis)
         alone = len(others) and np.all(np.abs(structure.prior[axis, others]) < _EXACT)
-        if axis in structure.told or not (alone and is_affine_along(structure, axis)):
+        if axis in structure.told or not (alone and is_channel_affine(structure, axis)):
             continue
         u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
         rises = structure.numpy(u + np.eye(structure.fields)[axis]) - structure.numpy(u)
@@ -230,7 +230,7 @@ def without_added_noise(structure: Structure) -> tuple[Structure, float]:
     return structure, inner
 
 
-def is_affine_along(structure: Structure, axis: int) -> bool:
+def is_channel_affine(structure: Structure, axis: int) -> bool:
     """Whether the target is a + b u_axis with a and b functions of the other fields."""
     if structure.kinks[axis] or not structure.aligned:
         return False

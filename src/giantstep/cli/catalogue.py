@@ -10,7 +10,7 @@ from giantstep.cli.output import print_json, with_exit_codes
 
 
 @with_exit_codes
-def list_targets(
+def list_targets_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the named targets: each stands wherever an expression, or a tree, is taken."""

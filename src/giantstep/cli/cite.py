@@ -15,42 +15,42 @@ from giantstep.errors import GiantstepError
 
 
 @with_exit_codes
-def cite(
+def cite_command(
     what: Annotated[
         str | None,
         typer.Argument(
             metavar="[WHAT]",
             help="A learner, a figure of the gallery, an arXiv number, or a file that `predict "
             "--json` wrote; nothing: giantstep itself.",
-            autocompletion=completion.sources,
+            autocompletion=completion.complete_source,
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Print BibTeX entries: of giantstep, or of the papers behind a learner, figure or result."""
-    from giantstep.bibliography import GIANTSTEP, bibtex
+    from giantstep.bibliography import GIANTSTEP, bibtex_entries
 
-    papers = papers_behind(what) if what else ()
-    entries = bibtex(papers) if what else GIANTSTEP
+    papers = _papers_behind(what) if what else ()
+    entries = bibtex_entries(papers) if what else GIANTSTEP
     if json:
         print_json({"papers": list(papers), "bibtex": entries})
     else:
         typer.echo(entries)
 
 
-def papers_behind(what: str) -> Sequence[str]:
+def _papers_behind(what: str) -> Sequence[str]:
     """The papers that a word or a file stands for, as results cite them."""
     from giantstep.asking.table import LEARNERS
     from giantstep.bibliography import PAPERS
     from giantstep.gallery.figures import NAMES, figure_named
-    from giantstep.gallery.papers import number_of
+    from giantstep.gallery.papers import arxiv_number
 
     learners = {row.name: row for row in LEARNERS}
     if what in learners:
         return learners[what].references
     if what in NAMES:
         return figure_named(what).references
-    if (number := number_of(what) or what) in PAPERS:
+    if (number := arxiv_number(what) or what) in PAPERS:
         return (PAPERS[number].short,)
     if Path(what).is_file():
         return _papers_of_a_file(Path(what))

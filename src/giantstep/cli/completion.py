@@ -5,41 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-def figures(incomplete: str) -> list[str]:
+def complete_figure(incomplete: str) -> list[str]:
     """Figures of the gallery."""
     from giantstep.gallery.figures import NAMES
 
     return _beginning(incomplete, NAMES)
 
 
-def papers(incomplete: str) -> list[str]:
+def complete_paper(incomplete: str) -> list[str]:
     """arXiv numbers of the papers that the gallery is matched with."""
-    from giantstep.gallery.papers import papers
+    from giantstep.gallery.papers import reproduced_papers
 
-    return _beginning(incomplete, papers())
+    return _beginning(incomplete, reproduced_papers())
 
 
-def targets(incomplete: str) -> list[str]:
+def complete_target(incomplete: str) -> list[str]:
     """Named targets and trees."""
     from giantstep.language.targets.catalogue import catalogue, tree_catalogue
 
     return _beginning(incomplete, (entry.name for entry in (*catalogue(), *tree_catalogue())))
 
 
-def activations(incomplete: str) -> list[str]:
+def complete_activation(incomplete: str) -> list[str]:
     """Names of activations."""
     from giantstep.language.activations.activation import NAMED
 
     return _beginning(incomplete, NAMED)
 
 
-def sources(incomplete: str) -> list[str]:
+def complete_source(incomplete: str) -> list[str]:
     """What can be cited."""
     from giantstep.asking.table import LEARNERS
     from giantstep.bibliography import PAPERS
 
     known = (row.name for row in LEARNERS)
-    return [*_beginning(incomplete, (*known, *PAPERS)), *figures(incomplete)]
+    return [*_beginning(incomplete, (*known, *PAPERS)), *complete_figure(incomplete)]
 
 
 def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from giantstep.cli.output import progress_bar, use_compilation_cache, with_exit_codes
+from giantstep.cli.output import terminal_bar, use_compilation_cache, with_exit_codes
 
 #: Learned in one step; one stair after another; never from n of order d by plain gradients.
 SHOWCASE = ("sin(h1)", "h1 + He3(h1)*h2", "He4(h1) + sign(h1*h2*h3)")
@@ -16,7 +16,7 @@ REPORTED = "h1 + h1*h2"
 
 
 @with_exit_codes
-def demo(
+def demo_command(
     out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("out"),
 ) -> None:
     """Explain three targets of growing difficulty, draw their staircases, and report on one."""
@@ -34,7 +34,7 @@ def demo(
         draw_staircase(explanation, path)
         written.append(path)
     page = out / "report.html"
-    with progress_bar(f"report on {REPORTED}") as progress:
+    with terminal_bar(f"report on {REPORTED}") as progress:
         write_report(Problem.of(REPORTED), page, progress=progress)
     typer.echo("wrote " + ", ".join(map(str, [*written, page])))
     typer.echo(f"Open {page} in a browser: how {REPORTED} is learned, in theory and in simulation.")

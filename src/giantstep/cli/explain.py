@@ -10,16 +10,16 @@ import typer
 
 from giantstep.cli import completion
 from giantstep.cli.output import (
-    inputs_help,
+    inputs_option_help,
     note,
     print_json,
-    progress_bar,
+    print_reading,
     say,
-    say_reading,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
-from giantstep.files import PICTURES, check_place
+from giantstep.files import PICTURES, check_file_place
 
 if TYPE_CHECKING:
     from giantstep.explanation.explain import Explanation
@@ -35,12 +35,12 @@ def explain_command(
         str,
         typer.Argument(
             help="An expression in h1, h2, ..., a tree(...), or a name from `targets`.",
-            autocompletion=completion.targets,
-            callback=say_reading,
+            autocompletion=completion.complete_target,
+            callback=print_reading,
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
-    inputs: Annotated[str, typer.Option(help=inputs_help())] = "gaussian",
+    inputs: Annotated[str, typer.Option(help=inputs_option_help())] = "gaussian",
     floors: Annotated[
         bool, typer.Option("--floors", help="Add the error floors of the second layer.")
     ] = False,
@@ -67,15 +67,15 @@ def explain_command(
     if isinstance(read, TreeTarget) and picture is not None:
         raise SettingsError("picture: a tree has no staircase to draw, leave --picture out")
     if picture is not None:
-        check_place(picture, "picture", PICTURES)
+        check_file_place(picture, "picture", PICTURES)
     if isinstance(read, TreeTarget):
-        with progress_bar("explain"):
+        with terminal_bar("explain"):
             tree = explain(read, noise=noise, inputs=inputs, dim=dim)
         _say(tree, json, verbose)
         return
     problem = Problem(read, noise, inputs)
     use_compilation_cache()
-    with progress_bar("explain"):
+    with terminal_bar("explain"):
         explanation = explain(problem, floors=floors, seed=seed, dim=dim)
         _ = json or explanation.first_steps
     _say(explanation, json, verbose)

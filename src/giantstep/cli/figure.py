@@ -14,13 +14,13 @@ from giantstep.cli.options import PICTURE_SIZE, PictureSize
 from giantstep.cli.output import (
     note,
     print_json,
-    progress_bar,
     say,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
 from giantstep.errors import GiantstepError
-from giantstep.files import PICTURES, check_place
+from giantstep.files import PICTURES, check_file_place
 
 if TYPE_CHECKING:
     from giantstep.gallery.rendering import Rendering
@@ -39,10 +39,10 @@ OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
 @with_exit_codes
-def figure(
+def figure_command(
     name: Annotated[
         str | None,
-        typer.Argument(help="A figure of the gallery.", autocompletion=completion.figures),
+        typer.Argument(help="A figure of the gallery.", autocompletion=completion.complete_figure),
     ] = None,
     full: Annotated[
         bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
@@ -53,7 +53,7 @@ def figure(
         str | None,
         typer.Option(
             help="Draw every figure after that paper: its arXiv number.",
-            autocompletion=completion.papers,
+            autocompletion=completion.complete_paper,
         ),
     ] = None,
     listing: Annotated[bool, typer.Option("--list", help="List the figures.")] = False,
@@ -68,27 +68,27 @@ def figure(
     stopped. Each figure checks its caption against its data, and says what it finds.
     """
     from giantstep.gallery.figures import NAMES
-    from giantstep.gallery.papers import figures_of
+    from giantstep.gallery.papers import figures_of_paper
 
     if listing:
-        _list(figures_of(paper) if paper else NAMES, json)
+        _list(figures_of_paper(paper) if paper else NAMES, json)
         return
     if [everything, name is not None, paper is not None].count(True) != 1:
         raise GiantstepError(
             "give the name of one figure, --paper ARXIV, or --all; --list shows the names"
         )
-    names = NAMES if everything else (name,) if name else figures_of(str(paper))
+    names = NAMES if everything else (name,) if name else figures_of_paper(str(paper))
     _draw(names, full, out, caption, size, json)
 
 
 @with_exit_codes
-def reproduce(
+def reproduce_command(
     paper: Annotated[
         str,
         typer.Argument(
             metavar="ARXIV",
             help="The paper's arXiv number or address.",
-            autocompletion=completion.papers,
+            autocompletion=completion.complete_paper,
         ),
     ],
     name: Annotated[
@@ -96,7 +96,7 @@ def reproduce(
         typer.Argument(
             metavar="[FIGURE]",
             help="A figure of the gallery after it.",
-            autocompletion=completion.figures,
+            autocompletion=completion.complete_figure,
         ),
     ] = None,
     full: Annotated[
@@ -113,27 +113,27 @@ def reproduce(
     """
     from giantstep.gallery.papers import (
         BY_CONTENT,
-        elsewhere,
-        figures_of,
-        number_of,
-        reproduction,
+        arxiv_number,
+        drawn_elsewhere,
+        figure_reproduction,
+        figures_of_paper,
         reproduction_words,
     )
 
     if name is None:
-        names, rest = figures_of(paper), elsewhere(paper)
+        names, rest = figures_of_paper(paper), drawn_elsewhere(paper)
         if json:
-            kept = {one: reproduction(paper, one)._asdict() for one in names}
-            print_json({"paper": number_of(paper), "figures": kept, "elsewhere": rest})
+            kept = {one: figure_reproduction(paper, one)._asdict() for one in names}
+            print_json({"paper": arxiv_number(paper), "figures": kept, "elsewhere": rest})
             return
         say(*reproduction_words(paper, *names), *[f"elsewhere: {one}" for one in rest])
         say(f"({BY_CONTENT})")
-        note(f"draw one with: giantstep reproduce {number_of(paper)} {names[0]}")
+        note(f"draw one with: giantstep reproduce {arxiv_number(paper)} {names[0]}")
         return
-    known = reproduction(paper, name)
+    known = figure_reproduction(paper, name)
     if not json:
         say(*reproduction_words(paper, name))
-    about = {"paper": number_of(paper), "units": known.units, "not_covered": known.missing}
+    about = {"paper": arxiv_number(paper), "units": known.units, "not_covered": known.missing}
     _draw((name,), full, out, caption, size, json, about)
 
 
@@ -148,10 +148,10 @@ def _draw(
 ) -> None:
     use_compilation_cache()
     from giantstep.gallery.figures import figure_named
-    from giantstep.gallery.rendering import render
+    from giantstep.gallery.rendering import render_figure
 
     if re.fullmatch(r"\.[a-z]{3,4}", out.suffix.lower()) and not out.is_dir():
-        check_place(out, endings=PICTURES)
+        check_file_place(out, endings=PICTURES)
     if len(names) > 1 and out.suffix.lower() in PICTURES:
         raise GiantstepError(
             f"out = {str(out)!r}: one file for {len(names)} figures; give a folder"
@@ -160,8 +160,8 @@ def _draw(
     how: dict[str, Any] = {"caption_inside": inside, "size": size.value if size else None}
     done = []
     for one in map(figure_named, names):
-        with progress_bar(one.name) as progress:
-            done.append(render(one, "full" if full else "quick", out, progress, **how))
+        with terminal_bar(one.name) as progress:
+            done.append(render_figure(one, "full" if full else "quick", out, progress, **how))
         if not json:
             _tell(done[-1])
     if json:

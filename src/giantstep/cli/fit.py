@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from giantstep.cli.output import note, print_json, progress_bar, with_exit_codes
-from giantstep.files import PAGES, check_place
+from giantstep.cli.output import note, print_json, terminal_bar, with_exit_codes
+from giantstep.files import PAGES, check_file_place
 
 
 @with_exit_codes
@@ -29,21 +29,21 @@ def fit_command(
     fitted to the rows that score it.
     """
     from giantstep.errors import SettingsError
-    from giantstep.estimators.fitting import fit_table, save_model
-    from giantstep.estimators.tables import prepare, read_table
+    from giantstep.estimators.fitting import fit_table, save_fitted_model
+    from giantstep.estimators.tables import prepare_table_to_fit, read_table_to_fit
 
     if task not in ("auto", "regression", "classification"):
         raise SettingsError(f"task = {task!r}: use auto, regression or classification")
     if out is not None:
-        check_place(out, endings=PAGES)
+        check_file_place(out, endings=PAGES)
     if model is not None:
-        check_place(model, "model")
+        check_file_place(model, "model")
     chosen: Any = None if task == "auto" else task
-    prepared = prepare(read_table(data), label, chosen)
-    with progress_bar("fit") as progress:
+    prepared = prepare_table_to_fit(read_table_to_fit(data), label, chosen)
+    with terminal_bar("fit") as progress:
         fitted = fit_table(prepared, seed=seed, progress=progress)
     if model is not None:
-        save_model(fitted, model)
+        save_fitted_model(fitted, model)
     if out is not None:
         from giantstep.estimators.page import write_fit_page
 
@@ -72,20 +72,20 @@ def apply_command(
 
     Nothing in a model file is run as code.
     """
-    from giantstep.estimators.fitting import apply_model
-    from giantstep.estimators.tables import plain, read_table, write_csv
+    from giantstep.estimators.fitting import apply_fitted_model
+    from giantstep.estimators.tables import plain_column_name, read_table_to_fit, write_safe_csv
 
     if out is not None:
-        check_place(out)
-    frame = read_table(data)
-    predictions = apply_model(model, frame)
+        check_file_place(out)
+    frame = read_table_to_fit(data)
+    predictions = apply_fitted_model(model, frame)
     if out is not None:
         columns = {str(name): column.to_numpy() for name, column in predictions.items()}
-        write_csv(frame.assign(**columns), out)
+        write_safe_csv(frame.assign(**columns), out)
     if json:
         print_json({name: column.tolist() for name, column in predictions.items()})
     elif out is not None:
         typer.echo(f"wrote {out}")
     else:
         for value in predictions["prediction"]:
-            typer.echo(f"{value:.6g}" if isinstance(value, float) else plain(value))
+            typer.echo(f"{value:.6g}" if isinstance(value, float) else plain_column_name(value))

@@ -23,12 +23,12 @@ def lab_command(
     target: Annotated[str, typer.Option(help="Target that the page begins with.")] = "",
 ) -> None:
     """Play with it in the browser: type a target, move a slider, see dots land on the line."""
-    from giantstep.laboratory.launch import Lab, open_browser, with_state
-    from giantstep.laboratory.security import is_loopback
+    from giantstep.laboratory.launch import Lab, lab_address, open_browser
+    from giantstep.laboratory.security import is_loopback_host
 
     opened = Lab(host, port)
-    url = with_state(opened.url, target=target)
-    if not is_loopback(host):
+    url = lab_address(opened.url, target=target)
+    if not is_loopback_host(host):
         note(
             f"host = {host}: everybody on the network who has this address and its token can run "
             "simulations here, and the connection is not encrypted; an ssh tunnel to 127.0.0.1 is "

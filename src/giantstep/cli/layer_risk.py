@@ -7,9 +7,9 @@ from typing import Any
 
 import typer
 
-from giantstep.asking.table import learner_named
-from giantstep.cli.options import parameter, settings_command
-from giantstep.cli.output import print_json, progress_bar, use_compilation_cache
+from giantstep.asking.table import learner_to_ask
+from giantstep.cli.options import command_option, settings_command
+from giantstep.cli.output import print_json, terminal_bar, use_compilation_cache
 
 NAME = "layer-risk"
 EXAMPLE = "--target 'relu(h1)' --samples 4d --step-size 1.5 --width 1d --ridge 0.05 --dim 150"
@@ -17,19 +17,19 @@ EXAMPLE = "--target 'relu(h1)' --samples 4d --step-size 1.5 --width 1d --ridge 0
 _IRRELEVANT = ("method", "dtype", "test_samples", "recipe")
 
 
-def command() -> Callable[..., None]:
+def layer_risk_command() -> Callable[..., None]:
     """The command, whose options are those of giant steps."""
     more = [
-        parameter("seeds", int, "number of first layers", 4),
-        parameter("seed", int, "seed of the first", 0),
+        command_option("seeds", int, "number of first layers", 4),
+        command_option("seed", int, "seed of the first", 0),
     ]
-    settings_class = learner_named("giant-step").load("settings")
+    settings_class = learner_to_ask("giant-step").load("settings")
     made = settings_command(settings_class, _answer, more, without=_IRRELEVANT)
-    made.__doc__ = not_asked.__doc__
+    made.__doc__ = layer_risk_unasked.__doc__
     return made
 
 
-def not_asked() -> None:
+def layer_risk_unasked() -> None:
     """Find the risk of a readout that is fitted on top of actual first layers after giant steps.
 
     It is averaged over the fit's samples by theory: an independent check of `predict giant-step`.
@@ -45,7 +45,7 @@ def _answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
     use_compilation_cache()
     from giantstep.asking.layer_risk import layer_risk
 
-    with progress_bar(NAME) as progress:
+    with terminal_bar(NAME) as progress:
         found = layer_risk(
             settings, problem, seeds=given["seeds"], seed=given["seed"], progress=progress
         )

@@ -10,16 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.asking.table import LEARNERS, Learner
-from giantstep.cli.options import NOISE, parameter, picture_parameters, settings_command
+from giantstep.cli.options import NOISE, command_option, picture_command_options, settings_command
 from giantstep.cli.output import (
     note,
     print_json,
-    progress_bar,
     say,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
-from giantstep.cli.usage import example, house_group
+from giantstep.cli.usage import command_example, command_group
 
 #: A simulation that is expected to take longer is announced.
 LONG_SECONDS = 30.0
@@ -31,12 +31,12 @@ VERBS = {
 }
 
 
-def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
+def register_learner_commands(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
     """Add the three verbs, those in ``verbs`` with their learners."""
     for verb, summary in VERBS.items():
-        group = house_group(summary)
+        group = command_group(summary)
         for row in LEARNERS if verb in verbs else ():
-            epilog = example(f"giantstep {verb} {row.name} {row.example}")
+            epilog = command_example(f"giantstep {verb} {row.name} {row.example}")
             whole = f"{summary}\n\n{row.name}: {row.summary}."
             group.command(row.name, help=whole, short_help=row.summary, epilog=epilog)(
                 _command(verb, row)
@@ -45,7 +45,7 @@ def register(app: typer.Typer, verbs: Collection[str] = tuple(VERBS)) -> None:
 
 
 @with_exit_codes
-def list_learners(
+def list_learners_command(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the learners with their theory, metrics and papers."""
@@ -64,16 +64,16 @@ def _command(verb: str, row: Learner) -> Callable[..., None]:
     if verb == "predict" and row.optimisable:
         named = [name.replace("_", "-") for name in row.optimisable]
         choice = " or ".join(dict.fromkeys([*named, ",".join(named)]))
-        more.append(parameter("optimise", str, f"find the best {choice}", ""))
+        more.append(command_option("optimise", str, f"find the best {choice}", ""))
     if verb != "predict":
         more += [
-            parameter("seeds", int, "number of independent runs", 8),
-            parameter("seed", int, "seed of the first run", 0),
+            command_option("seeds", int, "number of independent runs", 8),
+            command_option("seed", int, "seed of the first run", 0),
         ]
     more += [
-        parameter("metric", str, "show this metric, or several: test_error,overlap", ""),
-        parameter("all", bool, "show every metric after every step", False),
-        *picture_parameters(),
+        command_option("metric", str, "show this metric, or several: test_error,overlap", ""),
+        command_option("all", bool, "show every metric after every step", False),
+        *picture_command_options(),
     ]
     return settings_command(
         row.load("settings"),
@@ -91,29 +91,29 @@ def _is_ignored(verb: str, field: dataclasses.Field[Any]) -> bool:
 
 
 def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, Any]) -> None:
-    from giantstep.asking.questions import read_question
+    from giantstep.asking.questions import read_questions
     from giantstep.language.problem import FIELDS
 
     metric, out = given["metric"] or None, given["out"]
     row.check_metrics(metric)
     problem = {name: given[name] for name in FIELDS if name in given}
-    grid = read_question(row, chosen, problem)
+    grid = read_questions(row, chosen, problem)
     use_compilation_cache()
     from giantstep.asking import verbs
-    from giantstep.asking.one_point import expected_seconds
+    from giantstep.asking.one_point import question_seconds
     from giantstep.numerics.cost import duration
 
     optimise: list[str] = []
     if verb == "predict":
         names = [name.strip().replace("-", "_") for name in given.get("optimise", "").split(",")]
         optimise = [name for name in names if name]
-        with progress_bar(f"predict {row.name}") as progress:
+        with terminal_bar(f"predict {row.name}") as progress:
             answer = verbs.predict(grid, optimise=optimise, progress=progress)
     else:
-        expected = expected_seconds(row, grid.questions, given["seeds"])
+        expected = question_seconds(row, grid.questions, given["seeds"])
         if expected > LONG_SECONDS:
             note(f"this will take about {duration(expected)} on this machine")
-        with progress_bar(f"{verb} {row.name}") as progress:
+        with terminal_bar(f"{verb} {row.name}") as progress:
             run = verbs.simulate if verb == "simulate" else verbs.compare
             answer = run(grid, seeds=given["seeds"], seed=given["seed"], progress=progress)
     optimum = optimise and not answer.axes
@@ -126,7 +126,7 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
         else:
             from giantstep.gallery.result import draw_result
 
-            with progress_bar(f"draw {out.name}"):
+            with terminal_bar(f"draw {out.name}"):
                 draw_result(answer, out, metric=metric, **how)
     if given["json"]:
         print_json(answer.to_json())

@@ -27,19 +27,19 @@ from giantstep.cli import (
     study,
     talks,
 )
-from giantstep.cli.output import run_program
-from giantstep.cli.usage import HouseGroup, example, is_target
+from giantstep.cli.output import run_command_line
+from giantstep.cli.usage import HouseGroup, command_example, is_target_not_command
 
 #: What a shell sets when it asks for completions.
 COMPLETION = "_GIANTSTEP_COMPLETE"
 
 
-def application(
+def command_line(
     verbs: Collection[str] = (*learners.VERBS, "spectrum", layer_risk.NAME),
 ) -> typer.Typer:
     """The command; only the ``verbs`` named have their learners, whose options take time to read.
 
-    >>> [group.name for group in application(verbs=()).registered_groups][:3]
+    >>> [group.name for group in command_line(verbs=()).registered_groups][:3]
     ['simulate', 'predict', 'compare']
     """
     app = typer.Typer(
@@ -55,29 +55,33 @@ def application(
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    learners.register(app, verbs)
-    spectrum.register(app, "spectrum" in verbs)
-    study.register(app)
-    layers = layer_risk.command() if layer_risk.NAME in verbs else layer_risk.not_asked
+    learners.register_learner_commands(app, verbs)
+    spectrum.register_spectrum_commands(app, "spectrum" in verbs)
+    study.register_study_commands(app)
+    layers = (
+        layer_risk.layer_risk_command()
+        if layer_risk.NAME in verbs
+        else layer_risk.layer_risk_unasked
+    )
     commands: dict[str, tuple[Callable[..., None], str]] = {
         "explain": (explain.explain_command, "'h1 + He3(h1)*h2' --floors"),
-        "learners": (learners.list_learners, "--json"),
+        "learners": (learners.list_learners_command, "--json"),
         layer_risk.NAME: (layers, layer_risk.EXAMPLE),
-        "figure": (figure.figure, "one-step-risk --out pictures"),
-        "reproduce": (figure.reproduce, "2402.04980 one-step-risk"),
+        "figure": (figure.figure_command, "one-step-risk --out pictures"),
+        "reproduce": (figure.reproduce_command, "2402.04980 one-step-risk"),
         "report": (report.report_command, "'h1 + h1*h2' --out report.html"),
         "fit": (fit.fit_command, "data.csv --label price --out report.html"),
         "apply": (fit.apply_command, "model.skops new.csv --out predictions.csv"),
         "lab": (lab.lab_command, "--port 8765 --no-browser"),
-        "targets": (catalogue.list_targets, "--json"),
-        "cite": (cite.cite, "giant-step > papers.bib"),
-        "talks": (talks.talks, "wu"),
-        "demo": (demo.demo, "--out out"),
+        "targets": (catalogue.list_targets_command, "--json"),
+        "cite": (cite.cite_command, "giant-step > papers.bib"),
+        "talks": (talks.talks_command, "wu"),
+        "demo": (demo.demo_command, "--out out"),
     }
     for name, (command, words) in commands.items():
         app.command(
             name,
-            epilog=example(f"giantstep {name} {words}"),
+            epilog=command_example(f"giantstep {name} {words}"),
             # A target may begin with a minus sign.
             context_settings={"ignore_unknown_options": name in ("explain", "report")},
         )(command)
@@ -111,10 +115,10 @@ def main() -> None:
     words = sys.argv[1:] = _meant(sys.argv[1:])
     if COMPLETION in os.environ:
         # The shell asks for words of any command: it gets the whole program.
-        run_program(lambda: application()(prog_name="giantstep"))
-    app = application(verbs=words)
+        run_command_line(lambda: command_line()(prog_name="giantstep"))
+    app = command_line(verbs=words)
     _only_list(app, words)
-    run_program(lambda: app(prog_name="giantstep"))
+    run_command_line(lambda: app(prog_name="giantstep"))
 
 
 def _meant(words: list[str]) -> list[str]:
@@ -124,7 +128,7 @@ def _meant(words: list[str]) -> list[str]:
     (['explain', 'h1*h2', '--floors'], ['predict', 'h1'])
     """
     looks_like_one = words and re.search(r"[hx]_?[0-9[{]|^tree", words[0])
-    return ["explain", *words] if looks_like_one and is_target(words[0]) else words
+    return ["explain", *words] if looks_like_one and is_target_not_command(words[0]) else words
 
 
 def _only_list(app: typer.Typer, words: Collection[str]) -> None:
@@ -142,5 +146,5 @@ def __getattr__(name: str) -> typer.Typer:
     """``app``, the whole command, is made for whoever asks for it."""
     if name != "app":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()["app"] = application()
+    globals()["app"] = command_line()
     return globals()["app"]

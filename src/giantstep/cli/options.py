@@ -13,14 +13,19 @@ from typing import Annotated, Any
 import typer
 
 from giantstep.cli import completion
-from giantstep.cli.output import check_picture, inputs_help, say_reading, with_exit_codes
+from giantstep.cli.output import (
+    check_picture_option,
+    inputs_option_help,
+    print_reading,
+    with_exit_codes,
+)
 from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
 
 _METAVAR = {Size: "SIZE", float: "NUMBER", int: "INTEGER", str: "TEXT", Path: "FILE"}
 
 
-def parameter(
+def command_option(
     name: str,
     kind: type,
     help: str,
@@ -44,7 +49,7 @@ def parameter(
     )
 
 
-def parameter_of(
+def _option_of(
     field: dataclasses.Field[Any], shown_default: Any, hidden: bool
 ) -> inspect.Parameter:
     """The option that sets a field of a settings class, and the default that its help shows."""
@@ -75,7 +80,7 @@ def _completed(field: dataclasses.Field[Any]) -> Callable[[str], list[str]] | No
     """What a shell offers for a setting: its choices, or activations."""
     if choices := field.metadata["choices"]:
         return lambda incomplete: [word for word in choices if word.startswith(incomplete)]
-    return completion.activations if field.name == "activation" else None
+    return completion.complete_activation if field.name == "activation" else None
 
 
 class PictureSize(enum.StrEnum):
@@ -86,33 +91,34 @@ class PictureSize(enum.StrEnum):
 
 
 PICTURE_SIZE = typer.Option("--size", help="one or two columns of a paper", metavar="single|double")
-NOISE = parameter("noise", str, "variance of the label noise", "0.0")
+NOISE = command_option("noise", str, "variance of the label noise", "0.0")
 
 
-def problem_parameters() -> list[inspect.Parameter]:
+def _problem_options() -> list[inspect.Parameter]:
     """The options that say what is to be learned, the same for every learner and verb."""
     return [
-        parameter(
+        command_option(
             "target",
             str,
             "target: an expression in h1, h2, ... or a name",
             ...,
-            say_reading,
-            completion.targets,
+            print_reading,
+            completion.complete_target,
         ),
         NOISE,
-        parameter("inputs", str, inputs_help(), "gaussian"),
+        command_option("inputs", str, inputs_option_help(), "gaussian"),
     ]
 
 
-def picture_parameters() -> list[inspect.Parameter]:
+def picture_command_options() -> list[inspect.Parameter]:
     """The options of a picture, the same for every verb that draws when it is asked to."""
     captions = typer.Option("--caption/--no-caption", help="settings above the picture")
     file = typer.Option(
         "--out",
-        help="draw it to this .png, .pdf or .svg file",
+        help="draw it to this .png, .pdf or .svg file; a range such as 1d:8d:8 is a curve, "
+        "a second one of six values or more makes it a map",
         metavar="FILE",
-        callback=check_picture,
+        callback=check_picture_option,
     )
     given: list[tuple[str, Any, Any, Any]] = [
         ("out", Path | None, file, None),
@@ -150,10 +156,10 @@ def settings_command(
         answer({**defaults, **chosen}, given)
 
     parameters = [
-        *(problem_parameters() if problem is None else problem),
-        *[parameter_of(f, defaults.get(f.name, f.default), is_hidden(f)) for f in fields],
+        *(_problem_options() if problem is None else problem),
+        *[_option_of(f, defaults.get(f.name, f.default), is_hidden(f)) for f in fields],
         *more,
-        parameter("json", bool, "print one JSON object", False),
+        command_option("json", bool, "print one JSON object", False),
     ]
     signed: Any = command
     signed.__signature__ = inspect.Signature(parameters)

@@ -21,7 +21,7 @@ import typer
 
 from giantstep.asking.workers.environment import use_compilation_cache as use_compilation_cache
 from giantstep.errors import GiantstepError
-from giantstep.files import PICTURES, check_place
+from giantstep.files import PICTURES, check_file_place
 
 #: The shell's code for a program stopped by Ctrl-C.
 INTERRUPTED = 130
@@ -33,14 +33,14 @@ GRACE_SECONDS = 3.0
 PATIENCE_SECONDS = 2.0
 
 
-def check_picture(path: Path | None) -> Path | None:
+def check_picture_option(path: Path | None) -> Path | None:
     """Refuse a place where no picture can be written, before anything is computed."""
     if path is not None:
-        check_place(path, endings=PICTURES)
+        check_file_place(path, endings=PICTURES)
     return path
 
 
-def inputs_help() -> str:
+def inputs_option_help() -> str:
     """What the option --inputs says of itself; the laws take time to import."""
     from giantstep.language.inputs import SYNTAX
 
@@ -82,7 +82,7 @@ def _stop(*_: object) -> None:
     raise KeyboardInterrupt
 
 
-def run_program(program: Callable[[], None]) -> None:
+def run_command_line(program: Callable[[], None]) -> None:
     """Run the command line: whatever the terminal is, nothing that is said to it can fail twice."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _stop)
@@ -135,20 +135,20 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def say_reading(value: str) -> str:
+def print_reading(value: str) -> str:
     """Say how a target in another notation was read; one that cannot be read is refused later."""
-    from giantstep.language.targets.reading import reading_of
+    from giantstep.language.targets.reading import how_target_was_read
 
     with suppress(GiantstepError):
         # A shell that completes a line asks before there is a target.
-        reading = reading_of(value) if value else None
+        reading = how_target_was_read(value) if value else None
         if reading is not None:
             note(f"read as {reading}")
     return value
 
 
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+def terminal_bar(label: str) -> Iterator[Callable[[float], None] | None]:
     """A bar on standard error that appears after two seconds; None where no one would see it.
 
     It moves by itself until the work first says how far it is.

@@ -9,15 +9,15 @@ import typer
 
 from giantstep.cli import completion
 from giantstep.cli.output import (
-    inputs_help,
+    inputs_option_help,
     note,
     print_json,
-    progress_bar,
-    say_reading,
+    print_reading,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
-from giantstep.files import PAGES, check_place
+from giantstep.files import PAGES, check_file_place
 
 
 @with_exit_codes
@@ -26,12 +26,12 @@ def report_command(
         str,
         typer.Argument(
             help="An expression in h1, h2, ..., or a name from `targets`.",
-            callback=say_reading,
-            autocompletion=completion.targets,
+            callback=print_reading,
+            autocompletion=completion.complete_target,
         ),
     ],
     noise: Annotated[float, typer.Option(help="Variance of the label noise.")] = 0.0,
-    inputs: Annotated[str, typer.Option(help=inputs_help())] = "gaussian",
+    inputs: Annotated[str, typer.Option(help=inputs_option_help())] = "gaussian",
     out: Annotated[Path, typer.Option(help="File of the page.")] = Path("report.html"),
     quick: Annotated[bool, typer.Option("--quick", help="Small sizes and few seeds.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the first run.")] = 0,
@@ -43,13 +43,13 @@ def report_command(
     """
     from giantstep.language.problem import Problem
 
-    check_place(out, endings=PAGES)
+    check_file_place(out, endings=PAGES)
     problem = Problem(target, noise, inputs)
     use_compilation_cache()
     from giantstep.reports.page import write_report
     from giantstep.reports.scale import FULL, QUICK
 
-    with progress_bar("report") as progress:
+    with terminal_bar("report") as progress:
         report = write_report(
             problem, out, scale=QUICK if quick else FULL, seed=seed, progress=progress
         )

@@ -7,10 +7,10 @@ from typing import Any
 
 import typer
 
-from giantstep.asking.table import learner_named
-from giantstep.cli.options import parameter, picture_parameters, settings_command
-from giantstep.cli.output import note, print_json, progress_bar, use_compilation_cache
-from giantstep.cli.usage import example, house_group
+from giantstep.asking.table import learner_to_ask
+from giantstep.cli.options import command_option, picture_command_options, settings_command
+from giantstep.cli.output import note, print_json, terminal_bar, use_compilation_cache
+from giantstep.cli.usage import command_example, command_group
 
 _STEP = "--target 'sin(h1)' --activation tanh --readout sign --samples 4d --width 1d --dim 500"
 #: Name of the sub-command: which spectrum, of which learner, what it says, an example.
@@ -41,19 +41,19 @@ _OTHER_DEFAULTS = {"readout": "sign", "width": "1d"}
 _IRRELEVANT = ("ridge", "method", "dtype", "normalise", "test_samples")
 
 
-def register(app: typer.Typer, asked: bool = True) -> None:
+def register_spectrum_commands(app: typer.Typer, asked: bool = True) -> None:
     """Add the group of commands; without them unless ``asked``, since settings take time."""
     summary = "Spectrum after giant steps: simulated values over predicted bulk and outliers."
-    group = house_group(summary)
+    group = command_group(summary)
     for name, (_, _, words, words_of_example) in COMMANDS.items() if asked else ():
-        epilog = example(f"giantstep spectrum {name} {words_of_example}")
+        epilog = command_example(f"giantstep spectrum {name} {words_of_example}")
         group.command(name, help=words, short_help=words, epilog=epilog)(_command(name))
     app.add_typer(group, name="spectrum", short_help=summary)
 
 
 def _command(name: str) -> Callable[..., None]:
     kind, learner, *_ = COMMANDS[name]
-    settings_class: Any = learner_named(learner).load("settings")
+    settings_class: Any = learner_to_ask(learner).load("settings")
     is_step = learner == "giant-step"
 
     def answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
@@ -62,9 +62,9 @@ def _command(name: str) -> Callable[..., None]:
         _answer(kind, settings_class(**chosen), given)
 
     more = [
-        parameter("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
-        parameter("seed", int, "seed of the first", 0),
-        *picture_parameters(),
+        command_option("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
+        command_option("seed", int, "seed of the first", 0),
+        *picture_command_options(),
     ]
     return settings_command(
         settings_class,
@@ -83,7 +83,7 @@ def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
     from giantstep.asking.spectra import compare_spectra
     from giantstep.gallery.spectrum import draw_spectrum
 
-    with progress_bar(f"spectrum {kind}") as progress:
+    with terminal_bar(f"spectrum {kind}") as progress:
         found = compare_spectra(
             kind, problem, settings, seeds=given["seeds"], seed=given["seed"], progress=progress
         )

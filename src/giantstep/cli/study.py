@@ -15,16 +15,16 @@ import typer
 from giantstep.asking.studies import DEFAULT_STORE
 from giantstep.cli.output import (
     INTERRUPTED,
-    check_picture,
+    check_picture_option,
     note,
     print_json,
-    progress_bar,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
-from giantstep.cli.usage import example, house_group
+from giantstep.cli.usage import command_example, command_group
 from giantstep.errors import GiantstepError
-from giantstep.files import written_beside
+from giantstep.files import file_written_beside
 
 if TYPE_CHECKING:
     from giantstep.asking.studies.kept import Kept
@@ -44,20 +44,28 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 STORE = Path(DEFAULT_STORE)
 
 
-def register(app: typer.Typer) -> None:
+def register_study_commands(app: typer.Typer) -> None:
     """Add the group of commands."""
     summary = "Ask the same question many times: a learner over a grid of settings and seeds."
-    group = house_group(summary)
-    group.command("run", epilog=example("giantstep study run phase.toml --workers 4"))(run)
-    group.command("show", epilog=example("giantstep study show phase"))(show)
-    group.command("export", epilog=example("giantstep study export phase --to parquet"))(export)
-    group.command("plot", epilog=example("giantstep study plot phase --x samples"))(plot)
-    group.command("check", epilog=example("giantstep study check --store old.sqlite"))(check)
+    group = command_group(summary)
+    group.command("run", epilog=command_example("giantstep study run phase.toml --workers 4"))(
+        run_command
+    )
+    group.command("show", epilog=command_example("giantstep study show phase"))(show_command)
+    group.command("export", epilog=command_example("giantstep study export phase --to parquet"))(
+        export_command
+    )
+    group.command("plot", epilog=command_example("giantstep study plot phase --x samples"))(
+        plot_command
+    )
+    group.command("check", epilog=command_example("giantstep study check --store old.sqlite"))(
+        check_command
+    )
     app.add_typer(group, name="study", short_help=summary)
 
 
 @with_exit_codes
-def run(
+def run_command(
     study: Annotated[str, typer.Argument(help="A TOML file, or a study the store knows.")],
     engine: Annotated[str, typer.Option(help="Where to compute: local, dask or inline.")] = "local",
     workers: Annotated[
@@ -94,11 +102,11 @@ def run(
     """
     chosen = _read(study, store, trust)
     use_compilation_cache()
-    from giantstep.asking.studies.progress import study_bar
+    from giantstep.asking.studies.progress import study_progress_bar
     from giantstep.asking.studies.run import StudyWarning
 
     try:
-        with study_bar(chosen.name) as watch, warnings.catch_warnings():
+        with study_progress_bar(chosen.name) as watch, warnings.catch_warnings():
             # What it warns of is said below, with all that is in the store.
             warnings.simplefilter("ignore", StudyWarning)
             chosen.run(
@@ -130,7 +138,7 @@ def run(
 
 
 @with_exit_codes
-def show(
+def show_command(
     study: Annotated[
         str | None, typer.Argument(help="A study, its TOML file, or a store; none: list them all.")
     ] = None,
@@ -148,17 +156,17 @@ def show(
         found = {"study": kept.definition(), "counts": survey.counts._asdict(), **answer.to_json()}
         print_json(found)
         return
-    from giantstep.asking.studies.kept import failed
+    from giantstep.asking.studies.kept import study_failures
 
     typer.echo(f"{kept.name}: {_state(survey)}")
     _note_mixture(kept.name, survey)
     typer.echo(answer.table(metric))
-    for why, count in failed(answer).items():
+    for why, count in study_failures(answer).items():
         typer.echo(f"{count} cells: {why}")
 
 
 @with_exit_codes
-def export(
+def export_command(
     study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     to: Annotated[str, typer.Option(help="The format: csv, parquet or json.")] = "csv",
     out: Annotated[Path | None, typer.Option(help="The file; STUDY.FORMAT unless told.")] = None,
@@ -176,7 +184,7 @@ def export(
     answer, path = kept.answer(), out or Path(f"{kept.name}.{to}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_beside(path) as beside:
+        with file_written_beside(path) as beside:
             if to == "json":
                 beside.write_text(dumps(answer.to_json()), encoding="utf-8")
             elif to == "parquet":
@@ -193,13 +201,13 @@ def export(
 
 
 @with_exit_codes
-def plot(
+def plot_command(
     study: Annotated[str, typer.Argument(help="A study, its TOML file, or a store of one.")],
     x: Annotated[str | None, typer.Option(help="The axis to draw along.")] = None,
     metric: Metric = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The picture; STUDY.png unless told.", callback=check_picture),
+        typer.Option(help="The picture; STUDY.png unless told.", callback=check_picture_option),
     ] = None,
     store: StorePath = STORE,
     json: Json = False,
@@ -208,7 +216,7 @@ def plot(
     from giantstep.gallery.result import draw_result
 
     kept = _kept(study, store)
-    with progress_bar(f"draw {kept.name}"):
+    with terminal_bar(f"draw {kept.name}"):
         path = draw_result(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
     if json:
         print_json({"study": kept.name, "file": str(path)})
@@ -217,7 +225,7 @@ def plot(
 
 
 @with_exit_codes
-def check(store: StorePath = STORE, json: Json = False) -> None:
+def check_command(store: StorePath = STORE, json: Json = False) -> None:
     """Check every row of a store, and say which are damaged."""
     from giantstep.asking.studies.store import Store
 
@@ -254,7 +262,7 @@ def _kept(given: str, store: Path) -> Kept:
         return Kept(store, Study.name_in(given))
     if given.endswith((".sqlite", ".db")) and Path(given).is_file():
         with Store(Path(given), read_only=True) as opened:
-            names = list(opened.studies())
+            names = [name for name, known in opened.studies().items() if known is not None]
         if len(names) != 1:
             known = ", ".join(names) or "none"
             raise GiantstepError(
@@ -281,9 +289,9 @@ def _state(survey: Survey) -> str:
 
 
 def _note_mixture(name: str, survey: Survey) -> None:
-    from giantstep.asking.studies.versions import mixture
+    from giantstep.asking.studies.versions import mixed_versions_note
 
-    mixed = mixture(survey.versions)
+    mixed = mixed_versions_note(survey.versions)
     if mixed is not None:
         note(f"{name}: {mixed}")
 
@@ -321,10 +329,9 @@ def _surveys(opened: Store) -> tuple[dict[str, Survey], dict[str, str]]:
     from giantstep.asking.studies.database import StoreError
 
     surveys: dict[str, Survey] = {}
-    faults = dict.fromkeys(
-        opened.damaged_studies(), "its definition is damaged: run its file again"
-    )
-    for name in opened.studies():
+    known, damaged = opened.studies(), "its definition is damaged: run its file again"
+    faults = {name: damaged for name in known if known[name] is None}
+    for name in [name for name in known if name not in faults]:
         try:
             surveys[name] = opened.survey(name)
         except StoreError as error:

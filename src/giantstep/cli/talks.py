@@ -17,7 +17,7 @@ import typer
 from giantstep.cli.output import (
     note,
     print_json,
-    progress_bar,
+    terminal_bar,
     use_compilation_cache,
     with_exit_codes,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @with_exit_codes
-def talks(
+def talks_command(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A talk, or one claim of one by its key.")
     ] = None,
@@ -45,14 +45,17 @@ def talks(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """List the claims of the talks behind giantstep: what shows each, and the verdict."""
+    from giantstep.errors import GiantstepError
     from giantstep.talks import verdicts
 
+    if not check and (full or keep is not None):
+        raise GiantstepError("--full and --keep say how to check: add --check")
     chosen = _chosen(name)
     every = [claim for _, claims in chosen for claim in claims]
-    found = _checked(every, "full" if full else "reduced") if check else {}
+    scale: Scale = "full" if full else "reduced"
+    found = _checked(every, scale, keep) if check else verdicts.stored_verdicts()
     if keep is not None:
-        note(f"kept in {verdicts.keep(found, keep)}")
-    found = found if check else verdicts.stored()
+        note(f"kept in {keep}")
     if json:
         rows = [_row(talk, claim, found) for talk, claims in chosen for claim in claims]
         print_json({"claims": rows})
@@ -61,33 +64,33 @@ def talks(
         typer.echo(f"{title}\n{'=' * len(title)}")
         for claim in claims:
             measured = found.get(claim.key)
-            verdict = verdicts.verdict(claim, measured)
-            _print(claim, verdict, verdicts.evidence(claim, measured))
+            verdict = verdicts.claim_verdict(claim, measured)
+            _print(claim, verdict, verdicts.claim_evidence(claim, measured))
     if check:
         note(f"{sum(row['seconds'] for row in found.values()):.0f} s of processor time")
 
 
-def answer(command: str) -> dict[str, Any]:
+def command_answer(command: str) -> dict[str, Any]:
     """The JSON that a command of ours answers with, run in this process."""
-    from giantstep.cli.main import application
+    from giantstep.cli.main import command_line
 
     words = shlex.split(command)[1:]
     with contextlib.redirect_stdout(io.StringIO()) as out:
         try:
-            application()([*words, "--json"], prog_name="giantstep")
+            command_line()([*words, "--json"], prog_name="giantstep")
         except SystemExit as ended:
             if ended.code not in (0, None):
                 return {}
     return json_reader.loads(out.getvalue())
 
 
-def drawn_claims(name: str, scale: Scale) -> dict[str, bool]:
+def _drawn_claims(name: str, scale: Scale) -> dict[str, bool]:
     """What the caption of a figure claims, and whether its data at that scale show it."""
     from giantstep.gallery.figures import figure_named
-    from giantstep.gallery.rendering import render
+    from giantstep.gallery.rendering import render_figure
 
     with tempfile.TemporaryDirectory() as folder:
-        return dict(render(figure_named(name), scale, Path(folder)).claims)
+        return dict(render_figure(figure_named(name), scale, Path(folder)).claims)
 
 
 def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
@@ -104,21 +107,30 @@ def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
     raise GiantstepError(f"name = {name!r} is no talk ({', '.join(TALKS)}) and no claim of one")
 
 
-def _checked(claims: Sequence[Claim], scale: Scale) -> dict[str, Any]:
-    """Run each command and each figure once, whatever number of claims it shows."""
+def _checked(claims: Sequence[Claim], scale: Scale, keep: Path | None) -> dict[str, Any]:
+    """Run each command and each figure once, whatever number of claims it shows.
+
+    What is found of a claim is kept before the next one, which may take hours at full size.
+    """
     import giantstep
+    from giantstep.talks.verdicts import keep_verdicts
 
     use_compilation_cache()
+    if scale == "full":
+        drawn = len({claim.figure for claim in claims} - {""})
+        note(
+            f"{drawn} figures at the sizes of a paper may take hours: one claim by its key is less"
+        )
     answers: dict[str, dict[str, Any]] = {"": {}}
     figures: dict[str, dict[str, bool]] = {"": {}}
     found = {}
-    with progress_bar("claims") as advance:
+    with terminal_bar("claims") as advance:
         for count, claim in enumerate(claims):
             began = time.process_time()
             if claim.command not in answers:
-                answers[claim.command] = answer(claim.command)
+                answers[claim.command] = command_answer(claim.command)
             if claim.figure not in figures:
-                figures[claim.figure] = drawn_claims(claim.figure, scale)
+                figures[claim.figure] = _drawn_claims(claim.figure, scale)
             given = answers[claim.command], figures[claim.figure]
             if claim.is_shown:
                 found[claim.key] = {
@@ -127,20 +139,22 @@ def _checked(claims: Sequence[Claim], scale: Scale) -> dict[str, Any]:
                     "seconds": round(time.process_time() - began, 1),
                     "version": giantstep.__version__,
                 }
+                if keep is not None:
+                    keep_verdicts({claim.key: found[claim.key]}, keep)
             if advance is not None:
                 advance((count + 1) / len(claims))
     return found
 
 
 def _row(talk: str, claim: Claim, found: dict[str, Any]) -> dict[str, Any]:
-    from giantstep.talks.verdicts import verdict
+    from giantstep.talks.verdicts import claim_verdict
 
     measured = found.get(claim.key, {}).get("measured", {})
     names = ("key", "slide", "kind", "says", "erratum", "command", "figure", "why")
     return {
         "talk": talk,
         **{name: getattr(claim, name) for name in names},
-        "verdict": verdict(claim, found.get(claim.key)),
+        "verdict": claim_verdict(claim, found.get(claim.key)),
         "measured": measured,
     }
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from giantstep.errors import GiantstepError, nearest
+from giantstep.errors import GiantstepError, nearest_name_hint
 
 #: What people call an option elsewhere, and our name for it.
 SYNONYMS = {
@@ -26,6 +29,7 @@ SYNONYMS = {
     **dict.fromkeys(("--runs", "--repeats", "--n-seeds", "--trials"), "--seeds"),
     **dict.fromkeys(("--epochs", "--iterations", "--T", "--n-steps"), "--steps"),
     **dict.fromkeys(("--function", "--teacher", "-t"), "--target"),
+    **dict.fromkeys(("--target", "--column", "--response", "--y"), "--label"),
 }
 
 
@@ -51,7 +55,7 @@ class HouseGroup(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()  # type: ignore[attr-defined]
                 sys.exit(2)
-            _stop(_one_line(error))
+            _stop(_one_line(error, sys.argv[1:] if args is None else args))
         sys.exit(ended if isinstance(ended, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -62,16 +66,17 @@ class HouseGroup(TyperGroup):
             place = ctx.command_path.partition(" ")[2]
             what = "learner" if place in ("simulate", "predict", "compare") else "command"
             where = f"{place}: " if place else ""
-            if what == "learner" and is_target(name):
+            if what == "learner" and is_target_not_command(name):
                 better = f"{place} giant-step --target {name!r}"
                 raise GiantstepError(f"{place} {name!r}: give the learner first: {better}")
             raise GiantstepError(
-                f"{where}{name!r} is no {what}: {nearest(name, known)}use {', '.join(known)}"
+                f"{where}{name!r} is no {what}: {nearest_name_hint(name, known)}"
+                f"use {', '.join(known)}"
             )
         return super().resolve_command(ctx, args)
 
 
-def is_target(text: str) -> bool:
+def is_target_not_command(text: str) -> bool:
     """Whether a word that is no command is a target."""
     from giantstep.errors import TargetError
     from giantstep.language.targets import any_target
@@ -83,7 +88,7 @@ def is_target(text: str) -> bool:
     return True
 
 
-def house_group(summary: str) -> typer.Typer:
+def command_group(summary: str) -> typer.Typer:
     """A group of commands under one name."""
     return typer.Typer(
         cls=HouseGroup,
@@ -99,22 +104,13 @@ def _stop(message: str) -> None:
     sys.exit(2)
 
 
-def _one_line(error: Any) -> str:
+def _one_line(error: Any, words: Sequence[str]) -> str:
     """What is wrong with the words, which option it is about, and what would work."""
     ctx: Any = getattr(error, "ctx", None)
     place = ctx.command_path.partition(" ")[2] if ctx is not None else ""
     kind = type(error).__name__
     if kind == "NoSuchOption":
-        options = [name for param in ctx.command.params for name in param.opts]
-        name = error.option_name
-        meant = SYNONYMS.get(name)
-        if name == "--alpha" and meant in options:
-            return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
-        guess = f"do you mean {meant}? " if meant in options else ""
-        if meant is None:
-            guess = nearest(name, options)
-        see = f"giantstep {place} --help".replace("  ", " ")
-        return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
+        return _no_option(error.option_name, place, ctx.command.params)
     if kind == "MissingParameter" and error.param is not None:
         name = error.param.opts[0]
         if not name.startswith("-"):
@@ -122,18 +118,49 @@ def _one_line(error: Any) -> str:
         such = "tree-he2" if place.endswith("three-layer") else "'h1 + He3(h1)*h2'"
         shown = " ".join((ctx.command.epilog or "").partition("\b")[2].replace("\\", "").split())
         remedy = f"give one such as --target {such}" if name == "--target" else f"as in {shown}"
+        if name.startswith("-") and (spare := _spare(words, place, ctx.command.params)):
+            remedy = f"give {spare!r} as {name} {shlex.quote(spare)}"
         return f"{name} is missing: {remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
         # The newest click says which kind of error a wrong choice is.
         said = error.message.removeprefix("Value error, ").rstrip(".")
         return f"{error.param.opts[0]}: {said}"
-    return str(error.format_message()).rstrip(".").replace("\n", " ")
+    said = str(error.format_message()).rstrip(".").replace("\n", " ")
+    if extra := re.search(r"unexpected extra argument\S* \((.*)\)", said):
+        # Commands whose target may begin with a minus take every word for a part of it.
+        target = f"{ctx.params.get('target', '')} {extra[1]}"
+        if named := re.search(r"(?<!\S)-(-\S+|[a-z](?!\S))", target):
+            return _no_option(named[0], place, ctx.command.params)
+        if any(param.opts[0] == "target" for param in ctx.command.params):
+            return f"a target is one word, in quotes: giantstep {place} {shlex.quote(target)}"
+    return said
 
 
-def example(command: str, width: int = 78) -> str:
+def _no_option(name: str, place: str, params: Sequence[Any]) -> str:
+    """That a command has no option of a name, and which is probably meant."""
+    options = [option for param in params for option in param.opts]
+    meant = SYNONYMS.get(name)
+    if name == "--alpha" and meant in options:
+        return f"{name} is no option of {place}: write n = alpha d as --samples, such as 2d"
+    guess = f"do you mean {meant}? " if meant in options else ""
+    if meant is None:
+        guess = nearest_name_hint(name, options)
+    see = f"giantstep {place} --help".replace("  ", " ")
+    return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
+
+
+def _spare(words: Sequence[str], place: str, params: Sequence[Any]) -> str:
+    """The first word that no argument takes: what people forget to name."""
+    known = len(place.split()) + sum(not param.opts[0].startswith("-") for param in params)
+    options = (word.startswith("-") for word in ("", *words))
+    plain = [word for word, named in zip(words, options, strict=False) if not named]
+    return next(iter([word for word in plain if not word.startswith("-")][known:]), "")
+
+
+def command_example(command: str, width: int = 78) -> str:
     r"""An example under a command's help: its lines survive copying.
 
-    >>> lines = example("giantstep predict amp --target 'h1' --samples 4d", width=40)
+    >>> lines = command_example("giantstep predict amp --target 'h1' --samples 4d", width=40)
     >>> print(lines.replace("\b", "(kept as it is)"))
     Example:
     <BLANKLINE>

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import check_whole
+from giantstep.errors import whole_or_error
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 
@@ -50,8 +50,8 @@ def make_multi_index(
     """
     problem = Problem(target, noise)
     rank = problem.target.rank
-    check_whole("dim", dim, max(rank, 1))
-    check_whole("samples", samples, 1)
+    whole_or_error("dim", dim, max(rank, 1))
+    whole_or_error("samples", samples, 1)
     generator = np.random.default_rng(random_state)
     inputs = generator.standard_normal((samples, dim))
     directions = np.eye(dim)[:, :rank]

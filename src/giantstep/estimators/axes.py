@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.moments import label_weights
+from giantstep.estimators.moments import residual_weights
 from giantstep.numerics.ridge.path import Fit
 from giantstep.numerics.ridge.scaled import Roots, ridge
 
@@ -42,7 +42,7 @@ class AxisModel(NamedTuple):
         return np.concatenate([kept, splines, scale * units], axis=1)
 
 
-def fit_axes(
+def fit_axis_model(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,
@@ -54,7 +54,7 @@ def fit_axes(
     residuals = labels - labels.mean()
     model: AxisModel | None = None
     for _ in range(ROUNDS):
-        moments = label_weights(residuals, inputs[:, kept], generator, roots=roots)
+        moments = residual_weights(residuals, inputs[:, kept], generator, roots=roots)
         scores = _scores(bins, moments)
         chance = max(
             float(_scores(bins, generator.permutation(moments)).max()) for _ in range(PERMUTATIONS)

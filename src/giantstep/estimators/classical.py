@@ -19,9 +19,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from giantstep.bibliography import paper
+from giantstep.bibliography import cited_paper
 from giantstep.errors import SettingsError
-from giantstep.estimators.contract import PaperLink, check_whole
+from giantstep.estimators.contract import PaperLink, check_whole_parameters
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -37,7 +37,7 @@ class _Directions(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
         ``sample_weight`` counts a row as often as its weight says.
         """
-        check_whole(self, n_directions=1, n_slices=2)
+        check_whole_parameters(self, n_directions=1, n_slices=2)
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         weights = _check_sample_weight(sample_weight, X)
         kept = weights > 0
@@ -126,7 +126,7 @@ class SlicedInverseRegression(_Directions):
         Their eigenvalues, largest first.
     """
 
-    _paper = paper("li-1991")
+    _paper = cited_paper("li-1991")
 
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         matrix = np.zeros((white.shape[1], white.shape[1]))
@@ -157,7 +157,7 @@ class SlicedAverageVariance(_Directions):
         Their eigenvalues, largest first.
     """
 
-    _paper = paper("cook-weisberg-1991")
+    _paper = cited_paper("cook-weisberg-1991")
 
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         identity = np.eye(white.shape[1])
@@ -190,7 +190,7 @@ class PrincipalHessianDirections(_Directions):
         Their eigenvalues, largest absolute value first.
     """
 
-    _paper = paper("li-1992")
+    _paper = cited_paper("li-1992")
 
     def _matrix(self, white: np.ndarray, y: np.ndarray, shares: np.ndarray) -> np.ndarray:
         residuals = shares * (y - shares @ y)

@@ -12,13 +12,13 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from giantstep.bibliography import paper
+from giantstep.bibliography import cited_paper
 from giantstep.errors import SettingsError
 from giantstep.estimators.contract import (
     StackSettings,
-    check_positive,
-    check_share,
-    validated,
+    check_positive_parameter,
+    check_share_parameter,
+    validated_rows,
     weighted_rows,
 )
 from giantstep.estimators.regressor import GiantStepRegressor
@@ -78,14 +78,14 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         Mean over classes of the regressors' importances.
     """
 
-    _paper = paper("2305.18270")
+    _paper = cited_paper("2305.18270")
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GiantStepClassifier:
         """Fit the experts of every class and the readout to rows ``X`` with labels ``y``.
 
         ``sample_weight`` is treated as by the regressor.
         """
-        X, y = validated(self, X, y, ensure_min_samples=2)
+        X, y = validated_rows(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         X, y, roots = weighted_rows(X, y, sample_weight)
         weights = None if isinstance(roots, float) else roots**2
@@ -129,7 +129,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         An array of booleans of shape (n, classes): the classes that are not less probable than
         all but a share ``1 - coverage`` of the held-out labels were (split conformal sets).
         """
-        check_share("coverage", coverage)
+        check_share_parameter("coverage", coverage)
         probabilities = self.predict_proba(X)
         count = len(self._held_out_probability)
         rank = int(np.floor((count + 1) * (1 - coverage)))
@@ -141,8 +141,8 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
         It counts the scatter of these rows and of those that were held out.
         """
-        check_share("coverage", coverage)
-        check_positive("samples", samples)
+        check_share_parameter("coverage", coverage)
+        check_positive_parameter("samples", samples)
         # Two rows more of each kind (Agresti, Coull): none wrong of twenty is not never wrong.
         count = len(self._held_out_probability)
         middle = (self.oof_score_ * count + 2) / (count + 4)

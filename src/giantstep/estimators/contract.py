@@ -57,7 +57,7 @@ class StackSettings(PaperLink, BaseEstimator):
     def _checked(self, X: Any) -> np.ndarray:
         """Rows to predict, as an array with the columns of the fit."""
         check_is_fitted(self)
-        return validated(self, X, reset=False)
+        return validated_rows(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -65,11 +65,11 @@ class StackSettings(PaperLink, BaseEstimator):
         return tags
 
 
-def validated(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
+def validated_rows(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
     """Rows, and labels if they are given, as numbers; missing ones are allowed in rows."""
     try:
         found = validate_data(
-            estimator, dense(X), *y, dtype=np.float64, ensure_all_finite="allow-nan", **how
+            estimator, _dense(X), *y, dtype=np.float64, ensure_all_finite="allow-nan", **how
         )
         if how.get("y_numeric"):
             found[1].astype(np.float64)
@@ -83,11 +83,11 @@ def validated(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
         ) from None
 
 
-def check_whole(estimator: BaseEstimator, **least: int) -> None:
+def check_whole_parameters(estimator: BaseEstimator, **least: int) -> None:
     """Each of these settings is a whole number of at least so much, or ``auto`` where that is it.
 
     >>> from giantstep.estimators import IndexDirections
-    >>> check_whole(IndexDirections(folds=1), folds=2)
+    >>> check_whole_parameters(IndexDirections(folds=1), folds=2)
     Traceback (most recent call last):
     giantstep.errors.SettingsError: folds = 1: give a whole number of at least 2
     """
@@ -103,25 +103,25 @@ def check_whole(estimator: BaseEstimator, **least: int) -> None:
             )
 
 
-def check_switch(name: str, value: Any) -> None:
+def check_switch_parameter(name: str, value: Any) -> None:
     """A setting that is on, off, or left to us."""
     if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
         raise SettingsError(f"{name} = {value!r}: give True, False or 'auto'")
 
 
-def check_positive(name: str, value: Any) -> None:
+def check_positive_parameter(name: str, value: Any) -> None:
     """A setting that is a number above zero."""
     if not (isinstance(value, Real) and float(value) > 0):
         raise SettingsError(f"{name} = {value!r}: give a positive number")
 
 
-def check_share(name: str, value: Any) -> None:
+def check_share_parameter(name: str, value: Any) -> None:
     """An argument that is a number between 0 and 1."""
     if not (isinstance(value, Real) and 0 < float(value) < 1):
         raise SettingsError(f"{name} = {value!r}: give a number between 0 and 1")
 
 
-def dense(X: Any) -> Any:
+def _dense(X: Any) -> Any:
     """Sparse rows as an array, if that fits into memory; anything else as it is."""
     if not issparse(X):
         return X
@@ -148,7 +148,7 @@ def weighted_rows(
     return X[kept], y[kept], np.sqrt(weights / weights.mean())
 
 
-def same_columns(estimator: Any, X: Any) -> None:
+def rows_with_same_columns(estimator: Any, X: Any) -> None:
     """Rows that are not validated as a whole have the number, names and order of the fit's."""
     count, given = int(X.shape[1]), getattr(X, "columns", None)
     if count != estimator.n_features_in_:
@@ -164,7 +164,7 @@ def same_columns(estimator: Any, X: Any) -> None:
     )
 
 
-def progress_line(title: str, verbose: int) -> Callable[[float], None]:
+def fit_progress_line(title: str, verbose: int) -> Callable[[float], None]:
     """What shows on standard error how far a fit is, if that is wanted."""
     if not verbose:
         return lambda fraction: None
@@ -181,7 +181,7 @@ def progress_line(title: str, verbose: int) -> Callable[[float], None]:
 
 
 @contextmanager
-def few_threads(rows: int) -> Iterator[None]:
+def few_threads_for_fit(rows: int) -> Iterator[None]:
     """Keep linear algebra to one thread while a fit to this many rows runs, if these are few.
 
     Matrices of a few hundred rows are too small to share: threads that wait for one another spend

@@ -13,11 +13,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from giantstep.bibliography import paper
-from giantstep.estimators.contract import PaperLink, check_whole, few_threads
+from giantstep.bibliography import cited_paper
+from giantstep.estimators.contract import PaperLink, check_whole_parameters, few_threads_for_fit
 from giantstep.estimators.index_model import IndexModel
-from giantstep.estimators.index_path import index_path, most_directions
-from giantstep.estimators.moments import Whitening, first_moments, label_weights, second_moments
+from giantstep.estimators.index_path import fit_index_path, most_fitted_directions
+from giantstep.estimators.moments import (
+    Whitening,
+    first_moment_candidates,
+    residual_weights,
+    second_moment_candidates,
+)
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
 
@@ -66,7 +71,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Held-out R^2 of 1, 2, ... directions.
     """
 
-    _paper = paper("2305.18270")
+    _paper = cited_paper("2305.18270")
 
     n_directions: int | Literal["auto"] = "auto"
     max_directions: int = 4
@@ -78,10 +83,12 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     def fit(self, X: Any, y: Any) -> IndexDirections:
         """Find the directions of the rows of ``X`` that move with the labels ``y``."""
-        check_whole(self, n_directions=1, max_directions=1, n_neurons=1, folds=2, n_permutations=0)
+        check_whole_parameters(
+            self, n_directions=1, max_directions=1, n_neurons=1, folds=2, n_permutations=0
+        )
         X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2)
         y = np.asarray(y, dtype=float)
-        with few_threads(len(y)):
+        with few_threads_for_fit(len(y)):
             self._fit_rows(X, y)
         return self
 
@@ -94,10 +101,12 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         labels = (y - y.mean()) / (y.std() or 1.0)
         auto = self.n_directions == "auto"
         wanted = self.max_directions if auto else int(self.n_directions)
-        most = most_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
+        most = (
+            most_fitted_directions(len(y), X.shape[1], wanted) if auto else min(wanted, X.shape[1])
+        )
         self.pvalue_ = _permutation_test(inputs, labels, self.n_permutations, generator)
         find = partial(
-            index_path,
+            fit_index_path,
             most=most,
             units=self.n_neurons,
             generator=generator,
@@ -157,7 +166,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         # directions are mended by further ones at about that price: these are not counted.
         price = inputs.shape[1] / max(len(labels) - len(blocks[0]), 1)
         for rank in range(1, most + 1):
-            scores.append(evidence(errors[:, accepted], errors[:, rank]))
+            scores.append(evidence_for_model(errors[:, accepted], errors[:, rank]))
             paid = (rank - accepted) * price if accepted else 0.0
             if scores[-1] > self.z_min and losses[rank] < (1 - paid) * losses[accepted]:
                 accepted = rank
@@ -166,7 +175,7 @@ class IndexDirections(PaperLink, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return accepted
 
 
-def evidence(errors: Float[np.ndarray, " n"], further: Float[np.ndarray, " n"]) -> float:
+def evidence_for_model(errors: Float[np.ndarray, " n"], further: Float[np.ndarray, " n"]) -> float:
     """By how many standard errors the held-out errors of one model are explained by another's.
 
     The errors e are regressed on the change u of the prediction; the t statistic of the slope has
@@ -189,12 +198,17 @@ def _permutation_test(
 ) -> float:
     """How often permuted labels give moments as large: exact if labels ignore the inputs."""
     white = inputs @ Whitening.of(inputs).inverse_root
-    weights = label_weights(labels, np.zeros((len(labels), 0)), generator)
+    weights = residual_weights(labels, np.zeros((len(labels), 0)), generator)
     if not weights.shape[1]:
         return 1.0
 
     def moments(rows: np.ndarray) -> np.ndarray:
-        return np.array([first_moments(white, rows, 1)[1][0], second_moments(white, rows, 1)[1][0]])
+        return np.array(
+            [
+                first_moment_candidates(white, rows, 1)[1][0],
+                second_moment_candidates(white, rows, 1)[1][0],
+            ]
+        )
 
     null = np.array([moments(generator.permutation(weights)) for _ in range(permutations)])
     null = null.reshape(-1, 2)

@@ -14,15 +14,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from jaxtyping import Float, Int
 
-from giantstep.estimators.axes import fit_axes
+from giantstep.estimators.axes import fit_axis_model
 from giantstep.estimators.index_model import IndexModel
-from giantstep.estimators.index_path import index_path, with_tails
+from giantstep.estimators.index_path import fit_index_path, index_path_with_tails
 from giantstep.estimators.laplace import LaplaceKernel, fit_laplace
 from giantstep.estimators.random_network import (
     RandomNetwork,
-    draw_layer,
-    layer_features,
-    metric_of,
+    draw_expert_layer,
+    expert_layer_features,
+    expert_metric,
 )
 from giantstep.estimators.tails import TailScaler
 from giantstep.estimators.trees import fit_trees
@@ -85,6 +85,11 @@ class Experts(NamedTuple):
         """The index models, one for each number of directions."""
         return [model for model in self.models.values() if isinstance(model, IndexModel)]
 
+    def with_path(self, path: list[IndexModel]) -> Experts:
+        """The experts with these index models."""
+        found: dict[str, Expert] = {f"index-{rank}": model for rank, model in enumerate(path, 1)}
+        return self._replace(models=self.models | found)
+
     @property
     def networks(self) -> list[RandomNetwork]:
         """The random networks, one for each metric."""
@@ -119,9 +124,9 @@ class FixedFeatures(NamedTuple):
     ) -> FixedFeatures:
         """Fit them on these rows."""
         same = np.eye(inputs.shape[1])
-        layer = draw_layer(inputs, same, sizes.width, generator)
+        layer = draw_expert_layer(inputs, same, sizes.width, generator)
         linear, line = _at_best_ridge(inputs, labels, roots)
-        network, fit = _at_best_ridge(layer_features(inputs, *layer), labels, roots)
+        network, fit = _at_best_ridge(expert_layer_features(inputs, *layer), labels, roots)
         kernel = fit_laplace(inputs, labels, same, roots=roots) if sizes.kernel else None
         whole = FixedExperts(line, RandomNetwork(*layer, fit), kernel)
         return cls(inputs, labels, whole, linear, network)
@@ -131,7 +136,7 @@ class FixedFeatures(NamedTuple):
         _, network, kernel = self.whole
         if kernel is not None:
             inputs, labels = (np.delete(part, block, axis=0) for part in (self.inputs, self.labels))
-            roots = without(self.linear.scaled.roots, block)
+            roots = weights_without_fold(self.linear.scaled.roots, block)
             kernel = fit_laplace(inputs, labels, kernel.metric, choice=kernel.choice, roots=roots)
         return FixedExperts(
             self.linear.without(block, self.labels),
@@ -140,7 +145,7 @@ class FixedFeatures(NamedTuple):
         )
 
 
-def without(roots: Roots, block: Int[np.ndarray, " s"]) -> Roots:
+def weights_without_fold(roots: Roots, block: Int[np.ndarray, " s"]) -> Roots:
     """The roots of the other rows' weights."""
     return roots if isinstance(roots, float) else np.delete(roots, block)
 
@@ -175,14 +180,14 @@ def fit_experts(
     models: dict[str, Expert] = {"ridge": fixed.linear, "network-0": network}
     metric = np.eye(inputs.shape[1])
     for update in range(1, sizes.updates + 1):
-        metric = metric_of(network.average_gradient(inputs))
-        layer = draw_layer(inputs, metric, sizes.width, generator)
-        features = layer_features(inputs, *layer)
+        metric = expert_metric(network.average_gradient(inputs))
+        layer = draw_expert_layer(inputs, metric, sizes.width, generator)
+        features = expert_layer_features(inputs, *layer)
         network = RandomNetwork(*layer, ridge(features, labels, roots=roots))
         models[f"network-{update}"] = network
     steepest = np.linalg.eigh(network.average_gradient(inputs))[1][:, -1:]
     chances = dict(chances or {})
-    path = index_path(
+    path = fit_index_path(
         inputs,
         labels,
         most=sizes.directions,
@@ -192,11 +197,11 @@ def fit_experts(
         chances=chances,
         roots=roots,
     )
-    path = with_tails(
+    path = index_path_with_tails(
         path, inputs, labels, scaler, units=sizes.neurons, generator=generator, roots=roots
     )
     models |= {f"index-{rank}": model for rank, model in enumerate(path, 1)}
-    axes = fit_axes(inputs, labels, generator, roots)
+    axes = fit_axis_model(inputs, labels, generator, roots)
     if axes is not None:
         models["axes"] = axes
     models["trees"] = fit_trees(inputs, labels, generator, roots)
@@ -209,7 +214,7 @@ def fit_experts(
     return Experts(models, float(labels.min()), float(labels.max()), chances, float(labels.var()))
 
 
-def names(sizes: Sizes) -> Iterator[str]:
+def expert_names(sizes: Sizes) -> Iterator[str]:
     """Every expert that these sizes may give, in the order of the stack."""
     yield "ridge"
     yield from (f"network-{update}" for update in range(sizes.updates + 1))
@@ -220,7 +225,7 @@ def names(sizes: Sizes) -> Iterator[str]:
         yield from (f"kernel-{update}" for update in sorted({0, sizes.updates}))
 
 
-def columns(
+def expert_columns(
     predictions: dict[str, np.ndarray], sizes: Sizes, rows: int
 ) -> Float[np.ndarray, "n experts"]:
     """Predictions in the order of the stack.
@@ -229,7 +234,7 @@ def columns(
     """
     found = []
     last = np.zeros(rows)
-    for name in names(sizes):
+    for name in expert_names(sizes):
         if name.startswith("index-"):
             last = predictions.get(name, last)
             found.append(last)

@@ -32,11 +32,11 @@ from giantstep.estimators.index_model import IndexModel, Link
 from giantstep.estimators.laplace import Choice, LaplaceKernel
 from giantstep.estimators.random_network import RandomNetwork
 from giantstep.estimators.regressor import GiantStepRegressor
-from giantstep.estimators.stack import CrossFitted, Stack, score_with_error
-from giantstep.estimators.tables import Prepared, ReadColumns, plain
+from giantstep.estimators.stack import CrossFitted, Stack, held_out_score
+from giantstep.estimators.tables import Prepared, ReadColumns, plain_column_name
 from giantstep.estimators.tails import Filler, LabelScale, TailScaler
 from giantstep.estimators.trees import Trees
-from giantstep.files import written_beside
+from giantstep.files import file_written_beside
 from giantstep.numerics.ridge.path import Fit
 
 #: Folds over which scores are compared.
@@ -127,15 +127,18 @@ class Fitted:
 
     def verdict(self) -> str:
         """The answer in one sentence."""
-        ours, *peers = self.scores
-        rivals = [score for score in peers[1:] if score.name != self.advice]
+        ours, simplest, *peers = self.scores
+        best = next((score for score in peers if score.name == self.advice), ours)
+        # What needs no column at all: for R2 that is 0, whatever the folds made of the mean.
+        floor = simplest.mean if self.task == "classification" else 0.0
+        is_nothing = best.mean - floor < 2 * best.sem
+        rivals = self.scores[1:] if is_nothing else [each for each in peers if each is not best]
         said = ", ".join(f"{score.name} {str(score).partition(' +-')[0]}" for score in rivals)
         found = f"{self.kind} {ours} ({said})"
-        if self.advice is not None:
-            better = next(score for score in peers if score.name == self.advice)
-            text = f"Use {self.advice} here: {self.kind} {better}, giantstep {ours} ({said})"
-        elif ours.mean < 2 * ours.sem and self.task == "regression":
+        if is_nothing:
             text = f"Nothing was found that predicts new rows: {found}"
+        elif best is not ours:
+            text = f"Use {self.advice} here: {self.kind} {best}, giantstep {ours} ({said})"
         else:
             text = f"{self._columns_that_matter()}; {found}"
         if self.curve is not None:
@@ -252,7 +255,7 @@ def fit_table(
             right = (said == labels).astype(float)
             scores.append(Score(name, float(right.mean()), float(right.std() / rows**0.5)))
         else:
-            scores.append(Score(name, *score_with_error(labels - said, labels)))
+            scores.append(Score(name, *held_out_score(labels - said, labels)))
             losses[name] = (labels - said) ** 2
         tell(0.3 + 0.3 * position / len(peers))
     curve = None
@@ -273,14 +276,14 @@ def fit_table(
     return Fitted(pipeline, tuple(scores), prepared.task, notes, names, inputs, advice, curve)
 
 
-def save_model(fitted: Fitted, path: Path) -> None:
+def save_fitted_model(fitted: Fitted, path: Path) -> None:
     """The pipeline with the names of the columns it needs, for ``giantstep apply``."""
     skops = _skops()
-    with written_beside(path) as beside:
+    with file_written_beside(path) as beside:
         skops.dump({"pipeline": fitted.pipeline, "inputs": fitted.inputs}, beside)
 
 
-def apply_model(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+def apply_fitted_model(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """Predictions of a kept model for the rows of a table that has its columns.
 
     With the bounds of 90 % intervals, or with the probability of the class. No file runs code
@@ -302,8 +305,9 @@ def apply_model(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
         ) from None
     if strange:
         raise GiantstepError(
-            f"model = {str(path)!r} was not written by giantstep fit: it asks for "
-            f"{plain(min(strange))}, which no model of ours needs; nothing of it was run"
+            f"model = {str(path)!r} was not written by giantstep fit: it asks "
+            f"for {plain_column_name(min(strange))}, which no model of ours needs; nothing of it "
+            "was run"
         )
     missing = [name for name in columns if name not in frame.columns]
     if missing:

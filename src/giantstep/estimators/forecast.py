@@ -68,7 +68,7 @@ class LeaveOneOut(NamedTuple):
         return float(self.squares.mean())
 
 
-def leave_one_out(
+def _leave_one_out(
     kernel: Float[np.ndarray, "n n"], labels: Float[np.ndarray, " n"], ridges: np.ndarray
 ) -> LeaveOneOut:
     """Fit centred labels at every ridge (in units of n), and keep the best."""
@@ -118,7 +118,7 @@ def forecast(
         distances = cdist(inputs, inputs, "sqeuclidean")
         middle = float(np.median(distances[np.triu_indices(rows, 1)])) or 1.0
         kernels = [np.exp(-distances / (2 * width**2 * middle)) for width in BANDWIDTHS]
-    fits = [leave_one_out(kernel, y - y.mean(), ridges) for kernel in kernels]
+    fits = [_leave_one_out(kernel, y - y.mean(), ridges) for kernel in kernels]
     best = int(np.argmin([fit.error for fit in fits]))
     fit, kernel = fits[best], kernels[best]
 
@@ -133,10 +133,10 @@ def forecast(
 
         def error(part: np.ndarray, rest: np.ndarray) -> float:
             mean = y[part].mean()
-            found = leave_one_out(kernel[np.ix_(part, part)], y[part] - mean, ridges)
+            found = _leave_one_out(kernel[np.ix_(part, part)], y[part] - mean, ridges)
             return float(np.mean((y[rest] - mean - kernel[np.ix_(rest, part)] @ found.dual) ** 2))
 
-        sizes, errors = measured(error, rows, (2, 2, 1), random_state)
+        sizes, errors = _measured(error, rows, (2, 2, 1), random_state)
         logs = np.log([*errors, fit.error])
         slope = min(float(np.polyfit(np.log2([*sizes, 1.0]), logs, 1)[0]), 0.0)
         theory, share = ratio(2.0), fit.df1 / rows
@@ -166,7 +166,7 @@ class Slope(NamedTuple):
 
         ``error`` fits a part of the rows and gives the mean squared error on another.
         """
-        sizes, parts = measured(error, len(errors), (1, 1, 0), 0)
+        sizes, parts = _measured(error, len(errors), (1, 1, 0), 0)
         logs = np.log(np.maximum([*parts, np.mean(errors**2)], 1e-300))
         at = np.log2([*sizes, 0.8])
         slope = float(np.clip(np.polyfit(at, logs, 1)[0], STEEPEST, 0.0))
@@ -215,7 +215,7 @@ class Slope(NamedTuple):
         return 1 - float(np.exp(middle + half)), 1 - float(np.exp(middle - half))
 
 
-def measured(
+def _measured(
     error: Callable[[np.ndarray, np.ndarray], float],
     rows: int,
     repeats: tuple[int, int, int],

@@ -34,8 +34,11 @@ GRID = 10.0 ** np.arange(-5, 2.1, 0.5)
 CLEAR = 3.0
 #: Points on a drawn link.
 CURVE_POINTS = 200
-#: A step whose score is worse than the best by this factor ends the descent.
-PATIENCE = 1.05
+#: A step whose score is worse than the best by this factor ends the descent, and so do this many
+#: steps that did not improve on it by the share PROGRESS.
+PATIENCE, IDLE, PROGRESS = 1.05, 2, 0.002
+#: A link has at most one unit for this many rows: with more it strays between and beyond few rows.
+ROWS_PER_UNIT, LEAST_UNITS = 3, 40
 
 
 class Link(NamedTuple):
@@ -59,7 +62,7 @@ class Link(NamedTuple):
         reach = self.high - self.low
         farther = reach if self.degree else 0.0
         inside = np.clip(indices, self.low - farther, self.high + farther)
-        features = link_features(inside, self.directions, self.knots, self.degree)
+        features = fitted_link_features(inside, self.directions, self.knots, self.degree)
         values = self.fit.predict(features)
         if self.degree:
             return values
@@ -93,7 +96,7 @@ class Link(NamedTuple):
         return fields @ (weights[:, None] * self.directions).astype(kind) + linear.astype(kind)
 
 
-def fit_link(
+def _fit_link(
     indices: Float[np.ndarray, "n r"],
     labels: Float[np.ndarray, " n"],
     units: int,
@@ -104,15 +107,16 @@ def fit_link(
     roots: Roots = 1.0,
 ) -> Link:
     """The link of least GCV score over ``units`` random rectified units, or of a ``degree``."""
+    units = min(units, max(len(labels) // ROWS_PER_UNIT, LEAST_UNITS))
     if degree:
         units = 2 * comb(indices.shape[1] + degree, degree)
-    directions, knots = draw_units(indices.shape[1], units, generator)
-    features = link_features(indices, directions, knots, degree)
+    directions, knots = draw_link_units(indices.shape[1], units, generator)
+    features = fitted_link_features(indices, directions, knots, degree)
     fit = ridge(features, labels, spent=spent, roots=roots)
     return Link(directions, knots, fit, indices.min(axis=0), indices.max(axis=0), degree)
 
 
-def draw_units(
+def draw_link_units(
     rank: int, units: int, generator: np.random.Generator
 ) -> tuple[Float[np.ndarray, "k r"], Float[np.ndarray, " k"]]:
     """Unit directions of the rectified units, and their knots."""
@@ -121,7 +125,7 @@ def draw_units(
     return directions, generator.uniform(-KNOTS, KNOTS, units)
 
 
-def link_features(
+def fitted_link_features(
     indices: Float[np.ndarray, "n r"],
     directions: Float[np.ndarray, "k r"],
     knots: Float[np.ndarray, " k"],
@@ -136,7 +140,11 @@ def link_features(
     fields += knots
     if not degree:
         np.maximum(fields, 0.0, out=fields)
-    np.power(fields, degree or 2, out=fields)
+    # Products: a general power takes a hundred times as long.
+    base = fields.copy() if degree > 2 else fields
+    np.square(fields, out=fields)
+    for _ in range(degree - 2):
+        fields *= base
     fields *= UNIT_WEIGHT / np.sqrt(len(knots))
     return features
 
@@ -175,7 +183,9 @@ class IndexModel(NamedTuple):
         would leave the choice to the wildest of them.
         """
         link, rows = self.link, len(labels)
-        features = link_features(self.indices(inputs), link.directions, link.knots, link.degree)
+        features = fitted_link_features(
+            self.indices(inputs), link.directions, link.knots, link.degree
+        )
         scaled = Scaled.of(features, roots)
         errors = FixedRidge.of(scaled, link.fit.ridge, scaled.gram()).leave_one_out(labels)
         squares = float(np.mean((roots * link.fit.residuals) ** 2))
@@ -198,7 +208,7 @@ class IndexModel(NamedTuple):
         return self._replace(directions=self.directions * signs, link=self.link.turned(signs))
 
 
-def stability(
+def index_stability(
     model: IndexModel, others: list[IndexModel], inputs: Float[np.ndarray, "n d"]
 ) -> Float[np.ndarray, " r"]:
     """The mean cosine between each index of a model and the span of the others' indices."""
@@ -211,7 +221,7 @@ def stability(
     return np.mean(found, axis=0)
 
 
-def link_curves(
+def fitted_link_curves(
     model: IndexModel, others: list[IndexModel], inputs: Float[np.ndarray, "n d"]
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Along each index, within the data: its values, the link there, and its standard error.
@@ -233,7 +243,7 @@ def link_curves(
     return curves
 
 
-def uncorrelated(
+def _uncorrelated(
     directions: Float[np.ndarray, "d r"], inputs: Float[np.ndarray, "n d"]
 ) -> Float[np.ndarray, "d k"]:
     """The same span, with indices of unit variance and no correlation; lost columns are dropped."""
@@ -260,22 +270,24 @@ def fit_index_model(
     """The best model among those met in at most ``steps`` giant steps from these directions."""
 
     def fitted(along: np.ndarray, spent: float) -> IndexModel:
-        scaled = uncorrelated(along, inputs)
-        link = fit_link(
+        scaled = _uncorrelated(along, inputs)
+        link = _fit_link(
             inputs @ scaled, labels, units, generator, spent=spent, degree=degree, roots=roots
         )
         return IndexModel(scaled, link, link.fit.freedom, link.fit.score, link.fit.residuals)
 
     present = fitted(directions, 0.0)
     best = present
+    idle = 0
     for _ in range(steps):
         moved, spent = _step(present, inputs, roots)
         if not np.any(moved):
             break
         present = fitted(moved, spent)
+        idle = 0 if present.score < (1 - PROGRESS) * best.score else idle + 1
         if present.score < best.score:
             best = present
-        elif present.score > PATIENCE * best.score:
+        if idle == IDLE or present.score > PATIENCE * best.score:
             break
     return best
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.index_model import IndexModel, fit_index_model
-from giantstep.estimators.moments import Whitening, candidates, label_weights
+from giantstep.estimators.moments import Whitening, candidate_directions, residual_weights
 from giantstep.estimators.tails import TailScaler
 from giantstep.numerics.ridge.scaled import Roots
 
@@ -31,20 +31,23 @@ PAIR_STEPS = 3
 HEAVY = 0.006
 #: Degrees of polynomials that are tried as links.
 DEGREES = (2, 3)
-#: A second direction that leaves less than this share of the score needs no search by pairs.
+#: A direction that leaves less than this share of the score is found: no search by pairs is needed.
 FOUND = 0.5
 
+#: A model of other rows whose score is less by this share has found what these rows missed.
+MISSED = 0.2
 
-def most_directions(rows: int, columns: int, wanted: int) -> int:
+
+def most_fitted_directions(rows: int, columns: int, wanted: int) -> int:
     """How many directions this many rows can carry.
 
-    >>> most_directions(300, 10, 8), most_directions(1000, 10, 8), most_directions(1000, 100, 8)
-    (4, 6, 4)
+    >>> [most_fitted_directions(*size, 8) for size in ((300, 10), (1000, 10), (1000, 100))]
+    [4, 6, 4]
     """
     return min(wanted, columns, max(2, int(rows / (2.5 * columns))), max(4, rows // 150))
 
 
-def index_path(
+def fit_index_path(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     *,
@@ -104,9 +107,9 @@ def index_path(
     residuals = labels - labels.mean()
     while len(path) < most:
         known = _orthonormal(whitening.root @ directions)
-        weights = label_weights(residuals, inputs @ directions, generator, roots=roots)
+        weights = residual_weights(residuals, inputs @ directions, generator, roots=roots)
         outside = white - (white @ known) @ known.T
-        found, chance = candidates(
+        found, chance = candidate_directions(
             outside, weights, generator, threshold=threshold, chance=chances.get(len(path))
         )
         if chance:
@@ -120,17 +123,17 @@ def index_path(
         if not path:
             alone = trials
         model = best_of([np.column_stack([directions, trial]) for trial in trials], 1)
-        if len(path) == 1 and model.score > FOUND * path[0].score:
+        scores = [float(np.var(labels)), *(found.score for found in path), model.score]
+        if len(path) == 1 and all(b > FOUND * a for a, b in pairwise(scores)):
             both = combinations([path[0].directions[:, 0], *alone], 2)
             together = best_of([np.column_stack(pair) for pair in both], PAIR_STEPS)
             model = min(model, together, key=lambda model: model.score)
         if model.directions.shape[1] <= directions.shape[1]:
             break
-        before = path[-1].score if path else float(np.var(labels))
         path.append(model)
         directions, residuals = model.directions, model.residuals
         clear = max((candidate.ratio for candidate in found), default=0.0) >= CLEAR_RATIO
-        if model.score > (1 - GAIN) * before and not clear:
+        if model.score > (1 - GAIN) * scores[-2] and not clear:
             break
     for rank in range(len(path) - 1, 0, -1):
         longer, shorter = path[rank], path[rank - 1]
@@ -140,7 +143,7 @@ def index_path(
     return path
 
 
-def with_tails(
+def index_path_with_tails(
     path: list[IndexModel],
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
@@ -160,10 +163,12 @@ def with_tails(
     starts: list[tuple[np.ndarray, TailScaler | None, tuple[int, ...], list[IndexModel]]] = [
         (inputs, None, DEGREES, path)
     ]
-    if np.mean(np.abs(raw) > scaler.clip) > HEAVY:
+    # A column of two values only changes its scale when it is compressed.
+    two = ((raw == raw.min(axis=0)) | (raw == raw.max(axis=0))).all(axis=0)
+    if np.mean((np.abs(raw) > scaler.clip) & ~two) > HEAVY:
         scale = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
         turned = [model._replace(directions=model.directions * scale[:, None]) for model in path]
-        other = index_path(
+        other = fit_index_path(
             raw, labels, most=len(path), units=units, generator=generator, roots=roots
         )
         starts += [(raw, scaler, (0, *DEGREES), turned), (raw, scaler, DEGREES, other)]
@@ -186,6 +191,40 @@ def with_tails(
     return [
         min(found, key=lambda model: model.leave_one_out(inputs, labels, roots)) for found in tried
     ]
+
+
+def path_with_found_directions(
+    path: list[IndexModel],
+    found: list[IndexModel],
+    inputs: Float[np.ndarray, "n d"],
+    labels: Float[np.ndarray, " n"],
+    *,
+    units: int,
+    generator: np.random.Generator,
+    roots: Roots = 1.0,
+) -> list[IndexModel]:
+    """The path, with models along the directions of another one where these are clearly better.
+
+    A search may miss what a search on nearly the same rows has ``found``.
+    """
+    better = list(path)
+    for rank, model in enumerate(found[: len(path) + 1]):
+        before = better[min(rank, len(better) - 1)].score if better else float(labels.var())
+        if model.score > (1 - MISSED) * before:
+            continue
+        trial = fit_index_model(
+            model.directions,
+            inputs if model.scaler is None else model.scaler.uncompressed(inputs),
+            labels,
+            units=units,
+            steps=SHORT_POLISH,
+            generator=generator,
+            degree=model.link.degree,
+            roots=roots,
+        )._replace(scaler=model.scaler)
+        if trial.score < before:
+            better[rank : rank + 1] = [trial]
+    return better
 
 
 def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndarray:

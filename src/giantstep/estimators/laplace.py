@@ -90,12 +90,12 @@ def _downhill(
     kernel: np.ndarray, labels: np.ndarray, first: int, weights: np.ndarray
 ) -> tuple[int, float]:
     """Position of the ridge at the bottom, and the leave-one-out error there."""
-    here = first, leave_one_out(kernel, labels, RIDGES[first], weights)
+    here = first, _leave_one_out(kernel, labels, RIDGES[first], weights)
     for step in (1, -1):
         moved = False
         while 0 <= here[0] + step < len(RIDGES):
             level = here[0] + step
-            there = level, leave_one_out(kernel, labels, RIDGES[level], weights)
+            there = level, _leave_one_out(kernel, labels, RIDGES[level], weights)
             if not there[1] < here[1]:
                 break
             here, moved = there, True
@@ -104,7 +104,7 @@ def _downhill(
     return here
 
 
-def leave_one_out(
+def _leave_one_out(
     kernel: Float[np.ndarray, "n n"],
     labels: Float[np.ndarray, " n"],
     ridge: float,

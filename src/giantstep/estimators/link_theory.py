@@ -48,7 +48,7 @@ class LinkTarget(NamedTuple):
     captured: float
 
 
-def link_target(link: Link, *, degree: int = DEGREE, share: float = SHARE) -> LinkTarget:
+def fitted_link_target(link: Link, *, degree: int = DEGREE, share: float = SHARE) -> LinkTarget:
     """The link as a sum of products of Hermite polynomials in h1, h2, ..."""
     rank = len(link.low)
     indices, weights = _grid(rank)
@@ -157,7 +157,7 @@ def link_theory(
 
     if model.link_ is None:
         raise GiantstepError("the model found no direction: there is no link to ask theory about")
-    found = link_target(model.link_)
+    found = fitted_link_target(model.link_)
     if found.captured <= 0:
         raise GiantstepError("the fitted link is constant: there is nothing to ask theory about")
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=float)

@@ -61,7 +61,7 @@ class Whitening(NamedTuple):
         return cls((vectors / np.sqrt(values)) @ vectors.T, (vectors * np.sqrt(values)) @ vectors.T)
 
 
-def label_weights(
+def residual_weights(
     residuals: Float[np.ndarray, " n"],
     indices: Float[np.ndarray, "n r"],
     generator: np.random.Generator,
@@ -88,7 +88,7 @@ def label_weights(
     return left[:, values > 1e-8 * max(values[0], 1e-300)]
 
 
-def first_moments(
+def first_moment_candidates(
     white: Float[np.ndarray, "n d"], weights: Float[np.ndarray, "n l"], count: int
 ) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
     """Top left singular vectors of E[x w^T], and the singular values."""
@@ -96,7 +96,7 @@ def first_moments(
     return left[:, :count], values[:count]
 
 
-def second_moments(
+def second_moment_candidates(
     white: Float[np.ndarray, "n d"], weights: Float[np.ndarray, "n l"], count: int
 ) -> tuple[Float[np.ndarray, "d k"], Float[np.ndarray, " k"]]:
     """Top eigenvectors of sum_l c_l E[w_l xx^T] by |value|, its coefficients c learned by power."""
@@ -130,7 +130,7 @@ def second_moments(
     return best
 
 
-def candidates(
+def candidate_directions(
     white: Float[np.ndarray, "n d"],
     weights: Float[np.ndarray, "n l"],
     generator: np.random.Generator,
@@ -147,7 +147,7 @@ def candidates(
     found: list[Candidate] = []
     if not weights.shape[1]:
         return found, ()
-    kinds = (first_moments, second_moments)
+    kinds = (first_moment_candidates, second_moment_candidates)
     if chance is None:
         shuffled = [generator.permutation(weights) for _ in range(permutations)]
         chance = tuple(

@@ -15,8 +15,8 @@ from giantstep.estimators.fitting import Fitted
 from giantstep.estimators.link_theory import link_theory
 from giantstep.estimators.regressor import GiantStepRegressor
 from giantstep.estimators.tables import Prepared
-from giantstep.reports.drawing import canvas, page_style, svg
-from giantstep.reports.page import Page, write_page
+from giantstep.reports.drawing import report_canvas, report_style, report_svg
+from giantstep.reports.page import Page, write_report_page
 from giantstep.reports.parts import Picture, Section, Table
 
 
@@ -38,11 +38,11 @@ def write_fit_page(
         sections.append(_theory(fitted, prepared, command, seed))
     title = f"{label} in {file}"
     source = counted(len(prepared.labels), "row")
-    write_page(Page(title, title, source, tuple(sections), command, fitted.verdict()), out)
+    write_report_page(Page(title, title, source, tuple(sections), command, fitted.verdict()), out)
 
 
 def _scores(fitted: Fitted, label: str, command: str) -> Section:
-    with canvas(4.8, 0.5 + 0.35 * len(fitted.scores)) as (figure, axis):
+    with report_canvas(4.8, 0.5 + 0.35 * len(fitted.scores)) as (figure, axis):
         places = np.arange(len(fitted.scores))[::-1]
         axis.errorbar(
             [score.mean for score in fitted.scores],
@@ -55,7 +55,7 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
         alt = "; ".join(f"{score.name} {score}" for score in fitted.scores)
         # What is worse than the mean by a whole variance is off the picture.
         axis.set_xlim(left=max(axis.get_xlim()[0], -1.0))
-        drawing = svg(figure, "scores", alt)
+        drawing = report_svg(figure, "scores", alt)
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
     if fitted.curve is not None:
@@ -85,10 +85,10 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
 
 def _links(fitted: Fitted, label: str, command: str) -> Section:
     model = fitted.model
-    with page_style():
-        drawing = svg(model.plot_links(label), "links", "labels over the learned indices")
+    with report_style():
+        drawing = report_svg(model.plot_links(label), "links", "labels over the learned indices")
         alt = "weights of the columns in each direction"
-        bars = svg(model.plot_directions(), "directions", alt)
+        bars = report_svg(model.plot_directions(), "directions", alt)
     return Section(
         "links",
         "Along which directions",
@@ -112,7 +112,7 @@ def _theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Sect
     except GiantstepError as error:
         return Section("theory", title, skipped=str(error).rstrip("."))
     curves = found.curves
-    drawing = svg(found.plot(), "curves", "R2 over the number of rows, theory and measured")
+    drawing = report_svg(found.plot(), "curves", "R2 over the number of rows, theory and measured")
     return Section(
         "theory",
         title,

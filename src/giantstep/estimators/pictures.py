@@ -16,7 +16,7 @@ MOST_COLUMNS = 20
 MOST_NAMED = 0.9
 
 
-def links_picture(
+def fitted_links_picture(
     indices: np.ndarray,
     labels: np.ndarray,
     curves: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
@@ -49,7 +49,7 @@ def links_picture(
     return figure
 
 
-def directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
+def fitted_directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
     """The learned directions, one bar for each column, the largest first."""
     from matplotlib.figure import Figure
 
@@ -71,10 +71,10 @@ def directions_picture(directions: np.ndarray, names: list[str]) -> Figure:
     return figure
 
 
-def in_words(direction: np.ndarray, names: list[str]) -> str:
+def direction_by_columns(direction: np.ndarray, names: list[str]) -> str:
     """A direction by its largest columns, and how many smaller ones there are.
 
-    >>> in_words(np.array([0.0, -0.6, 0.8, 0.01]), ["a", "b", "c", "d"])
+    >>> direction_by_columns(np.array([0.0, -0.6, 0.8, 0.01]), ["a", "b", "c", "d"])
     '+0.80 c, -0.60 b and 1 smaller'
     """
     order = np.argsort(-np.abs(direction))

@@ -27,7 +27,7 @@ class RandomNetwork(NamedTuple):
 
     def features(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """Rectified units, then the linear part."""
-        return layer_features(inputs, self.rows, self.biases)
+        return expert_layer_features(inputs, self.rows, self.biases)
 
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The fitted function."""
@@ -45,7 +45,7 @@ class RandomNetwork(NamedTuple):
         return gradients.T @ gradients / len(inputs)
 
 
-def draw_layer(
+def draw_expert_layer(
     inputs: Float[np.ndarray, "n d"],
     metric: Float[np.ndarray, "d d"],
     width: int,
@@ -58,7 +58,7 @@ def draw_layer(
     return rows / size, generator.standard_normal(width)
 
 
-def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
+def expert_metric(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     """The square root of the average gradient, scaled to unit trace of its square."""
     values, vectors = eigh(average, check_finite=False)
     trace = float(np.sum(np.maximum(values, 0.0)))
@@ -67,7 +67,7 @@ def metric_of(average: Float[np.ndarray, "d d"]) -> Float[np.ndarray, "d d"]:
     return (vectors * np.sqrt(np.maximum(values, 0.0) / trace)) @ vectors.T
 
 
-def layer_features(
+def expert_layer_features(
     inputs: Float[np.ndarray, "n d"],
     rows: Float[np.ndarray, "p d"],
     biases: Float[np.ndarray, " p"],

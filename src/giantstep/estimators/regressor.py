@@ -12,38 +12,48 @@ from sklearn.base import RegressorMixin, clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from giantstep.bibliography import paper
+from giantstep.bibliography import cited_paper
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.estimators.contract import (
     MOST_IN_MEMORY,
     StackSettings,
-    check_positive,
-    check_share,
-    check_switch,
-    check_whole,
-    few_threads,
-    progress_line,
-    same_columns,
-    validated,
+    check_positive_parameter,
+    check_share_parameter,
+    check_switch_parameter,
+    check_whole_parameters,
+    few_threads_for_fit,
+    fit_progress_line,
+    rows_with_same_columns,
+    validated_rows,
     weighted_rows,
 )
-from giantstep.estimators.directions import evidence
-from giantstep.estimators.experts import Sizes, columns, names
+from giantstep.estimators.directions import evidence_for_model
+from giantstep.estimators.experts import Sizes, expert_columns, expert_names
 from giantstep.estimators.forecast import Slope
-from giantstep.estimators.index_model import IndexModel, Link, link_curves, stability
-from giantstep.estimators.index_path import most_directions
-from giantstep.estimators.pictures import directions_picture, in_words, links_picture
+from giantstep.estimators.index_model import IndexModel, Link, fitted_link_curves, index_stability
+from giantstep.estimators.index_path import most_fitted_directions
+from giantstep.estimators.pictures import (
+    direction_by_columns,
+    fitted_directions_picture,
+    fitted_links_picture,
+)
 from giantstep.estimators.stack import (
     CrossFitted,
     Stack,
     fit_stack,
-    part_error,
-    score_with_error,
-    squared_slopes,
+    held_out_score,
+    squared_slopes_by_column,
+    stack_error_from_part,
 )
 from giantstep.estimators.streaming.fit import fit_streamed
-from giantstep.estimators.streaming.rows import DaskRows, Rows, SlicedRows, is_dask, mapped
-from giantstep.estimators.tails import Filler, LabelScale, TailScaler, what_was_done
+from giantstep.estimators.streaming.rows import (
+    DaskRows,
+    Rows,
+    SlicedRows,
+    is_dask_table,
+    over_streamed_chunks,
+)
+from giantstep.estimators.tails import Filler, LabelScale, TailScaler, what_was_done_to_rows
 from giantstep.numerics.ridge.scaled import Roots
 
 if TYPE_CHECKING:
@@ -53,7 +63,8 @@ if TYPE_CHECKING:
 MOST_WIDTH = 1000
 #: Most rows for which the exact kernel is among the experts by default.
 MOST_KERNEL_ROWS = 2000
-#: Held-out errors of a label with compressed tails must be less than this share of the others.
+#: Roots of the held-out errors of a label with compressed tails must be less than this share of
+#: the others.
 CLEARLY_LESS = 0.9
 #: Neurons of the random network of a streamed fit.
 STREAMED_WIDTH = 500
@@ -74,7 +85,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         Most directions of the index model. Fewer are tried where the rows cannot carry them: four
         up to 750 rows.
     n_neurons : int, default=200
-        Rectified units in the link of the index model.
+        Most rectified units in the link of the index model: one for three rows, at least 40.
     width : int or "auto", default="auto"
         Neurons of the random networks; by default twice the rows, at most 1000.
     agop_steps : int, default=2
@@ -150,7 +161,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
     True
     """
 
-    _paper = paper("2305.18270")
+    _paper = cited_paper("2305.18270")
 
     streaming: bool | Literal["auto"] = "auto"
 
@@ -160,16 +171,18 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         A row of ``sample_weight`` 2 counts twice in every error that is made small, in memory
         only; one of weight 0 is left out.
         """
-        check_whole(self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2, verbose=0)
-        check_switch("kernel", self.kernel)
-        check_switch("streaming", self.streaming)
-        check_positive("clip", self.clip)
+        check_whole_parameters(
+            self, max_directions=1, n_neurons=1, width=1, agop_steps=0, folds=2, verbose=0
+        )
+        check_switch_parameter("kernel", self.kernel)
+        check_switch_parameter("streaming", self.streaming)
+        check_positive_parameter("clip", self.clip)
         if self._streams(X):
             if sample_weight is not None:
                 raise SettingsError("sample_weight: a streamed fit takes none; use streaming=False")
             self._fit_streamed(X, y)
             return self
-        X, y = validated(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
+        X, y = validated_rows(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         if np.isinf(X).any() or not np.isfinite(y).all():
             name = "y" if np.isfinite(X[~np.isnan(X)]).all() else "X"
             raise ValueError(f"Input {name} contains NaN or infinity: leave these rows out")
@@ -179,12 +192,12 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
             weights = None if sample_weight is None else roots**2
             self.estimators_ = [clone(self).fit(X, column, weights) for column in y.T]
             return self
-        with few_threads(len(y)):
+        with few_threads_for_fit(len(y)):
             self._fit_rows(X, y.reshape(-1), roots)
         return self
 
     def _streams(self, X: Any) -> bool:
-        if is_dask(X):
+        if is_dask_table(X):
             return True
         shape: tuple[int, ...] = getattr(X, "shape", ())
         if issparse(X) or len(shape) != 2:
@@ -196,7 +209,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         names_given = getattr(X, "columns", None)
         if names_given is not None:
             self.feature_names_in_ = np.asarray(names_given, dtype=object)
-        if is_dask(X):
+        if is_dask_table(X):
             rows: Rows = DaskRows.of(X, y)
         else:
             X = X.to_numpy() if hasattr(X, "to_numpy") else X
@@ -227,7 +240,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         sizes = self._sizes(*inputs.shape)
 
         def trial(scale: LabelScale) -> CrossFitted:
-            tell = progress_line("fit", self.verbose)
+            tell = fit_progress_line("fit", self.verbose)
             return fit_stack(
                 inputs, y, scale, self._scaler, sizes, self.folds, generator, tell, roots
             )
@@ -236,13 +249,14 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         heavy = LabelScale.compressing(y, self.clip)
         if heavy is not None:
             other = trial(heavy)
-            # A few squares would decide: sizes tell more of labels with tails.
-            if np.abs(other.errors).sum() < CLEARLY_LESS * np.abs(self._fitted.errors).sum():
+            # A few rows would decide by their squares, or even their sizes: roots hear all of them.
+            compressed, plain = (np.sqrt(np.abs(e.errors)).sum() for e in (other, self._fitted))
+            if compressed < CLEARLY_LESS * plain:
                 self._fitted = other
         self._stack, self._scale = self._fitted.whole, self._fitted.scale
         self.held_out_, self.held_out_errors_ = self._fitted.held_out, self._fitted.errors
-        self.oof_score_, self.oof_score_sem_ = score_with_error(self._fitted.errors, y, roots)
-        self.notes_ = what_was_done(X, filled, self._scaler, self._scale)
+        self.oof_score_, self.oof_score_sem_ = held_out_score(self._fitted.errors, y, roots)
+        self.notes_ = what_was_done_to_rows(X, filled, self._scaler, self._scale)
         self._rows = inputs, y
         self._falls: Slope | None = None
         self._describe(inputs, self._scale.apply(y))
@@ -260,13 +274,15 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
                 raise SettingsError("return_interval: ask each of estimators_ for its intervals")
             return np.column_stack([model.predict(X) for model in self.estimators_])
         if self._streams(X) and return_interval is None:
-            same_columns(self, X)
-            return mapped(self._predict_rows, X.to_numpy() if isinstance(X, DataFrame) else X)
+            rows_with_same_columns(self, X)
+            return over_streamed_chunks(
+                self._predict_rows, X.to_numpy() if isinstance(X, DataFrame) else X
+            )
         inputs = self._prepared(self._checked(X))
         values = self._scale.invert(self._stack.predict(inputs))
         if return_interval is None:
             return values
-        check_share("return_interval", return_interval)
+        check_share_parameter("return_interval", return_interval)
         if self._fitted is None:
             raise GiantstepError("a streamed fit keeps no errors of rows: it has no intervals")
         return values, self._fitted.interval(inputs, return_interval)
@@ -289,8 +305,8 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         interval counts their scatter, that of ``oof_score_``, and what the fit to all rows gains
         on the fits without a fold, by the forecast of ``learning_curve``.
         """
-        check_share("coverage", coverage)
-        check_positive("samples", samples)
+        check_share_parameter("coverage", coverage)
+        check_positive_parameter("samples", samples)
         slope, fitted, labels = self._slope("score_interval")
         return slope.score_interval(fitted.errors, labels, float(samples), coverage)
 
@@ -304,10 +320,10 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
 
         def error(part: np.ndarray, rest: np.ndarray) -> float:
             sizes = self._sizes(len(part), inputs.shape[1])
-            return part_error(fitted, inputs, labels, part, rest, sizes, self._scaler)
+            return stack_error_from_part(fitted, inputs, labels, part, rest, sizes, self._scaler)
 
         if self._falls is None:
-            with few_threads(len(labels)):
+            with few_threads_for_fit(len(labels)):
                 self._falls = Slope.of(error, fitted.errors)
         return self._falls, fitted, labels
 
@@ -324,7 +340,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
     def expert_predictions(self, X: Any) -> np.ndarray:
         """What each expert of ``weights_`` says, for labels of zero mean and unit variance."""
         inputs = self._prepared(self._checked(X))
-        return columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
+        return expert_columns(self._stack.experts.predict(inputs), self._stack.sizes, len(inputs))
 
     def plot_links(self, label: str = "label") -> Figure:
         """Training labels over each learned index, with the fitted link: a matplotlib Figure.
@@ -334,12 +350,12 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         """
         check_is_fitted(self)
         words = self.direction_words()
-        return links_picture(self._indices, self._labels, self._curves, words, label)
+        return fitted_links_picture(self._indices, self._labels, self._curves, words, label)
 
     def direction_words(self) -> list[str]:
         """Each direction by its largest columns, for columns of unit variance."""
         check_is_fitted(self)
-        return [in_words(direction, self._names()) for direction in self._loadings.T]
+        return [direction_by_columns(direction, self._names()) for direction in self._loadings.T]
 
     def _names(self) -> list[str]:
         named = getattr(self, "feature_names_in_", None)
@@ -348,13 +364,13 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
     def plot_directions(self) -> Figure:
         """The learned directions over the columns, largest first: a matplotlib Figure."""
         check_is_fitted(self)
-        return directions_picture(self._loadings, self._names())
+        return fitted_directions_picture(self._loadings, self._names())
 
     def _sizes(self, rows: int, width: int) -> Sizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
         kernel = rows <= MOST_KERNEL_ROWS if self.kernel == "auto" else bool(self.kernel)
         return Sizes(
-            most_directions(rows, width, self.max_directions),
+            most_fitted_directions(rows, width, self.max_directions),
             self.n_neurons,
             neurons,
             self.agop_steps,
@@ -363,7 +379,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
 
     def _describe(self, inputs: np.ndarray, labels: np.ndarray) -> None:
         experts, weights = self._stack.experts, self._stack.weights
-        self.weights_ = dict(zip(names(self._stack.sizes), map(float, weights), strict=True))
+        self.weights_ = dict(zip(expert_names(self._stack.sizes), map(float, weights), strict=True))
         count = self.n_features_in_
         self._labels = self._scale.invert(labels)
         self.stability_, self.evidence_ = np.zeros(0), 0.0
@@ -393,13 +409,13 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         self._indices = model.indices(inputs)
         others = [] if self._fitted is None else [one.experts.path for one in self._fitted.folds]
         beside: list[IndexModel] = [path[min(rank, len(path)) - 1] for path in others if path]
-        self.stability_, self.evidence_ = stability(model, beside, inputs), float("nan")
+        self.stability_, self.evidence_ = index_stability(model, beside, inputs), float("nan")
         if self.held_out_ is not None:
             said = self.held_out_[:, list(self.weights_).index(f"index-{rank}")]
-            self.evidence_ = evidence(labels, labels - said)
+            self.evidence_ = evidence_for_model(labels, labels - said)
         self._curves = [
             (at, self._scale.invert(value), self._scale.scale * error)
-            for at, value, error in link_curves(model, beside, inputs)
+            for at, value, error in fitted_link_curves(model, beside, inputs)
         ]
 
     @property
@@ -422,7 +438,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
     def feature_importances_(self) -> np.ndarray:
         """Mean squared slope of the stack along each column, by symmetric differences."""
         check_is_fitted(self)
-        squares = squared_slopes(self._stack.predict, self._some_rows)
+        squares = squared_slopes_by_column(self._stack.predict, self._some_rows)
         shares = np.bincount(self._columns, weights=squares)
         total = float(shares.sum())
         return shares / total if total > 0 else np.full(len(shares), 1 / len(shares))

@@ -13,11 +13,13 @@ from giantstep.estimators.experts import (
     Experts,
     FixedFeatures,
     Sizes,
-    columns,
+    expert_columns,
+    expert_names,
     fit_experts,
-    names,
-    without,
+    weights_without_fold,
 )
+from giantstep.estimators.index_model import IndexModel
+from giantstep.estimators.index_path import path_with_found_directions
 from giantstep.estimators.tails import LabelScale, TailScaler
 from giantstep.numerics.ridge.scaled import Roots
 
@@ -38,10 +40,10 @@ class Stack(NamedTuple):
 
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The weighted sum, asking only the experts that have a weight."""
-        weighted = zip(names(self.sizes), self.weights, strict=True)
+        weighted = zip(expert_names(self.sizes), self.weights, strict=True)
         asked = {name for name, weight in weighted if weight > 0}
         asked.add(f"index-{len(self.experts.path)}")
-        table = columns(self.experts.predict(inputs, asked), self.sizes, len(inputs))
+        table = expert_columns(self.experts.predict(inputs, asked), self.sizes, len(inputs))
         return table @ self.weights
 
 
@@ -99,7 +101,7 @@ def fit_stack(
     fixed = FixedFeatures.of(inputs, values, sizes, generator, roots)
     blocks = shuffled_folds(len(labels), folds, generator)
     seeds = generator.spawn(len(blocks) + 1)
-    held_out = np.zeros((len(labels), len(list(names(sizes)))))
+    held_out = np.zeros((len(labels), len(list(expert_names(sizes)))))
     whole = fit_experts(inputs, values, sizes, seeds[0], fixed.whole, scaler, None, roots)
     parts = []
     for number, (block, seed) in enumerate(zip(blocks, seeds[1:], strict=True), 1):
@@ -112,23 +114,28 @@ def fit_stack(
             fixed.without(block),
             scaler,
             whole.chances,
-            without(roots, block),
+            weights_without_fold(roots, block),
         )
         # A column that is constant without the block says nothing about the block.
         constant = np.all(inputs[rest] == inputs[rest[0]], axis=0)
         left = np.where(constant, inputs[rest[0]], inputs[block])
-        held_out[block] = columns(experts.predict(left), sizes, len(block))
+        held_out[block] = expert_columns(experts.predict(left), sizes, len(block))
         parts.append(experts)
         tell((number + 1) / (len(blocks) + 1))
+    found = min((experts.path for experts in parts), key=_least_score)
+    path = path_with_found_directions(
+        whole.path, found, inputs, values, units=sizes.neurons, generator=seeds[0], roots=roots
+    )
+    whole = whole.with_path(path)
     stacks, fold_of, predictions = [], np.zeros(len(labels), dtype=int), np.zeros(len(labels))
     for number, (block, experts) in enumerate(zip(blocks, parts, strict=True)):
         rest = np.setdiff1d(rows, block)
-        weights = steady_weights(held_out[rest], values[rest], without(roots, block))
+        weights = _steady_weights(held_out[rest], values[rest], weights_without_fold(roots, block))
         stacks.append(Stack(experts, weights, sizes))
         fold_of[block] = number
         predictions[block] = held_out[block] @ stacks[-1].weights
     return CrossFitted(
-        Stack(whole, steady_weights(held_out, values, roots), sizes),
+        Stack(whole, _steady_weights(held_out, values, roots), sizes),
         stacks,
         fold_of,
         held_out,
@@ -137,7 +144,11 @@ def fit_stack(
     )
 
 
-def part_error(
+def _least_score(path: list[IndexModel]) -> float:
+    return min((model.score for model in path), default=np.inf)
+
+
+def stack_error_from_part(
     fitted: CrossFitted,
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
@@ -155,16 +166,16 @@ def part_error(
     fixed = FixedFeatures.of(inputs[part], values[part], sizes, generator).whole
     chances = fitted.whole.experts.chances
     experts = fit_experts(inputs[part], values[part], sizes, generator, fixed, scaler, chances)
-    said = columns(experts.predict(inputs[rest]), sizes, len(rest))
+    said = expert_columns(experts.predict(inputs[rest]), sizes, len(rest))
     errors = []
     for half in (slice(0, None, 2), slice(1, None, 2)):
         other = np.delete(np.arange(len(rest)), half)
-        weights = steady_weights(said[other], values[rest[other]])
+        weights = _steady_weights(said[other], values[rest[other]])
         errors.append(labels[rest[half]] - fitted.scale.invert(said[half] @ weights))
     return float(np.mean(np.concatenate(errors) ** 2))
 
 
-def simplex_weights(
+def stack_simplex_weights(
     predictions: Float[np.ndarray, "n experts"], labels: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " experts"]:
     r"""Weights w of least squared error with :math:`w \ge 0`, :math:`\sum w \le 1`.
@@ -174,7 +185,7 @@ def simplex_weights(
     predictions would take a huge weight and drown the others.
 
     >>> x = np.arange(6.0) - 2.5
-    >>> simplex_weights(np.column_stack([x, -x]), x).round(6).tolist()
+    >>> stack_simplex_weights(np.column_stack([x, -x]), x).round(6).tolist()
     [1.0, 0.0]
     """
     free = nnls(predictions, labels)[0]
@@ -187,7 +198,7 @@ def simplex_weights(
     return bound / bound.sum()
 
 
-def steady_weights(
+def _steady_weights(
     predictions: Float[np.ndarray, "n experts"],
     labels: Float[np.ndarray, " n"],
     roots: Roots = 1.0,
@@ -198,7 +209,7 @@ def steady_weights(
     often the luckiest: it must be clearly better than the linear one.
 
     >>> x = np.arange(6.0) - 2.5
-    >>> steady_weights(np.column_stack([x, -x]), x).round(6).tolist()
+    >>> _steady_weights(np.column_stack([x, -x]), x).round(6).tolist()
     [1.0, 0.0]
     """
     weights = np.broadcast_to(roots, labels.shape)[:, None]
@@ -211,10 +222,10 @@ def steady_weights(
     if gains.mean() < CLEARLY_BETTER * gains.std() / np.sqrt(len(labels)):
         best = 0
     pull = float(np.sqrt(errors[best])) / LOOSE * np.eye(len(errors))
-    return simplex_weights(np.vstack([predictions, pull]), np.append(labels, pull[best]))
+    return stack_simplex_weights(np.vstack([predictions, pull]), np.append(labels, pull[best]))
 
 
-def score_with_error(
+def held_out_score(
     errors: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"], roots: Roots = 1.0
 ) -> tuple[float, float]:
     r"""R^2 of held-out predictions, and its standard error by the delta method.
@@ -223,7 +234,7 @@ def score_with_error(
     :math:`(e_i^2 - (1 - R^2)\,t_i^2)/(n\,\overline{t^2})` with each row.
 
     >>> x = np.arange(6.0) - 2.5
-    >>> score_with_error(np.zeros(6), x)
+    >>> held_out_score(np.zeros(6), x)
     (1.0, 0.0)
     """
     mean = np.mean(roots**2 * labels)
@@ -234,7 +245,7 @@ def score_with_error(
     return 1 - lost, spread / len(labels) ** 0.5
 
 
-def squared_slopes(
+def squared_slopes_by_column(
     predict: Callable[[np.ndarray], np.ndarray], rows: Float[np.ndarray, "n d"]
 ) -> Float[np.ndarray, " d"]:
     """Mean squared change of a prediction along each column, by symmetric differences."""

@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from giantstep.errors import GiantstepError
-from giantstep.files import written_beside
+from giantstep.files import file_written_beside
 
 Task = Literal["regression", "classification"]
 #: Fewest rows of a table, two for each of five folds, and of its largest class: folds are cut again
@@ -78,7 +78,11 @@ class ReadColumns(TransformerMixin, BaseEstimator):
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """The same columns; what cannot be read is missing."""
-        read = {"number": as_numbers, "date": as_days, "category": as_categories}
+        read = {
+            "number": column_as_numbers,
+            "date": _column_as_days,
+            "category": _column_as_categories,
+        }
         return pd.DataFrame({name: read[kind](X[name]) for name, kind in self.kinds.items()})
 
     def get_feature_names_out(self, input_features: object = None) -> np.ndarray:
@@ -86,10 +90,10 @@ class ReadColumns(TransformerMixin, BaseEstimator):
         return np.array(list(self.kinds), dtype=object)
 
 
-def as_numbers(column: pd.Series) -> pd.Series:
+def column_as_numbers(column: pd.Series) -> pd.Series:
     """Numbers, also of texts such as ``27,108.24`` or ``12 kg``; anything else is missing.
 
-    >>> as_numbers(pd.Series(["27,108.24", "12 kg", "unknown", "1e3"])).tolist()
+    >>> column_as_numbers(pd.Series(["27,108.24", "12 kg", "unknown", "1e3"])).tolist()
     [27108.24, 12.0, nan, 1000.0]
     """
     if pd.api.types.is_numeric_dtype(column):
@@ -109,22 +113,22 @@ def _number(text: object) -> tuple[float, str]:
     return float(re.sub(r"[,' ]", "", found[1])), found[2]
 
 
-def as_days(column: pd.Series) -> pd.Series:
+def _column_as_days(column: pd.Series) -> pd.Series:
     """Dates as days since 1970."""
     dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
     return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
 
 
-def as_categories(column: pd.Series) -> pd.Series:
+def _column_as_categories(column: pd.Series) -> pd.Series:
     """Texts, and the word ``missing`` where there is nothing.
 
-    >>> as_categories(pd.Series(["a", None, 3])).tolist()
+    >>> _column_as_categories(pd.Series(["a", None, 3])).tolist()
     ['a', 'missing', '3']
     """
     return column.astype(object).where(column.notna(), "missing").astype(str)
 
 
-def read_table(path: Path) -> pd.DataFrame:
+def read_table_to_fit(path: Path) -> pd.DataFrame:
     """A table from CSV, Parquet or Arrow, also compressed CSV (``.csv.gz``).
 
     Commas, semicolons, tabs and bars are told apart by the first line, decimal commas by counting.
@@ -149,7 +153,7 @@ def read_table(path: Path) -> pd.DataFrame:
         raise GiantstepError(f"file = {path.name!r} cannot be read: {reason}") from None
     if not len(frame):
         raise GiantstepError(f"file = {path.name!r} has no rows")
-    frame.columns = [plain(name) for name in frame.columns]
+    frame.columns = [plain_column_name(name) for name in frame.columns]
     frame.attrs["notes"] = tuple(notes)
     return frame
 
@@ -175,23 +179,23 @@ def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
     return pd.read_csv(path, sep=separator, decimal=decimal, **options)
 
 
-def plain(name: object) -> str:
+def plain_column_name(name: object) -> str:
     r"""A name or value with signs that could steer a terminal written out.
 
-    >>> plain("\x1b[2Jprice")
+    >>> plain_column_name("\x1b[2Jprice")
     '\\x1b[2Jprice'
     """
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(name))
 
 
-def write_csv(frame: pd.DataFrame, path: Path) -> None:
+def write_safe_csv(frame: pd.DataFrame, path: Path) -> None:
     """A table as CSV in which no name and no text is a formula to a spreadsheet."""
     safe = frame.rename(columns=_no_formula)
     for position in range(safe.shape[1]):
         values = safe.iloc[:, position]
         if not pd.api.types.is_numeric_dtype(values):
             safe.isetitem(position, values.map(_no_formula))
-    with written_beside(path) as beside:
+    with file_written_beside(path) as beside:
         safe.to_csv(beside, index=False)
 
 
@@ -205,7 +209,7 @@ def _no_formula(value: Any) -> Any:
     return f"'{value}" if begins else value
 
 
-def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepared:
+def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepared:
     """Split off the label, and plan how every other column becomes numbers.
 
     Rows without a label are left out. Numbers keep their column, also where they are written as
@@ -213,7 +217,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     column for each of their levels, or one where there are two; columns that are constant, or that
     name or number the rows, are left out.
     """
-    label = plain(label)
+    label = plain_column_name(label)
     if label not in frame.columns:
         near = difflib.get_close_matches(label, map(str, frame.columns), n=1, cutoff=0.5)
         names = ", ".join(map(str, frame.columns[:12])) + ", ..." * (len(frame.columns) > 12)
@@ -224,7 +228,7 @@ def prepare(frame: pd.DataFrame, label: str, task: Task | None = None) -> Prepar
     if not pd.api.types.is_numeric_dtype(given) and task != "classification":
         kind, said = _kind(given, label)
         if kind == "number":
-            frame = frame.assign(**{label: as_numbers(given)})
+            frame = frame.assign(**{label: column_as_numbers(given)})
             notes.append(f"label {label!r}: {said}")
     missing = int(frame[label].isna().sum())
     if missing:
@@ -343,7 +347,10 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
         are = "1 text is" if lost == 1 else f"{lost} texts are"
         rest = f", and {are} missing" if lost else ""
         return "number", f"texts were read as numbers{rest}"
-    if there.str.contains(DATE).mean() >= READABLE and as_days(there).notna().mean() >= READABLE:
+    if (
+        there.str.contains(DATE).mean() >= READABLE
+        and _column_as_days(there).notna().mean() >= READABLE
+    ):
         return "date", "dates became days"
     if levels > max(MOST_LEVELS, NAME_SHARE * len(column)):
         return "", f"{levels} different texts, which look like names of the rows"

@@ -67,10 +67,10 @@ class TailScaler(NamedTuple):
     @classmethod
     def of(cls, inputs: Float[np.ndarray, "n d"], clip: float) -> TailScaler:
         """Fences, means and deviations of these rows."""
-        low, high = fences(inputs)
+        low, high = column_fences(inputs)
         inside = np.clip(inputs, low, high)
         mean, deviation = _moments(inside)
-        compressed = compress((inside - mean) / deviation, clip)
+        compressed = _compress((inside - mean) / deviation, clip)
         return cls(low, high, mean, deviation, clip, *_moments(compressed))
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
@@ -91,7 +91,7 @@ class TailScaler(NamedTuple):
         np.clip(scaled, low, high, out=scaled)
         scaled -= mean
         scaled *= inverse
-        scaled = compress(scaled, self.clip)
+        scaled = _compress(scaled, self.clip)
         scaled -= mean_after
         scaled *= inverse_after
         return scaled
@@ -99,7 +99,7 @@ class TailScaler(NamedTuple):
     def uncompressed(self, scaled: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """Transformed rows with their tails let out again: linear in the columns."""
         constant = np.isinf(self.deviation_after)
-        return expand(
+        return _expand(
             scaled * np.where(constant, 0.0, self.deviation_after) + self.mean_after, self.clip
         )
 
@@ -138,14 +138,14 @@ class LabelScale(NamedTuple):
 
     def apply(self, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """Labels on this scale."""
-        return compress((labels - self.centre) / self.scale, self.clip)
+        return _compress((labels - self.centre) / self.scale, self.clip)
 
     def invert(self, values: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
         """Values on this scale as labels."""
-        return np.clip(self.centre + self.scale * expand(values, self.clip), self.low, self.high)
+        return np.clip(self.centre + self.scale * _expand(values, self.clip), self.low, self.high)
 
 
-def what_was_done(
+def what_was_done_to_rows(
     given: Float[np.ndarray, "n d"],
     filled: Float[np.ndarray, "n e"],
     scaler: TailScaler,
@@ -165,7 +165,7 @@ def what_was_done(
     return tuple(words for words, count in done.items() if count)
 
 
-def fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
+def column_fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     """The least and the largest number of each column that is taken at its word."""
     low, high = np.full((2, inputs.shape[1]), np.inf)
     low = -low
@@ -183,7 +183,7 @@ def fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def safe_deviation(
+def column_deviation(
     mean: Float[np.ndarray, " d"], deviation: Float[np.ndarray, " d"]
 ) -> Float[np.ndarray, " d"]:
     """Deviations, infinite for a constant column."""
@@ -192,7 +192,7 @@ def safe_deviation(
     return np.where(constant | (deviation == 0), np.inf, deviation)
 
 
-def compress(scaled: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray, "*n"]:
+def _compress(scaled: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray, "*n"]:
     """The same numbers up to ``clip``, a logarithm beyond; rows in C order are overwritten."""
     flat = scaled.reshape(-1)
     far = np.flatnonzero(np.abs(flat) > clip)
@@ -201,10 +201,10 @@ def compress(scaled: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray, 
     return flat.reshape(scaled.shape)
 
 
-def expand(compressed: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray, "*n"]:
-    """The inverse of :func:`compress`, in an array of its own.
+def _expand(compressed: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray, "*n"]:
+    """The inverse of :func:`_compress`, in an array of its own.
 
-    >>> expand(compress(np.array([-20.0, 1.0, 5.0]), 3.0), 3.0).round(12).tolist()
+    >>> _expand(_compress(np.array([-20.0, 1.0, 5.0]), 3.0), 3.0).round(12).tolist()
     [-20.0, 1.0, 5.0]
     """
     far = np.maximum(np.abs(compressed) - clip, 0.0)
@@ -213,4 +213,4 @@ def expand(compressed: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarray
 
 def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = inputs.mean(axis=0)
-    return mean, safe_deviation(mean, inputs.std(axis=0))
+    return mean, column_deviation(mean, inputs.std(axis=0))

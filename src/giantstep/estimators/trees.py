@@ -12,7 +12,7 @@ from sklearn.tree import ExtraTreeRegressor
 from giantstep.numerics.ridge.scaled import Roots
 
 #: Most and fewest trees, fewest rows in a leaf, and the share of columns tried at a cut.
-MOST, FEWEST, LEAF, SHARE = 100, 30, 2, 0.5
+MOST, FEWEST, LEAF, SHARE = 60, 30, 2, 0.5
 #: Rows of all trees together: a tree of many rows is the better one, and costs more.
 ROWS = 50_000
 

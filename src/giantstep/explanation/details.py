@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from giantstep.language.targets.printing import directions_text
+from giantstep.language.expressions.printing import directions_text
 from giantstep.theory.learnability.floors import Floor
 from giantstep.theory.learnability.sample_complexity import giant_step_samples
 from giantstep.theory.repetition import ACTIVATIONS, EVEN, LOOKAHEADS, ODD, Way
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TITLE = "Error that the readout cannot go below (n samples, p neurons, T giant steps)"
 
 
-def floors_text(floors: Sequence[Floor], verbose: bool = False) -> str:
+def explained_floors(floors: Sequence[Floor], verbose: bool = False) -> str:
     """Regimes of equal floors share a row; ``verbose`` lists what is fitted in each instead."""
     return _every_floor(floors) if verbose else _compact(floors)
 
@@ -35,13 +35,13 @@ def _compact(floors: Sequence[Floor]) -> str:
         steps -= 1
     merged: dict[tuple[int, tuple[str, ...]], list[str]] = {}
     for (samples, width), row in table.items():
-        merged.setdefault((samples, tuple(row[:steps])), []).append(power_text(width))
+        merged.setdefault((samples, tuple(row[:steps])), []).append(explained_power(width))
     heads = [f"T = {step}" for step in range(steps)]
     if steps < max(len(row) for row in table.values()):
         heads[-1] += " on"
     lines = [_TITLE, f"  {'n':<5}{'p':<11}" + "".join(f"{head:>11}" for head in heads)]
     for (samples, values), widths in merged.items():
-        place = f"  {power_text(samples):<5}{', '.join(widths):<11}"
+        place = f"  {explained_power(samples):<5}{', '.join(widths):<11}"
         lines.append(place + "".join(f"{value:>11}" for value in values))
     return "\n".join(lines)
 
@@ -49,12 +49,12 @@ def _compact(floors: Sequence[Floor]) -> str:
 def _every_floor(floors: Sequence[Floor]) -> str:
     lines = [_TITLE, f"  {'n':<4} {'p':<4} {'T':<2} {'floor':>9}  fitted"]
     for floor in floors:
-        n, p = power_text(floor.sample_power), power_text(floor.width_power)
+        n, p = explained_power(floor.sample_power), explained_power(floor.width_power)
         lines.append(f"  {n:<4} {p:<4} {floor.steps:<2} {floor.floor.value:>9.4g}  {floor.fitted}")
     return "\n".join(lines)
 
 
-def power_text(power: int) -> str:
+def explained_power(power: int) -> str:
     """A power of d, as it is written in tables and JSON."""
     return {0: "1", 1: "d"}.get(power, f"d^{power}")
 
@@ -68,7 +68,7 @@ _BY_PARITY = (
 )
 
 
-def repetition_section(ways: Sequence[Way] | None) -> str:
+def explained_repetition(ways: Sequence[Way] | None) -> str:
     """The best ways in words, then the activations that have none, or why there is none at all."""
     title = (
         "By repetition (a sample is seen twice: the neuron looks ahead along its gradient, then "
@@ -118,7 +118,7 @@ def _listed(numbers: Sequence[float]) -> str:
     return ", ".join(f"{number:g}" for number in numbers)
 
 
-def frame(found: Explanation) -> pandas.DataFrame:
+def explanation_frame(found: Explanation) -> pandas.DataFrame:
     """One line per stair, and one for each threshold where the directions of a stair have several.
 
     ``samples`` are those of a giant step on fresh samples; ``class`` and ``alpha``, the threshold

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from giantstep.answer import plain
+from giantstep.answer import json_value
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.explanation.details import power_text
+from giantstep.explanation.details import explained_power
 from giantstep.explanation.spiked import SpikedExplanation, explain_spike
-from giantstep.explanation.text import WIDTH, report, summary
+from giantstep.explanation.text import WIDTH, explanation_summary, explanation_text
 from giantstep.explanation.tree import TreeExplanation, explain_tree
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, Sphere, Spiked, check_covered
+from giantstep.language.inputs import Gaussian, Sphere, Spiked, check_inputs_covered
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target, TreeTarget, any_target
-from giantstep.language.targets.expansion import expansion
-from giantstep.language.targets.hermite import energies, moments, used_subspace
+from giantstep.language.targets.expansion import target_expansion
+from giantstep.language.targets.hermite import target_energies, target_moments, target_subspace
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.linear_algebra import tidy_basis
 from giantstep.settings.giant_step import GiantStep
@@ -132,9 +132,9 @@ class Explanation:
     @functools.cached_property
     def first_steps(self) -> str:
         """The first two giant steps in numbers, in a sentence; empty where they are not known."""
-        from giantstep.explanation.first_steps import first_steps
+        from giantstep.explanation.first_steps import explained_first_steps
 
-        return first_steps(self)
+        return explained_first_steps(self)
 
     def to_json(self) -> dict[str, Any]:
         """The object that ``explain --json`` prints; ``floors`` only if they were asked for."""
@@ -166,13 +166,13 @@ class Explanation:
             result["floors"] = [_floor_json(floor) for floor in self.floors]
         if self.spike is not None:
             result["spike"] = self.spike.to_json()
-        return plain(result)
+        return json_value(result)
 
     def to_frame(self) -> pandas.DataFrame:
         """One line per stair of both staircases: directions, leap, class, samples, threshold."""
-        from giantstep.explanation.details import frame
+        from giantstep.explanation.details import explanation_frame
 
-        return frame(self)
+        return explanation_frame(self)
 
     def plot(
         self, metric: Literal["staircase", "grand_staircase"] = "staircase", ax: Axes | None = None
@@ -184,14 +184,14 @@ class Explanation:
         return giantstep.draw(self, metric=metric, ax=ax)
 
     def __repr__(self) -> str:
-        return summary(self)
+        return explanation_summary(self)
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        from giantstep.answer.page import picture
+        from giantstep.answer.page import answer_picture
 
-        return f"<div><pre>{escape(summary(self))}</pre>{picture(self)}</div>"
+        return f"<div><pre>{escape(explanation_summary(self))}</pre>{answer_picture(self)}</div>"
 
     def report(self, verbose: bool = False, width: int = WIDTH, numbers: bool = True) -> str:
         """The same in words, the answer first, with the staircases drawn.
@@ -199,7 +199,7 @@ class Explanation:
         ``verbose`` adds how it was computed, learning by repetition, and bounds; lines are broken
         at ``width`` characters; ``numbers`` has :attr:`first_steps`, which take about a second.
         """
-        return report(self, verbose, width, numbers)
+        return explanation_text(self, verbose, width, numbers)
 
 
 @overload
@@ -263,13 +263,13 @@ def explain(
     problem = Problem.of(given, noise=noise, inputs=inputs)
     why = "predict langevin gives the rates of parities on the hypercube"
     laws = (Gaussian, Sphere, Spiked)
-    check_covered(problem.inputs, laws, "a target is explained", NoTheory, why)
+    check_inputs_covered(problem.inputs, laws, "a target is explained", NoTheory, why)
     spike = explain_spike(problem, problem.inputs.spike) if problem.inputs.spike else None
     target, noise = problem.target, problem.noise
-    found = expansion(target, degree)
-    first = moments(target)
+    found = target_expansion(target, degree)
+    first = target_moments(target)
     spread = math.sqrt(found.second_moment)
-    shares = energies(target, degree)
+    shares = target_energies(target, degree)
     regression = first.variance - max(found.second_moment - found.regression_moment, 0.0)
     beyond = max(regression - math.fsum(shares[1:]), 0.0)
     staircase = leap_staircase(target, degree)
@@ -283,7 +283,7 @@ def explain(
             Estimate(float(value), 2 * math.sqrt(value) * found.error, found.method)
             for value in shares
         ),
-        used=used_subspace(target),
+        used=target_subspace(target),
         staircase=staircase,
         grand_staircase=grand_staircase(target, noise, degree, seed),
         thresholds=easy_thresholds(target, noise, degree, seed),
@@ -334,8 +334,8 @@ def _threshold_json(threshold: Threshold) -> dict[str, Any]:
 
 def _floor_json(floor: Floor) -> dict[str, Any]:
     return {
-        "samples": power_text(floor.sample_power),
-        "width": power_text(floor.width_power),
+        "samples": explained_power(floor.sample_power),
+        "width": explained_power(floor.width_power),
         "steps": floor.steps,
         "directions": floor.directions.tolist(),
         "kappa": floor.kappa,

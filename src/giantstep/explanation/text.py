@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from giantstep.answer.plain import counted
-from giantstep.explanation.details import floors_text, repetition_section
-from giantstep.language.targets.printing import directions_text
+from giantstep.explanation.details import explained_floors, explained_repetition
+from giantstep.language.expressions.printing import directions_text
 from giantstep.numerics.linear_algebra import complement, tidy_basis
 from giantstep.theory.learnability.sample_complexity import (
     giant_step_samples,
@@ -39,12 +39,12 @@ WIDTH = 96
 _LEAST = 1e-9
 
 
-def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
+def _drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
     """A staircase as text, the first stair at the bottom; ``grand`` names classes, not leaps.
 
     >>> from giantstep.language.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase
-    >>> print(drawn_staircase(leap_staircase(Target("h1 + He3(h1)*h2"))))
+    >>> print(_drawn_staircase(leap_staircase(Target("h1 + He3(h1)*h2"))))
               ┌──── h2 (leap 1)
       ──── h1 ┘ (leap 1)
     """
@@ -61,16 +61,16 @@ def drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
 def _kind(stair: Stair, grand: bool) -> str:
     if not grand:
         return f"(leap {stair.leap})"
-    return f"({class_text(stair)})"
+    return f"({explained_class(stair)})"
 
 
-def class_text(stair: Stair) -> str:
+def explained_class(stair: Stair) -> str:
     """The class of a stair of the grand staircase in words; hard ones with their order."""
     hard = stair.difficulty == "hard"
     return f"hard, order {stair.leap}" if hard else stair.difficulty
 
 
-def report(
+def explanation_text(
     found: Explanation, verbose: bool = False, width: int = WIDTH, numbers: bool = True
 ) -> str:
     """The explanation in plain words, the answer first, in lines of at most ``width`` characters.
@@ -79,7 +79,7 @@ def report(
     ``numbers`` says what the first two giant steps do.
 
     >>> from giantstep.explanation.explain import explain
-    >>> print("\\n".join(report(explain("sin(h1)")).splitlines()[:2]))
+    >>> print("\\n".join(explanation_text(explain("sin(h1)")).splitlines()[:2]))
     y = sin(h1)
     Giant steps on fresh samples learn h1 from n ~ d; message passing finds h1 from n ~ d.
     """
@@ -90,9 +90,9 @@ def report(
         _never_section(found),
     ]
     if verbose:
-        sections += [repetition_section(found.repetition), _samples_section(found)]
+        sections += [explained_repetition(found.repetition), _samples_section(found)]
     if found.floors is not None:
-        sections.append(floors_text(found.floors, verbose))
+        sections.append(explained_floors(found.floors, verbose))
     if found.spike is not None:
         sections.append(found.spike.report())
     return "\n".join(_fitted(line, width) for line in "\n\n".join(sections).splitlines())
@@ -109,7 +109,7 @@ def _fitted(line: str, width: int) -> str:
     return filled.replace("\0", " ")
 
 
-def headline(found: Explanation) -> str:
+def explanation_headline(found: Explanation) -> str:
     """What gradient steps learn, and what the best known fast algorithm does, in one sentence."""
     return f"{_gradient_steps(found)}; {_best_known(found)}."
 
@@ -162,11 +162,11 @@ def _best_known(found: Explanation) -> str:
     return ", then ".join(parts)
 
 
-def summary(found: Explanation) -> str:
+def explanation_summary(found: Explanation) -> str:
     r"""The explanation in a few lines: the target and both staircases.
 
     >>> from giantstep.explanation.explain import explain
-    >>> print(summary(explain("h1 + h1*h2")).partition("from n ~ d.\n")[2])
+    >>> print(explanation_summary(explain("h1 + h1*h2")).partition("from n ~ d.\n")[2])
     It depends on 2 directions. Mean 0, variance 2: 1 at degree 1, 1 at degree 2.
     Gradient descent on fresh samples: h1 (leap 1), then h2 (leap 1)
     Any function of the label: h1, h2 (trivial)
@@ -192,7 +192,7 @@ def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
     size = f"{used} of its {rank} directions" if used < rank else counted(rank, "direction")
     lines = [
         f"y = {found.target.text}{noise}",
-        headline(found),
+        explanation_headline(found),
         *[numbers] * bool(numbers),
         textwrap.fill(
             f"It depends on {size}. Mean {found.mean.value:.4g}, "
@@ -227,7 +227,7 @@ def _gradient_section(found: Explanation) -> str:
     title = "Gradient descent on fresh samples (it sees correlations with the label)"
     if not staircase.stairs:
         return f"{title}\n  sees no direction up to degree {staircase.degree}."
-    lines = [title, drawn_staircase(staircase)]
+    lines = [title, _drawn_staircase(staircase)]
     lines.append(
         "  The leap of a stair counts the factors of new directions that must be found at once, "
         "when those before it are known; one giant step finds a leap l from n ~ d^l samples."
@@ -257,7 +257,7 @@ def _message_passing_section(found: Explanation, verbose: bool) -> str:
     title = "Any function of the label (message passing, reused batches)"
     if not grand.stairs:
         return f"{title}\n  sees no direction up to order {grand.degree}."
-    lines = [title, drawn_staircase(grand, grand=True)]
+    lines = [title, _drawn_staircase(grand, grand=True)]
     told: set[str] = set()
     for number, stair in enumerate(grand.stairs):
         meaning = "" if stair.difficulty in told else f" {MEANING[stair.difficulty]}"
@@ -273,7 +273,7 @@ def _message_passing_section(found: Explanation, verbose: bool) -> str:
             lines.append(f"  {name}: trivial{meaning or '.'}")
     if verbose:
         lines.append(f"  Method: {grand.method}.")
-    lines += [f"  {sentence}" for sentence in sampling_notes(grand)]
+    lines += [f"  {sentence}" for sentence in explained_sampling(grand)]
     return "\n".join(lines)
 
 
@@ -303,7 +303,7 @@ def _threshold_text(threshold: Threshold, verbose: bool) -> str:
     return told + (f", by {found.method}." if verbose else ".")
 
 
-def sampling_notes(grand: Staircase) -> list[str]:
+def explained_sampling(grand: Staircase) -> list[str]:
     """What sampling decided about a grand staircase, in sentences; none if it decided nothing."""
     notes = [
         f"Found by sampling, not proved: {directions_text(stair.directions)}"

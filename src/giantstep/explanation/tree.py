@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from giantstep.answer.plain import plain
+from giantstep.answer.plain import json_value
 from giantstep.bibliography import cite
-from giantstep.errors import NoTheory, check_whole
-from giantstep.language.inputs import Gaussian, check_covered, read_inputs
+from giantstep.errors import NoTheory, whole_or_error
+from giantstep.language.inputs import Gaussian, check_inputs_covered, read_inputs
 from giantstep.language.problem import GivenInputs
 from giantstep.language.targets import TreeTarget
 from giantstep.theory.three_layer.floors import TreeMoments, tree_moments
@@ -90,8 +90,8 @@ class TreeExplanation:
             return (lazy,)
         epsilon = self.target.leaves.power
         needed = sample_exponents(epsilon, self.inner.degree)
-        degree = random_layer_degree(needed.first_layer, epsilon)
-        first, both = (f"d^{power:g}" for power in (needed.first_layer, max(needed)))
+        degree = random_layer_degree(needed[0], epsilon)
+        first, both = (f"d^{power:g}" for power in (needed[0], max(needed)))
         fits = f"polynomials of degree {degree} in the leaves"
         return (
             lazy,
@@ -103,7 +103,7 @@ class TreeExplanation:
         """The object that ``explain --json`` prints."""
         branches, leaves = self.sizes
         found, threshold = self.moments, self.threshold
-        return plain(
+        return json_value(
             {
                 "target": self.target.text,
                 "noise": self.noise,
@@ -197,8 +197,8 @@ def explain_tree(
 ) -> TreeExplanation:
     """What can be learned of a tree, with sizes counted at ``dim``; Gaussian inputs alone."""
     law = read_inputs("gaussian" if inputs is None else inputs)
-    check_covered(law, (Gaussian,), "a tree is explained", NoTheory)
-    size = check_whole("dim", USUAL_DIM if dim is None else dim, 2)
+    check_inputs_covered(law, (Gaussian,), "a tree is explained", NoTheory)
+    size = whole_or_error("dim", USUAL_DIM if dim is None else dim, 2)
     moments = tree_moments(tree, tree.sizes(size)[1])
     return TreeExplanation(tree, noise or 0.0, size, moments, inner_parts(tree))
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from giantstep.answer import Answer
-from giantstep.asking.questions import GivenProblem, asked
+from giantstep.asking.questions import GivenProblem, asked_questions
 from giantstep.asking.verbs import PREDICT, VERBS, ask
 from giantstep.errors import GiantstepError
 from giantstep.settings.options import Settings, Values
@@ -73,7 +73,7 @@ class Workbench:
 
         A cell that failed stops the figure: a picture with holes would say something else.
         """
-        grid = asked(settings, problem, **problem_fields)
+        grid = asked_questions(settings, problem, **problem_fields)
         how: dict[str, Any] = {"verbs": verbs, "seeds": seeds, "progress": self.progress}
         if self.engine == "inline":
             return ask(grid, **how)
@@ -93,9 +93,9 @@ class Workbench:
         root_mean_square: bool = False,
         **how: Any,
     ) -> DataFrame:
-        """Metrics of the answer to a grid as a tidy table; see :meth:`answer`, :func:`tidy`."""
+        """Metrics of the answer to a grid by :func:`figure_table`; see :meth:`answer`."""
         answer = self.answer(settings, problem, **how)
-        return tidy(answer, metrics, root_mean_square=root_mean_square)
+        return figure_table(answer, metrics, root_mean_square=root_mean_square)
 
     def curve(
         self,
@@ -128,7 +128,7 @@ class Workbench:
                 else:
                     chosen = chosen.replace(**{along.setting: Values(swept)})
                     answer = self.answer(chosen, problem, verbs=asking, **how)
-                part = tidy(answer, metrics, root_mean_square=root_mean_square)
+                part = figure_table(answer, metrics, root_mean_square=root_mean_square)
                 given: list[Any] = [(along.setting, along.column, values)]
                 if "target" in answer.axes:
                     given.append(("target", "target", problem))
@@ -144,7 +144,9 @@ class Workbench:
             self.progress(fraction)
 
 
-def tidy(answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = False) -> DataFrame:
+def figure_table(
+    answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = False
+) -> DataFrame:
     """One line per place: what was swept, step, direction, ..., then METRIC, .sem and .theory.
 
     A metric without an axis that another one has stands on every line of it. Overlaps can be
@@ -169,7 +171,7 @@ def tidy(answer: Answer, metrics: Sequence[str], *, root_mean_square: bool = Fal
     return table.drop(columns="point")
 
 
-def measured(metric: str, runs: Any) -> dict[str, Any]:
+def figure_columns(metric: str, runs: Any) -> dict[str, Any]:
     """The mean of runs, which stand along the first axis, and its standard error, as columns."""
     import numpy as np
 
@@ -182,7 +184,7 @@ class Sizes(SimpleNamespace):
     """The parameters of a figure at one scale, by their names: dimensions, points, seeds, ..."""
 
 
-def at_scales(**parameters: tuple[Any, Any, Any]) -> dict[Scale, Sizes]:
+def figure_sizes(**parameters: tuple[Any, Any, Any]) -> dict[Scale, Sizes]:
     """The sizes of a figure by scale; each parameter is given as reduced, quick, full."""
     return {
         scale: Sizes(**{name: values[place] for name, values in parameters.items()})

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from giantstep.answer import Axis
-from giantstep.answer.places import DIRECTION, STEP, TIME, Place, words
-from giantstep.answer.words import words_of
+from giantstep.answer.places import DIRECTION, STEP, TIME, Place, metric_place
+from giantstep.answer.words import answer_in_words
 from giantstep.language.targets import Target, TreeTarget
 
 #: Word and letter of what can be swept.
@@ -57,32 +57,35 @@ def axis_label(axis: Axis) -> str:
     return f"{word} ${letter}{unit}$" if letter or unit else word
 
 
-def metric_label(metric: str) -> str:
+def metric_axis_label(metric: str) -> str:
     """What stands beside an axis of that metric."""
     return _METRICS.get(metric, metric.replace("_", " "))
 
 
-def curve_label(place: Place) -> str:
+def legend_label(place: Place) -> str:
     """The place of a curve: ``step 2, $h_1$``."""
     parts = [
-        _direction(at) if axis == DIRECTION else literal(words(((axis, at),))) for axis, at in place
+        _direction(at) if axis == DIRECTION else literal_label(metric_place(((axis, at),)))
+        for axis, at in place
     ]
     return ", ".join(parts)
 
 
-def literal(text: str) -> str:
+def literal_label(text: str) -> str:
     """The text as it is: a dollar sign in it begins no mathematics, and it stays on one line."""
     return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")
 
 
-def caption(learner: str, known: Mapping[str, Any], target: Target | TreeTarget | None) -> str:
+def picture_caption(
+    learner: str, known: Mapping[str, Any], target: Target | TreeTarget | None
+) -> str:
     """Learner, target and settings on one line, the target typeset where that can be done."""
     shown = {name: value for name, value in known.items() if name != "target"}
-    first = learner + (f", $y = {typeset(target)}$" if target and "target" in known else "")
-    return ", ".join([first, *map(_typeset_size, words_of(shown))])
+    first = learner + (f", $y = {_typeset(target)}$" if target and "target" in known else "")
+    return ", ".join([first, *map(_typeset_size, answer_in_words(shown))])
 
 
-def typeset(target: Target | TreeTarget) -> str:
+def _typeset(target: Target | TreeTarget) -> str:
     """A target for matplotlib's mathematics; as plain text where it cannot set the LaTeX."""
     from matplotlib.mathtext import MathTextParser
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.gallery.figure import Along, Picture, Sizes, Workbench
-from giantstep.gallery.panels import DIRECTIONS, Side, guide, lay_curves
+from giantstep.gallery.panels import DIRECTIONS, Side, draw_curves, draw_guide
 from giantstep.gallery.style import new_figure
 from giantstep.settings.amp import Amp
 
@@ -20,7 +20,7 @@ JUMP, JUMP_WIDTH = 0.12, 0.004
 ITERATIONS = 1000
 
 
-def message_curve(
+def message_panel_table(
     target: str,
     last: float,
     thresholds: Sequence[float],
@@ -89,7 +89,9 @@ def _jumps(below: Any, above: Any) -> bool:
     return bool((above.overlap.diagonal() - below.overlap.diagonal()).max() > JUMP)
 
 
-def draw_message(table: pandas.DataFrame, thresholds: Sequence[float], worst: float) -> Picture:
+def draw_message_panels(
+    table: pandas.DataFrame, thresholds: Sequence[float], worst: float
+) -> Picture:
     """Overlaps on the left, test error up to ``worst`` on the right, thresholds dotted in both."""
     figure, (left, right) = new_figure(7.4, 3.6, ncols=2)
     x, first = (
@@ -98,10 +100,10 @@ def draw_message(table: pandas.DataFrame, thresholds: Sequence[float], worst: fl
     )
     overlap = Side("overlap_squared", "squared overlap", limits=(-0.03, 1.08))
     error = Side("test_error", "test error", limits=(-0.03 * worst, worst))
-    lay_curves(left, table, x, overlap, DIRECTIONS, squares=("dim", "d"))
-    lay_curves(right, table[first], x, error, squares=("dim", "d"))
+    draw_curves(left, table, x, overlap, DIRECTIONS, squares=("dim", "d"))
+    draw_curves(right, table[first], x, error, squares=("dim", "d"))
     for threshold in thresholds:
-        guide(left, f"{threshold:.3f}", x=threshold)
-        guide(right, f"{threshold:.3f}", x=threshold)
+        draw_guide(left, f"{threshold:.3f}", x=threshold)
+        draw_guide(right, f"{threshold:.3f}", x=threshold)
     left.legend(loc="center right")
     return figure

@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from giantstep.answer import Answer
-from giantstep.answer.words import facts
-from giantstep.asking.curves import theory_line
+from giantstep.answer.words import answer_facts
+from giantstep.asking.curves import predict_between
 from giantstep.asking.optimum import ended
 from giantstep.asking.verbs import predict
 from giantstep.errors import GiantstepError
 from giantstep.gallery.labels import axis_label
-from giantstep.gallery.paper import add_title, paper_panels
-from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save
+from giantstep.gallery.paper import add_picture_title, paper_panels
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save_figure
 
 #: How far the curve reaches to both sides of the optimum.
 FACTOR = 30.0
@@ -48,7 +48,7 @@ def draw_optimum(
                 raise GiantstepError(f"{name} = {best:g} has no curve by decades around it")
             ends = (best / FACTOR, best * FACTOR)
             along = predict(answer.settings.replace(**{name: list(ends)}), answer.problem)
-            curve = theory_line(along, name)
+            curve = predict_between(along, name)
             if curve is None or len(curve) < FEWEST:
                 raise GiantstepError(f"no curve along {name} can be drawn in time")
             errors = [np.ravel(point.metrics["test_error"])[-1] for point in curve]
@@ -64,6 +64,8 @@ def draw_optimum(
             panel.set(xscale="log", xlabel=axis_label(curve.axes[name]), ylabel="test error")
             panel.legend(loc="best")
         if with_caption:
-            known = {name: value for name, value in facts(answer).items() if name not in names}
-            add_title(figure, answer.learner, known, answer.target)
-        return save(figure, path)
+            known = {
+                name: value for name, value in answer_facts(answer).items() if name not in names
+            }
+            add_picture_title(figure, answer.learner, known, answer.target)
+        return save_figure(figure, path)

@@ -1,7 +1,7 @@
 """What the panels of the gallery share: theory as a line, simulation as dots over it.
 
-Most figures are one :func:`overlay`: a panel for each value of one column of the table, a colour
-for each value of another. The others lay curves over one another panel by panel.
+Most figures are one :func:`overlay_panels`: a panel for each value of one column of the table, a
+colour for each value of another. The others lay curves over one another panel by panel.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from giantstep.gallery.style import COLOURS, GREY, is_stacked, legend_above, new_figure
+from giantstep.gallery.style import COLOURS, GREY, is_figure_stacked, legend_above, new_figure
 
 if TYPE_CHECKING:
     import pandas
@@ -48,7 +48,7 @@ class Side(NamedTuple):
         panel.set(**{f"{side}label": self.label})
 
 
-def overlay(
+def overlay_panels(
     table: pandas.DataFrame,
     x: Side,
     *y: Side,
@@ -73,9 +73,9 @@ def overlay(
     figure, grid = new_figure(width, height, ncols=len(places), sharey=shared, squeeze=False)
     for panel, (side, value) in zip(grid.flat, places, strict=True):
         here = table[table[column] == value] if column else table
-        lay_curves(panel, here, x, side, curves, squares=squares, colours=colours)
+        draw_curves(panel, here, x, side, curves, squares=squares, colours=colours)
         panel.set_title(titles[value])
-        if shared and panel is not grid.flat[0] and not is_stacked(figure):
+        if shared and panel is not grid.flat[0] and not is_figure_stacked(figure):
             panel.set_ylabel("")
     if legend == "above":
         legend_above(figure)
@@ -84,7 +84,7 @@ def overlay(
     return figure, list(grid.flat)
 
 
-def lay_curves(
+def draw_curves(
     panel: Any,
     table: pandas.DataFrame,
     x: Side,
@@ -94,7 +94,7 @@ def lay_curves(
     squares: tuple[str, str] | None = None,
     colours: Sequence[str] = COLOURS,
 ) -> None:
-    """One line with its dots for each value of a column; see :func:`overlay`."""
+    """One line with its dots for each value of a column; see :func:`overlay_panels`."""
     column, names = curves or ("", {None: ""})
     dots = table.dropna(subset=y.column) if y.column in table else table[:0]
     small = dots[dots[squares[0]] < dots[squares[0]].max()] if squares else dots[:0]
@@ -107,7 +107,7 @@ def lay_curves(
             far = column == "dim" and len(dots) and not len(there)
             style = {"linestyle": "--"} if far else {}
             shown = here.drop(few.index)
-            lay_over(panel, shown, x.column, y.column, colour, label or None, **style)
+            draw_line_and_dots(panel, shown, x.column, y.column, colour, label or None, **style)
             draw_dots(panel, few, x.column, y.column, colour, fmt="s", mfc="white")
     if squares:
         for part, form in ((small, "s"), (dots.drop(small.index), "o")):
@@ -118,7 +118,7 @@ def lay_curves(
     y.rule(panel, "y")
 
 
-def lay_over(
+def draw_line_and_dots(
     panel: Any,
     table: pandas.DataFrame,
     x: str,
@@ -192,7 +192,7 @@ def ticks_by_decades(axis: Any, low: float, high: float) -> None:
     ticks_at(axis, [mark for mark in every if low <= mark <= high])
 
 
-def dimensions(*sizes: int) -> Names:
+def curves_by_dimension(*sizes: int) -> Names:
     """Curves by dimension, a large one written as a power of ten."""
     return "dim", {
         size: f"$d = 10^{{{math.log10(size):.0f}}}$" if size >= 10**5 else f"$d = {size}$"
@@ -200,44 +200,45 @@ def dimensions(*sizes: int) -> Names:
     }
 
 
-def linear_floor(panel: Any, error: float) -> None:
+def draw_linear_floor(panel: Any, error: float) -> None:
     """A dashed line at the error of the best linear predictor, which features must pass."""
     panel.axhline(error, color=GREY, linestyle="--", label="best linear predictor")
 
 
-def guide(
+def draw_guide(
     panel: Any,
     text: str,
     *,
     x: float | None = None,
     y: float | None = None,
     colour: str = GREY,
-    low: bool = False,
+    at: float | None = None,
 ) -> None:
     """A thin line across the panel, up at ``x`` or along at ``y``, with its name on it.
 
-    The name of an upright line is at its top, or ``low``.
+    ``at``: which share of the panel is before the middle, or below the foot, of the name; without
+    it, the name of an upright line is at its top.
     """
     small = {"fontsize": 6.5, "color": colour}
     if y is not None:
         panel.axhline(y, color=colour, linestyle=":", linewidth=0.9)
         place = {"transform": panel.get_yaxis_transform(), "ha": "center", "va": "bottom"}
-        panel.text(0.6, y, text, **place, **small)
+        panel.text(0.6 if at is None else at, y, text, **place, **small)
     if x is not None:
         panel.axvline(x, color=colour, linestyle=":", linewidth=0.9)
-        height, end = (0.02, "bottom") if low else (0.99, "top")
+        height, end = (0.99, "top") if at is None else (at, "bottom")
         place = {"transform": panel.get_xaxis_transform(), "ha": "right", "va": end}
         panel.text(x, height, text, rotation=90, **place, **small)
 
 
-def mark(panel: Any, text: str, x: float) -> None:
+def draw_mark(panel: Any, text: str, x: float) -> None:
     """A thin dotted line up at ``x``, named above the panel."""
     panel.axvline(x, color=GREY, linestyle=":", linewidth=1.0)
     place = {"transform": panel.get_xaxis_transform(), "ha": "center", "va": "bottom"}
     panel.text(x, 1.01, text, fontsize=8, color=GREY, **place)
 
 
-def on_the_line(
+def on_panel_line(
     table: pandas.DataFrame,
     metric: str,
     *,

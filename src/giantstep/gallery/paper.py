@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from giantstep.gallery.labels import caption
+from giantstep.gallery.labels import picture_caption
 from giantstep.gallery.style import new_figure
 from giantstep.language.targets import Target, TreeTarget
 
@@ -30,13 +30,13 @@ def paper_panels(count: int, with_caption: bool) -> tuple[Figure, list[Any]]:
     return figure, list(panels.flat[:count])
 
 
-def add_title(
+def add_picture_title(
     figure: Figure, learner: str, known: Mapping[str, Any], target: Target | TreeTarget | None
 ) -> None:
     """The learner and its settings above the picture, in lines of its width."""
     # Lines end between settings: neither a setting nor mathematics is torn apart.
     whole = ", ".join(
-        part.replace(" ", "\0") for part in caption(learner, known, target).split(", ")
+        part.replace(" ", "\0") for part in picture_caption(learner, known, target).split(", ")
     )
     lines = textwrap.wrap(whole, int(15 * figure.get_figwidth()), break_long_words=False)
     figure.suptitle("\n".join(lines).replace("\0", " "), fontsize=8)

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from giantstep.bibliography import paper
+from giantstep.bibliography import cited_paper
 from giantstep.errors import GiantstepError
 from giantstep.gallery.figures import NAMES, figure_named
 
@@ -35,66 +35,67 @@ def _papers() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
-def papers() -> tuple[str, ...]:
+def reproduced_papers() -> tuple[str, ...]:
     """The arXiv numbers of papers that the gallery is matched with."""
     return tuple(_papers())
 
 
-def number_of(text: str) -> str:
+def arxiv_number(text: str) -> str:
     """The arXiv number in a reference, an address or a number; an empty text if there is none.
 
-    >>> number_of("https://arxiv.org/abs/2402.04980v2").split(".")
+    >>> arxiv_number("https://arxiv.org/abs/2402.04980v2").split(".")
     ['2402', '04980']
     """
     found = re.search(r"(?<!\d)\d{4}\.\d{4,5}(?!\d)", text)
     return found[0] if found else ""
 
 
-def figures_of(given: str) -> tuple[str, ...]:
+def figures_of_paper(given: str) -> tuple[str, ...]:
     """The figures of the gallery that draw results of a paper, by its arXiv number or address.
 
-    >>> figures_of("arXiv:2402.03220")
-    ('staircases', 'reused-batch', 'fixed-batch-relu')
+    >>> figures_of_paper("arXiv:2402.03220")
+    ('staircases', 'reused-batch')
     """
-    number = number_of(given)
+    number = arxiv_number(given)
     found = tuple(
         name
         for name in NAMES
-        if number and any(number_of(cited) == number for cited in figure_named(name).references)
+        if number and any(arxiv_number(cited) == number for cited in figure_named(name).references)
     )
     if not found:
         raise GiantstepError(
-            f"paper = {given!r}: no figure of the gallery draws it; known: {', '.join(papers())}"
+            f"paper = {given!r}: no figure of the gallery draws it; give the arXiv number "
+            f"of one of {'; '.join(cited_paper(known).short for known in reproduced_papers())}"
         )
     return found
 
 
-def reproduction(given: str, name: str) -> Reproduction:
+def figure_reproduction(given: str, name: str) -> Reproduction:
     """How that figure of the gallery stands to that paper.
 
-    >>> reproduction("2402.04980", "one-step-batch").missing
+    >>> figure_reproduction("2402.04980", "one-step-batch").missing
     ('other activations',)
     """
-    known = figures_of(given)
+    known = figures_of_paper(given)
     if name not in known:
         raise GiantstepError(
-            f"figure = {name!r} draws nothing of {number_of(given)}: use {', '.join(known)}"
+            f"figure = {name!r} draws nothing of {arxiv_number(given)}: use {', '.join(known)}"
         )
-    entry = _papers().get(number_of(given), {}).get(name, {})
+    entry = _papers().get(arxiv_number(given), {}).get(name, {})
     return Reproduction(tuple(entry.get("units", ())), tuple(entry.get("missing", ())))
 
 
-def elsewhere(given: str) -> tuple[str, ...]:
+def drawn_elsewhere(given: str) -> tuple[str, ...]:
     """What a reader of the paper may look for, and where it is, or why it is nowhere."""
-    return tuple(_papers().get(number_of(given), {}).get("elsewhere", ()))
+    return tuple(_papers().get(arxiv_number(given), {}).get("elsewhere", ()))
 
 
 def reproduction_words(given: str, *names: str) -> list[str]:
     """The paper, and of each figure what it shows, units, and what is missing, a line each."""
-    about = paper(number_of(given))
+    about = cited_paper(arxiv_number(given))
     lines = [f"{about.short}, {about.title}"]
     for name in names:
-        known = reproduction(given, name)
+        known = figure_reproduction(given, name)
         lines.append(f"{name}: {figure_named(name).title}")
         lines += [f"  in our units: {line}" for line in known.units]
         lines += [f"  not covered: {line}" for line in known.missing]

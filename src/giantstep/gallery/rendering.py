@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from giantstep.errors import GiantstepError
-from giantstep.files import PICTURES, write_text
+from giantstep.files import PICTURES, write_text_file
 from giantstep.gallery.figure import Figure, Scale, Workbench
 from giantstep.gallery.figures import figure_named
-from giantstep.gallery.style import Size, house_style, save, save_frames
+from giantstep.gallery.style import Size, house_style, save_animation, save_figure
 
 #: Cells of every figure in a folder are remembered here.
 STORE = "figures.sqlite"
@@ -35,7 +35,7 @@ class Rendering(NamedTuple):
         return {**self._asdict(), "files": [str(path) for path in self.files]}
 
 
-def render(
+def render_figure(
     figure: Figure,
     scale: Scale,
     out: Path,
@@ -72,17 +72,17 @@ def render(
             first = figure.parts_of_caption(scale)[0]
             picture.supxlabel(textwrap.fill(first, width), fontsize=7, x=0.01, ha="left")
         for path in pictures:
-            save(picture, path)
+            save_figure(picture, path)
             # What is in its place stays there: the same picture in every format, laid out once.
             picture.set_layout_engine("none")
         if figure.frames is not None and not alone:
             files.insert(0, stem.with_name(f"{stem.name}.gif"))
-            save_frames(figure.frames(table), files[0])
+            save_animation(figure.frames(table), files[0])
     try:
-        write_text(files[-1], table.to_csv(index=False))
+        write_text_file(files[-1], table.to_csv(index=False))
         if not caption_inside:
             files.append(stem.with_name(f"{stem.name}.txt"))
-            write_text(files[-1], caption + "\n")
+            write_text_file(files[-1], caption + "\n")
     except OSError as error:
         raise GiantstepError(f"cannot write {str(files[-1])!r}: {error.strerror}") from None
     claims = {claim: bool(holds) for claim, holds in figure.claims(table).items()}
@@ -101,4 +101,4 @@ def figure(
     one or two columns of a paper. What is returned has the caption, the files, and for each claim
     of the caption whether the data show it.
     """
-    return render(figure_named(name), "full" if full else "quick", Path(out), size=size)
+    return render_figure(figure_named(name), "full" if full else "quick", Path(out), size=size)

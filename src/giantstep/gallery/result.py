@@ -1,6 +1,6 @@
 """Any answer, drawn: theory as lines, simulation as dots with error bars, one panel per metric.
 
-One more axis is a colour, or from nine values on the second side of a map; what is left are
+One more axis is a colour, or from six numbers on the second side of a map; what is left are
 panels, small multiples of one another.
 """
 
@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from giantstep.answer import Answer, Axis, Number, unique
-from giantstep.answer.axis import swept_words
+from giantstep.answer.axis import named_coordinate_words
 from giantstep.answer.places import STEP, TIME, Place
-from giantstep.answer.selection import GivenMetric, select
-from giantstep.answer.words import facts
-from giantstep.asking.curves import PATIENCE_SECONDS, theory_line
+from giantstep.answer.selection import GivenMetric, shown_metrics
+from giantstep.answer.words import answer_facts
+from giantstep.asking.curves import PATIENCE_SECONDS, predict_between
 from giantstep.asking.spectra import SpectrumComparison
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import Explanation
-from giantstep.gallery.labels import axis_label, curve_label, literal, metric_label
+from giantstep.gallery.labels import axis_label, legend_label, literal_label, metric_axis_label
 from giantstep.gallery.panels import draw_line, ticks_by_decades
-from giantstep.gallery.paper import add_title, paper_panels
+from giantstep.gallery.paper import add_picture_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
 from giantstep.gallery.staircase import draw_classes, draw_leaps
-from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 #: More panels than this do not fit a page, unless they were asked for.
 MOST_PANELS, MOST_ASKED = 4, 24
 #: More curves than this cannot be told apart: the picture becomes a map.
-MOST_CURVES = 8
+MOST_CURVES = 5
 #: Longer lists of curves stand beside the panel.
 MOST_INSIDE = 4
 
@@ -59,28 +59,28 @@ def draw_result(
     shown = _shown(answer, x, metric)
     names = unique(number.metric for number in shown)
     x = _axis(answer, shown, x)
-    parts = list(_parts(answer, x))
-    names = names if metric is not None else names[: max(MOST_PANELS // len(parts), 1)]
     if not names:
         raise GiantstepError("there is no number to draw")
-    if len(parts) * len(names) > MOST_ASKED:
+    parts = {name: list(_parts(answer, x, _of(shown, name, ()))) for name in names}
+    names = names if metric is not None else names[: max(MOST_PANELS // len(parts[names[0]]), 1)]
+    pairs = [(name, part) for name in names for part in parts[name]]
+    if len(pairs) > MOST_ASKED:
         raise GiantstepError(
-            f"{len(parts) * len(names)} panels are too many for one picture: ask for one metric, "
-            f"or for fewer values of {' and '.join(name for name, _ in parts[0])}"
+            f"{len(pairs)} panels are too many for one picture: ask for one metric, "
+            f"or for fewer values of {' and '.join(name for name, _ in pairs[0][1])}"
         )
     line = _line(answer, x)
     with house_style(size):
-        figure, panels = paper_panels(len(names) * len(parts), with_caption)
-        pairs = itertools.product(names, parts)
+        figure, panels = paper_panels(len(pairs), with_caption)
         for panel, (name, part) in zip(panels, pairs, strict=True):
             own = _of(shown, name, part)
             _draw(panel, answer, own, line.of(name, part), x)
             if part:
-                panel.set_title(literal(", ".join(swept_words(a, at) for a, at in part)))
+                panel.set_title(_title(part))
         _key(figure, shown)
         if with_caption:
-            add_title(figure, answer.learner, facts(answer), answer.target)
-        return save(figure, path)
+            add_picture_title(figure, answer.learner, answer_facts(answer), answer.target)
+        return save_figure(figure, path)
 
 
 def draw(
@@ -112,12 +112,16 @@ def draw(
         raise GiantstepError(f"metric = {metric!r}: one picture has one metric, draw them in turn")
     own = [number for number in shown if number.metric == names[0]]
     x = _axis(result, own, x)
+    is_map = _is_map(result, x)
+    # One map is of one direction: the first.
+    part = next(_parts(result, x, own)) if is_map else ()
+    own, titles = _of(own, names[0], part), [_title(part)] if part else []
     with house_style():
         ax = ax or _new_axes()
         _draw(ax, result, own, _line(result, x, patience).of(names[0], ()), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
-            kind = "colours" if _is_map(result, x) else "lines"
-            ax.set_title(f"dots: simulation, {kind}: theory")
+            titles.append(f"dots: simulation, {'colours' if is_map else 'lines'}: theory")
+        ax.set_title("; ".join(titles))
     return ax
 
 
@@ -140,7 +144,7 @@ def _new_axes() -> Axes:
 
 def _shown(answer: Answer, x: str | None, metric: GivenMetric) -> list[Number]:
     """What is drawn: of a grid the last step, of a single point every step if there are more."""
-    chosen = select(answer, metric)
+    chosen = shown_metrics(answer, metric)
     if (answer.axes and x != STEP) or (metric is not None and "[" in str(metric)):
         return _after_all_steps(chosen.shown or chosen.constant)
     kept = unique(number.metric for number in chosen.shown)
@@ -191,11 +195,20 @@ def _others(answer: Answer, x: str | None) -> list[str]:
     )
 
 
-def _parts(answer: Answer, x: str | None) -> Iterator[Place]:
+def _parts(answer: Answer, x: str | None, shown: Sequence[Number]) -> Iterator[Place]:
     """Every combination of what neither the axis of the picture nor its colours show."""
-    rest = _others(answer, x)[1:]
-    for values in itertools.product(*(answer.axes[name].labels for name in rest)):
+    rest = {name: list(answer.axes[name].labels) for name in _others(answer, x)[1:]}
+    if _is_map(answer, x):
+        # Curves tell directions apart by colours; a map has none left.
+        for name in unique(axis for n in shown for axis in n.at if axis not in answer.axes):
+            if len(own := unique(n.at[name] for n in shown if name in n.at)) > 1:
+                rest[name] = own
+    for values in itertools.product(*rest.values()):
         yield tuple(zip(rest, values, strict=True))
+
+
+def _title(part: Place) -> str:
+    return literal_label(", ".join(named_coordinate_words(axis, at) for axis, at in part))
 
 
 class Line(NamedTuple):
@@ -213,7 +226,7 @@ def _line(answer: Answer, x: str | None, patience: float = PATIENCE_SECONDS) -> 
     """The theory between the points along the axis of the picture."""
     if x is None or x not in answer.axes or not answer.predictions or _is_map(answer, x):
         return Line([], {})
-    dense = theory_line(answer, x, patience=patience)
+    dense = predict_between(answer, x, patience=patience)
     return (
         Line([], {})
         if dense is None
@@ -222,8 +235,8 @@ def _line(answer: Answer, x: str | None, patience: float = PATIENCE_SECONDS) -> 
 
 
 def _is_map(answer: Answer, x: str | None) -> bool:
-    others = _others(answer, x)
-    return x in answer.axes and bool(others) and len(answer.axes[others[0]]) > MOST_CURVES
+    up = [answer.axes[name] for name in _others(answer, x)][:1]
+    return x in answer.axes and any(each.ticks is None and len(each) > MOST_CURVES for each in up)
 
 
 def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: str | None) -> None:
@@ -234,13 +247,13 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
         return
     # A metric such as the exit time has no place along the times of the others.
     if x is None or any(x not in number.at for number in shown):
-        panel.set_ylabel(metric_label(shown[0].metric))
+        panel.set_ylabel(metric_axis_label(shown[0].metric))
         _draw_places(panel, shown)
         return
     if _is_map(answer, x):
         _draw_map(panel, answer.axes[x], answer.axes[_others(answer, x)[0]], shown)
         return
-    panel.set_ylabel(metric_label(shown[0].metric))
+    panel.set_ylabel(metric_axis_label(shown[0].metric))
     axis = answer.axes.get(x) or Axis(x, tuple(unique(n.at[x] for n in shown)))
     _label(panel, axis, "x")
     curves, dense = _curves(shown, x), _curves(line.numbers, x)
@@ -324,7 +337,7 @@ def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> No
             and max(axis.numbers) < 100 * min(axis.numbers)
         ):
             ticks_by_decades(getattr(panel, f"{side}axis"), min(axis.numbers), max(axis.numbers))
-    panel.figure.colorbar(drawn, ax=panel, label=literal(metric_label(shown[0].metric)))
+    panel.figure.colorbar(drawn, ax=panel, label=literal_label(metric_axis_label(shown[0].metric)))
 
 
 def _label(panel: Any, axis: Axis, side: str) -> None:
@@ -332,12 +345,12 @@ def _label(panel: Any, axis: Axis, side: str) -> None:
     panel.set(**{f"{side}label": axis_label(axis)})
     panel.set(**{f"{side}scale": "log" if axis.is_logarithmic else "linear"})
     if axis.ticks is not None or axis.name in (STEP, "steps"):
-        ticks = [literal(str(label)) for label in axis.labels]
+        ticks = [literal_label(str(label)) for label in axis.labels]
         panel.set(**{f"{side}ticks": list(axis.numbers), f"{side}ticklabels": ticks})
 
 
 def _draw_places(panel: Any, shown: Sequence[Number]) -> None:
-    names = [curve_label(number.place) for number in shown]
+    names = [legend_label(number.place) for number in shown]
     at = range(len(shown))
     panel.plot(
         at, [n.theory for n in shown], color=COLOURS[0], marker="_", markersize=18, linestyle=""
@@ -365,7 +378,7 @@ def _named(places: Sequence[Place]) -> dict[Place, str]:
         for axis, at in place:
             coordinates.setdefault(axis, set()).add(at)
     kept = [a for a, own in coordinates.items() if len(own) > 1 or (a == STEP and max(own) > 1)]
-    return {p: curve_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
+    return {p: legend_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
 
 
 def _key(figure: Figure, shown: Sequence[Number]) -> None:

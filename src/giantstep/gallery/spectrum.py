@@ -11,8 +11,8 @@ import numpy as np
 from giantstep.answer.words import question_facts
 from giantstep.asking.spectra import SpectrumComparison
 from giantstep.gallery.panels import ticks_by_decades
-from giantstep.gallery.paper import add_title
-from giantstep.gallery.style import COLOURS, GREY, Size, house_style, new_figure, save
+from giantstep.gallery.paper import add_picture_title
+from giantstep.gallery.style import COLOURS, GREY, Size, house_style, new_figure, save_figure
 
 if TYPE_CHECKING:
     import pandas
@@ -45,35 +45,35 @@ def draw_spectrum(
     """
     with house_style(size):
         figure, panels = new_figure(9.0, 3.3, ncols=3, width_ratios=(3, 3, 2))
-        draw_density(panels[0], comparison)
+        _draw_density(panels[0], comparison)
         _draw_cumulative(panels[1], comparison)
         _draw_outliers(panels[2], comparison)
         if not with_caption:
-            return save(figure, path)
+            return save_figure(figure, path)
         known = question_facts(comparison.settings, comparison.problem)
         shown = {name: known[name] for name in _SHOWN if known.get(name) is not None}
         steps = getattr(comparison.settings, "steps", 1)
         title = f"{comparison.kind} after {'one step' if steps == 1 else f'{steps} steps'}"
-        add_title(figure, title, shown, comparison.problem.target)
-        return save(figure, path)
+        add_picture_title(figure, title, shown, comparison.problem.target)
+        return save_figure(figure, path)
 
 
-def is_wide(comparison: SpectrumComparison) -> bool:
+def _is_wide(comparison: SpectrumComparison) -> bool:
     """Whether the bulk spans so much that it is better seen by decades."""
     low, high = comparison.prediction.bulk_edges
     return 0 < low < high / WIDE
 
 
-def density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
+def _density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
     """The predicted density, per decade where the bulk is wide."""
     x, y = comparison.prediction.x, comparison.prediction.density
-    return x, y * (np.log(10) * x if is_wide(comparison) else 1.0)
+    return x, y * (np.log(10) * x if _is_wide(comparison) else 1.0)
 
 
-def histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and heights of the simulated bulk, in the unit of :func:`density`."""
+def _histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    """Edges and heights of the simulated bulk, in the unit of :func:`_density`."""
     low, high = comparison.prediction.bulk_edges
-    wide = is_wide(comparison)
+    wide = _is_wide(comparison)
     edges = np.linspace(0, 1.05 * high, bins + 1)
     if wide:
         edges = np.geomspace(low / 1.3, 1.1 * high, bins + 1)
@@ -83,11 +83,11 @@ def histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarra
     return edges, counts * share / np.diff(np.log10(edges) if wide else edges)
 
 
-def spectrum_table(comparison: SpectrumComparison) -> pandas.DataFrame:
+def spectrum_figure_table(comparison: SpectrumComparison) -> pandas.DataFrame:
     """Everything that is drawn of a spectrum, one line per point, named by ``series``."""
     import pandas
 
-    x, y = density(comparison)
+    x, y = _density(comparison)
     curves = comparison.cumulative()
     outliers = [v for v in comparison.prediction.outliers if np.isfinite(v)]
     parts: list[dict[str, Any]] = [
@@ -96,7 +96,7 @@ def spectrum_table(comparison: SpectrumComparison) -> pandas.DataFrame:
         {"series": "outlier", "x": outliers, "rank": range(1, len(outliers) + 1)},
     ]
     if comparison.runs:
-        edges, heights = histogram(comparison)
+        edges, heights = _histogram(comparison)
         leading = comparison.leading
         error = leading.std(axis=0, ddof=1) / np.sqrt(len(leading)) if len(leading) > 1 else np.nan
         ranks = range(1, leading.shape[1] + 1)
@@ -135,10 +135,10 @@ def draw_largest(panel: Any, table: pandas.DataFrame, beyond: float = 0.0) -> No
         panel.errorbar(largest.x, floor, xerr=largest["sem"], **style)
 
 
-def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
+def _draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     """The predicted density over a histogram of all runs."""
-    draw_bulk(panel, spectrum_table(comparison))
-    wide = is_wide(comparison)
+    draw_bulk(panel, spectrum_figure_table(comparison))
+    wide = _is_wide(comparison)
     if wide:
         panel.set_xscale("log")
         ticks_by_decades(panel.xaxis, *panel.get_xlim())
@@ -148,8 +148,8 @@ def draw_density(panel: Any, comparison: SpectrumComparison) -> None:
 
 def draw_with_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     """The density, and on its floor the outliers: lines predicted, dots simulated."""
-    draw_density(panel, comparison)
-    draw_largest(panel, spectrum_table(comparison), comparison.prediction.bulk_edges[1])
+    _draw_density(panel, comparison)
+    draw_largest(panel, spectrum_figure_table(comparison), comparison.prediction.bulk_edges[1])
     panel.legend()
 
 
@@ -172,7 +172,7 @@ def _draw_cumulative(panel: Any, comparison: SpectrumComparison) -> None:
 
 def _draw_outliers(panel: Any, comparison: SpectrumComparison) -> None:
     """Largest values by rank, those too that grow with d."""
-    edge, table = comparison.prediction.bulk_edges[1], spectrum_table(comparison)
+    edge, table = comparison.prediction.bulk_edges[1], spectrum_figure_table(comparison)
     values, leading = comparison.prediction.outliers, table[table.series == "leading"]
     predicted = table[table.series == "outlier"]
     finite, ranks = predicted.x, predicted["rank"]

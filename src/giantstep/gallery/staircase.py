@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from giantstep.explanation.explain import Explanation
-from giantstep.gallery.style import COLOURS, GREY, house_style, new_figure, save
-from giantstep.language.targets.printing import directions_text
+from giantstep.gallery.style import COLOURS, GREY, house_style, new_figure, save_figure
+from giantstep.language.expressions.printing import directions_text
 from giantstep.theory.learnability.sample_complexity import giant_step_samples
 from giantstep.theory.learnability.staircase import Stair
 
@@ -23,7 +23,7 @@ def draw_staircase(explanation: Explanation, path: Path) -> Path:
         draw_leaps(left, explanation)
         draw_classes(right, explanation)
         figure.suptitle(f"y = {explanation.target.text}", fontsize=10)
-        return save(figure, path)
+        return save_figure(figure, path)
 
 
 class Tread(NamedTuple):
@@ -38,17 +38,17 @@ class Tread(NamedTuple):
 
 def draw_leaps(panel: Any, explanation: Explanation) -> None:
     """The staircase of giant steps."""
-    draw_treads(panel, leap_treads(explanation), explanation.dimension)
+    draw_treads(panel, drawn_leap_treads(explanation), explanation.dimension)
     panel.set_title("giant steps: correlations with the label")
 
 
 def draw_classes(panel: Any, explanation: Explanation) -> None:
     """The grand staircase."""
-    draw_treads(panel, class_treads(explanation), explanation.dimension)
+    draw_treads(panel, drawn_class_treads(explanation), explanation.dimension)
     panel.set_title("message passing: any function of the label")
 
 
-def leap_treads(explanation: Explanation) -> list[Tread]:
+def drawn_leap_treads(explanation: Explanation) -> list[Tread]:
     """The staircase of giant steps."""
     return [
         _tread(stair, f"leap {stair.leap}: n ~ ${giant_step_samples(stair.leap)}$", climbed=True)
@@ -56,7 +56,7 @@ def leap_treads(explanation: Explanation) -> list[Tread]:
     ]
 
 
-def class_treads(explanation: Explanation) -> list[Tread]:
+def drawn_class_treads(explanation: Explanation) -> list[Tread]:
     """The grand staircase; from the first hard stair on, nothing is known to climb."""
     treads, climbed = [], True
     for number, stair in enumerate(explanation.grand_staircase.stairs):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from giantstep.errors import GiantstepError
-from giantstep.files import PICTURES, check_place, written_beside
+from giantstep.files import PICTURES, check_file_place, file_written_beside
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -95,7 +95,7 @@ def new_figure(
     return figure, panels.item() if count == 1 else panels.squeeze()
 
 
-def is_stacked(figure: Figure) -> bool:
+def is_figure_stacked(figure: Figure) -> bool:
     """Whether its panels stand below one another, in a single column."""
     return figure.get_figwidth() == WIDTHS["single"]
 
@@ -112,12 +112,12 @@ def legend_above(figure: Figure, ncols: int = 4) -> None:
     figure.legend(entries.values(), entries, loc="outside upper center", ncols=fitting)
 
 
-def save_frames(frames: Iterator[Figure], path: Path) -> None:
+def save_animation(frames: Iterator[Figure], path: Path) -> None:
     """Write an animation, a GIF, of a picture that is painted anew for each frame."""
     from matplotlib.animation import PillowWriter
 
     writer = PillowWriter(fps=FRAMES_PER_SECOND)
-    with written_beside(path) as beside:
+    with file_written_beside(path) as beside:
         for number, figure in enumerate(frames):
             if number == 0:
                 writer.setup(figure, beside, dpi=MOVING_DPI)
@@ -125,12 +125,12 @@ def save_frames(frames: Iterator[Figure], path: Path) -> None:
         writer.finish()
 
 
-def save(figure: Figure, path: Path) -> Path:
+def save_figure(figure: Figure, path: Path) -> Path:
     """Write the figure; the ending of the name says which format."""
     path = Path(path)
-    check_place(path, "picture", PICTURES)
+    check_file_place(path, "picture", PICTURES)
     try:
-        with written_beside(path) as beside:
+        with file_written_beside(path) as beside:
             figure.savefig(beside)
     except OSError as error:
         raise GiantstepError(f"cannot write the picture {str(path)!r}: {error.strerror}") from None

@@ -18,7 +18,7 @@ MOST_BYTES = 200 * 2**20
 _FRAME_BYTES = 6000
 
 
-def key_of(*parts: Any) -> str:
+def lab_cache_key(*parts: Any) -> str:
     """A text that is the same for the same plain values."""
     return json.dumps(parts, sort_keys=True, default=str)
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from giantstep.asking.workers.backlog import FAILED, Answer, Backlog, Job, Outcome, Task
 from giantstep.asking.workers.pool import Pool
-from giantstep.laboratory.cache import Cache, key_of
+from giantstep.laboratory.cache import Cache, lab_cache_key
 from giantstep.laboratory.limits import Limits
-from giantstep.laboratory.work import do
+from giantstep.laboratory.work import do_for_lab
 
 #: Places of questions with their answers.
 Placed = list[tuple[int, Answer]]
@@ -41,7 +41,9 @@ class Crew:
         self.limits, self.cache = limits, cache
         self.backlog = Backlog(limits.work, workers)
         tasks = [self._task(0, wanted) for wanted in ahead]
-        self.pool = Pool(f"{do.__module__}:{do.__name__}", workers, self.backlog, ahead=tasks)
+        self.pool = Pool(
+            f"{do_for_lab.__module__}:{do_for_lab.__name__}", workers, self.backlog, ahead=tasks
+        )
 
     async def ask(self, client: str, wanted: Sequence[Wanted]) -> AsyncGenerator[Placed, None]:
         """The answers with their places, as they come: known ones first; a failure ends them."""
@@ -77,5 +79,5 @@ class Crew:
 
     def _task(self, place: int, wanted: Wanted) -> Task:
         what = wanted.verb, wanted.arguments
-        key = key_of(*what) if wanted.kept else ""
+        key = lab_cache_key(*what) if wanted.kept else ""
         return Task(what, self.limits.seconds[wanted.verb], Label(place, key))

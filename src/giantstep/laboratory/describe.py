@@ -11,7 +11,6 @@ from giantstep.answer import STATUSES
 from giantstep.answer.places import STEP, TIME
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.errors import SettingsError
-from giantstep.laboratory.limits import Limits
 from giantstep.language.inputs import SYNTAX
 from giantstep.language.sizes import Size
 from giantstep.language.targets import catalogue, tree_catalogue
@@ -43,15 +42,14 @@ def lab_controls() -> dict[str, Any]:
         ],
         "inputs": SYNTAX,
         "statuses": list(STATUSES),
-        "seconds": dict(Limits().seconds),
     }
 
 
-def example_question(row: Learner) -> Any:
+def lab_example_question(row: Learner) -> Any:
     """The example of a learner as a question."""
-    from giantstep.asking.questions import read_question
+    from giantstep.asking.questions import read_questions
 
-    return read_question(row, *row.options(row.example))
+    return read_questions(row, *row.options(row.example))
 
 
 def _learner(row: Learner) -> dict[str, Any]:

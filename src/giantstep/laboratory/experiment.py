@@ -8,11 +8,11 @@ import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from giantstep.answer import plain, unique
+from giantstep.answer import json_value, unique
 from giantstep.asking.workers.backlog import DONE, FAILED, REFUSED, Outcome, Progress
 from giantstep.laboratory.cache import Cache
 from giantstep.laboratory.crew import Crew, Placed, Wanted
-from giantstep.laboratory.laid_over import Dot, at, predicted
+from giantstep.laboratory.laid_over import Dot, lab_curve_at, lab_predicted
 from giantstep.laboratory.limits import Limits
 
 Event = tuple[str, Any]
@@ -110,7 +110,9 @@ class Desk:
                         if outcome.status == DONE:
                             laws.append(outcome.value)
                             index = begin + number
-                            entries = at(plan["places"][index], predicted(outcome.value))
+                            entries = lab_curve_at(
+                                plan["places"][index], lab_predicted(outcome.value)
+                            )
                             points.append({"index": index, "entries": entries})
                         elif outcome.status == FAILED:
                             raise Refused(outcome)
@@ -120,7 +122,7 @@ class Desk:
             begin = end
         yield (
             "end",
-            plain(
+            json_value(
                 {
                     "notes": unique(note for law in laws for note in law.notes),
                     "references": unique(paper for law in laws for paper in law.references),
@@ -187,7 +189,7 @@ class Desk:
                     {
                         "index": number,
                         "seeds": len(dot.runs),
-                        "entries": at(plan["places"][number], dot.measured()),
+                        "entries": lab_curve_at(plan["places"][number], dot.measured()),
                     }
                     for number, dot in changed.items()
                 ]
@@ -204,10 +206,10 @@ class Desk:
         plan = await self.plan(client, question)
         point = plan["points"][0]
         law = {"point": point, "of": of, "seeds": 0}
-        yield "predicted", plain(await self.answer(self.theorists, client, "spectrum", law))
+        yield "predicted", json_value(await self.answer(self.theorists, client, "spectrum", law))
         if seeds:
             both = {**law, "seeds": seeds}
-            yield "both", plain(await self.answer(self.simulators, client, "spectrum", both))
+            yield "both", json_value(await self.answer(self.simulators, client, "spectrum", both))
         yield "end", {}
 
     async def neurons(self, client: str, question: dict[str, Any], seed: int) -> Events:
@@ -215,10 +217,10 @@ class Desk:
         plan = await self.plan(client, question)
         given = {"point": plan["points"][0]}
         cloud = await self.answer(self.simulators, client, "neurons", {**given, "seed": seed})
-        yield "cloud", plain(cloud)
+        yield "cloud", json_value(cloud)
         with contextlib.suppress(Refused):
             law = await self.answer(self.theorists, client, "predict", given)
-            yield "spaces", plain({"subspaces": list(law.subspaces)})
+            yield "spaces", json_value({"subspaces": list(law.subspaces)})
         yield "end", {}
 
     async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from giantstep.answer import plain
+from giantstep.answer import json_value
 from giantstep.explanation.explain import Explanation
 from giantstep.explanation.text import MEANING
 from giantstep.explanation.tree import TreeExplanation
-from giantstep.language.targets.printing import directions_text
+from giantstep.language.expressions.printing import directions_text
 from giantstep.reports.mathematics import directions_mathml
 from giantstep.theory.learnability.staircase import Staircase
 
 
-def shown(found: Explanation | TreeExplanation) -> dict[str, Any]:
+def explained_on_page(found: Explanation | TreeExplanation) -> dict[str, Any]:
     """The parts of an explanation; of a tree, its text alone."""
     if isinstance(found, TreeExplanation):
         return {"tree": True, "report": found.report()}
-    alpha = found.alpha_c
-    return plain(
+    return json_value(
         {
             "tree": False,
             "class": found.difficulty,
@@ -28,7 +27,6 @@ def shown(found: Explanation | TreeExplanation) -> dict[str, Any]:
             "information_exponent": found.information_exponent,
             "generative_exponent": found.generative_exponent,
             "leap": found.leap,
-            "alpha_c": None if alpha is None else alpha.value,
             "staircases": [
                 _staircase("Gradient descent on fresh samples", found.staircase),
                 _staircase("Any function of the label", found.grand_staircase),
@@ -50,7 +48,6 @@ def shown(found: Explanation | TreeExplanation) -> dict[str, Any]:
                 {"who": name.replace("_", " "), "samples": need.samples, "status": need.status}
                 for name, need in found.complexities.items()
             ],
-            "energy": [energy.value for energy in found.hermite_energy],
             "report": found.report(numbers=False),
         }
     )

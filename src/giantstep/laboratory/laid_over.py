@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from giantstep.answer import Answer, plain
-from giantstep.asking.one_point import laid_over
+from giantstep.answer import Answer, json_value
+from giantstep.asking.one_point import compared_run
 
 #: A number as the page takes it: metric, place, value, and what belongs to it.
 Entry = list[Any]
 
 
-def predicted(law: Answer) -> list[Entry]:
+def lab_predicted(law: Answer) -> list[Entry]:
     """Every number of a prediction: metric, place, value, error, status."""
-    return plain([[n.metric, n.place, n.theory, n.error, n.status] for n in law.numbers()])
+    return json_value([[n.metric, n.place, n.theory, n.error, n.status] for n in law.numbers()])
 
 
-def at(place: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
+def lab_curve_at(place: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
     """The same numbers of one of several curves: what tells it from the others comes first."""
     return [[metric, [*place, *own], *rest] for metric, own, *rest in entries]
 
@@ -44,11 +44,11 @@ class Dot:
         )
         far: dict[Any, float] = {}
         if self.law is not None:
-            run = laid_over(run, self.law.prediction)
+            run = compared_run(run, self.law.prediction)
             both = dataclasses.replace(self.runs[0], runs=(run,), predictions=self.law.predictions)
             far = {(n.metric, n.place): n.deviation for n in both.compared()}
         alone = dataclasses.replace(self.runs[0], runs=(run,))
-        return plain(
+        return json_value(
             [
                 [n.metric, n.place, n.mean, n.sem, far.get((n.metric, n.place))]
                 for n in alone.numbers()

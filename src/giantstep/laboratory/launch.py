@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from giantstep.asking.workers.environment import use_compilation_cache
 from giantstep.errors import GiantstepError
+from giantstep.laboratory.limits import Limits
 
 #: How long a server may take to listen.
 _START_SECONDS = 20.0
@@ -25,7 +26,13 @@ class Lab:
     """A lab that is open; ``url`` shows it, :meth:`close` ends it and its workers."""
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, embeddable: bool = False, **sizes: int
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        embeddable: bool = False,
+        limits: Limits | None = None,
+        **sizes: int,
     ) -> None:
         use_compilation_cache()
         try:
@@ -33,19 +40,18 @@ class Lab:
             import uvicorn
 
             from giantstep.laboratory.connections import PatientProtocol
-            from giantstep.laboratory.server import application
+            from giantstep.laboratory.server import lab_application
         except ModuleNotFoundError:
             raise GiantstepError(_MISSING) from None
         from giantstep.laboratory.experiment import Desk
-        from giantstep.laboratory.limits import Limits
         from giantstep.laboratory.security import Keys
 
         self._socket = _listen(host, port)
         self.host, self.port = host, self._socket.getsockname()[1]
-        self.keys, limits = Keys(self.port), Limits()
+        self.keys, limits = Keys(self.port), limits or Limits()
         sizes.setdefault("simulators", max(1, (os.cpu_count() or 2) - 1))
         self.desk = Desk(limits, **sizes)
-        app = application(self.desk, self.keys, limits, bound=host, embeddable=embeddable)
+        app = lab_application(self.desk, self.keys, limits, bound=host, embeddable=embeddable)
         config = uvicorn.Config(
             app,
             http=PatientProtocol,
@@ -101,10 +107,10 @@ class Lab:
             time.sleep(0.02)
 
 
-def with_state(url: str, **state: str) -> str:
+def lab_address(url: str, **state: str) -> str:
     """The address of a page that begins with that target.
 
-    >>> with_state("http://127.0.0.1:1/?token=t", target="h1*h2")
+    >>> lab_address("http://127.0.0.1:1/?token=t", target="h1*h2")
     'http://127.0.0.1:1/?token=t#target=h1%2Ah2'
     """
     given = "&".join(f"{name}={quote(value, safe='')}" for name, value in state.items() if value)
@@ -138,18 +144,18 @@ def lab(target: str | None = None, *, port: int = 0) -> Any:
     ends, or until its ``close()``.
     """
     opened = Lab(port=port, embeddable=True).start()
-    url = with_state(opened.url, target=target or "")
+    url = lab_address(opened.url, target=target or "")
     if not _in_notebook():
         open_browser(url)
         print(url)
         return opened
     from IPython.display import HTML, display
 
-    display(HTML(framed(url, opened.port)))
+    display(HTML(lab_in_notebook(url, opened.port)))
     return opened
 
 
-def framed(url: str, port: int) -> str:
+def lab_in_notebook(url: str, port: int) -> str:
     """The page inside a notebook that is open at localhost or at 127.0.0.1.
 
     Browsers keep the cookie of the lab from a page inside one of another name, and the name under

@@ -75,30 +75,30 @@ class Keys:
         return hmac.new(self.token.encode(), name.encode(), "sha256").hexdigest()
 
 
-def is_loopback(host: str) -> bool:
+def is_loopback_host(host: str) -> bool:
     """Whether only this machine reaches a server that is bound there.
 
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
+    >>> is_loopback_host("127.0.0.1"), is_loopback_host("localhost"), is_loopback_host("0.0.0.0")
     (True, True, False)
     """
     return host == "localhost" or bool((address := _address(host)) and address.is_loopback)
 
 
-def is_own_host(given: str, bound: str) -> bool:
+def _is_own_host(given: str, bound: str) -> bool:
     """Whether a Host header names this machine in a way that no foreign domain can.
 
     Any port will do: a tunnel has its own. A server that is bound to the network is also reached
     by the number of its address, which a domain name cannot pretend to be, or by its name.
 
-    >>> is_own_host("localhost:8000", "127.0.0.1"), is_own_host("evil.example", "127.0.0.1")
+    >>> _is_own_host("localhost:8000", "127.0.0.1"), _is_own_host("evil.example", "127.0.0.1")
     (True, False)
-    >>> is_own_host("192.168.1.5:8000", "127.0.0.1"), is_own_host("192.168.1.5:8000", "0.0.0.0")
+    >>> _is_own_host("192.168.1.5:8000", "127.0.0.1"), _is_own_host("192.168.1.5:8000", "0.0.0.0")
     (False, True)
     """
     name = _without_port(given).lower()
-    if is_loopback(name):
+    if is_loopback_host(name):
         return True
-    if is_loopback(bound):
+    if is_loopback_host(bound):
         return False
     return _address(name) is not None or name in {bound.lower(), socket.gethostname().lower()}
 
@@ -164,7 +164,7 @@ class Guard:
             return 400, "one Host is needed"
         if b"content-length" in named and b"transfer-encoding" in named:
             return 400, "give Content-Length or Transfer-Encoding, not both"
-        if not is_own_host(named[b"host"], self.bound):
+        if not _is_own_host(named[b"host"], self.bound):
             return 403, "this Host is not the lab's: open it by the address it printed"
         origin = named.get(b"origin")
         if origin is not None and origin != f"{scope['scheme']}://{named[b'host']}":

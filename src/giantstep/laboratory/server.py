@@ -29,7 +29,7 @@ _HEARTBEAT_SECONDS = 5.0
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def application(
+def lab_application(
     desk: Desk, keys: Keys, limits: Limits, *, bound: str = "127.0.0.1", embeddable: bool = False
 ) -> Guard:
     """The whole lab as one ASGI application; ``bound`` is the host that it is served at."""
@@ -53,7 +53,7 @@ def application(
         return JSONResponse({name: crew.backlog.counts() for name, crew in desk.crews.items()})
 
     async def learners(_: Request) -> Response:
-        return JSONResponse(lab_controls())
+        return JSONResponse({**lab_controls(), "seconds": dict(limits.seconds)})
 
     def answer(ask: Callable[[str, asked.Given], Awaitable[Any]]) -> Handler:
         async def handler(request: Request) -> Response:

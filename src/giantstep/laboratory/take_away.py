@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from giantstep.asking.studies.own_learners import settings_class
 from giantstep.asking.table import Learner
-from giantstep.language.sizes import Size
 from giantstep.settings.options import flag
-from giantstep.settings.sweeps import kinds_of
 
 #: What a problem is without saying so.
 _USUAL = {"noise": ("0", "0.0", 0, 0.0), "inputs": ("gaussian",)}
 
 
-def on_the_command_line(
+def lab_as_command(
     row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any], seeds: int
 ) -> str:
     """The command that lays the same dots over the same line.
 
-    >>> from giantstep.asking.table import learner_named
-    >>> kernel = learner_named("kernel")
-    >>> on_the_command_line(kernel, {"dim": 100, "samples": "1d"}, {"target": "h1*h2"}, 4)
+    >>> from giantstep.asking.table import learner_to_ask
+    >>> kernel = learner_to_ask("kernel")
+    >>> lab_as_command(kernel, {"dim": 100, "samples": "1d"}, {"target": "h1*h2"}, 4)
     "giantstep compare kernel --target 'h1*h2' --dim 100 --samples 1d --seeds 4"
     """
     words = ["giantstep", "compare", row.name]
@@ -36,32 +34,26 @@ def on_the_command_line(
     return shlex.join([*words, "--seeds", str(seeds)])
 
 
-def in_python(
+def lab_in_python(
     row: Learner, settings: Mapping[str, Any], problem: Mapping[str, Any], seeds: int
 ) -> str:
     """The same in Python.
 
-    >>> from giantstep.asking.table import learner_named
-    >>> kernel = learner_named("kernel")
-    >>> print(in_python(kernel, {"dim": "100", "samples": "1d"}, {"target": "h1*h2"}, 4))
+    >>> from giantstep.asking.table import learner_to_ask
+    >>> kernel = learner_to_ask("kernel")
+    >>> print(lab_in_python(kernel, {"dim": "100", "samples": "1d"}, {"target": "h1*h2"}, 4))
     import giantstep as gs
     <BLANKLINE>
     settings = gs.Kernel(dim=100, samples='1d')
     result = gs.compare(settings, 'h1*h2', seeds=4)
     result.plot()
     """
-    kinds = kinds_of(settings_class(row))
     chosen = ", ".join(
-        f"{name}={_literal(value, kinds[name])}"
-        for name, value in settings.items()
-        if value is not None
+        f"{name}={_literal(value)}" for name, value in settings.items() if value is not None
     )
     given = _unusual(problem)
     words = ["settings", *([repr(given.pop("target"))] if "target" in given else [])]
-    words += [
-        f"{name}={_literal(value, float if name == 'noise' else str)}"
-        for name, value in given.items()
-    ]
+    words += [f"{name}={_literal(value)}" for name, value in given.items()]
     return "\n".join(
         [
             "import giantstep as gs",
@@ -73,11 +65,13 @@ def in_python(
     )
 
 
-def _literal(value: Any, kind: type) -> str:
+def _literal(value: Any) -> str:
     """A value in Python: a number as a number, sizes in d and ranges as texts."""
-    for number in (int, float):
-        with contextlib.suppress(ValueError):
-            return repr(number(value)) if kind in (int, float, Size) else repr(value)
+    if isinstance(value, str):
+        for number in (int, float):
+            with contextlib.suppress(ValueError, OverflowError):
+                if math.isfinite(read := number(value)):
+                    return repr(read)
     return repr(value)
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY, REFUSED, Outcome
-from giantstep.errors import GiantstepError, NoTheory, SettingsError, in_one_line
+from giantstep.errors import GiantstepError, NoTheory, SettingsError, error_in_one_line
 from giantstep.laboratory.limits import Limits
 
 Tell = Callable[[float], None]
 
 
-def do(task: tuple[str, Mapping[str, Any]], tell: Tell) -> Outcome:
+def do_for_lab(task: tuple[str, Mapping[str, Any]], tell: Tell) -> Outcome:
     """The outcome of a verb with its arguments; whatever goes wrong is one of them."""
     verb, arguments = task
     try:
@@ -30,13 +30,13 @@ def do(task: tuple[str, Mapping[str, Any]], tell: Tell) -> Outcome:
         return Outcome(FAILED, error="out of memory: take a smaller dimension or fewer samples")
     except Exception as error:
         # A fault of ours must not end the worker: it is shown where the answer would be.
-        return Outcome(FAILED, error=in_one_line(error))
+        return Outcome(FAILED, error=error_in_one_line(error))
 
 
-def read(*, target: str, tell: Tell) -> dict[str, Any]:
+def lab_read(*, target: str, tell: Tell) -> dict[str, Any]:
     """How a target is read: its canonical text and its formula."""
     from giantstep.language.targets import TreeTarget, any_target
-    from giantstep.language.targets.reading import reading_of
+    from giantstep.language.targets.reading import how_target_was_read
     from giantstep.reports.mathematics import mathml
 
     found = any_target(target)
@@ -47,11 +47,11 @@ def read(*, target: str, tell: Tell) -> dict[str, Any]:
         "tree": False,
         "mathml": str(mathml(f"y = {found.latex}")),
         "directions": found.rank,
-        "reading": reading_of(target),
+        "reading": how_target_was_read(target),
     }
 
 
-def plan(
+def lab_plan(
     *,
     learner: str,
     settings: Mapping[str, Any],
@@ -65,16 +65,16 @@ def plan(
     ``between`` asks for so many points of a line in all, those of the range among them and first;
     ``coarse`` of them are a line already.
     """
-    from giantstep.asking.questions import read_question
-    from giantstep.asking.table import learner_named
-    from giantstep.laboratory.ranges import finer
-    from giantstep.laboratory.take_away import in_python, on_the_command_line
+    from giantstep.asking.questions import read_questions
+    from giantstep.asking.table import learner_to_ask
+    from giantstep.laboratory.ranges import finer_lab_axis
+    from giantstep.laboratory.take_away import lab_as_command, lab_in_python
 
-    row = learner_named(learner)
-    asked = read_question(row, settings, problem)
+    row = learner_to_ask(learner)
+    asked = read_questions(row, settings, problem)
     elsewhere = {
-        "command": on_the_command_line(row, settings, problem, seeds),
-        "python": in_python(row, settings, problem, seeds),
+        "command": lab_as_command(row, settings, problem, seeds),
+        "python": lab_in_python(row, settings, problem, seeds),
     }
     if not asked.axes:
         points = [_plain_question(asked.questions[0])]
@@ -91,12 +91,12 @@ def plan(
     axis = max(asked.axes.values(), key=len)
     fine = asked
     # Several curves, or the rows of a map, share what the lab draws.
-    between = min(between, Limits().points * len(axis) // len(asked.questions))
-    if between > len(axis):
-        given = finer(axis.name, settings, problem, between, len(axis))
+    most = Limits().points * len(axis) // len(asked.questions)
+    if min(between, most) > len(axis):
+        given = finer_lab_axis(axis.name, settings, problem, between, len(axis), most)
         # Between whole numbers there is nothing.
         with contextlib.suppress(SettingsError):
-            fine = read_question(row, *given) if given else asked
+            fine = read_questions(row, *given) if given else asked
     _check_points(len(fine.questions))
     where, own = fine.axes[axis.name], set(axis.labels)
     parts = max((len(where) - 1) // max(len(axis) - 1, 1), 1)
@@ -124,19 +124,21 @@ def plan(
     }
 
 
-def explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def lab_explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What ``explain`` says of a target, with the directions as formulas."""
     import giantstep
-    from giantstep.laboratory.explained import shown
+    from giantstep.laboratory.explained import explained_on_page
     from giantstep.language.problem import read_problem
     from giantstep.language.targets import TreeTarget, any_target
 
     is_tree = isinstance(any_target(problem["target"]), TreeTarget)
     given: Any = read_problem(problem, has_tree=is_tree)
-    return shown(giantstep.explain(given.target, noise=given.noise, inputs=given.inputs))
+    return explained_on_page(
+        giantstep.explain(given.target, noise=given.noise, inputs=given.inputs)
+    )
 
 
-def predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
+def lab_predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
     """The prediction of one point, if it fits."""
     import giantstep
 
@@ -145,7 +147,7 @@ def predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
     return giantstep.predict(question)
 
 
-def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
+def lab_simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
     """The run of one seed at one point, if it fits."""
     import giantstep
 
@@ -154,11 +156,11 @@ def simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
     return giantstep.simulate(question, seeds=1, seed=seed)
 
 
-def neurons(*, point: Mapping[str, Any], seed: int, tell: Tell) -> dict[str, Any]:
+def lab_neurons(*, point: Mapping[str, Any], seed: int, tell: Tell) -> dict[str, Any]:
     """Where every neuron is after each step, as cosines with the target's directions."""
     from giantstep.laboratory.describe import WITH_NEURONS
 
-    run = simulate(point=point, seed=seed, tell=tell)
+    run = lab_simulate(point=point, seed=seed, tell=tell)
     if "cosines" not in run.arrays:
         raise SettingsError(
             f"{run.learner} has no neurons to show: take {' or '.join(WITH_NEURONS)}"
@@ -166,7 +168,7 @@ def neurons(*, point: Mapping[str, Any], seed: int, tell: Tell) -> dict[str, Any
     return {"cosines": run.arrays["cosines"][0], "settings": dict(run.run.settings)}
 
 
-def spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -> dict[str, Any]:
+def lab_spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -> dict[str, Any]:
     """A predicted spectrum, and so many simulated ones."""
     import giantstep
 
@@ -178,7 +180,7 @@ def spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -> di
     return {**found.to_json(), "simulated": [run.values for run in found.runs]}
 
 
-def report(*, problem: Mapping[str, Any], quick: bool, tell: Tell) -> str:
+def lab_report(*, problem: Mapping[str, Any], quick: bool, tell: Tell) -> str:
     """The page of ``giantstep report`` as text."""
     from giantstep.language.problem import read_problem
     from giantstep.reports.page import write_report
@@ -191,36 +193,36 @@ def report(*, problem: Mapping[str, Any], quick: bool, tell: Tell) -> str:
         return page.read_text(encoding="utf-8")
 
 
-def warm(*, learner: str | None, tell: Tell) -> None:
+def lab_warm(*, learner: str | None, tell: Tell) -> None:
     """Import what will be needed; compile the prediction of a learner's example."""
     import jax  # noqa: F401
 
-    from giantstep.asking.table import learner_named
+    from giantstep.asking.table import learner_to_ask
     from giantstep.asking.verbs import predict as predict_it
-    from giantstep.laboratory.describe import example_question
+    from giantstep.laboratory.describe import lab_example_question
 
     if learner is not None:
-        predict_it(example_question(learner_named(learner)))
+        predict_it(lab_example_question(learner_to_ask(learner)))
 
 
 VERBS: dict[str, Callable[..., Any]] = {
-    "read": read,
-    "plan": plan,
-    "explain": explain,
-    "predict": predict,
-    "simulate": simulate,
-    "neurons": neurons,
-    "spectrum": spectrum,
-    "report": report,
-    "warm": warm,
+    "read": lab_read,
+    "plan": lab_plan,
+    "explain": lab_explain,
+    "predict": lab_predict,
+    "simulate": lab_simulate,
+    "neurons": lab_neurons,
+    "spectrum": lab_spectrum,
+    "report": lab_report,
+    "warm": lab_warm,
 }
 
 
 def _question(point: Mapping[str, Any]) -> Any:
     from giantstep.asking.questions import Grid
-    from giantstep.asking.table import learner_named
+    from giantstep.asking.table import learner_to_ask
 
-    row = learner_named(point["learner"])
+    row = learner_to_ask(point["learner"])
     settings: Any = row.load("settings")(**point["settings"])
     problem = _problem(json.dumps(point["problem"]), row.has_target, row.has_tree)
     return Grid.of(row, settings, problem, {})

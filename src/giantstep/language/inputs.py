@@ -341,7 +341,7 @@ def _fields(text: str, laws: Mapping[str, type[Inputs]]) -> dict[str, Any]:
     return fields
 
 
-def check_covered(
+def check_inputs_covered(
     given: Inputs,
     laws: tuple[type[Law], ...],
     what: str,
@@ -351,7 +351,7 @@ def check_covered(
     """The law, if it is one of those for which ``what`` can be said; otherwise raise, and ``why``.
 
     >>> from giantstep.errors import NoTheory
-    >>> check_covered(Sphere(), (Gaussian,), "giant steps are predicted", NoTheory)
+    >>> check_inputs_covered(Sphere(), (Gaussian,), "giant steps are predicted", NoTheory)
     Traceback (most recent call last):
     giantstep.errors.NoTheory: inputs = sphere: giant steps are predicted for gaussian inputs alone
     """
@@ -365,11 +365,11 @@ def check_covered(
     raise error(f"inputs = {given}: {what} for {covered}{reason}")
 
 
-def check_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:
+def check_inputs_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:
     """Raise ``error`` if there is a spike beside the target's direction.
 
     >>> from giantstep.errors import NoTheory
-    >>> check_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
+    >>> check_inputs_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
     Traceback (most recent call last):
     giantstep.errors.NoTheory: inputs = spiked:strength=4,alignment=0.5: a kernel is predicted for a spike along h1 alone, of alignment 1 (its modes are split along one direction; simulate takes any alignment)
     """  # noqa: E501

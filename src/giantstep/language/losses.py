@@ -10,10 +10,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError, TargetError
-from giantstep.language.targets.evaluate import JAX, NUMPY, evaluate
-from giantstep.language.targets.kinks import kink_surfaces
-from giantstep.language.targets.reading import read_loss
-from giantstep.language.targets.tree import Node
+from giantstep.language.expressions.evaluate import JAX, NUMPY, evaluate_expression
+from giantstep.language.expressions.kinks import expression_kink_surfaces
+from giantstep.language.expressions.tree import Node
+from giantstep.language.targets.reading import read_loss_expression
 from giantstep.numerics.float64 import elementwise_derivative, in_float64
 from giantstep.numerics.solve import bisected, halved
 
@@ -26,6 +26,8 @@ LABELS = np.array([-3.0, -1.0, -0.3, 0.0, 0.4, 1.0, 2.5])
 HALVINGS, PROXIMAL_HALVINGS = 70, 44
 #: How far to the sides of a kink its slopes are read.
 ASIDE = 1e-9
+#: Losses of classifiers that have a name.
+CLASSIFIERS = {"logistic": "softplus(-y*f)", "hinge": "relu(1-y*f)"}
 REMEDY = (
     "give square, logistic, hinge, or a convex function of f written in y and f, such as "
     "huber(y-f), abs(y-f) or log(1+exp(-y*f))"
@@ -41,11 +43,11 @@ class Loss:
 
     def numpy(self, y: np.ndarray, f: np.ndarray) -> np.ndarray:
         """l(y, f), elementwise."""
-        return np.asarray(evaluate(self.tree, NUMPY, {"y": y, "f": f}))
+        return np.asarray(evaluate_expression(self.tree, NUMPY, {"y": y, "f": f}))
 
     def value(self, y: Any, f: Any) -> Any:
         """l(y, f) in JAX, elementwise."""
-        return evaluate(self.tree, JAX, {"y": y, "f": f})
+        return evaluate_expression(self.tree, JAX, {"y": y, "f": f})
 
     def slope(self, y: Any, f: Any) -> Any:
         """The derivative of l in f, in JAX; at a kink something between its sides."""
@@ -74,7 +76,7 @@ class Loss:
 
     def kinks(self, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n kinks"]:
         """Outputs f at which the loss of each label is not smooth; infinite where there is none."""
-        found = [_roots(surface, labels) for surface in kink_surfaces((self.tree,))]
+        found = [_roots(surface, labels) for surface in expression_kink_surfaces((self.tree,))]
         whole = np.sort(np.concatenate([np.full((len(labels), 0), np.inf), *found], axis=1), axis=1)
         return whole[:, np.isfinite(whole).any(axis=0)]
 
@@ -89,15 +91,17 @@ class Loss:
 
 
 @functools.lru_cache(maxsize=64)
-def loss_of(text: str) -> Loss:
-    """The loss that an expression in y and f stands for; refuses one that is not convex in f.
+def loss_from_text(text: str) -> Loss:
+    """The loss that an expression in y and f, or the name of a classifier's loss, stands for.
 
-    >>> loss = loss_of("huber(y - f)")
+    Refuses one that is not convex in f.
+
+    >>> loss = loss_from_text("huber(y - f)")
     >>> loss.kinks(np.array([0.5])).round(9).tolist(), loss.of_margin
     ([[-0.5, 0.5, 1.5]], False)
     """
     try:
-        loss = Loss(text, read_loss(text))
+        loss = Loss(text, read_loss_expression(CLASSIFIERS.get(text, text)))
     except TargetError as error:
         raise SettingsError(f"loss = {text[:60]!r} cannot be read: {REMEDY} ({error})") from None
     _check_convex(loss)
@@ -136,7 +140,9 @@ def _roots(surface: Node, labels: np.ndarray) -> np.ndarray:
     def values(f: np.ndarray) -> np.ndarray:
         y = np.broadcast_to(labels[:, None], f.shape)
         with np.errstate(all="ignore"):
-            return np.broadcast_to(evaluate(surface, NUMPY, {"y": y, "f": f}), f.shape) > 0
+            return (
+                np.broadcast_to(evaluate_expression(surface, NUMPY, {"y": y, "f": f}), f.shape) > 0
+            )
 
     grid = np.broadcast_to(scan, (len(labels), POINTS))
     seen = values(grid)

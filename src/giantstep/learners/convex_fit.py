@@ -102,8 +102,7 @@ def fit_susceptibility(
     return float(np.sum((basis @ inverse) * covariance))
 
 
-#: Losses that scikit-learn fits, as expressions, and how close to their kinks it leaves samples.
-CLASSIFIERS = {"logistic": "softplus(-y*f)", "hinge": "relu(1-y*f)"}
+#: How close to the kinks of a loss scikit-learn leaves samples.
 ON_MARGIN = 1e-3
 #: Up to this many features a few Newton steps cost less than hundreds of gradients.
 NEWTON_WIDTH = 2000

@@ -19,13 +19,13 @@ from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
-from giantstep.settings.flow_start import given_overlaps, spike_of, unseen_degree
+from giantstep.settings.flow_start import flow_start_degree, given_overlaps, spike_of
 from giantstep.settings.gradient_flow import GradientFlow
 
 
 def _noted(problem: Problem, settings: GradientFlow, found: Run) -> Run:
     """The run, with a note where the flow cannot start from a random neuron."""
-    unseen = unseen_degree(activation(settings.activation), problem.target)
+    unseen = flow_start_degree(activation(settings.activation), problem.target)
     if not unseen:
         return found
     blind = (
@@ -151,31 +151,24 @@ def _coordinates(
 
 
 def _descend(
-    settings: GradientFlow,
-    sigma: Activation,
-    inputs: np.ndarray,
-    labels: np.ndarray,
-    points: np.ndarray,
-    watched: np.ndarray,
-    seen: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    settings: GradientFlow, sigma: Activation, *given: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """Where the points end, their overlaps along the way (steps + 1, starts), and their losses.
 
-    Overlaps after the first are there where a hitting time is asked for.
+    ``given`` are the arrays of :func:`_descent`, in its order. Overlaps after the first are there
+    where a hitting time is asked for.
     """
     steps = max(round(settings.horizon / settings.step), 1)
-    rate = settings.horizon / steps
-    arrays = [x.astype(settings.dtype) for x in (inputs, labels, points, watched, seen)]
     with float64():
-        ends, path, losses = _descent(
+        found = _descent(
             sigma,
             settings.geometry == "normalised",
             settings.until is not None,
             steps,
-            np.asarray(rate, settings.dtype),
-            *arrays,
+            np.asarray(settings.horizon / steps, settings.dtype),
+            *(array.astype(settings.dtype) for array in given),
         )
-    return tuple(np.asarray(x, dtype=np.float64) for x in (ends, path, losses))  # type: ignore[return-value]
+    return tuple(np.asarray(array, dtype=np.float64) for array in found)
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))

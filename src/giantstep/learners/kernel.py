@@ -8,10 +8,8 @@ from giantstep.language.activations.kernels import kernel
 from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim
+from giantstep.numerics.ridge.path import positive_eigenpairs
 from giantstep.settings.kernel import Kernel
-
-#: Eigenvalues below this fraction of the largest are rounding errors of the kernel matrix.
-NEGLIGIBLE = 1e-13
 
 
 @once_per_seed
@@ -22,9 +20,7 @@ def simulate(problem: Problem, settings: Kernel, rng: np.random.Generator) -> di
     samples = settings.samples.count(dim, "samples")
     train = problem.draw(samples, dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)
-    eigenvalues, vectors = np.linalg.eigh(shape.matrix(train.inputs, train.inputs))
-    kept = eigenvalues > NEGLIGIBLE * samples * eigenvalues[-1]
-    eigenvalues, vectors = eigenvalues[kept], vectors[:, kept]
+    eigenvalues, vectors = positive_eigenpairs(shape.matrix(train.inputs, train.inputs))
 
     scores = vectors.T @ train.labels
     shrunk = eigenvalues / (eigenvalues + ridge)

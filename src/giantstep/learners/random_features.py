@@ -8,10 +8,9 @@ import numpy as np
 
 from giantstep.errors import GiantstepError
 from giantstep.language.activations.activation import activation
-from giantstep.language.losses import loss_of
+from giantstep.language.losses import CLASSIFIERS, loss_from_text
 from giantstep.language.problem import Labelled, Problem
 from giantstep.learners.convex_fit import (
-    CLASSIFIERS,
     ON_KINK,
     ON_MARGIN,
     classifier,
@@ -45,8 +44,19 @@ def simulate(
 
     train = problem.draw(samples, dim, rng)
     test = problem.draw(settings.test_samples, dim, rng)
-    fit = _square if settings.loss == "square" else _other_loss
-    return fit(problem, settings, features(train.inputs), train, features(test.inputs), test)
+    phi, fresh = features(train.inputs), features(test.inputs)
+    if settings.loss != "square":
+        return _other_loss(problem, settings, phi, train, fresh, test)
+    path, ridge = RidgePath.fit(phi, train.labels), settings.ridge
+    readout = path.coefficients(ridge)[0]
+    test_error = float(np.mean((test.clean - fresh @ readout) ** 2))
+    return {
+        "test_error": test_error,
+        "test_error_noisy": test_error + problem.noise,
+        "train_error": float(path.train_error(ridge)[0]),
+        "norm": float(readout @ readout) / samples,
+        "degrees_of_freedom": float(path.degrees_of_freedom(ridge)[0]) / samples,
+    }
 
 
 def _first_layer(
@@ -62,26 +72,6 @@ def _first_layer(
     return rows, rng.standard_normal(width) if normal else rng.uniform(-1, 1, width)
 
 
-def _square(
-    problem: Problem,
-    settings: RandomFeatures,
-    phi: np.ndarray,
-    train: Labelled,
-    fresh: np.ndarray,
-    test: Labelled,
-) -> dict[str, Any]:
-    path, ridge, samples = RidgePath.fit(phi, train.labels), settings.ridge, len(phi)
-    readout = path.coefficients(ridge)[0]
-    test_error = float(np.mean((test.clean - fresh @ readout) ** 2))
-    return {
-        "test_error": test_error,
-        "test_error_noisy": test_error + problem.noise,
-        "train_error": float(path.train_error(ridge)[0]),
-        "norm": float(readout @ readout) / samples,
-        "degrees_of_freedom": float(path.degrees_of_freedom(ridge)[0]) / samples,
-    }
-
-
 def _other_loss(
     problem: Problem,
     settings: RandomFeatures,
@@ -95,7 +85,7 @@ def _other_loss(
     labels, truth = train.labels, test.clean
     if binary:
         labels, truth = (np.where(part.clean > 0, 1.0, -1.0) for part in (train, test))
-    expressed, on_kink = loss_of(CLASSIFIERS.get(name, name)), ON_KINK
+    expressed, on_kink = loss_from_text(name), ON_KINK
     if name in CLASSIFIERS:
         readout, on_kink = classifier(name, phi, labels, ridge), ON_MARGIN
         outputs = phi @ readout

@@ -8,7 +8,7 @@ import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
@@ -53,7 +53,7 @@ def cost(problem: Problem, settings: Repetition) -> Cost:
 
 
 def _sizes(problem: Problem, settings: Repetition) -> tuple[int, int]:
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian,),
         "first moves are simulated",

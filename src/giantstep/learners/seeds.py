@@ -6,7 +6,7 @@ The runs of `giant-step` and `online-sgd` are computed in groups, by loops of th
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -34,13 +34,15 @@ def drawn_by(settings: Settings) -> dict[str, Any]:
 def once_per_seed(
     run: Callable[[Any, Any, np.random.Generator], Metrics],
     after: Callable[[Any, Any, Run], Run] = lambda problem, settings, found: found,
-    threads: Callable[[Any, Any], int] | None = None,
+    threads: Callable[[Any, Any], int] = lambda problem, settings: 0,
     described: Callable[[Any], Any] = lambda problem: problem.to_json(),
 ) -> Callable[..., Run]:
     """The simulation of a learner, from what it does with one problem, settings and generator.
 
-    ``after`` adds what can be said once all seeds have run; ``threads`` as in :func:`over_seeds`;
-    ``described`` is what the seeds depend on of a problem.
+    Each run draws from a generator of its own, which depends on the learner, on what is
+    ``described`` of the problem, on the settings and on the number of the seed: not on how many
+    seeds there are. Of ``threads``, if any, so many run side by side. ``after`` adds what can be
+    said once all seeds have run.
     """
 
     def simulate(
@@ -52,14 +54,19 @@ def once_per_seed(
         progress: Callable[[float], None] | None = None,
     ) -> Run:
         began = time.perf_counter()
-        metrics = over_seeds(
-            lambda rng: run(problem, settings, rng),
-            (settings.learner, described(problem), drawn_by(settings)),
-            seeds=seeds,
-            seed=seed,
-            progress=progress,
-            threads=threads(problem, settings) if threads else None,
-        )
+        what = (settings.learner, described(problem), drawn_by(settings))
+
+        def one(number: int) -> Metrics:
+            return run(problem, settings, generator(*what, number))
+
+        numbers, side_by_side = range(seed, seed + seeds), threads(problem, settings)
+        rows: list[Metrics] = []
+        with ThreadPoolExecutor(side_by_side or 1) as pool:
+            for row in pool.map(one, numbers) if side_by_side else map(one, numbers):
+                rows.append(row)
+                if progress is not None:
+                    progress(len(rows) / seeds)
+        metrics = {name: np.array([row[name] for row in rows]) for name in rows[0]}
         seconds = time.perf_counter() - began
         found = Run(settings.learner, settings.to_json(), metrics, seconds=seconds)
         return after(problem, settings, found)
@@ -75,40 +82,3 @@ def part_of(
     if progress is None:
         return None
     return lambda fraction: progress(start + share * fraction)
-
-
-def over_seeds(
-    run: Callable[[np.random.Generator], Metrics],
-    described: tuple[Any, ...],
-    *,
-    seeds: int,
-    seed: int,
-    progress: Callable[[float], None] | None = None,
-    threads: int | None = None,
-) -> dict[str, np.ndarray]:
-    """The metrics of ``run`` for each of ``seeds`` seeds from ``seed`` on, stacked in that order.
-
-    Each run draws from a generator of its own, which depends on what is ``described`` (learner,
-    problem, settings) and on the number of the seed: not on how many seeds there are. With
-    ``threads`` so many run side by side. ``progress`` hears the share that is done.
-    """
-
-    def one(number: int) -> Metrics:
-        return run(generator(*described, number))
-
-    numbers = range(seed, seed + seeds)
-    if threads is None:
-        return _gathered(map(one, numbers), seeds, progress)
-    with ThreadPoolExecutor(threads) as pool:
-        return _gathered(pool.map(one, numbers), seeds, progress)
-
-
-def _gathered(
-    runs: Iterable[Metrics], seeds: int, progress: Callable[[float], None] | None
-) -> dict[str, np.ndarray]:
-    rows: list[Metrics] = []
-    for row in runs:
-        rows.append(row)
-        if progress is not None:
-            progress(len(rows) / seeds)
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}

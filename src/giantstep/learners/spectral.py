@@ -10,14 +10,14 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.answer import Run
-from giantstep.channels import Channel, channel_for
+from giantstep.channels import Channel, channel_of_problem
 from giantstep.channels.preprocessing import (
     EMPTY,
     Labels,
-    blocks_basis,
-    given_weights,
-    optimal_weights,
-    outlier_groups,
+    channel_basis,
+    channel_outlier_groups,
+    given_channel_weights,
+    optimal_channel_weights,
 )
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
@@ -37,7 +37,7 @@ _PRODUCTS = 100
 
 
 def _noted(problem: Problem, settings: Spectral, found: Run) -> Run:
-    channel = channel_for(problem)
+    channel = channel_of_problem(problem)
     own = {**found.settings, **channel.settings}
     return dataclasses.replace(found, settings=own, notes=channel.notes)
 
@@ -48,7 +48,7 @@ def simulate(problem: Problem, settings: Spectral, rng: np.random.Generator) -> 
     samples, dim, _ = samples_and_dim(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
-    channel = channel_for(problem)
+    channel = channel_of_problem(problem)
     data = draw_data(problem, dim, samples, channel.added, rng)
     found = _measured(channel, settings, data, rng)
     return {n: v[0] if channel.rank == 1 and np.ndim(v) else v for n, v in found.items()}
@@ -57,7 +57,7 @@ def simulate(problem: Problem, settings: Spectral, rng: np.random.Generator) -> 
 def _measured(
     channel: Channel, settings: Spectral, data: Data, rng: np.random.Generator
 ) -> dict[str, Any]:
-    basis = blocks_basis(channel, settings)
+    basis = channel_basis(channel, settings)
     if basis is None:
         value, span = linearised_estimate(channel, data, rng)
         cosines = np.zeros(channel.rank)
@@ -106,10 +106,10 @@ def block_estimates(
     if settings.preprocessing == "optimal":
         values, vectors = np.empty(channel.rank), np.empty((x.shape[1], channel.rank))
         for group in _equal_blocks(channel, data, basis):
-            weights = optimal_weights(squares[:, group[0]], settings.clip)
+            weights = optimal_channel_weights(squares[:, group[0]], settings.clip)
             values[group], vectors[:, group] = _top(x, weights, len(group), rng)
         return values, vectors
-    weights = given_weights(settings.preprocessing, y)
+    weights = given_channel_weights(settings.preprocessing, y)
     values, vectors = _top(x, weights, channel.rank, rng)
     order = np.argsort(np.argsort(-(weights @ squares), kind="stable"), kind="stable")
     return values[order], vectors[:, order]
@@ -164,7 +164,7 @@ def linearised_estimate(
     operator = LinearOperator((n * rank, n * rank), matvec=apply, dtype=float)
     start = rng.normal(size=n * rank)
     largest, span = -np.inf, np.zeros((dim, 0))
-    for count in outlier_groups(_sandwich(curvatures, n / dim), _BEYOND) or [1]:
+    for count in channel_outlier_groups(_sandwich(curvatures, n / dim), _BEYOND) or [1]:
         values, vectors = eigs(operator, k=min(count, n * rank - 2), which="LR", v0=start)
         largest = max(largest, float(values.real.max()))
         vectors = vectors[:, values.real >= min(largest, np.sqrt(max(largest, 1.0)))]

@@ -11,9 +11,9 @@ from jaxtyping import Float
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import hermite_coefficients
+from giantstep.language.targets.hermite import target_tensors
 from giantstep.learners.giant_step.population_risk import population_risk
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
@@ -38,7 +38,7 @@ def simulate(
     Metrics: ``test_error`` the excess risk, computed without a test set; ``test_error_noisy``;
     ``train_error`` the mean squared residual. Each is an array over the seeds.
     """
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian,),
         "spiked random features are simulated",
@@ -84,9 +84,7 @@ def spike_direction(problem: Problem, alignment: float, dim: int) -> Float[np.nd
     rank = problem.target.rank
     if dim <= rank:
         raise SettingsError(f"dim = {dim}: give more than the {rank} directions of the target")
-    coefficients = hermite_coefficients(problem.target, 1)
-    axes = [tuple(int(i == j) for j in range(rank)) for i in range(rank)]
-    gradient = np.array([coefficients.get(axis, 0.0) for axis in axes])
+    gradient = target_tensors(problem.target, 1)[1]
     if np.linalg.norm(gradient) < 1e-12:
         gradient = np.eye(rank)[0]
     direction = np.zeros(dim)

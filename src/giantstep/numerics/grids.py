@@ -17,6 +17,7 @@ from jaxtyping import Float, Shaped
 
 from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.numerics.solve import bisected
 
 Function = Callable[[np.ndarray], np.ndarray]
 Axis = tuple[np.ndarray, np.ndarray]
@@ -191,14 +192,16 @@ def line_crossings(
     for number, label in enumerate(labels):
         surface = surfaces[number] if surfaces else None
         row, low, high = _brackets(label, surface, lines)
-        start = _on_lines(label, lines[row], low)
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            same = _on_lines(label, lines[row], middle) == start
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
         rows.append(row)
-        places.append((low + high) / 2)
+        places.append(_change(label, lines[row], low, high))
     return _as_rows(np.concatenate(rows), np.concatenate(places), len(lines))
+
+
+def _change(label: Function, lines: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Where the label changes between two places of each line."""
+    start = _on_lines(label, lines, low)
+    low, high = bisected(lambda at: _on_lines(label, lines, at) != start, low, high, BISECTIONS)
+    return (low + high) / 2
 
 
 def _brackets(

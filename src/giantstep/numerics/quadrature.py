@@ -65,7 +65,9 @@ def gauss_hermite(order: int) -> NodesAndWeights:
     return _gauss_hermite(int(order))
 
 
-def legendre_panels(edges: Float[np.ndarray, " edges"], order: int) -> NodesAndWeights:
+def legendre_panels(
+    edges: Float[np.ndarray, "... edges"], order: int
+) -> tuple[Float[np.ndarray, "... nodes"], Float[np.ndarray, "... nodes"]]:
     """Gauss-Legendre nodes between neighbouring edges, with the lengths that they stand for.
 
     >>> nodes, lengths = legendre_panels(np.array([0.0, 1.0, 3.0]), 4)
@@ -73,8 +75,9 @@ def legendre_panels(edges: Float[np.ndarray, " edges"], order: int) -> NodesAndW
     9.0
     """
     unit, mass = np.polynomial.legendre.leggauss(order)
-    half = np.diff(edges)[:, None] / 2
-    return (edges[:-1, None] + half * (unit + 1)).ravel(), (half * mass).ravel()
+    half = np.diff(edges)[..., None] / 2
+    nodes, shape = edges[..., :-1, None] + half * (unit + 1), (*edges.shape[:-1], -1)
+    return nodes.reshape(shape), (half * mass).reshape(shape)
 
 
 def split_gaussian(

@@ -32,7 +32,7 @@ _PAGE_STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def page_style() -> Iterator[None]:
+def report_style() -> Iterator[None]:
     """The house style with the page's ink, for figures that are made elsewhere."""
     import matplotlib as mpl
 
@@ -41,15 +41,15 @@ def page_style() -> Iterator[None]:
 
 
 @contextmanager
-def canvas(
+def report_canvas(
     width: float = WIDTH, height: float = HEIGHT, **subplots: Any
 ) -> Iterator[tuple[Figure, Any]]:
     """A figure and its panel, in the house style with the page's ink."""
-    with page_style():
+    with report_style():
         yield new_figure(width, height, **subplots)
 
 
-def svg(figure: Figure, key: str, alt: str) -> str:
+def report_svg(figure: Figure, key: str, alt: str) -> str:
     """The figure as an SVG element; ``key`` keeps its names apart from those of other pictures."""
     import matplotlib as mpl
 

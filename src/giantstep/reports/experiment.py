@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from giantstep.answer import Answer
-from giantstep.asking.table import learner_named
+from giantstep.asking.table import learner_to_ask
 from giantstep.asking.verbs import predict, simulate
 from giantstep.language.inputs import Gaussian
 from giantstep.language.problem import Problem
@@ -27,7 +27,7 @@ class Experiment:
     settings: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        settings_class: Any = learner_named(self.learner).load("settings")
+        settings_class: Any = learner_to_ask(self.learner).load("settings")
         object.__setattr__(self, "settings", settings_class(**self.options))
 
     def simulate(self, progress: Callable[[float], None] | None = None) -> Answer:
@@ -47,7 +47,7 @@ class Experiment:
 
     def command(self, verb: str, picture: str | None = None) -> str:
         """What to type for the same numbers."""
-        words = ["giantstep", verb, self.learner, *problem_words(self.problem, "--target")]
+        words = ["giantstep", verb, self.learner, *report_problem_words(self.problem, "--target")]
         for name, value in self.options.items():
             words += [flag(name), value]
         if verb != "predict":
@@ -61,13 +61,13 @@ class Experiment:
         return ", ".join(f"{name.replace('_', ' ')} {v}" for name, v in self.options.items())
 
 
-def problem_words(problem: Problem, *before: str) -> list[str]:
+def report_problem_words(problem: Problem, *before: str) -> list[str]:
     """The target, after the words that introduce it, and what is unusual about the problem."""
     noise = ["--noise", f"{problem.noise!r}"] if problem.noise else []
     inputs = [] if problem.inputs == Gaussian() else ["--inputs", str(problem.inputs)]
     return [*before, problem.target.text, *noise, *inputs]
 
 
-def explain_command(problem: Problem, *more: str) -> str:
+def report_explain_command(problem: Problem, *more: str) -> str:
     """The command that explains the target."""
-    return shlex.join(["giantstep", "explain", *problem_words(problem), *more])
+    return shlex.join(["giantstep", "explain", *report_problem_words(problem), *more])

@@ -7,7 +7,7 @@ import re
 import numpy as np
 from markupsafe import Markup, escape
 
-from giantstep.language.targets.printing import direction_text
+from giantstep.language.expressions.printing import direction_text
 
 
 def mathml(latex: str, display: str = "inline") -> Markup:
@@ -41,10 +41,10 @@ def wrapping_mathml(latex: str) -> Markup:
     return Markup(" ").join(mathml("{}" * (number > 0) + term) for number, term in enumerate(terms))
 
 
-def words(text: str, **formulas: str) -> Markup:
+def sentence_mathml(text: str, **formulas: str) -> Markup:
     """A sentence whose names in braces are formulas.
 
-    >>> str(words("from {n} on", n="n")).startswith("from <math")
+    >>> str(sentence_mathml("from {n} on", n="n")).startswith("from <math")
     True
     """
     return escape(text).format(**{name: mathml(latex) for name, latex in formulas.items()})
@@ -52,23 +52,23 @@ def words(text: str, **formulas: str) -> Markup:
 
 def directions_mathml(rows: np.ndarray) -> Markup:
     """Directions as formulas, separated by commas; `nothing` if there are none."""
-    return Markup(", ").join(mathml(direction_latex(row)) for row in rows) or Markup("nothing")
+    return Markup(", ").join(mathml(_direction_latex(row)) for row in rows) or Markup("nothing")
 
 
-def direction_latex(row: np.ndarray) -> str:
+def _direction_latex(row: np.ndarray) -> str:
     r"""One direction as LaTeX.
 
-    >>> direction_latex(np.array([1.0, -1.0]) / 2**0.5)
+    >>> _direction_latex(np.array([1.0, -1.0]) / 2**0.5)
     '(h_{1} - h_{2})/\\sqrt{2}'
     """
     text = re.sub(r"h(\d+)", r"h_{\1}", direction_text(row))
     return re.sub(r"sqrt\((\d+)\)", r"\\sqrt{\1}", text).replace("*", r"\,")
 
 
-def power_latex(text: str) -> str:
+def power_mathml_latex(text: str) -> str:
     """A sample size such as ``d log d`` or ``d^1.5`` as LaTeX.
 
-    >>> power_latex("d^1.5"), power_latex("d log d")
+    >>> power_mathml_latex("d^1.5"), power_mathml_latex("d log d")
     ('d^{1.5}', 'd\\\\,\\\\log d')
     """
     base, _, power = text.partition("^")

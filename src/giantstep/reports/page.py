@@ -14,18 +14,18 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from giantstep import __version__
-from giantstep.errors import GiantstepError, in_one_line, one_line
+from giantstep.errors import GiantstepError, error_in_one_line, one_line
 from giantstep.explanation.explain import explain
-from giantstep.files import PAGES, check_place, write_text
+from giantstep.files import PAGES, check_file_place, write_text_file
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
 from giantstep.learners.seeds import part_of
-from giantstep.reports.experiment import problem_words
+from giantstep.reports.experiment import report_problem_words
 from giantstep.reports.mathematics import wrapping_mathml
 from giantstep.reports.parts import Builder, Context, Section, Words
 from giantstep.reports.scale import FULL, QUICK, Scale
 from giantstep.reports.sections import SECTIONS
-from giantstep.reports.verdict import with_hero
+from giantstep.reports.verdict import report_with_hero
 
 Progress = Callable[[float], None]
 
@@ -79,7 +79,7 @@ def write_report(
     """Compute every section and write the page; ``scale`` says at which sizes."""
     begin = time.perf_counter()
     path = Path(path)
-    check_place(path, endings=PAGES)
+    check_file_place(path, endings=PAGES)
     found = explain(problem, floors=True)
     total, done = sum(weight for _, _, weight in SECTIONS.values()), 0.0
     sections = []
@@ -89,14 +89,14 @@ def write_report(
         sections.append(_built(key, title, build, context))
         done += weight / total
         advance(1.0)
-    words = ["giantstep", "report", *problem_words(problem), *["--quick"] * (scale is QUICK)]
+    words = ["giantstep", "report", *report_problem_words(problem), *["--quick"] * (scale is QUICK)]
     words += ["--seed", str(seed)] * (seed != 0) + ["--out", path.name]
-    verdict, sections = with_hero(found, sections)
+    verdict, sections = report_with_hero(found, sections)
     text = problem.target.text
     source = f"{text} · label noise of variance {problem.noise}" if problem.noise else text
     formula = wrapping_mathml("y = " + problem.target.latex)
     page = Page(f"y = {text}", formula, source, tuple(sections), shlex.join(words), verdict)
-    write_page(page, path)
+    write_report_page(page, path)
     return Report(problem, path, tuple(sections), time.perf_counter() - begin)
 
 
@@ -116,11 +116,11 @@ def _built(key: str, title: str, build: Builder, context: Context) -> Section:
         ValueError,
     ) as error:
         # One section that fails must not take the page with it; the line names what happened.
-        section = Section(skipped=in_one_line(error))
+        section = Section(skipped=error_in_one_line(error))
     return replace(section, key=key, title=title, seconds=time.perf_counter() - begin)
 
 
-def write_page(page: Page, path: Path) -> None:
+def write_report_page(page: Page, path: Path) -> None:
     """One self-contained HTML file: it loads nothing, and reads well without its script."""
     from jinja2 import Environment, StrictUndefined
 
@@ -140,7 +140,7 @@ def write_page(page: Page, path: Path) -> None:
         references=_references(page.sections),
     )
     try:
-        write_text(path, text)
+        write_text_file(path, text)
     except OSError as error:
         raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
 

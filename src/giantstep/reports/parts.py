@@ -99,10 +99,10 @@ class Context:
 Builder = Callable[[Context], Section]
 
 
-def as_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def report_csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows under their heading as CSV text, numbers to six digits.
 
-    >>> as_csv(["step", "overlap"], [(1, 0.1234567891)])
+    >>> report_csv(["step", "overlap"], [(1, 0.1234567891)])
     'step,overlap\\n1,0.123457\\n'
     """
     file = io.StringIO()

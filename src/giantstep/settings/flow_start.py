@@ -6,16 +6,16 @@ import math
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation
-from giantstep.language.inputs import Gaussian, Spiked, check_covered
+from giantstep.language.inputs import Gaussian, Spiked, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import hermite_series
+from giantstep.language.targets.expansion import target_series
 from giantstep.settings.gradient_flow import GradientFlow
 
 
-def unseen_degree(sigma: Activation, target: Target) -> int | None:
+def flow_start_degree(sigma: Activation, target: Target) -> int | None:
     """The first degree of a polynomial link of h1, where the activation has no such coefficient."""
-    series = hermite_series(target) if target.rank == 1 and not target.is_random else None
+    series = target_series(target) if target.rank == 1 and not target.is_random else None
     first = min((k for k, *_ in series.terms if k), default=0) if series else 0
     return first if first and first not in sigma.degrees(first) else None
 
@@ -23,7 +23,7 @@ def unseen_degree(sigma: Activation, target: Target) -> int | None:
 def spike_of(problem: Problem, dim: int | None) -> tuple[float, float]:
     """Strength theta and cosine c of the spike; isotropic inputs have a spike of strength 0."""
     law = problem.inputs
-    check_covered(law, (Gaussian, Spiked), "gradient flows are known", SettingsError)
+    check_inputs_covered(law, (Gaussian, Spiked), "gradient flows are known", SettingsError)
     if law.spike is None:
         return 0.0, 1.0
     if dim is None and law.spike.depends_on_dim:

@@ -35,7 +35,7 @@ from giantstep.settings.types import (
 #: What a recipe sets, wherever a setting is left at its default.
 RECIPES: dict[str, dict[str, Any]] = {
     "spiked-network": {
-        "width": "400",
+        "width": Size(400.0),
         "biases": "normal",
         "readout": "sign",
         "loss": "correlation",
@@ -122,8 +122,7 @@ class GiantStep(Settings):
         defaults = {field.name: field.default for field in dataclasses.fields(self)}
         for name, value in RECIPES.get(self.recipe, {}).items():
             if str(getattr(self, name)) == str(defaults[name]):
-                chosen = Size.parse(value, name) if name == "width" else value
-                object.__setattr__(self, name, chosen)
+                object.__setattr__(self, name, value)
         self._check_schedules()
         if isinstance(self.step_size, StepInSamples):
             step = self.step_size.in_dimension(self.samples, self.width)

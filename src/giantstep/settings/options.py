@@ -192,9 +192,9 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     if rule["moved"]:
         _check_no_jump(name, value)
     if callable(value):
-        from giantstep.language.activations.activation import recognised
+        from giantstep.language.activations.activation import recognised_activation
 
-        return recognised(value)
+        return recognised_activation(value)
     if rule["choices"] is not None and value not in rule["choices"]:
         raise SettingsError(
             f"{name} = {shown(value)} is unknown: use {' or '.join(rule['choices'])}"

@@ -59,9 +59,9 @@ class RandomFeatures(Settings):
         """Rules that tie several fields together; see :class:`Settings`."""
         if self.loss not in CLOSED_FORMS:
             # Expressions are read by code that a list of options should not wait for.
-            from giantstep.language.losses import loss_of
+            from giantstep.language.losses import loss_from_text
 
-            loss_of(self.loss)
+            loss_from_text(self.loss)
         if self.loss != "square" and self.ridge == 0:
             raise SettingsError(
                 f"ridge = 0 with loss = {self.loss!r}: the minimum may not exist; "

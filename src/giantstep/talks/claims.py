@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import Any
 
-from giantstep.errors import GiantstepError, unknown
+from giantstep.errors import GiantstepError, unknown_name_error
 
 #: The talks in the order in which they are best read; each is a file of this folder.
 TALKS = ("stephan", "moniri", "loureiro", "wu", "krzakala")
@@ -32,8 +32,9 @@ class Check:
     entry of a list. A number is to be ``about`` something ``within`` a distance, anything else to
     be ``equal``. With ``fit`` the numbers at the swept sizes are put together, and their exponent
     ("power") or their growth per logarithm of the size ("logarithm") is what must be about that,
-    measured to half of that distance at least; ``average`` says how runs become one number. Where
-    the last star runs along steps, ``reaches`` makes of each run the number of steps until then.
+    measured to half of that distance at least; ``average`` says how runs become one number, there
+    or, without a fit, of the runs of the last star. Where the last star runs along steps,
+    ``reaches`` makes of each run the number of steps until then.
     """
 
     value: str
@@ -41,7 +42,7 @@ class Check:
     about: float | None = None
     within: float = 0.0
     fit: str = ""
-    average: str = "mean"
+    average: str = ""
     reaches: float | None = None
 
     def holds(self, answer: Any) -> bool:
@@ -57,16 +58,26 @@ class Check:
         """What the answer has there: a number, a word, or the facts of a fit; none if nothing."""
         try:
             there = _there(answer, self.value.split("/"))
-            return self._fitted(answer["sweep"]["values"], there) if self.fit else there
+            if self.fit:
+                return self._fitted(answer["sweep"]["values"], there)
+            return self._averaged(there) if self.average else there
         except (LookupError, TypeError, ValueError):
             return None
+
+    def _averaged(self, runs: Any) -> float:
+        import numpy as np
+
+        from giantstep.numerics.scaling import AVERAGES
+
+        return AVERAGES[self.average](np.asarray(runs, float))[0]
 
     def _fitted(self, sizes: list[float], runs: Any) -> dict[str, Any]:
         from giantstep.numerics.scaling import first_steps, fit_runs
 
         if self.reaches is not None:
             runs = first_steps(runs, self.reaches)
-        return fit_runs(sizes, runs, average=self.average, along=self.fit)._asdict()
+        average = self.average or "mean"
+        return fit_runs(sizes, runs, average=average, along=self.fit)._asdict()
 
 
 def _there(answer: Any, words: Sequence[str]) -> Any:
@@ -125,7 +136,7 @@ class Claim:
 def talk(name: str) -> tuple[str, tuple[Claim, ...]]:
     """The title of a talk and its claims, in the order of the slides."""
     if name not in TALKS:
-        raise unknown("talk", name, TALKS)
+        raise unknown_name_error("talk", name, TALKS)
     text = resources.files(__package__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return table["title"], tuple(_claim(row) for row in table["claim"])

@@ -8,26 +8,26 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from giantstep.files import write_text
+from giantstep.files import write_text_file
 from giantstep.numerics.scaling import Fit
 from giantstep.talks.claims import Check, Claim
 
 _FILE = "verdicts.json"
 
 
-def stored() -> dict[str, Any]:
+def stored_verdicts() -> dict[str, Any]:
     """What was measured of each claim, by its key: whether it ``holds``, what was ``measured``,
     the ``seconds`` of a processor that took, and our ``version``."""
     place = resources.files(__package__).joinpath(_FILE)
     return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}
 
 
-def verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
+def claim_verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
     """The verdict on a claim, given what was measured of it.
 
     >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", figure="f")
-    >>> verdict(claim, {"holds": True}), verdict(claim, {"holds": False}), verdict(claim, None)
-    ('holds', 'does not hold', 'not run')
+    >>> [claim_verdict(claim, found) for found in ({"holds": True}, {"holds": False}, None)]
+    ['holds', 'does not hold', 'not run']
     """
     if not claim.is_shown:
         return claim.verdict
@@ -36,13 +36,13 @@ def verdict(claim: Claim, found: Mapping[str, Any] | None) -> str:
     return claim.verdict if found["holds"] else "does not hold"
 
 
-def evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
+def claim_evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
     """What was measured and what it was to be, or what the figure's caption claims, one line each.
 
     >>> check = Check("metrics/overlap", about=0.5, within=0.01)
     >>> claim = Claim(key="k", slide="s", kind="theorem", says="...", verdict="holds", command="c",
     ...               checks=(check,))
-    >>> evidence(claim, {"holds": True, "measured": {"metrics/overlap": 0.503217}})
+    >>> claim_evidence(claim, {"holds": True, "measured": {"metrics/overlap": 0.503217}})
     ['metrics/overlap = 0.5032 (0.5 within 0.01)']
     """
     if found is None:
@@ -61,10 +61,10 @@ def _compared(check: Check, value: Any) -> str:
     return f"{check.value} = {shown}{wanted}"
 
 
-def keep(results: Mapping[str, Any], folder: Path) -> Path:
+def keep_verdicts(results: Mapping[str, Any], folder: Path) -> Path:
     """Write what was measured into a folder, beside what is there for other claims."""
     path = folder / _FILE
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     text = json.dumps({**before, **results}, indent=1, sort_keys=True, ensure_ascii=False)
-    write_text(path, text + "\n")
+    write_text_file(path, text + "\n")
     return path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
@@ -13,23 +12,27 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.kernels import KernelFunction, kernel
 from giantstep.language.inputs import (
     Gaussian,
-    Inputs,
     Sphere,
     Spiked,
-    check_aligned,
-    check_covered,
+    check_inputs_aligned,
+    check_inputs_covered,
 )
 from giantstep.language.problem import Problem
-from giantstep.language.sizes import Size
-from giantstep.language.targets import Target
 from giantstep.numerics.gegenbauer import gaussian_radii
 from giantstep.settings.kernel import Kernel
-from giantstep.theory.ridge.degree_energies import check_powers, kernel_energies, target_energies
-from giantstep.theory.ridge.deterministic_equivalent import Spectrum
-from giantstep.theory.ridge.limit_note import limit_note
+from giantstep.theory.ridge.degree_energies import (
+    check_powers,
+    ridge_kernel_energies,
+    ridge_target_energies,
+)
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
-from giantstep.theory.ridge.spectral_case import SpectralCase, ridge_remark, wants_ridge
+from giantstep.theory.ridge.spectral_case import (
+    SpectralCase,
+    far_from_limit,
+    founded_at,
+    metrics_at_ridge,
+)
 from giantstep.theory.ridge.spiked_kernel_cases import (
     SpikedCase,
     check_spike_covered,
@@ -41,7 +44,7 @@ REFERENCES = (
     "Mei et al. 2021, arXiv:2101.10588",
     "Simon et al. 2021, arXiv:2110.03922",
 )
-METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom")
+METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom", "ridge")
 
 
 def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ()) -> Prediction:
@@ -62,16 +65,10 @@ def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ())
     >>> round(law.metrics["test_error"], 6), law.status
     (0.394814, 'theorem')
     """
-    case, chosen = _case(problem, settings), wants_ridge(optimise)
-    notes = [case.note]
-    if chosen:
-        best = case.best_ridge(problem.noise)
-        settings, notes = settings.replace(ridge=best.ridge), [*notes, ridge_remark(best)]
-    found = case.metrics(settings.ridge, problem.noise)
-    metrics = {name: found[name] for name in METRICS}
+    case = _case(problem, settings)
+    settings, found, notes = metrics_at_ridge(case, settings, problem.noise, optimise)
+    metrics = {name: found[name] for name in METRICS if name in found}
     errors: dict[str, float] = {}
-    if chosen:
-        metrics["ridge"] = best.optimum
     if math.isnan(metrics["test_error"]):
         notes.append("the fixed point did not converge")
     if isinstance(case, SpectralCase) and settings.dim and not problem.inputs.has_fixed_norm:
@@ -83,7 +80,7 @@ def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ())
                 "inputs fluctuate"
             )
     if settings.dim is None and problem.inputs.spike is None:
-        notes += _limit_note(problem, settings, metrics["test_error"])
+        notes += far_from_limit(problem, settings, metrics["test_error"], _case)
     return Prediction.of(settings, metrics, case.status, case.references, notes, errors=errors)
 
 
@@ -114,64 +111,29 @@ def gradient(problem: Problem, settings: Kernel) -> dict[str, float]:
 def _case(problem: Problem, settings: Kernel) -> SpectralCase | SpikedCase:
     shape, law = kernel(settings.kernel), problem.inputs
     target, dim = problem.target, settings.dim
-    check_covered(law, (Gaussian, Sphere, Spiked), "kernel regression is predicted", NoTheory)
-    check_aligned(law, "kernel regression is predicted", NoTheory)
+    what = "kernel regression is predicted"
+    check_inputs_covered(law, (Gaussian, Sphere, Spiked), what, NoTheory)
+    check_inputs_aligned(law, what, NoTheory)
     if law.spike is not None:
         strength = law.spike.strength
         check_spike_covered(target, shape, strength, dim)
         if dim is None:
             return spike_limit(target, settings.samples.ratio("samples"), shape, strength)
         return spiked_case(target, settings.samples.at(dim), shape, strength, dim)
-    if dim is None:
-        return _isotropic_limit(target, settings.samples, shape)
-    return _isotropic_case(target, settings.samples.at(dim), shape, law, dim)
-
-
-def _isotropic_limit(target: Target, samples: Size, shape: KernelFunction) -> SpectralCase:
-    check_powers(shape, target, math.floor(samples.power))
-    regime = polynomial_regime(
-        samples, None, kernel_energies(shape), target_energies(target), weak_modes=True
-    )
+    cause = f"kernel = {shape.name!r}"
+    if dim is not None:
+        samples = settings.samples.at(dim)
+        check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
+        spectrum = kernel_spectrum(shape, target, dim, inputs=law.name)
+        status, note = founded_at(problem, dim)
+        return SpectralCase(samples, math.inf, spectrum, cause, status, REFERENCES, note)
+    check_powers(shape, target, math.floor(settings.samples.power))
+    energies = ridge_kernel_energies(shape), ridge_target_energies(target)
+    regime = polynomial_regime(settings.samples, None, *energies, weak_modes=True)
+    note = f"the limit of large d, samples of order d^{regime.exponent:g}"
     return SpectralCase(
-        regime.samples,
-        math.inf,
-        regime.spectrum,
-        f"kernel = {shape.name!r}",
-        "theorem",
-        REFERENCES,
-        f"the limit of large d, samples of order d^{regime.exponent:g}",
+        regime.samples, math.inf, regime.spectrum, cause, "theorem", REFERENCES, note
     )
-
-
-def _isotropic_case(
-    target: Target, samples: float, shape: KernelFunction, inputs: Inputs, dim: int
-) -> SpectralCase:
-    check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
-    # Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
-    exact = inputs.has_fixed_norm and target.rank == 1 and not target.is_random
-    return SpectralCase(
-        samples,
-        math.inf,
-        _finite_spectrum(shape, target, dim, inputs.name),
-        f"kernel = {shape.name!r}",
-        "theorem" if exact else "heuristic",
-        REFERENCES,
-        f"the equivalent at d = {dim}" + ("" if exact else ", right to O(1/d)"),
-    )
-
-
-def _limit_note(problem: Problem, settings: Kernel, limit: float) -> list[str]:
-    def at_size(dim: int) -> float:
-        case = _case(problem, settings.replace(dim=dim))
-        return case.metrics(settings.ridge, problem.noise)["test_error"]
-
-    energy = target_energies(problem.target).total + problem.noise
-    return limit_note(limit, energy, (settings.samples,), at_size)
-
-
-@functools.lru_cache(maxsize=64)
-def _finite_spectrum(shape: KernelFunction, target: Target, dim: int, inputs: str) -> Spectrum:
-    return kernel_spectrum(shape, target, dim, inputs=inputs)
 
 
 def _gain_of_norms(shape: KernelFunction, dim: int, effective_ridge: float) -> float:

@@ -11,12 +11,11 @@ from jaxtyping import Float
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
-from giantstep.numerics.quadrature import Rule, normal_points, split_gaussian
+from giantstep.numerics.quadrature import Rule, legendre_panels, normal_points, split_gaussian
 from giantstep.settings.mean_field import MeanField
-from giantstep.theory.online_sgd.latent_rule import latent_rule
+from giantstep.theory.online_sgd.latent_rule import check_isotropic, latent_rule
 
 #: Where particles begin at zero: corrections in 1/d are below float64's resolution.
 LIMIT_DIM = 1e18
@@ -134,11 +133,8 @@ def _rest_rule(
     ends = np.sort(
         np.concatenate([np.broadcast_to(edges, (*fields.shape, len(edges))), cuts], axis=2)
     )
-    unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
-    half = np.diff(ends)[..., None] / 2
-    nodes = (ends[..., :-1, None] + half * (unit + 1)).reshape(*fields.shape, -1)
-    weights = (half * mass).reshape(nodes.shape) * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
-    return nodes, weights
+    nodes, lengths = legendre_panels(ends, PANEL_ORDER)
+    return nodes, lengths * np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
 
 
 def predict(problem: Problem, settings: MeanField) -> Prediction:
@@ -156,13 +152,7 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     >>> [round(float(cosine), 3) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.465]
     """
-    check_covered(
-        problem.inputs,
-        (Gaussian,),
-        "the mean-field limit is predicted",
-        NoTheory,
-        "the equations close in the overlaps by isotropy",
-    )
+    check_isotropic(problem, "the mean-field limit is predicted")
     path = particle_path(problem, settings)
     norms = [np.sqrt(np.sum(at.overlaps**2, axis=1) + at.rests**2) for at in path]
     cosines = [at.overlaps / norm[:, None] for at, norm in zip(path, norms, strict=True)]

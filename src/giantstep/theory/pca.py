@@ -11,10 +11,10 @@ from jaxtyping import Float
 from giantstep.answer import Prediction, Status
 from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, Spiked, check_covered
+from giantstep.language.inputs import Gaussian, Spiked, check_inputs_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import energies, moments
-from giantstep.numerics.hermite import hermite_values
+from giantstep.language.targets.hermite import target_energies, target_moments
+from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.settings.pca import Pca
 from giantstep.settings.ratios import ratio_to_dim
@@ -135,14 +135,12 @@ def fitted_error(
     costs = share * np.einsum("ij,jk,ik->i", missed, common, missed)
     beyond = share * float(np.mean(np.sum(missed**2, axis=1))) - float(costs.mean())
     error = float(costs.std(ddof=1)) / math.sqrt(count) + max(beyond, 0.0)
-    floor = moments(problem.target).second_moment - float(best @ best)
+    floor = target_moments(problem.target).second_moment - float(best @ best)
     return max(floor, 0.0) + float(costs.mean()) + length / test_samples, error
 
 
 def _curve(z: np.ndarray, degree: int) -> Float[np.ndarray, "n k"]:
-    """Hermite polynomials, orthonormal for a standard normal variable."""
-    roots = np.sqrt([float(math.factorial(k)) for k in range(degree + 1)])
-    return (hermite_values(z, degree) / roots[:, None]).T
+    return normalised_hermite(z, degree).T
 
 
 def _ridge_fit(columns: np.ndarray, y: np.ndarray, ridge: float | str) -> np.ndarray:
@@ -177,7 +175,7 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
     (0.8333, 0.1211)
     """
     law = problem.inputs
-    check_covered(law, (Gaussian, Spiked), "principal components are predicted", NoTheory)
+    check_inputs_covered(law, (Gaussian, Spiked), "principal components are predicted", NoTheory)
     theta, cosine = 0.0, 1.0
     if law.spike is not None:
         if settings.dim is None and law.spike.depends_on_dim:
@@ -194,9 +192,9 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
     notes: list[str] = []
     errors: dict[str, float] = {}
     if problem.target.rank == 1:
-        parts = energies(problem.target, settings.degree)
+        parts = target_energies(problem.target, settings.degree)
         learned = float(parts @ omega2 ** np.arange(len(parts)))
-        metrics["test_error"] = max(moments(problem.target).second_moment - learned, 0.0)
+        metrics["test_error"] = max(target_moments(problem.target).second_moment - learned, 0.0)
         if settings.dim is not None and omega2 > 0:
             n = settings.samples.count(settings.dim, "samples")
             metrics["test_error"], error = fitted_error(

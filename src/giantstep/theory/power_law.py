@@ -14,13 +14,13 @@ from giantstep.language.problem import NoTarget
 from giantstep.numerics.float64 import float64
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.deterministic_equivalent import ridge_risk
-from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
 from giantstep.theory.ridge.scaling_laws import (
     optimal_exponents,
     power_law_spectrum,
     scaling_exponents,
 )
 from giantstep.theory.ridge.spectral_case import (
+    best_ridge,
     check_converged,
     peak_note,
     ridge_remark,
@@ -51,20 +51,18 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     chosen = wants_ridge(optimise)
     if settings.exponents:
         return _rates(problem, settings)
-    ridge, notes = settings.ridge_value(), []
+    noise, ridge, notes = problem.noise, settings.ridge_value(), []
     if chosen:
-        best = _best_ridge(problem, settings)
+        best = best_ridge(
+            lambda ridge: _metrics(settings, ridge, noise),
+            lambda ridge: _gradient(settings, ridge, noise),
+        )
         ridge, notes = best.ridge, [ridge_remark(best)]
-        settings = settings.replace(ridge=ridge, ridge_exponent=None)
-    samples, width = settings.number_of_samples(), settings.number_of_projections()
-    _check_rank(settings, samples, width, ridge)
-    with float64():
-        risk = jax.device_get(_risk(*_numbers(settings, ridge, problem.noise), _modes(settings)))
-    check_converged(risk, samples, width, ridge)
-    metrics = {name: float(getattr(risk, name)) for name in METRICS}
+    metrics = _metrics(settings, ridge, noise)
+    notes += peak_note(settings.number_of_samples(), settings.number_of_projections(), ridge)
     if chosen:
         metrics["ridge"] = best.optimum
-    notes += peak_note(samples, width, ridge)
+        settings = settings.replace(ridge=ridge, ridge_exponent=None)
     return Prediction.of(settings, metrics, "theorem", REFERENCES, notes)
 
 
@@ -86,20 +84,20 @@ def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
     >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)
     0.8881
     """
+    return _gradient(settings, settings.ridge_value(), problem.noise)
+
+
+def _gradient(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
     with float64():
-        numbers = _numbers(settings, settings.ridge_value(), problem.noise)
-        slopes = jax.device_get(_slopes(*numbers, _modes(settings)))
+        slopes = jax.device_get(_slopes(*_numbers(settings, ridge, noise)))
     names = ("samples", "width", "ridge", "noise", "capacity", "source")
     return dict(zip(names, map(float, slopes), strict=True))
 
 
 def _numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
     samples, width = settings.number_of_samples(), settings.number_of_projections()
-    return samples, width, ridge, noise, settings.capacity, settings.source
-
-
-def _modes(settings: PowerLaw) -> float:
-    return math.inf if settings.modes is None else float(settings.modes)
+    modes = math.inf if settings.modes is None else float(settings.modes)
+    return samples, width, ridge, noise, settings.capacity, settings.source, modes
 
 
 @jax.jit
@@ -112,26 +110,17 @@ def _risk(
 _slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
 
 
-def _best_ridge(problem: NoTarget, settings: PowerLaw) -> BestRidge:
-    def risk(ridge: float) -> float:
-        with float64():
-            numbers = _numbers(settings, ridge, problem.noise)
-            found = _risk(*numbers, _modes(settings))
-            return float(found.test_error) if found.converged else math.nan
-
-    def slope(ridge: float) -> float:
-        with float64():
-            return float(_slopes(*_numbers(settings, ridge, problem.noise), _modes(settings))[2])
-
-    return optimal_ridge(risk, slope)
-
-
-def _check_rank(settings: PowerLaw, samples: float, width: float, ridge: float) -> None:
-    if ridge == 0 and min(samples, width) >= _modes(settings):
+def _metrics(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
+    samples, width, *_, modes = numbers = _numbers(settings, ridge, noise)
+    if ridge == 0 and min(samples, width) >= modes:
         raise SettingsError(
             f"ridge = 0 with modes = {settings.modes}: there are more samples and projections than "
             "features, so the fit is singular; give a ridge above 0"
         )
+    with float64():
+        risk = jax.device_get(_risk(*numbers))
+    check_converged(risk, samples, width, ridge)
+    return {name: float(getattr(risk, name)) for name in METRICS}
 
 
 def _rates(problem: NoTarget, settings: PowerLaw) -> Prediction:

@@ -11,12 +11,11 @@ from jaxtyping import Float
 from scipy.special import ndtr
 
 from giantstep.answer import Prediction, Status
-from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.settings.repetition import Repetition
 from giantstep.theory.learnability.sample_complexity import Complexity
+from giantstep.theory.online_sgd.latent_rule import check_isotropic
 from giantstep.theory.online_sgd.one_neuron import OneNeuron
 
 REFERENCES = (
@@ -166,13 +165,7 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     >>> round(law.metrics["step_size"], 3)
     0.256
     """
-    check_covered(
-        problem.inputs,
-        (Gaussian,),
-        "first moves are predicted",
-        NoTheory,
-        "the equations close in the overlaps by isotropy",
-    )
+    check_isotropic(problem, "first moves are predicted")
     moves, coarse = (first_moves(problem, settings, fine=fine) for fine in (True, False))
     exact: Status = "heuristic" if settings.dim else "theorem"
     metrics: dict[str, Any] = {
@@ -287,9 +280,6 @@ def ways_to_repeat(problem: Problem) -> tuple[Way, ...] | None:
             found += [Way(name, lookahead, 1, moves), Way(name, -lookahead, -1, other)]
     found = [way for way in found if np.all(np.isfinite(way.moves.matrix))]
     useful = [way for way in found if way.moves.samples is not None]
-    return tuple(sorted(useful, key=_order))
-
-
-def _order(way: Way) -> tuple[bool, float]:
-    """Ways that are equally fast by symmetry stay in the order in which they were tried."""
-    return not way.moves.has_force, -float(f"{way.moves.rate:.9g}")
+    # Ways that are equally fast by symmetry stay in the order in which they were tried.
+    useful.sort(key=lambda way: (not way.moves.has_force, -float(f"{way.moves.rate:.9g}")))
+    return tuple(useful)

@@ -8,28 +8,34 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.channels.preprocessing import (
     EMPTY,
-    blocks_basis,
-    given_weights,
-    optimal_weights,
-    outlier_groups,
+    channel_basis,
+    channel_outlier_groups,
+    given_channel_weights,
+    optimal_channel_weights,
 )
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, Sphere, check_covered
 from giantstep.language.problem import Problem
 from giantstep.numerics.solve import bracketed_root
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spectral import Spectral
-from giantstep.theory.amp.averages.overlaps import gap
-from giantstep.theory.amp.averages.population import Population, population_of
+from giantstep.theory.amp.averages.overlaps import overlap_gap
+from giantstep.theory.amp.averages.population import (
+    Population,
+    check_exchangeable,
+    population_of,
+)
 
 REFERENCES = (
     "Lu, Li 2017, arXiv:1702.06435",
     "Mondelli, Montanari 2017, arXiv:1708.05932",
     "Defilippis et al. 2025, arXiv:2502.02545",
 )
+
+
+Block = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Outlier(NamedTuple):
@@ -141,7 +147,7 @@ def linearised_outlier(
     kappas = alpha * values[::-1]
     if kappas[0] <= 1:
         return float(kappas[0]), np.zeros(rank)
-    groups = outlier_groups(kappas, 1 + 1e-9)
+    groups = channel_outlier_groups(kappas, 1 + 1e-9)
     count = groups[-1]
     modes = vectors.T[::-1][:count].reshape(count, rank, rank)
     pulled = np.einsum("nij,kjl->nkil", g, modes)
@@ -197,14 +203,15 @@ def spectral_transition(
     """
     from scipy.optimize import bisect
 
-    if blocks_basis(channel_for(problem), settings) is None:
+    if channel_basis(channel_of_problem(problem), settings) is None:
         kappa, _ = linearised_outlier(problem, 1.0, population)
         return np.full(problem.target.rank, 1 / kappa if kappa > 1e-6 else np.inf)
     found = []
     for block in _blocks(problem, settings, population):
 
-        def side(log_alpha: float, block: _Block = block) -> float:
-            return 1.0 if block.outlier(float(np.exp(log_alpha))).overlap_squared > 0 else -1.0
+        def side(log_alpha: float, block: Block = block) -> float:
+            found = spectral_outlier(*block, float(np.exp(log_alpha)))
+            return 1.0 if found.overlap_squared > 0 else -1.0
 
         low, high = np.log(1e-4), np.log(1e6)
         found.append(np.exp(bisect(side, low, high, xtol=1e-12)) if side(high) > 0 else np.inf)
@@ -229,35 +236,22 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     >>> round(float(law.metrics["overlap_squared"]), 3)
     0.457
     """
-    check_covered(
-        problem.inputs,
-        (Gaussian, Sphere),
-        "spectral methods are predicted",
-        NoTheory,
-        "state evolution assumes input entries that are alike and independent",
-    )
-    channel = channel_for(problem)
+    check_exchangeable(problem, "spectral methods are predicted")
+    channel = channel_of_problem(problem)
     population = population_of(problem)
     metrics = _metrics(problem, settings, population)
     errors: dict[str, Any] = {}
     if population.coarse is not None:
         others = _metrics(problem, settings, population.coarse)
-        errors = {name: gap(value, others[name]) for name, value in metrics.items()}
+        errors = {name: overlap_gap(value, others[name]) for name, value in metrics.items()}
     if settings.dim is not None and not settings.phases:
         numerical = errors.get("overlap_squared", 0.0)
         errors["overlap_squared"] = numerical + _rounding(problem, settings, metrics, population)
-    separable = blocks_basis(channel, settings) is not None
+    separable = channel_basis(channel, settings) is not None
     exact: Status = "theorem" if separable else "heuristic"
     status = weakest_status([exact, "heuristic" if channel.altered else "theorem"])
-    return Prediction(
-        settings.learner,
-        settings.to_json() | channel.settings,
-        metrics,
-        dict.fromkeys(metrics, status),
-        REFERENCES,
-        tuple(channel.notes),
-        errors,
-    )
+    known = {"recorded": channel.settings, "errors": errors}
+    return Prediction.of(settings, metrics, status, REFERENCES, channel.notes, **known)
 
 
 def _metrics(problem: Problem, settings: Spectral, population: Population) -> dict[str, Any]:
@@ -265,10 +259,10 @@ def _metrics(problem: Problem, settings: Spectral, population: Population) -> di
     if settings.phases:
         return {"transitions": spectral_transition(problem, settings, population)}
     alpha = ratio_to_dim(settings, "samples")
-    if blocks_basis(channel_for(problem), settings) is None:
+    if channel_basis(channel_of_problem(problem), settings) is None:
         eigenvalue, overlap = linearised_outlier(problem, alpha, population)
         return {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
-    outliers = [block.outlier(alpha) for block in _blocks(problem, settings, population)]
+    outliers = [spectral_outlier(*block, alpha) for block in _blocks(problem, settings, population)]
     names = ("eigenvalue", "edge", "overlap_squared")
     return {name: _squeezed([getattr(o, name) for o in outliers]) for name in names}
 
@@ -300,29 +294,18 @@ def _squeezed(values: Any) -> Any:
     return float(values[0]) if len(values) == 1 else np.array(values)
 
 
-class _Block(NamedTuple):
-    """The law of y, T(y) and E[h^2|y] for one direction."""
-
-    weights: Float[np.ndarray, " n"]
-    preprocessed: Float[np.ndarray, " n"]
-    squares: Float[np.ndarray, " n"]
-
-    def outlier(self, alpha: float) -> Outlier:
-        return spectral_outlier(self.weights, self.preprocessed, self.squares, alpha)
-
-
 def _blocks(
     problem: Problem, settings: Spectral, population: Population | None = None
-) -> list[_Block]:
-    """One block for every direction of the separating basis."""
+) -> list[Block]:
+    """The law of y, T(y) and E[h^2|y] for every direction of the separating basis."""
     law = (population or population_of(problem)).label_law
-    basis = blocks_basis(channel_for(problem), settings)
+    basis = channel_basis(channel_of_problem(problem), settings)
     found = []
     for row in basis if basis is not None else ():
         curvature = np.einsum("i,nij,j->n", row, law.curvatures, row)
         if settings.preprocessing == "optimal":
-            preprocessed = optimal_weights(curvature, settings.clip)
+            preprocessed = optimal_channel_weights(curvature, settings.clip)
         else:
-            preprocessed = given_weights(settings.preprocessing, law.values)
-        found.append(_Block(law.weights, preprocessed, 1 + curvature))
+            preprocessed = given_channel_weights(settings.preprocessing, law.values)
+        found.append((law.weights, preprocessed, 1 + curvature))
     return found

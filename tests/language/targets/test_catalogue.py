@@ -7,8 +7,8 @@ import re
 import pytest
 
 from giantstep.errors import TargetError
+from giantstep.language.expressions.parser import parse_expression
 from giantstep.language.targets import Target, catalogue
-from giantstep.language.targets.parser import parse
 
 ENTRIES = catalogue()
 
@@ -27,7 +27,7 @@ def test_names_and_lines_are_distinct_and_tidy():
 def test_a_name_stands_for_its_expression_and_is_none_itself(entry):
     assert Target(entry.name) == Target(f"  {entry.name} ") == Target(entry.expression)
     with pytest.raises(TargetError):
-        parse(entry.name)
+        parse_expression(entry.name)
 
 
 def test_no_target_is_listed_twice():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from giantstep.language.targets import Target
-from giantstep.language.targets.symmetry import committee_of
+from giantstep.language.targets.symmetry import target_as_committee
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from giantstep.language.targets.symmetry import committee_of
     ],
 )
 def test_sums(text: str, link: str, rank: int, shift: float, noise: float) -> None:
-    found = committee_of(Target(text))
+    found = target_as_committee(Target(text))
     assert found is not None
     assert found.vote is None
     assert (found.link, found.rank, found.shift) == (Target(link), rank, shift)
@@ -27,7 +27,7 @@ def test_sums(text: str, link: str, rank: int, shift: float, noise: float) -> No
 
 
 def test_votes_with_noise_inside_and_outside() -> None:
-    found = committee_of(Target("2*sign(tanh(h1) + tanh(h2) + 0.5*z1) + 1 + 0.2*z2"))
+    found = target_as_committee(Target("2*sign(tanh(h1) + tanh(h2) + 0.5*z1) + 1 + 0.2*z2"))
     assert found is not None
     assert found.vote == (-1.0, 1.0, 3.0)
     # The language scales what a sign is taken of: only the ratio means something.
@@ -51,11 +51,11 @@ def test_votes_with_noise_inside_and_outside() -> None:
     ],
 )
 def test_other_targets_are_none(text: str) -> None:
-    assert committee_of(Target(text)) is None
+    assert target_as_committee(Target(text)) is None
 
 
 def test_even_links() -> None:
-    even, odd = (committee_of(Target(t)) for t in ("abs(h1) + abs(h2)", "h1^3 + h2^3"))
+    even, odd = (target_as_committee(Target(t)) for t in ("abs(h1) + abs(h2)", "h1^3 + h2^3"))
     assert even is not None
     assert odd is not None
     assert even.is_even

@@ -9,10 +9,10 @@ import pytest
 from scipy import special
 
 from giantstep.errors import TargetError
+from giantstep.language.expressions.language import FUNCTIONS, FunctionFacts
+from giantstep.language.expressions.magnitude import odd_magnitude
 from giantstep.language.targets import ScalarFunction, Target
 from giantstep.language.targets.label_law.law import label_core
-from giantstep.language.targets.language import FUNCTIONS, FunctionFacts
-from giantstep.language.targets.magnitude import odd
 from giantstep.numerics.float64 import float64
 
 H = np.random.default_rng(1).standard_normal((200, 3))
@@ -173,7 +173,7 @@ def test_a_function_of_the_language_is_one_entry(monkeypatch):
         numpy=np.arctan,
         jax=lambda jax, x: jax.numpy.arctan(x),
         sympy=lambda sympy, x: sympy.atan(x),
-        magnitude=odd(np.arctan, 1.0),
+        magnitude=odd_magnitude(np.arctan, 1.0),
         growth="bounded",
         parity="odd",
         rising=True,

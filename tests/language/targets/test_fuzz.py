@@ -13,14 +13,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.parser import parse
-from giantstep.language.targets.polynomial import to_tree
-from giantstep.language.targets.printing import to_text
+from giantstep.language.expressions import arithmetic
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
+from giantstep.language.expressions.language import FUNCTIONS
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.parser import parse_expression
+from giantstep.language.expressions.polynomial import (
+    Polynomial,
+    exp_of_polynomial,
+    polynomial_expression,
+)
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import Node
+from giantstep.language.targets import Target
 from giantstep.language.targets.reading import _read
-from giantstep.language.targets.tree import Node
 
 pytestmark = pytest.mark.unchecked
 
@@ -121,7 +127,7 @@ def checked(text: str) -> str | None:
 
 def normal(text: str) -> Node | None:
     try:
-        return to_tree(normal_form(parse(text)))
+        return polynomial_expression(normal_form(parse_expression(text)))
     except TargetError:
         return None
 
@@ -168,9 +174,9 @@ binary = st.binary(min_size=1, max_size=60)
 def test_grammar_has_one_normal_form(data):
     tree = normal(expression(Choices(data), 4))
     if tree is not None:
-        again = normal(to_text(tree))
+        again = normal(expression_text(tree))
         assert again is not None
-        assert to_text(again) == to_text(tree)
+        assert expression_text(again) == expression_text(tree)
 
 
 @fuzz(1200)
@@ -195,7 +201,7 @@ def test_notations_are_read_alike(data):
     expected, tree = normal(plain), normal(pasted)
     assert (tree is None) == (expected is None), (plain, pasted)
     if tree is not None:
-        assert to_text(tree) == to_text(expected), (plain, pasted)
+        assert expression_text(tree) == expression_text(expected), (plain, pasted)
 
 
 @fuzz(800)
@@ -260,8 +266,8 @@ def test_normal_form_keeps_the_values(data):
     random = np.random.default_rng(0)
     at = {name: random.standard_normal(40) for name in ("h1", "h2", "h3", "z1")}
     with np.errstate(all="ignore"):
-        raw = np.broadcast_to(evaluate(parse(text), NUMPY, at), 40)
-        value = np.broadcast_to(evaluate(tree, NUMPY, at), 40)
+        raw = np.broadcast_to(evaluate_expression(parse_expression(text), NUMPY, at), 40)
+        value = np.broadcast_to(evaluate_expression(tree, NUMPY, at), 40)
         both = np.isfinite(raw) & np.isfinite(value)
         error = np.abs(raw - value)[both] / (1e-9 + np.abs(raw[both]))
     assert not both.any() or np.median(error) < 1e-6
@@ -294,3 +300,17 @@ def test_long_runs_and_deep_nests_are_read_quickly():
     texts += [f"{name}(" * 57 + "|h1|" + ")" * 57 for name in CALLS]
     read = [sys.executable, "-c", READ_ALL]
     subprocess.run(read, input=json.dumps(texts), text=True, check=True)
+
+
+def test_exponentials_nested_in_powers_are_given_up_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It took over a second: each of 240 joined exponentials is printed, up to 4,000 characters."""
+    joined = []
+
+    def counted(x: Polynomial) -> Polynomial:
+        joined.append(x)
+        return exp_of_polynomial(x)
+
+    monkeypatch.setattr(arithmetic, "exp_of_polynomial", counted)
+    with pytest.raises(TargetError, match="too long to multiply out"):
+        Target("h1*exp(h1 + He18(" * 8 + "h1" + "))" * 8)
+    assert 20 < len(joined) < 200

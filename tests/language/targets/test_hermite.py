@@ -9,14 +9,13 @@ import pytest
 
 from giantstep.errors import SettingsError
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import _quadrature_expansion, expansion
+from giantstep.language.targets.expansion import _quadrature_expansion, target_expansion
 from giantstep.language.targets.hermite import (
-    conditional_tail_energy,
-    energies,
-    hermite_coefficients,
-    hermite_tensors,
-    moments,
-    tail_energy,
+    conditional_target_energy,
+    target_energies,
+    target_moments,
+    target_tail_energy,
+    target_tensors,
 )
 from giantstep.language.targets.integration import MAX_AXES
 from giantstep.numerics.hermite import factorial
@@ -37,9 +36,12 @@ PLATEAUS = {
 @pytest.mark.parametrize("text", PLATEAUS)
 def test_plateaus(text: str) -> None:
     target = Target(text)
-    found = [moments(target).second_moment, *(tail_energy(target, k).value for k in range(4))]
+    found = [
+        target_moments(target).second_moment,
+        *(target_tail_energy(target, k).value for k in range(4)),
+    ]
     np.testing.assert_allclose(found, PLATEAUS[text], rtol=0, atol=1e-6)
-    assert tail_energy(target, 1).error < 1e-10
+    assert target_tail_energy(target, 1).error < 1e-10
 
 
 @pytest.mark.parametrize(
@@ -61,13 +63,13 @@ def test_plateaus(text: str) -> None:
     ],
 )
 def test_closed_forms(text: str, index: tuple[int, ...], value: float) -> None:
-    assert hermite_coefficients(Target(text))[index] == pytest.approx(value, rel=1e-9)
+    assert target_expansion(Target(text)).coefficients[index] == pytest.approx(value, rel=1e-9)
 
 
 @pytest.mark.parametrize("text", ["h1 + He3(h1)*h2", "(h1 + 0.3*h2)**4", "He2(h1)*h2 + h3**3"])
 def test_closed_form_and_quadrature_agree(text: str) -> None:
     target = Target(text)
-    exact, numerical = expansion(target), _quadrature_expansion(target, 8, MAX_AXES)
+    exact, numerical = target_expansion(target), _quadrature_expansion(target, 8, MAX_AXES)
     assert exact.error == 0.0
     for index, value in numerical.coefficients.items():
         scale = math.sqrt(factorial(index) * exact.second_moment)
@@ -85,45 +87,49 @@ def test_closed_form_and_quadrature_agree(text: str) -> None:
     ],
 )
 def test_a_function_of_one_direction_in_any_basis(several: str, one: str) -> None:
-    np.testing.assert_allclose(energies(Target(several)), energies(Target(one)), atol=2e-9)
+    np.testing.assert_allclose(
+        target_energies(Target(several)), target_energies(Target(one)), atol=2e-9
+    )
 
 
 def test_tensors_are_symmetric_and_hold_the_energies() -> None:
     target = Target("sign(h1*h2) + relu(h1 + h2)")
-    tensors = hermite_tensors(target, 4)
+    tensors = target_tensors(target, 4)
     for k, tensor in enumerate(tensors):
         assert tensor.shape == (2,) * k
-        assert np.sum(tensor**2) / math.factorial(k) == pytest.approx(energies(target, 4)[k])
+        assert np.sum(tensor**2) / math.factorial(k) == pytest.approx(target_energies(target, 4)[k])
     np.testing.assert_allclose(tensors[3], np.transpose(tensors[3], (2, 0, 1)))
 
 
 def test_in_label_noise_enters_by_the_regression_function() -> None:
     target = Target("sign(h1 + 0.5*z1)")
-    found = expansion(target)
+    found = target_expansion(target)
     regression = 2 / math.pi * math.asin(1 / 1.25)
     assert found.second_moment == pytest.approx(1.0, abs=1e-12)
     assert found.regression_moment == pytest.approx(regression, rel=1e-10)
-    assert tail_energy(target, 1).value == pytest.approx(regression - energies(target)[1])
-    assert moments(Target("h1*z1")).variance == 1.0
-    assert energies(Target("h1*z1")).sum() == 0.0
+    assert target_tail_energy(target, 1).value == pytest.approx(
+        regression - target_energies(target)[1]
+    )
+    assert target_moments(Target("h1*z1")).variance == 1.0
+    assert target_energies(Target("h1*z1")).sum() == 0.0
 
 
 def test_many_variables_by_products_of_small_integrals() -> None:
     target = Target("tanh(h1) + tanh(h2) + tanh(h3) + tanh(h4) + abs(h5)")
-    assert "products" in expansion(target).method
-    expected = 4 * energies(Target("tanh(h1)")) + energies(Target("abs(h1)"))
-    np.testing.assert_allclose(energies(target), expected, atol=1e-12)
-    assert moments(target).second_moment == pytest.approx(4 * 0.39429449 + 1, abs=1e-7)
+    assert "products" in target_expansion(target).method
+    expected = 4 * target_energies(Target("tanh(h1)")) + target_energies(Target("abs(h1)"))
+    np.testing.assert_allclose(target_energies(target), expected, atol=1e-12)
+    assert target_moments(target).second_moment == pytest.approx(4 * 0.39429449 + 1, abs=1e-7)
 
 
 def test_monte_carlo_says_so_and_is_within_its_error() -> None:
     target = Target("relu(h1 + h2 + h3 + h4)")
-    found = expansion(target)
+    found = target_expansion(target)
     assert "Monte Carlo" in found.method
     assert found.error < 0.01
-    expected = energies(Target("2*relu(h1)"), 4)
+    expected = target_energies(Target("2*relu(h1)"), 4)
     spread = found.error * math.sqrt(70) * 2 * math.sqrt(found.second_moment)
-    np.testing.assert_allclose(energies(target, 4), expected, atol=spread)
+    np.testing.assert_allclose(target_energies(target, 4), expected, atol=spread)
 
 
 @pytest.mark.parametrize(
@@ -138,7 +144,7 @@ def test_monte_carlo_says_so_and_is_within_its_error() -> None:
     ],
 )
 def test_conditional_tails(text: str, learned: list, kappa: int, value: float) -> None:
-    found = conditional_tail_energy(Target(text), np.array(learned), kappa)
+    found = conditional_target_energy(Target(text), np.array(learned), kappa)
     assert found.value == pytest.approx(value, abs=1e-9)
 
 
@@ -151,13 +157,13 @@ def test_conditional_tail_in_a_rotated_frame(text: str) -> None:
     u, v, w = rng.standard_normal((3, 1_000_000))
     one, two = ((np.stack([u + s, u - s], axis=1) / math.sqrt(2)) for s in (v, w))
     products = target.numpy(one) * target.numpy(two)
-    expected = moments(target).second_moment - products.mean()
+    expected = target_moments(target).second_moment - products.mean()
     sem = products.std() / 1000
-    found = conditional_tail_energy(target, row, 0)
+    found = conditional_target_energy(target, row, 0)
     assert sem < 0.05 * found.value
     assert abs(found.value - expected) < 4 * sem
 
 
 def test_learned_directions_must_be_orthonormal() -> None:
     with pytest.raises(SettingsError, match="orthonormal"):
-        conditional_tail_energy(Target("h1*h2"), np.array([[1.0, 1.0]]), 0)
+        conditional_target_energy(Target("h1*h2"), np.array([[1.0, 1.0]]), 0)

@@ -11,19 +11,30 @@ import pytest
 
 import giantstep.language.targets
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.language import FUNCTIONS, SPELLINGS
-from giantstep.language.targets.parser import parse
-from giantstep.language.targets.reading import read_function, read_target, reading_of
-from giantstep.language.targets.tokens import ALIASES
-from giantstep.language.targets.tree import Call, Hermite, Node, Number, Variable, walk
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
+from giantstep.language.expressions.language import FUNCTIONS, SPELLINGS
+from giantstep.language.expressions.parser import parse_expression
+from giantstep.language.expressions.tokens import ALIASES
+from giantstep.language.expressions.tree import (
+    Call,
+    Hermite,
+    Node,
+    Number,
+    Variable,
+    walk_expression,
+)
+from giantstep.language.targets.reading import (
+    how_target_was_read,
+    read_function_expression,
+    read_target,
+)
 
 AT = {"h1": np.array([0.7, -1.3]), "h2": np.array([-0.4, 2.1]), "z1": np.array([0.3, 0.9])}
 H1, H2, Z1 = AT["h1"], AT["h2"], AT["z1"]
 
 
 def value(text: str) -> np.ndarray:
-    return evaluate(read_target(text)[1], NUMPY, AT)
+    return evaluate_expression(read_target(text)[1], NUMPY, AT)
 
 
 @pytest.mark.parametrize(
@@ -64,13 +75,15 @@ def test_reads_as_written(text, expected):
 
 
 def test_numbers_are_exact():
-    assert parse("0.1") == Number(Fraction(1, 10))
-    assert parse("1e-3") == Number(Fraction(1, 1000))
+    assert parse_expression("0.1") == Number(Fraction(1, 10))
+    assert parse_expression("1e-3") == Number(Fraction(1, 1000))
 
 
 def test_spellings_share_one_tree():
-    assert parse("He(3, h1)") == parse("He3(h1)") == Hermite(3, Variable("h1"))
-    assert parse("|h1|") == parse("abs(h)") == Call("abs", (Variable("h1"),))
+    assert (
+        parse_expression("He(3, h1)") == parse_expression("He3(h1)") == Hermite(3, Variable("h1"))
+    )
+    assert parse_expression("|h1|") == parse_expression("abs(h)") == Call("abs", (Variable("h1"),))
 
 
 @pytest.mark.parametrize(
@@ -111,12 +124,12 @@ def test_spellings_share_one_tree():
     ],
 )
 def test_pasted_notation_is_read_and_said(text, reading):
-    assert reading_of(text) == read_target(reading)[0]
-    assert reading_of(read_target(reading)[0]) is None
+    assert how_target_was_read(text) == read_target(reading)[0]
+    assert how_target_was_read(read_target(reading)[0]) is None
 
 
 def test_an_activation_in_another_notation():
-    assert read_function("np.tanh(z)\u00b2", "z")[0] == "tanh(z)**2"
+    assert read_function_expression("np.tanh(z)\u00b2", "z")[0] == "tanh(z)**2"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +291,7 @@ def test_every_name_of_python_is_unknown_unless_it_is_ours():
     import math
 
     known = {*FUNCTIONS, *SPELLINGS, "pi"}
-    names = {*dir(builtins), *dir(math), *dir(np), *dir(object), *dir(parse)} - known
+    names = {*dir(builtins), *dir(math), *dir(np), *dir(object), *dir(parse_expression)} - known
     names -= {name for name in names if name.lower() in ALIASES}
     for name in sorted(names):
         with pytest.raises(TargetError):
@@ -289,9 +302,11 @@ def test_every_name_of_python_is_unknown_unless_it_is_ours():
 
 def test_the_tree_holds_only_our_nodes():
     kinds = Node.__args__
-    tree = parse("max(He3(h1), |h2|**0.5, 2**z1)*(h1 < pi) - sqrt(2)/h1")
-    assert all(type(part) in kinds for part in walk(tree))
-    assert all(part.function in FUNCTIONS for part in walk(tree) if isinstance(part, Call))
+    tree = parse_expression("max(He3(h1), |h2|**0.5, 2**z1)*(h1 < pi) - sqrt(2)/h1")
+    assert all(type(part) in kinds for part in walk_expression(tree))
+    assert all(
+        part.function in FUNCTIONS for part in walk_expression(tree) if isinstance(part, Call)
+    )
 
 
 def test_no_source_file_evaluates_python():

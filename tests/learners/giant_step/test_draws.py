@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy.stats import kstest
 
-from giantstep.learners.giant_step.draws import BLOCK, Chunks, Draws, Role, bartlett, one_ahead
+from giantstep.learners.giant_step.draws import BLOCK, Chunks, Draws, Role, bartlett, draw_one_ahead
 
 
 def test_numbers_depend_on_seed_and_path_alone() -> None:
@@ -59,6 +59,6 @@ def test_one_ahead_begins_the_next_before_the_last_is_used() -> None:
         log.append(f"begin {index}")
         return lambda: index
 
-    for item in one_ahead(begin, 3):
+    for item in draw_one_ahead(begin, 3):
         log.append(f"use {item}")
     assert log == ["begin 0", "begin 1", "use 0", "begin 2", "use 1", "use 2"]

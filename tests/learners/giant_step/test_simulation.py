@@ -14,7 +14,7 @@ from giantstep.learners.giant_step.direct import Direct
 from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.plan import plan
 from giantstep.learners.giant_step.samples import Batches
-from giantstep.learners.giant_step.simulation import choose, simulate
+from giantstep.learners.giant_step.simulation import choose_giant_step, simulate
 from giantstep.numerics import cost
 from giantstep.numerics.float64 import float64
 from giantstep.settings.giant_step import GiantStep
@@ -108,7 +108,7 @@ def test_shapes_notes_and_progress() -> None:
 def test_auto_takes_the_cheaper_exact_method(
     options: dict[str, Any], problem: Problem, method: str
 ) -> None:
-    chosen, why = choose(plan(problem, GiantStep(**(SMALL | options))))
+    chosen, why = choose_giant_step(plan(problem, GiantStep(**(SMALL | options))))
     assert chosen == method
     assert why.startswith(f"method: {method}, ")
 

@@ -7,13 +7,13 @@ import pytest
 
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.symmetry import Committee, committee_of
+from giantstep.language.targets.symmetry import Committee, target_as_committee
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
 from giantstep.theory.amp.committees.averages import (
     averages,
+    committee_rule,
     mean_averages,
-    rule,
     unspecialised_overlap,
 )
 from giantstep.theory.amp.committees.errors import (
@@ -116,7 +116,7 @@ def test_two_signs_by_other_code() -> None:
     overlap = q_minus * np.eye(2) + (q_plus - q_minus) / 2
     population = population_of(Problem.of(text))
     minus, plus = np.linalg.eigvalsh(population.fisher(overlap))
-    ours = averages(committee_of(Target(text)), q_minus, q_plus, rule(2))
+    ours = averages(target_as_committee(Target(text)), q_minus, q_plus, committee_rule(2))
     assert (ours.minus, ours.plus) == pytest.approx((minus, plus), rel=1e-4)
     psi = float(population.log_partition(overlap))
     assert ours.log_partition == pytest.approx(psi, rel=1e-5)
@@ -171,7 +171,7 @@ def test_verbs() -> None:
 
 def test_explain_knows_where_units_part() -> None:
     (found,) = easy_thresholds(Target(_sum(3)), 0.1)
-    expected = specialisation(committee_of(Target(_sum(3))).with_noise(0.1)).samples_ratio
+    expected = specialisation(target_as_committee(Target(_sum(3))).with_noise(0.1)).samples_ratio
     assert found.alpha.value == pytest.approx(expected, rel=1e-9)
     assert len(found.directions) == 2
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from giantstep.language.problem import Problem
-from giantstep.language.targets.symmetry import invariant_basis
+from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
-from giantstep.theory.amp.fixed_points import settle
+from giantstep.theory.amp.fixed_points import settle_amp_overlap
 from giantstep.theory.amp.iterations import (
     expected_iterations,
     remarks,
@@ -90,9 +90,9 @@ def test_units_specialise_from_the_published_threshold_on() -> None:
 
 
 def test_a_start_on_an_unstable_fixed_point_leaves_it() -> None:
-    population, basis = population_of(TANH), invariant_basis(TANH.target)
+    population, basis = population_of(TANH), target_invariant_basis(TANH.target)
     plateau = reached(TANH, 3.9).overlap
-    rest = settle(population, ABOVE, plateau, basis)
+    rest = settle_amp_overlap(population, ABOVE, plateau, basis)
     assert rest.converged
     assert rest.rate < 1
     np.testing.assert_allclose(rest.overlap, reached(TANH, ABOVE).overlap, atol=1e-7)

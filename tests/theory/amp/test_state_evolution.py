@@ -223,9 +223,9 @@ def test_every_named_target_has_a_value_or_one_clear_error(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [e.name for e in catalogue() if 1 < Target(e.name).rank <= 3])
 def test_every_named_target_gets_a_structure(name: str) -> None:
-    from giantstep.channels.structure import structure_of
+    from giantstep.channels.structure import channel_structure
 
-    structure = structure_of(Target(name))
+    structure = channel_structure(Target(name))
     assert 1 <= structure.fields <= 3 + Target(name).noises
     u = np.random.default_rng(0).normal(size=(20, structure.fields))
     h = u @ np.linalg.pinv(structure.matrix).T

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 from proportional_features import proportional_risk
 
 from giantstep.language.activations.activation import activation
+from giantstep.language.losses import loss_from_text
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
 from giantstep.theory.convex import convex_loss, fits
-from giantstep.theory.convex.convex_loss import ConvexRisk, Features, SquareTeacher, convex_risk
-from giantstep.theory.convex.labels import Labels, label_lines
+from giantstep.theory.convex.convex_loss import ConvexRisk, Features, convex_risk
+from giantstep.theory.convex.labels import Labels, RealLabels, label_lines
 
 
 @functools.cache
@@ -37,9 +37,13 @@ def features(name: str) -> Features:
     return Features(float(linear**2), sigma.mu_star_squared, math.inf if mean else 0.0)
 
 
+LOGISTIC = loss_from_text("logistic")
+
+
 def solve(sigma: str, sizes: tuple[float, ...], teacher: str, loss: str) -> ConvexRisk:
+    case = (*sizes, features(sigma), labels(teacher), loss_from_text(loss))
     with float64():
-        found = jax.device_get(convex_risk(*sizes, features(sigma), labels(teacher), loss))
+        found = jax.device_get(convex_risk(*case))
     assert found.converged
     return found
 
@@ -86,7 +90,7 @@ def test_asymmetric_labels_need_their_intercept() -> None:
     assert found.overlaps.b == pytest.approx(-1.252, abs=0.015)
     with float64():
         ignored = features("relu")._replace(constant=0.0)
-        wrong = convex_risk(3.0, 2.0, 0.05, ignored, labels("shifted"), "logistic")
+        wrong = convex_risk(3.0, 2.0, 0.05, ignored, labels("shifted"), LOGISTIC)
     assert float(wrong.test_error) == pytest.approx(0.304, abs=2e-3)
 
 
@@ -103,7 +107,7 @@ def test_a_second_direction_without_influence_changes_nothing() -> None:
     two = label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
-        found = convex_risk(3.0, 2.0, 0.1, features("tanh"), two, "logistic")
+        found = convex_risk(3.0, 2.0, 0.1, features("tanh"), two, LOGISTIC)
     assert float(found.test_error) == pytest.approx(float(one.test_error), abs=1e-9)
     assert np.asarray(found.overlaps.m) == pytest.approx([float(one.overlaps.m[0]), 0], abs=1e-9)
 
@@ -112,38 +116,40 @@ def test_rotated_labels_have_rotated_overlaps() -> None:
     turned = label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
-        found = convex_risk(3.0, 2.0, 0.1, features("tanh"), turned, "logistic")
+        found = convex_risk(3.0, 2.0, 0.1, features("tanh"), turned, LOGISTIC)
     length = float(one.overlaps.m[0])
     assert np.asarray(found.overlaps.m) == pytest.approx([0.6 * length, 0.8 * length], abs=1e-8)
 
 
-@jax.jit
-def scalar_equation(
-    alpha: Any, psi: Any, ridge: Any, features: Features, teacher: SquareTeacher
-) -> Any:
-    return proportional_risk(
-        alpha,
-        psi,
-        ridge,
-        teacher.noise,
-        linear_features=features.linear,
-        nonlinear_features=features.nonlinear,
-        linear_target=jnp.sum(teacher.linear**2),
-        nonlinear_target=teacher.nonlinear,
-        mean=teacher.mean,
-        constant=features.constant,
-    )
+def quadratic_labels(energy: float, noise: float) -> RealLabels:
+    """y = 0.6 + 0.8 h1 - 0.5 h2 + sqrt(energy) He2(h1)/sqrt(2) + noise, its moments exact."""
+    rule = tensor_rule([gauss_hermite(5), gauss_hermite(3), gauss_hermite(3)])
+    h1, h2, z = rule.nodes.T
+    clean = 0.6 + 0.8 * h1 - 0.5 * h2 + np.sqrt(energy / 2) * (h1**2 - 1)
+    values, none = clean + np.sqrt(noise) * z, np.zeros((len(clean), 0))
+    power = np.asarray(rule.weights @ clean**2)
+    return RealLabels(values, clean, power, rule.nodes[:, :2], rule.weights, none, np.ones(2))
+
+
+scalar_equation = jax.jit(
+    functools.partial(proportional_risk, linear_target=0.8**2 + 0.5**2, mean=0.6)
+)
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.7, math.inf])
 def test_square_loss_is_the_scalar_equation(constant: float) -> None:
     rng = np.random.default_rng(1)
+    half_square = loss_from_text("(y-f)^2/2")
     for _ in range(5):
         alpha, psi, ridge, m1, ms, nonlinear, noise = np.exp(rng.uniform(-1.2, 1.2, 7))
-        teacher = SquareTeacher(np.array([0.8, -0.5]), nonlinear, 0.6, noise)
+        teacher = quadratic_labels(nonlinear, noise)
         case = (alpha, psi, ridge, Features(m1, ms, constant), teacher)
         with float64():
-            found, expected = jax.device_get((convex_risk(*case, "square"), scalar_equation(*case)))
+            expected = scalar_equation(
+                alpha, psi, ridge, noise, linear_features=m1, nonlinear_features=ms,
+                nonlinear_target=nonlinear, constant=constant,
+            )  # fmt: skip
+            found, expected = jax.device_get((convex_risk(*case, half_square), expected))
         assert found.test_error == pytest.approx(expected.test_error, rel=1e-10)
         assert 2 * found.train_loss == pytest.approx(expected.train_error, rel=1e-10)
         assert found.norm == pytest.approx(expected.norm, rel=1e-10)
@@ -158,10 +164,12 @@ def test_proximal_fit(loss: str, v: float) -> None:
     from scipy.optimize import minimize_scalar
 
     losses = {"logistic": lambda t: np.logaddexp(0, -t), "hinge": lambda t: max(1 - t, 0.0)}
-    margins = np.array([-30.0, -2.0, 0.3, 0.97, 5.0])
+    known, one = loss_from_text(loss), np.ones(1)
     with float64():
-        found = jax.device_get(fits.proximal_step(loss, margins, np.asarray(v)))
-    for u, force, value in zip(margins, found.force, found.loss, strict=True):
+        found = jax.device_get(fits.fits_between(known, one, known.kinks(one), v, 0 * one, 30.0))
+    for u, force, value in list(zip(found.fields[0], found.force[0], found.loss[0], strict=True))[
+        ::9
+    ]:
         cost = lambda t, u=u: losses[loss](t) + (t - u) ** 2 / (2 * v)  # noqa: E731
         best = minimize_scalar(cost, bounds=(u - 1, u + v + 1), options={"xatol": 1e-10})
         assert cost(u + v * force) <= best.fun + 1e-12 * (1 + abs(best.fun))
@@ -172,12 +180,14 @@ def test_quadrature_has_converged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the nodes in the margin and in the spectrum change nothing."""
     case = ("tanh", (3.0, 2.0, 1e-3), "sign", "logistic")
     coarse = solve(*case)
-    unit, mass = np.polynomial.legendre.leggauss(128)
-    monkeypatch.setattr(fits, "_SEGMENT_UNIT", unit / 2)
-    monkeypatch.setattr(fits, "_SEGMENT_MASS", mass / 2)
+    for name, order, axes in (("", 32, 3), ("_MISSED", 128, 2)):
+        unit, mass = np.polynomial.legendre.leggauss(order)
+        shape = (1,) * (axes - 1) + (order,)
+        monkeypatch.setattr(fits, f"{name}_UNIT", unit.reshape(shape) / 2)
+        monkeypatch.setattr(fits, f"{name}_MASS", mass.reshape(shape) / 2)
     monkeypatch.setattr(convex_loss, "SPECTRUM_ORDER", 120)
     with float64():
-        again = jax.jit(lambda *numbers: convex_risk.__wrapped__(*numbers, "logistic"))
+        again = jax.jit(lambda *numbers: convex_risk.__wrapped__(*numbers, LOGISTIC))
         fine = jax.device_get(again(*case[1], features("tanh"), labels("sign")))
     assert fine.overlaps.q == pytest.approx(coarse.overlaps.q, rel=1e-8)
     assert fine.test_error == pytest.approx(coarse.test_error, rel=1e-8)

@@ -12,24 +12,6 @@ from giantstep.theory.random_features import predict
 SIZES = {"samples": "3d", "width": "2d", "ridge": 0.1}
 
 
-@pytest.mark.parametrize(
-    ("loss", "written", "ridge"),
-    [
-        ("logistic", "log(1+exp(-y*f))", 0.1),
-        # All fields of nearly separable labels share a short range of outputs.
-        ("logistic", "log(1+exp(-y*f))", 1e-3),
-        ("hinge", "relu(1-y*f)", 0.1),
-    ],
-)
-def test_classifiers_equal_their_closed_forms(loss: str, written: str, ridge: float) -> None:
-    problem, sizes = Problem.of("sign(h1-0.5)"), SIZES | {"ridge": ridge}
-    known, found = (
-        predict(problem, RandomFeatures(loss=text, **sizes)).metrics for text in (loss, written)
-    )
-    for name, value in known.items():
-        assert found[name] == pytest.approx(value, rel=1e-8), name
-
-
 #: The second bends where no residual is.
 @pytest.mark.parametrize("loss", ["0.5*(y-f)^2", "1e4*huber((y-f)/100)"])
 def test_half_the_square_equals_ridge_regression(loss: str) -> None:

@@ -76,7 +76,7 @@ def test_what_the_target_does_not_contain_needs_no_response(
     """By rotation: C = (Q - M M^T)/d there, which the recursion must give as well."""
     arguments = (Problem.of(EX3A), activation("relu"), Kinds.twins(4))
     short = giant_step_overlaps(*arguments, steps=3, **WIDE)
-    monkeypatch.setattr(fresh_batches, "used_subspace", lambda target: np.eye(target.rank))
+    monkeypatch.setattr(fresh_batches, "target_subspace", lambda target: np.eye(target.rank))
     long = giant_step_overlaps(*arguments, steps=3, **WIDE)
     np.testing.assert_allclose(along(long, MINUS), along(short, MINUS), rtol=0.012)
 

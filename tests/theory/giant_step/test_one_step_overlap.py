@@ -10,7 +10,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
-from giantstep.theory.giant_step.prediction import predict, predicted_subspaces
+from giantstep.theory.giant_step.prediction import giant_step_subspaces, predict
 
 
 def test_leap_one_closed_form() -> None:
@@ -72,10 +72,10 @@ def test_overlaps_that_vanish_in_the_limit_are_zero(
 
 def test_relu_without_bias_cannot_see_an_even_coefficient() -> None:
     problem = Problem.of("h1 + He2(h1)*h2")
-    blind, notes = predicted_subspaces(problem, GiantStep(steps=2))
+    blind, notes = giant_step_subspaces(problem, GiantStep(steps=2))
     assert [len(space) for space in blind] == [0, 1, 1]
     assert "biases normal" in notes[0]
-    sighted, notes = predicted_subspaces(problem, GiantStep(steps=2, biases="normal"))
+    sighted, notes = giant_step_subspaces(problem, GiantStep(steps=2, biases="normal"))
     assert [len(space) for space in sighted] == [0, 1, 2]
     assert notes == []
 

@@ -45,6 +45,21 @@ def test_a_smooth_path_to_five_steps() -> None:
         assert np.all(error < 1e-3), name
 
 
+@pytest.mark.parametrize("ridge", [None, 0.1])
+def test_the_own_error_of_a_network_can_be_asked_for(ridge: float | None) -> None:
+    """The numbers of the independent program above; a fitted readout does not change them."""
+    given = GiantStep(
+        activation="tanh", readout="ones", width=1, steps=3, step_size=0.8, samples="2d",
+        batches="reused", ridge=ridge,
+    )  # fmt: skip
+    found = predict(Problem.of("sign(h1)"), given)
+    own, error = found.metrics["network_error"], found.errors["network_error"]
+    assert np.all(np.abs(own[1:] - [1.0301, 0.8297, 0.7202]) <= QUANTILE * error[1:] + 1e-4)
+    assert np.all(error < 2e-3)
+    if ridge is not None:
+        assert np.all(found.metrics["test_error"][1:] < own[1:])
+
+
 @pytest.fixture(scope="module")
 def published() -> ReusedPath:
     """The authors' setting; their f = sum_j a_j sigma(h_j), a = (1, -1)/sqrt(2), in our units.

@@ -9,7 +9,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
 from giantstep.theory.spiked_random_features.finite_size import Blocks
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 
 def spiked_layer(dim: int, spike: float, alignment: float, seed: int) -> tuple[np.ndarray, ...]:
@@ -24,16 +24,12 @@ def spiked_layer(dim: int, spike: float, alignment: float, seed: int) -> tuple[n
 def test_isotropic_rows_have_the_exact_risk(sigma: str, target: str) -> None:
     problem, dim, alignment, spike = Problem.of(target, noise=0.1), 150, 0.8, 1.2
     one = np.ones(1)
-    prepared = Prepared.of(
-        *(activation(sigma), problem.target),
-        **{"alignment": alignment, "spikes": spike * one, "bulks": one},
-        version="spike-strength",
-        dim=float(dim),
-    )
     blocks = Blocks(spike * one, one, one)
     exact = spiked_risk(
-        prepared,
+        activation(sigma),
+        problem.target,
         blocks,
+        alignment=alignment,
         samples_ratio=2.0,
         width_ratio=1.0,
         ridge=0.2,

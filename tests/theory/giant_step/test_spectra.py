@@ -11,6 +11,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
+from giantstep.theory.giant_step.spectra.gathered_samples import grouped
 from giantstep.theory.giant_step.spectra.laws import WeightLaw
 from giantstep.theory.giant_step.spectra.prediction import (
     outliers_as_d_grows,
@@ -123,6 +124,12 @@ def test_steps_of_a_schedule() -> None:
     batches = stepped_rows(RELU, schedule).layer.batches
     assert [float(batch.steps[0]) for batch in batches] == [2.0, 1.0]
     assert [1 / batch.crowding for batch in batches] == [8.0, 2.0]
+
+
+def test_equal_samples_are_one_group() -> None:
+    rng = np.random.default_rng(0)
+    for value in rng.random(50):
+        assert not grouped(np.full((1, 7), value), rng.random(7), 3).any()
 
 
 def test_gathered_samples_tell_the_bulk_and_a_soft_end_hides_no_outlier() -> None:

@@ -58,7 +58,12 @@ def test_overlaps_of_a_gaussian_readout_are_exact(sigma: str, step: float) -> No
 
     expected = np.sqrt(quad(squared, 0, 0.5)[0] + quad(squared, 0.5, 9)[0])
     settings = GiantStep(
-        activation=sigma, readout="normal", samples="2d", step_size=step, loss="correlation"
+        activation=sigma,
+        readout="normal",
+        samples="2d",
+        step_size=step,
+        loss="correlation",
+        width="1d",
     )
     found = predict_step(Problem.of("sin(h1)", noise=0.3), settings)
     assert found.metrics["overlap"][1, 0] == pytest.approx(expected, rel=1e-9)

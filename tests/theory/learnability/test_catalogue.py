@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.catalogue import catalogue
@@ -84,7 +84,7 @@ def test_posteriors_and_cells_of_labels_give_one_threshold(name: str) -> None:
 def test_posteriors_by_quadrature_have_the_threshold_of_the_noise_they_got(name: str) -> None:
     """The noise moves it by 1.4 % and .9 %: the same number at the noise 0 would be wrong."""
     problem = Problem.of(name)
-    channel = channel_for(problem)
+    channel = channel_of_problem(problem)
     assert channel.altered
     population = population_of(problem)
     assert population.coarse is not None

@@ -9,14 +9,13 @@ import pytest
 
 from giantstep.explanation.explain import explain
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import expansion
-from giantstep.theory.learnability.grand_staircase import generative_exponent
+from giantstep.language.targets.expansion import target_expansion
+from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.staircase import (
     _visible_axes,
     hermite_family,
-    information_exponent,
     leap_staircase,
-    visible,
+    visible_directions,
 )
 from giantstep.theory.learnability.thresholds import easy_thresholds
 from giantstep.theory.repetition import _reached
@@ -28,14 +27,14 @@ from giantstep.theory.repetition import _reached
 )
 def test_faint_correlations_count(text: str, exponent: int) -> None:
     """E[sin(6 h) h] = 6 exp(-18) is 1e-7, and not zero."""
-    assert information_exponent(Target(text)) == exponent
-    assert generative_exponent(Target(text)) == exponent
+    assert leap_staircase(Target(text)).first_leap == exponent
+    assert grand_staircase(Target(text)).first_leap == exponent
 
 
 @pytest.mark.parametrize("text", ["h1**2*exp(-h1**2)", "cos(3*h1)", "sign(h1*h2*h3)", "He4(h1)"])
 def test_rounding_does_not(text: str) -> None:
     expected = {"h1**2*exp(-h1**2)": 4, "cos(3*h1)": 2, "sign(h1*h2*h3)": 3, "He4(h1)": 4}
-    assert information_exponent(Target(text)) == expected[text]
+    assert leap_staircase(Target(text)).first_leap == expected[text]
 
 
 #: Sums and products whose directions symmetry makes equal, with thresholds in closed form.
@@ -79,8 +78,8 @@ def test_coefficients_alone_show_what_tensors_show() -> None:
     target = Target("h1 + 2*He2(h1)*h2*h3 + He3(h2)*h1 - h2*h3 + h3*He2(h2)/2")
     found, tensors = hermite_family(target, 8)
     for learned, leap in ((np.zeros((0, 3)), 2), (np.eye(3)[:1], 1), (np.eye(3)[:1], 2)):
-        dense = visible(found, tensors, learned, leap)
-        sparse = _visible_axes(expansion(target, 8), learned, leap)
+        dense = visible_directions(found, tensors, learned, leap)
+        sparse = _visible_axes(target_expansion(target, 8), learned, leap)
         np.testing.assert_allclose(sparse.strengths, dense.strengths, rtol=1e-10)
 
 

@@ -11,7 +11,7 @@ from scipy.special import k0, k1, ndtr
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
-from giantstep.language.targets.integration import block_of
+from giantstep.language.targets.integration import target_block
 from giantstep.theory.learnability.later_thresholds import (
     _ConditionalLaw,
     _next_overlap,
@@ -109,7 +109,7 @@ def test_second_stair_is_a_sign_of_two(first: str) -> None:
 def test_state_evolution_of_the_first_direction() -> None:
     """Overlaps of h1 in h1^2 + sign(h1 h2 h3) while h2, h3 are at zero; jump to 1 before 1.4."""
     law = _ConditionalLaw.of(
-        block_of(Target("h1**2 + sign(h1*h2*h3)")), np.eye(3)[:1], np.eye(3)[1:]
+        target_block(Target("h1**2 + sign(h1*h2*h3)")), np.eye(3)[:1], np.eye(3)[1:]
     )
     channel = law.channel()
     for alpha, expected in {0.8: 0.11846, 1.0: 0.27917}.items():

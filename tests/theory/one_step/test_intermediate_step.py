@@ -12,6 +12,7 @@ from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_giant_step
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
@@ -20,7 +21,7 @@ from giantstep.theory.one_step.stepped_network import one_step
 RELU = activation("relu(z) - 1/sqrt(2*pi)")
 FIRST = Problem.of("h1", noise=1.0)
 SECOND = Problem.of("h1 + He2(h1)/sqrt(2)")
-SIZES = {"samples_ratio": 1.5, "width_ratio": 1.0, "ridge": 0.015}
+FIT = Fit.of(1.5, 1.0, 0.015)
 
 
 @pytest.mark.parametrize(
@@ -35,17 +36,17 @@ def test_reference_gains(
     problem: Problem, degrees: tuple[int, ...], start: float, test: float, train: float
 ) -> None:
     features = LinearFeatures.of(problem, RELU)
-    assert small_step_risk(features, **SIZES).test == pytest.approx(start, rel=1e-4)
-    gains = limiting_gains(problem, RELU, alignment=math.sqrt(3 / 7), degrees=degrees, **SIZES)
+    assert small_step_risk(features, FIT).test == pytest.approx(start, rel=1e-4)
+    gains = limiting_gains(problem, RELU, FIT, alignment=math.sqrt(3 / 7), degrees=degrees)
     assert gains.test == pytest.approx(test, rel=1.5e-4)
     assert gains.train == pytest.approx(train, rel=4e-4)
 
 
 def test_first_gain_is_the_infinitely_strong_small_step() -> None:
     features = LinearFeatures.of(FIRST, RELU)
-    before = small_step_risk(features, **SIZES)
-    after = small_step_risk(features, **SIZES, alignment=0.6, strength=math.inf)
-    gains = limiting_gains(FIRST, RELU, alignment=0.6, degrees=(1,), **SIZES)
+    before = small_step_risk(features, FIT)
+    after = small_step_risk(features, FIT, alignment=0.6, strength=math.inf)
+    gains = limiting_gains(FIRST, RELU, FIT, alignment=0.6, degrees=(1,))
     assert gains.test == pytest.approx(before.test - after.test, rel=1e-10)
     assert gains.train == pytest.approx(before.objective - after.objective, rel=1e-10)
 
@@ -59,14 +60,14 @@ def test_extra_energy_of_the_square(sigma: str, factor: float) -> None:
     the gradient's noise adds to it, but for features that fit a constant anyhow."""
     features, problem = activation(sigma), Problem.of("h1 + He2(h1)/2")
     one, both = (
-        limiting_gains(problem, features, alignment=0.7, degrees=degrees, **SIZES)
+        limiting_gains(problem, features, FIT, alignment=0.7, degrees=degrees)
         for degrees in ((1,), (1, 2))
     )
-    order = linear_order(LinearFeatures.of(problem, features), **SIZES)
+    order = linear_order(LinearFeatures.of(problem, features), FIT)
     expected = factor * 0.7**4 / 4
     assert both.test - one.test == pytest.approx(expected / (1 - order.v1), rel=1e-8)
     assert both.train - one.train == pytest.approx(expected / (1 + order.V), rel=1e-8)
-    wider = limiting_gains(problem, features, alignment=0.7, degrees=(1, 2), spread=0.5, **SIZES)
+    wider = limiting_gains(problem, features, FIT, alignment=0.7, degrees=(1, 2), spread=0.5)
     share = 1.0 if factor == 2 else 3 / (2 + 1.5**2)
     assert wider.test - one.test == pytest.approx(share * (both.test - one.test), rel=1e-8)
 
@@ -141,5 +142,5 @@ def test_bridge(problem: Problem, risks: tuple[float, ...]) -> None:
         step, sizes = one_step(problem, settings, version="spike-strength")
         readout, fractions = moment_blocks(settings, 9)
         step = step._replace(readout=readout, fractions=fractions)
-        found = step.risk(step.prepared(RELU, problem, sizes), sizes)
+        found = step.risk(RELU, problem, sizes)
         assert found.test - problem.noise == pytest.approx(risk, rel=4e-4)

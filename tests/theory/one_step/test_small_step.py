@@ -14,16 +14,17 @@ from proportional_features import proportional_risk
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
 
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")
 FEATURES = LinearFeatures.of(CENTRED, activation("tanh"))
-SIZES = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 0.1}
+FIT = Fit.of(2.0, 1.0, 0.1)
 
 
 def test_reference_scalars() -> None:
-    order = linear_order(FEATURES, **SIZES)
+    order = linear_order(FEATURES, FIT)
     assert order.chi == pytest.approx(3.018370, abs=1e-5)
     assert pytest.approx(0.536291, abs=1e-5) == order.V
     assert order.x == pytest.approx(1.441624, abs=1e-5)
@@ -45,7 +46,7 @@ def test_reference_risks(step: float, test: float, objective: float) -> None:
     assert (0.5 / gradient) ** 2 == pytest.approx(0.594638, abs=5e-6)
     risk = small_step_risk(
         FEATURES,
-        **SIZES,
+        FIT,
         alignment=0.5 / gradient,
         strength=step * FEATURES.mu_1 * gradient if step else 0.0,
     )
@@ -63,7 +64,7 @@ def test_without_spike_it_is_random_features(
 ) -> None:
     sigma, problem = activation(pair[0]), Problem.of(pair[1], noise=noise)
     features = LinearFeatures.of(problem, sigma)
-    mine = small_step_risk(features, samples_ratio=samples, width_ratio=width, ridge=ridge)
+    mine = small_step_risk(features, Fit.of(samples, width, ridge))
     energy = features.linear**2
     with float64():
         other = random_features(
@@ -83,7 +84,7 @@ def test_without_spike_it_is_random_features(
 def test_a_stronger_spike_helps_and_never_beats_the_linear_floor() -> None:
     strengths = np.geomspace(0.01, 100, 30)
     risks = [
-        small_step_risk(FEATURES, **SIZES, alignment=0.8, strength=float(s)).test for s in strengths
+        small_step_risk(FEATURES, FIT, alignment=0.8, strength=float(s)).test for s in strengths
     ]
     assert np.all(np.diff(risks) < 0)
     assert risks[-1] > FEATURES.power - FEATURES.linear**2 == pytest.approx(0.09085, abs=1e-5)

@@ -13,7 +13,7 @@ from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
 from giantstep.theory.spiked_random_features.finite_size import Blocks
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 SINE = Problem.of("sin(h1)")
 TANH = GiantStep(
@@ -88,21 +88,13 @@ def test_term_by_term_against_the_handbook() -> None:
     )
     # The bulk of the limit, without what the neuron's own output takes.
     correlation = step.blocks(sizes).correlation
-    prepared = Prepared.of(
-        activation("tanh"),
-        SINE.target,
-        alignment=float(step._replace(version="limit").alignment(sizes)),
-        spikes=limit.spikes,
-        bulks=limit.bulks,
-        version="second-chaos",
-        dim=200.0,
-    )
+    alignment = float(step._replace(version="limit").alignment(sizes))
 
     def risk(blocks: Blocks) -> float:
         return float(
             spiked_risk(
-                prepared, blocks, samples_ratio=4.0, width_ratio=1.0, ridge=0.1, dim=200.0,
-                version="second-chaos",
+                activation("tanh"), SINE.target, blocks, alignment=alignment, samples_ratio=4.0,
+                width_ratio=1.0, ridge=0.1, dim=200.0, version="second-chaos",
             ).test
         )  # fmt: skip
 
@@ -146,12 +138,11 @@ def test_groups_converge_and_become_one_function_in_the_limit() -> None:
 
     def risk(dim: float, groups: int) -> float:
         chosen = grouped_by_component(blocks, dim, groups) if groups else blocks
-        prepared = Prepared.of(
-            activation("tanh"), SINE.target, alignment=0.9, spikes=chosen.spikes,
-            bulks=chosen.bulks, version="second-chaos", dim=dim,
-        )  # fmt: skip
-        sizes = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 0.1}
-        return float(spiked_risk(prepared, chosen, **sizes, dim=dim, version="second-chaos").test)
+        sizes = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 0.1, "alignment": 0.9}
+        found = spiked_risk(
+            activation("tanh"), SINE.target, chosen, **sizes, dim=dim, version="second-chaos"
+        )
+        return float(found.test)
 
     assert risk(50.0, 3) == pytest.approx(risk(50.0, 5), rel=2e-4)
     gaps = [risk(dim, 3) / risk(dim, 0) - 1 for dim in (1000.0, 10_000.0)]

@@ -11,7 +11,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import energies, moments
+from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.settings.kernel import Kernel
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import kernel, random_features
@@ -94,7 +94,7 @@ def test_weak_modes_at_higher_degrees() -> None:
 
 def test_energies_add_up() -> None:
     target = Target("sin(h1) + abs(h2)")
-    energy = DegreeEnergies(energies(target, 8), moments(target).second_moment)
+    energy = DegreeEnergies(target_energies(target, 8), target_moments(target).second_moment)
     powers = DegreeEnergies(1 / np.cumprod([1.0, *range(1, 12)]), math.e)
     for exponent in (0.5, 1.0, 1.5, 2.0, 3.7):
         regime = polynomial_regime(Size(2.0, exponent), None, powers, energy, weak_modes=True)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from giantstep import GiantStep, SpikedRandomFeatures
+from giantstep.asking.verbs import predict
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
 from giantstep.theory.spiked_random_features.conditional_labels import (
@@ -90,3 +94,10 @@ def test_too_many_directions() -> None:
     text = "+".join(f"h{i}" for i in range(1, 8))
     with pytest.raises(NoTheory, match="7 directions"):
         moments(text, [1.0] * 7, 0.5)
+
+
+@pytest.mark.parametrize("settings", [SpikedRandomFeatures(), GiantStep(width="1d", ridge=1.0)])
+def test_a_target_too_fast_for_the_nodes_is_refused(settings: Any) -> None:
+    """Labels of power .5 counted as .12 or .60: the error of sin(20*h1) was .064, or .596."""
+    with pytest.raises(NoTheory, match="faster than the nodes"):
+        predict(settings, "sin(20*h1)")

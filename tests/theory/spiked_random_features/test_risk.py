@@ -16,12 +16,12 @@ from spiked_rows import ROWS
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import energies, moments
+from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.numerics.float64 import float64
 from giantstep.theory.giant_step.risk.bounds import functional_bounds
 from giantstep.theory.spiked_random_features.finite_size import Blocks, Version
 from giantstep.theory.spiked_random_features.prediction import predict, spiked_readout
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 SIZES = {"samples_ratio": 2.0, "width_ratio": 1.5, "ridge": 0.1}
 
@@ -46,16 +46,10 @@ def errors(
         np.array(bulks or [1.0] * count),
         np.array(fractions or [1 / count] * count),
     )
-    prepared = Prepared.of(
-        activation(sigma),
-        Target(target),
-        alignment=alignment,
-        spikes=blocks.spikes,
-        bulks=blocks.bulks,
-        version=version,
-        dim=dim,
-    )
-    risk = spiked_risk(prepared, blocks, **(SIZES | sizes), noise=noise, dim=dim, version=version)
+    risk = spiked_risk(
+        activation(sigma), Target(target), blocks, alignment=alignment, **(SIZES | sizes),
+        noise=noise, dim=dim, version=version,
+    )  # fmt: skip
     assert risk.converged
     return float(risk.test), float(risk.train)
 
@@ -78,7 +72,7 @@ def test_reference_values(name: str) -> None:
 @pytest.mark.parametrize("alignment", [0.0, 0.6])
 def test_without_spike_it_is_random_features(sigma: str, target: str, alignment: float) -> None:
     features, labels = activation(sigma), Target(target)
-    mu, energy, power = features.hermite(1), energies(labels, 1), moments(labels)
+    mu, energy, power = features.hermite(1), target_energies(labels, 1), target_moments(labels)
     with float64():
         expected = jax.jit(proportional_risk)(
             *(2.0, 1.5, 0.1, 0.3),
@@ -97,26 +91,20 @@ def test_without_spike_it_is_random_features(sigma: str, target: str, alignment:
 @pytest.mark.parametrize("sigma", ["tanh", "relu"])
 def test_infinite_ridge_gives_the_upper_bound(sigma: str) -> None:
     blocks = Blocks(np.array([0.9, 2.0]), np.array([1.0, 1.3]), np.array([0.5, 0.5]))
-    prepared = Prepared.of(
-        *(activation(sigma), Target("sin(h1) + 0.1*h1*h2")),
-        **{"alignment": 0.9, "spikes": blocks.spikes, "bulks": blocks.bulks},
-    )
     problem = Problem.of("sin(h1) + 0.1*h1*h2")
     bounds = functional_bounds(spiked_readout(problem, activation(sigma), blocks, 0.9))
-    risk = spiked_risk(prepared, blocks, samples_ratio=2.0, width_ratio=1.0, ridge=1e7)
+    sizes = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 1e7}
+    risk = spiked_risk(activation(sigma), problem.target, blocks, alignment=0.9, **sizes)
     assert risk.test == pytest.approx(bounds["bound_upper"], rel=1e-6)
 
 
 def test_many_samples_and_neurons_give_the_lower_bound() -> None:
     blocks = Blocks(np.array([0.9]), np.ones(1), np.ones(1))
     for target, alignment in (("sin(h1)", 1.0), ("sin(h1) + h1*h2", 0.8)):
-        prepared = Prepared.of(
-            *(activation("tanh"), Target(target)),
-            **{"alignment": alignment, "spikes": blocks.spikes, "bulks": blocks.bulks},
-        )
         readout = spiked_readout(Problem.of(target), activation("tanh"), blocks, alignment)
         bounds = functional_bounds(readout)
-        risk = spiked_risk(prepared, blocks, samples_ratio=1e8, width_ratio=1e5, ridge=1e-3)
+        sizes = {"samples_ratio": 1e8, "width_ratio": 1e5, "ridge": 1e-3}
+        risk = spiked_risk(activation("tanh"), Target(target), blocks, alignment=alignment, **sizes)
         assert risk.test == pytest.approx(bounds["bound_lower"], rel=2e-3)
 
 

@@ -80,10 +80,10 @@ def study_blocks(
                 yield Block(*what, coordinates=dict(place), shape=shape)
 
 
-def seed_blocks(first: int, count: int, size: int) -> list[tuple[int, ...]]:
+def study_seed_blocks(first: int, count: int, size: int) -> list[tuple[int, ...]]:
     """Seeds first .. first + count - 1, cut at the multiples of ``size``.
 
-    >>> seed_blocks(2, 7, 4)
+    >>> study_seed_blocks(2, 7, 4)
     [(2, 3), (4, 5, 6, 7), (8,)]
     """
     blocks: dict[int, list[int]] = {}

@@ -54,7 +54,7 @@ class Claims:
         granted = []
         with self._store.writing() as connection:
             for block in blocks:
-                if not self._is_open(connection, block):
+                if self._ended(connection, block) or self._is_held(connection, block):
                     continue
                 connection.execute(
                     "INSERT OR REPLACE INTO claims (block, runner, until) VALUES (?, ?, ?)",
@@ -77,9 +77,6 @@ class Claims:
                     (held if self._is_held(connection, block) else free).append(block)
         return statuses, free, held
 
-    def _is_open(self, connection: sqlite3.Connection, block: Block) -> bool:
-        return not self._ended(connection, block) and not self._is_held(connection, block)
-
     def _ended(self, connection: sqlite3.Connection, block: Block) -> list[str]:
         """The statuses of the block's cells if all of them are finished, else none."""
         query = "SELECT status FROM cells WHERE key = ?"
@@ -90,7 +87,7 @@ class Claims:
     def _is_held(self, connection: sqlite3.Connection, block: Block) -> bool:
         query = "SELECT runner, until FROM claims WHERE block = ?"
         claim = connection.execute(query, (block.keys[0],)).fetchone()
-        return claim is not None and claim[0] != self.runner and is_valid(*claim)
+        return claim is not None and claim[0] != self.runner and _is_valid(*claim)
 
     def _renew(self) -> None:
         while not self._over.wait(_RENEWAL_SECONDS):
@@ -102,7 +99,7 @@ class Claims:
                 )
 
 
-def is_valid(runner: object, until: object) -> bool:
+def _is_valid(runner: object, until: object) -> bool:
     """Whether a claim still holds: its lease runs, and its runner is not known to be gone."""
     left = until - time.time() if isinstance(until, float) else -1.0
     # Nobody asks for more than one lease: what lies further ahead is damaged.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import giantstep
 from giantstep.asking.table import Learner
-from giantstep.errors import GiantstepError, in_one_line
+from giantstep.errors import GiantstepError, error_in_one_line
 
 
 @lru_cache(maxsize=256)
@@ -28,7 +28,8 @@ def code_version(row: Learner, verb: str) -> str:
         sources = _closure(roots, packages)
     except (OSError, SyntaxError, ValueError, ImportError) as error:
         raise GiantstepError(
-            f"learner {row.name!r}: the source of its {verb} cannot be read ({in_one_line(error)})"
+            f"learner {row.name!r}: the source of its {verb} cannot be read "
+            f"({error_in_one_line(error)})"
         ) from error
     if not sources:
         return f"giantstep {giantstep.__version__}"

@@ -5,29 +5,20 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import re
 import socket
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from giantstep.asking.workers.environment import own_process_group, worker_environment
 from giantstep.errors import GiantstepError, SettingsError, one_line, shown
 
 if TYPE_CHECKING:
     from distributed import Client
 
-#: A worker that has lost its scheduler for this long ends.
-_DEATH_SECONDS = 15
 #: A scheduler that runs answers well within this.
 _CONNECT_SECONDS = 10.0
-#: A worker imports much before it reports, on a busy machine for a long time.
-_START_SECONDS = 120.0
 _ADDRESS = re.compile(
     r"(?:(?P<protocol>[a-z+]+)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})/?"
 )
@@ -35,7 +26,7 @@ _REMEDY = "give the address that `dask scheduler` printed, such as tcp://host:87
 
 
 @contextlib.contextmanager
-def connected(address: str) -> Iterator[Client]:
+def dask_client(address: str) -> Iterator[Client]:
     """A client of the scheduler at that address."""
     from distributed import Client
 
@@ -49,7 +40,7 @@ def connected(address: str) -> Iterator[Client]:
             yield client
 
 
-def check_address(address: str) -> tuple[str | None, str, int]:
+def check_dask_address(address: str) -> tuple[str | None, str, int]:
     """Protocol, host and port; an address without a port is refused."""
     match = _ADDRESS.fullmatch(address)
     if not match or not 0 < int(match["port"]) < 2**16:
@@ -59,7 +50,7 @@ def check_address(address: str) -> tuple[str | None, str, int]:
 
 def _knock(address: str) -> None:
     """Find out soon that no scheduler is there; Dask's own client may wait for ever."""
-    protocol, host, port = check_address(address)
+    protocol, host, port = check_dask_address(address)
     if protocol not in (None, "tcp", "tls"):
         return
     try:
@@ -97,79 +88,31 @@ def _quiet(logger: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def own_cluster(workers: int) -> Iterator[Client]:
-    """A scheduler in this process and workers in others.
+def own_dask_cluster(workers: int) -> Iterator[Client]:
+    """A scheduler and workers that are threads of this process, and hand blocks to others.
 
-    Dask's own local cluster would run the caller's ``__main__`` again in each worker, share
-    Ctrl-C with them and change this process's environment; starting them as programs does not.
+    As processes, Dask's own workers would run the caller's ``__main__`` again, share Ctrl-C with
+    it and change its environment.
     """
-    from distributed import LocalCluster
+    from distributed import Client, LocalCluster
 
     with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="giantstep-dask-"))
         try:
             cluster = LocalCluster(
-                n_workers=0,
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=False,
+                memory_limit=0,
+                local_directory=folder,
                 silence_logs=logging.CRITICAL,
                 # No dashboard, and any free port for what it leaves.
                 scheduler_kwargs={"dashboard": False, "dashboard_address": ":0"},
             )
         except Exception as error:
-            raise _no_cluster(one_line(str(error)) or type(error).__name__) from None
+            cause = one_line(str(error)) or type(error).__name__
+            raise GiantstepError(
+                f"a Dask cluster cannot be started here ({cause}): use engine = 'local'"
+            ) from None
         stack.enter_context(cluster)
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="giantstep-dask-"))
-        client = stack.enter_context(connected(cluster.scheduler_address))
-        said = stack.enter_context(tempfile.TemporaryFile())
-        program = stack.enter_context(
-            _worker_program(cluster.scheduler_address, workers, folder, said)
-        )
-        _wait_for_a_worker(client, program, said)
-        yield client
-
-
-def _no_cluster(cause: str) -> GiantstepError:
-    return GiantstepError(f"a Dask cluster cannot be started here ({cause}): use engine = 'local'")
-
-
-def _wait_for_a_worker(client: Client, program: subprocess.Popen[bytes], said: IO[bytes]) -> None:
-    end = time.monotonic() + _START_SECONDS
-    while not client.nthreads():
-        if program.poll() is not None:
-            said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines()
-            words = one_line(lines[-1]) if lines else "it said nothing"
-            raise _no_cluster(f"its worker ended with exit code {program.returncode}: {words}")
-        if time.monotonic() > end:
-            raise _no_cluster(f"no worker came up within {_START_SECONDS:g} seconds")
-        time.sleep(0.05)
-
-
-@contextlib.contextmanager
-def _worker_program(
-    address: str, workers: int, folder: str, said: IO[bytes]
-) -> Iterator[subprocess.Popen[bytes]]:
-    options: dict[str, Any] = {
-        "nworkers": workers,
-        "nthreads": 1,
-        "memory-limit": 0,
-        "death-timeout": _DEATH_SECONDS,
-        "local-directory": folder,
-    }
-    command = [sys.executable, "-P", "-m", "distributed.cli.dask_worker", address, "--no-dashboard"]
-    command += [f"--{name}={value}" for name, value in options.items()]
-    process = subprocess.Popen(
-        command,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=said,
-        env=worker_environment(1, os.environ),
-        **own_process_group(),
-    )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=_DEATH_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        yield stack.enter_context(Client(cluster, set_as_default=False))

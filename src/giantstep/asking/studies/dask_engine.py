@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from giantstep.asking.studies.dask_cluster import check_address, connected, own_cluster
+from giantstep.asking.studies.dask_cluster import check_dask_address, dask_client, own_dask_cluster
 from giantstep.asking.studies.engines import COMPUTE, PULSE_SECONDS
 from giantstep.asking.workers.backlog import FAILED, Backlog, Batch, Limits, Outcome, Task
 from giantstep.asking.workers.pool import Pool
@@ -20,17 +20,26 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _LONG_SECONDS = 1.0
-#: Each thread of a Dask worker has a pool of one.
-_own = threading.local()
+#: Each thread of a Dask worker has a pool of one, found by the worker's name and the thread.
+_pools: dict[tuple[str, int], Pool] = {}
 
 
-def compute_there(tasks: list[Task], threads: int) -> list[Outcome]:
+def _compute_there(tasks: list[Task], threads: int) -> list[Outcome]:
     """What a Dask worker runs: it hands blocks to a process whose threads and time are its own."""
-    pool: Pool | None = getattr(_own, "pool", None)
+    from distributed import get_worker
+
+    place = (get_worker().address, threading.get_ident())
+    pool = _pools.get(place)
     if pool is None or pool.threads != threads:
-        pool = _own.pool = Pool(COMPUTE, 1, Backlog(Limits(), 1), threads)
+        pool = _pools[place] = Pool(COMPUTE, 1, Backlog(Limits(), 1), threads)
         pool.start()
     return pool.outcomes(tasks)
+
+
+def _close_pools(client: Client) -> None:
+    """End the processes of the workers that are threads of this process."""
+    for place in [place for place in _pools if place[0] in client.nthreads()]:
+        _pools.pop(place).close()
 
 
 @dataclass(frozen=True)
@@ -47,15 +56,16 @@ class DaskEngine:
                 "engine = 'dask' needs Dask: pip install '.[studies]' in giantstep's folder"
             )
         if self.scheduler is not None:
-            check_address(self.scheduler)
+            check_dask_address(self.scheduler)
 
     def run(self, backlog: Backlog) -> Generator[None, None, None]:
         """Send and receive batches."""
         with contextlib.ExitStack() as stack:
             if self.scheduler is None:
-                client = stack.enter_context(own_cluster(self.workers))
+                client = stack.enter_context(own_dask_cluster(self.workers))
+                stack.callback(_close_pools, client)
             else:
-                client = stack.enter_context(connected(self.scheduler))
+                client = stack.enter_context(dask_client(self.scheduler))
             flights = Flights(client, self.threads, backlog)
             stack.callback(flights.abandon)
             stack.enter_context(_loss_explained())
@@ -83,7 +93,7 @@ class Flights:
             batch = self._backlog.take(wait=False)
             if batch is None:
                 break
-            future = self._client.submit(compute_there, batch.tasks, self._threads, pure=False)
+            future = self._client.submit(_compute_there, batch.tasks, self._threads, pure=False)
             self._batches[future] = batch, time.monotonic()
         return bool(self._batches)
 

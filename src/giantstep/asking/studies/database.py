@@ -72,12 +72,12 @@ class StudyWarning(UserWarning):
     """Something about a study that is no error, and that its owner should know."""
 
 
-def digest_of(*fields: Any) -> bytes:
+def _digest_of(*fields: Any) -> bytes:
     """The digest of what a row of the database holds: texts, numbers, bytes, None.
 
     It guards against damage (a bad disk, a copy that broke off), not against malice.
 
-    >>> digest_of("ab", "c") == digest_of("a", "bc"), digest_of(1) == digest_of("1")
+    >>> _digest_of("ab", "c") == _digest_of("a", "bc"), _digest_of(1) == _digest_of("1")
     (False, False)
     """
     digest = hashlib.blake2b(digest_size=16)
@@ -93,17 +93,17 @@ def digest_of(*fields: Any) -> bytes:
     return digest.digest()
 
 
-def with_digest(*fields: Any) -> tuple[Any, ...]:
+def sealed_row(*fields: Any) -> tuple[Any, ...]:
     """A row with its digest behind it."""
-    return (*fields, digest_of(*fields))
+    return (*fields, _digest_of(*fields))
 
 
-def is_whole(row: Sequence[Any]) -> bool:
+def is_sealed_row(row: Sequence[Any]) -> bool:
     """Whether a row is as it was sealed."""
-    return bool(digest_of(*row[:-1]) == row[-1])
+    return bool(_digest_of(*row[:-1]) == row[-1])
 
 
-def open_to_write(path: Path) -> sqlite3.Connection:
+def open_store_to_write(path: Path) -> sqlite3.Connection:
     """A connection to the file, which is made if there is none, and mended if it is damaged."""
     if not path.name.strip():
         # SQLite takes a blank for a name, and leaves files called " -wal" and " -shm" about.
@@ -117,10 +117,10 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         try:
             if _is_empty(connection):
                 connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
-                with transaction(connection):
+                with store_transaction(connection):
                     # Another process may have made them while this one waited for its turn.
                     if _is_empty(connection):
-                        make_tables(connection)
+                        make_store_tables(connection)
             _check(connection, path)
         except (sqlite3.DatabaseError, _Damaged) as damage:
             if not _is_damage(damage):
@@ -137,7 +137,7 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def open_to_read(path: Path) -> sqlite3.Connection:
+def open_store_to_read(path: Path) -> sqlite3.Connection:
     """A connection that never writes; the file may be in use, damaged, or on a read-only medium."""
     if not path.is_file():
         raise StoreError(f"there is no store {str(path)!r}: give --store, or run a study first")
@@ -180,7 +180,7 @@ def _connected(address: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+def store_transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """All of the statements inside, or none of them."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -194,7 +194,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def explained(act: str, path: Path) -> Iterator[None]:
+def store_errors(act: str, path: Path) -> Iterator[None]:
     """Turn the database's errors into one line that says what to do."""
     try:
         yield
@@ -207,7 +207,7 @@ def explained(act: str, path: Path) -> Iterator[None]:
         ) from None
 
 
-def make_tables(connection: sqlite3.Connection) -> None:
+def make_store_tables(connection: sqlite3.Connection) -> None:
     """The tables of a new store."""
     connection.execute(f"PRAGMA application_id = {_MARK}")
     connection.execute(f"PRAGMA user_version = {LAYOUT}")
@@ -248,9 +248,9 @@ def _is_damage(error: Exception) -> bool:
 
 def _whole_rows(path: Path, damage: Exception) -> sqlite3.Connection:
     """A store in memory with the whole rows of a damaged one; raises if there is none."""
-    from giantstep.asking.studies.recovery import recovered
+    from giantstep.asking.studies.recovery import recovered_store
 
-    connection = recovered(path)
+    connection = recovered_store(path)
     if connection is None:
         cause = one_line(str(damage))
         raise StoreError(f"cannot open the store {str(path)!r}: {cause}: {_ANOTHER}") from None

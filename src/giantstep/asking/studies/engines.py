@@ -7,13 +7,13 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from giantstep.asking.studies.work import compute
+from giantstep.asking.studies.work import compute_cells
 from giantstep.asking.workers.backlog import Backlog
 from giantstep.asking.workers.pool import Pool
 from giantstep.errors import GiantstepError
 
 #: What a worker process does with a block.
-COMPUTE = f"{compute.__module__}:{compute.__name__}"
+COMPUTE = f"{compute_cells.__module__}:{compute_cells.__name__}"
 #: How often the coordinator looks up while nothing arrives.
 PULSE_SECONDS = 0.2
 
@@ -41,7 +41,7 @@ class InlineEngine:
         while (batch := backlog.take(previous, wait=False)) is not None:
             previous, begin = batch.job.client, time.monotonic()
             for task in batch.tasks:
-                batch.job.tell([(task, compute(task.what))])
+                batch.job.tell([(task, compute_cells(task.what))])
                 yield
             backlog.release(batch, [], time.monotonic() - begin)
 

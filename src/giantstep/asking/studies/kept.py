@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer, Prediction, Run, unique
-from giantstep.asking.one_point import laid_over
+from giantstep.asking.one_point import compared_run
 from giantstep.asking.questions import Grid
 from giantstep.asking.studies.database import StoreError
-from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, unpacked
-from giantstep.asking.studies.records import Counts, Row, Survey
+from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, unpacked_cell
+from giantstep.asking.studies.records import Counts, Row, Survey, study_survey
 from giantstep.asking.studies.store import Store
-from giantstep.asking.studies.study import Study, grid_of
+from giantstep.asking.studies.study import Study, study_grid
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.asking.workers.backlog import DONE
 from giantstep.errors import GiantstepError
@@ -33,23 +33,23 @@ class Kept:
     name: str
 
     def __post_init__(self) -> None:
-        with Store(self.store, read_only=True) as store:
-            known, damaged = store.studies(), store.damaged_studies()
-        if self.name in damaged:
-            raise StoreError(
-                f"the definition of study {self.name!r} is damaged in the store "
-                f"{str(self.store)!r}: run it again from its file; every whole row is kept"
-            )
-        if self.name not in known:
-            names = ", ".join(known) or "none"
-            raise GiantstepError(
-                f"the store {str(self.store)!r} has no study {self.name!r}: it has {names}"
-            )
+        self.definition()
 
     def definition(self) -> dict[str, Any]:
         """The study as plain values."""
         with Store(self.store, read_only=True) as store:
-            return store.studies()[self.name]
+            known = store.studies()
+        if (found := known.get(self.name)) is not None:
+            return found
+        if self.name in known:
+            raise StoreError(
+                f"the definition of study {self.name!r} is damaged in the store "
+                f"{str(self.store)!r}: run it again from its file; every whole row is kept"
+            )
+        names = ", ".join(name for name in known if known[name] is not None) or "none"
+        raise GiantstepError(
+            f"the store {str(self.store)!r} has no study {self.name!r}: it has {names}"
+        )
 
     def study(self, *, trust: bool = False) -> Study:
         """The study itself; a learner that is not one of giantstep's needs ``trust``."""
@@ -57,8 +57,7 @@ class Kept:
 
     def survey(self) -> Survey:
         """The state of every cell, damaged ones among them, and the versions behind them."""
-        with Store(self.store, read_only=True) as store:
-            return store.survey(self.name)
+        return study_survey(self.rows())
 
     def counts(self) -> Counts:
         """How many cells are done, failed and left."""
@@ -72,10 +71,10 @@ class Kept:
     def answer(self, grid: Grid | None = None) -> Answer:
         """Everything that is there; the code of the learner is neither needed nor imported."""
         definition = self.definition()
-        return gathered(grid or grid_of(definition, trust=False), definition, self.rows())
+        return _gathered(grid or study_grid(definition, trust=False), definition, self.rows())
 
 
-def gathered(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) -> Answer:
+def _gathered(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) -> Answer:
     """The cells of a study as an answer to its questions."""
     places = (tuple(_written(value) for _, value in place) for place in grid.answer().places())
     numbers = {place: number for number, place in enumerate(places)}
@@ -94,7 +93,7 @@ def gathered(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) -> 
     runs = [_run(grid.learner.name, own) for own in simulated] if SIMULATE in verbs else []
     if PREDICT in verbs:
         runs = [
-            run if run is None or law is None else laid_over(run, law)
+            run if run is None or law is None else compared_run(run, law)
             for run, law in zip(runs, laws, strict=False)
         ]
     seeds = tuple(range(first, first + definition["seeds"])) if runs else ()
@@ -118,7 +117,7 @@ def _run(learner: str, rows: list[Row]) -> Run | None:
     """The seeds of a point as one run; what not every seed has in one shape is left out."""
     if not rows:
         return None
-    every = [unpacked(row.numbers) for row in rows]
+    every = [unpacked_cell(row.numbers) for row in rows]
     stacked: dict[str, dict[str, np.ndarray]] = {METRIC: {}, ARRAY: {}}
     for role, found in stacked.items():
         for name in every[0][role]:
@@ -138,7 +137,7 @@ def _run(learner: str, rows: list[Row]) -> Run | None:
 def _prediction(learner: str, row: Row) -> Prediction:
     values = {
         role: {name: array if array.ndim else array[()] for name, array in named.items()}
-        for role, named in unpacked(row.numbers).items()
+        for role, named in unpacked_cell(row.numbers).items()
     }
     about = row.about
     return Prediction(
@@ -154,7 +153,7 @@ def _prediction(learner: str, row: Row) -> Prediction:
     )
 
 
-def failed(answer: Answer) -> dict[str, int]:
+def study_failures(answer: Answer) -> dict[str, int]:
     """Each different failure once, by its last line, with the number of cells that met it."""
     met: dict[str, int] = {}
     for why in answer.failures.values():

@@ -12,7 +12,7 @@ import numpy as np
 METRIC, ARRAY, ERROR, SUBSPACE = "metric", "array", "error", "subspace"
 
 
-def packed(values: Mapping[tuple[str, str], Any]) -> bytes:
+def packed_cell(values: Mapping[tuple[str, str], Any]) -> bytes:
     """Arrays by role and name as the bytes of an npz file: lossless, dtype and shape too.
 
     What has no numeric or text dtype is refused.
@@ -26,7 +26,7 @@ def packed(values: Mapping[tuple[str, str], Any]) -> bytes:
     return file.getvalue()
 
 
-def unpacked(content: bytes) -> dict[str, dict[str, np.ndarray]]:
+def unpacked_cell(content: bytes) -> dict[str, dict[str, np.ndarray]]:
     """The named arrays again, role by role."""
     found: dict[str, dict[str, np.ndarray]] = {METRIC: {}, ARRAY: {}, ERROR: {}, SUBSPACE: {}}
     with np.load(io.BytesIO(content), allow_pickle=False) as file:

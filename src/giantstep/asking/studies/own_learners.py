@@ -12,7 +12,7 @@ from typing import Any, get_args, get_type_hints
 
 from giantstep.asking import table
 from giantstep.asking.metrics import Metric
-from giantstep.asking.table import Learner, learner_named
+from giantstep.asking.table import Learner, learner_to_ask
 from giantstep.errors import GiantstepError, SettingsError, shown
 from giantstep.settings.options import Settings
 
@@ -28,16 +28,16 @@ class Untrusted(GiantstepError):
     """A study that would import code of its own, and nobody said that it may."""
 
 
-def learner_row(given: Any, *, trust: bool = True) -> Learner:
+def study_learner(given: Any, *, trust: bool = True) -> Learner:
     """The learner of that name, or the one that a table describes."""
     if isinstance(given, Learner):
         return given
     if isinstance(given, str):
-        return learner_named(given)
+        return learner_to_ask(given)
     if not isinstance(given, Mapping):
         raise SettingsError(f"learner = {shown(given)}: give the name of a learner")
     row = _described(given)
-    if not trust and not is_ours(row):
+    if not trust and not is_shipped_learner(row):
         raise Untrusted(
             f"learner {shown(row.name)} is not one of giantstep: the study would import "
             f"{row.module('settings')!r} and run what is in it: read that code, then give --trust"
@@ -45,12 +45,12 @@ def learner_row(given: Any, *, trust: bool = True) -> Learner:
     return row
 
 
-def is_ours(row: Learner) -> bool:
+def is_shipped_learner(row: Learner) -> bool:
     """Whether the learner is one of giantstep's own."""
     return row in table.LEARNERS
 
 
-def settings_class(row: Learner) -> type[Settings]:
+def study_settings_class(row: Learner) -> type[Settings]:
     """The class of a learner's settings."""
     found: Any = row.load("settings")
     if not (isinstance(found, type) and issubclass(found, Settings)):
@@ -61,7 +61,7 @@ def settings_class(row: Learner) -> type[Settings]:
     return found
 
 
-def written_settings(row: Learner, names: Iterable[str]) -> type[Settings]:
+def stored_settings_class(row: Learner, names: Iterable[str]) -> type[Settings]:
     """A class of settings that holds what is written, and checks and imports nothing."""
     fields = [(name, Any, dataclasses.field(default=None)) for name in names]
     made = dataclasses.make_dataclass(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def study_bar(name: str) -> Iterator[Watcher | None]:
+def study_progress_bar(name: str) -> Iterator[Watcher | None]:
     """A watcher that draws the bar; None where nobody would see it."""
     if not sys.stderr.isatty():
         yield None

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from giantstep.asking.studies.database import SEALED, StoreError, is_whole
-from giantstep.asking.studies.versions import versions_text
+from giantstep.asking.studies.database import SEALED, StoreError, is_sealed_row
+from giantstep.asking.studies.versions import cell_versions
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY
 
 DAMAGED = "the row is damaged: it counts as not computed; run the study again"
@@ -75,7 +75,7 @@ class Survey:
         return {key for key, status in self.statuses.items() if status in ends}
 
 
-def surveyed(rows: Iterable[Row]) -> Survey:
+def study_survey(rows: Iterable[Row]) -> Survey:
     """The survey of a study's rows."""
     statuses: dict[str, str | None] = {}
     damaged: list[str] = []
@@ -85,14 +85,8 @@ def surveyed(rows: Iterable[Row]) -> Survey:
         if row.error == DAMAGED:
             damaged.append(row.key)
         if row.status == DONE:
-            versions[versions_text(row.about)] += 1
+            versions[cell_versions(row.about)] += 1
     return Survey(statuses, tuple(damaged), versions)
-
-
-def read_definitions(connection: sqlite3.Connection) -> dict[str, dict[str, Any] | None]:
-    """The definitions of the studies, by name; None where one is damaged."""
-    rows = connection.execute("SELECT * FROM studies")
-    return {str(row[0]): json.loads(row[1]) if is_whole(row) else None for row in rows}
 
 
 def stored_cells(connection: sqlite3.Connection, study: str) -> Iterator[Row]:
@@ -103,11 +97,11 @@ def stored_cells(connection: sqlite3.Connection, study: str) -> Iterator[Row]:
     for joined in connection.execute(_MEMBERS_AND_CELLS, (study,)):
         member, cell = joined[:width], joined[width:]
         _, planned, at, key, verb, seed, place, _ = member
-        if not is_whole(member) or at != position or planned != plan[0]:
+        if not is_sealed_row(member) or at != position or planned != plan[0]:
             raise _damaged_list(study)
         position += 1
         where = json.loads(place)
-        if not is_whole(cell):
+        if not is_sealed_row(cell):
             error = None if cell[-1] is None else DAMAGED
             yield Row(key, verb, seed, where, None, None, error, {}, b"")
             continue

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from giantstep.asking.studies.database import PAGE_BYTES, SEALED, is_whole, make_tables
+from giantstep.asking.studies.database import PAGE_BYTES, SEALED, is_sealed_row, make_store_tables
 
 _LEAF_OF_TABLE = 0x0D
 #: What is read of a row that has no room on its page, and how much of it stays there.
@@ -22,7 +22,7 @@ _LEAST_LOCAL = (PAGE_BYTES - 12) * 32 // 255 - 23
 _WIDTHS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
-def recovered(path: Path) -> sqlite3.Connection | None:
+def recovered_store(path: Path) -> sqlite3.Connection | None:
     """A store in memory with every whole row of a damaged one; None if there is none."""
     content = path.read_bytes()
     pages = [content[i : i + PAGE_BYTES] for i in range(0, len(content), PAGE_BYTES)]
@@ -34,7 +34,7 @@ def recovered(path: Path) -> sqlite3.Connection | None:
         if table == "cells" and isinstance(row[seconds], int):
             # SQLite keeps a whole REAL as an integer.
             row[seconds] = float(row[seconds])
-        if table and is_whole(row):
+        if table and is_sealed_row(row):
             found[table].append(tuple(row))
     # Old lists of cells may still lie about: they bear the time of another plan.
     plans = {name: planned for name, _, planned, *_ in sorted(found["studies"], key=lambda r: r[2])}
@@ -45,7 +45,7 @@ def recovered(path: Path) -> sqlite3.Connection | None:
     if not any(found.values()):
         return None
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    make_tables(connection)
+    make_store_tables(connection)
     for table, rows in found.items():
         marks = ", ".join("?" * len(SEALED[table]))
         connection.executemany(f"INSERT OR IGNORE INTO {table} VALUES ({marks})", rows)

@@ -29,7 +29,7 @@ from giantstep.asking.studies.kept import Kept
 from giantstep.asking.studies.records import Counts, Survey
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import SEEDS_TOGETHER, Study
-from giantstep.asking.studies.versions import mixture, versions_text
+from giantstep.asking.studies.versions import cell_versions, mixed_versions_note
 from giantstep.asking.workers.backlog import (
     DONE,
     FAILED,
@@ -40,8 +40,8 @@ from giantstep.asking.workers.backlog import (
     Outcome,
     Task,
 )
-from giantstep.asking.workers.environment import cores, threads_here
-from giantstep.errors import SettingsError, check_whole, shown
+from giantstep.asking.workers.environment import usable_cores, worker_threads
+from giantstep.errors import SettingsError, shown, whole_or_error
 
 Result = tuple[Block, Outcome]
 #: Called now and then with how far the study is, and whether it is stopping.
@@ -56,7 +56,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C: what was running is finished and written; the rest is for another time."""
 
 
-def run_grid(
+def run_study_grid(
     grid: Grid,
     *,
     store: str | Path | None,
@@ -68,7 +68,7 @@ def run_grid(
     together: int = SEEDS_TOGETHER,
     **how: Any,
 ) -> Answer:
-    """The answer to a grid of questions through a store; see :func:`run` for ``how``.
+    """The answer to a grid of questions through a store; see :func:`run_study` for ``how``.
 
     ``name`` is that of the study in the store, unless told that of the file. Without a store
     nothing is kept. ``together`` is the number of seeds that one call of a learner computes.
@@ -83,10 +83,10 @@ def run_grid(
         study = Study.of(
             grid, name=name or path.stem, verbs=verbs, seeds=seeds, seed=seed, together=together
         )
-        return run(study, store=path, watch=watch, grid=grid, **how)
+        return run_study(study, store=path, watch=watch, grid=grid, **how)
 
 
-def run(
+def run_study(
     study: Study,
     *,
     store: str | Path | Store = DEFAULT_STORE,
@@ -113,7 +113,7 @@ def run(
     machinery = _engine(engine, workers, threads, scheduler, limit)
     # Wrong settings are found here, before a file is made for them.
     grid = grid or study.grid()
-    here = threads_here() if engine == "inline" else threads
+    here = worker_threads() if engine == "inline" else threads
     blocks = [dataclasses.replace(block, threads=here) for block in study.blocks(grid)]
     with nullcontext(store) if isinstance(store, Store) else Store(store) as opened:
         opened.plan(study.name, study.to_json(), blocks)
@@ -124,7 +124,7 @@ def run(
         tally.add([], False)
         if missing:
             _compute(missing, opened, machinery, tally, retry, limit)
-        mixed = mixture(tally.versions)
+        mixed = mixed_versions_note(tally.versions)
         if mixed is not None:
             warnings.warn(f"study {study.name!r}: {mixed}", StudyWarning, stacklevel=3)
         return Kept(opened.path, study.name).answer(grid)
@@ -142,7 +142,7 @@ class Tally:
         """Count results that were written, and tell."""
         for block, outcome in group:
             if outcome.status == DONE:
-                self.versions[versions_text(outcome.about)] += len(block.keys)
+                self.versions[cell_versions(outcome.about)] += len(block.keys)
         self.count((outcome.status for block, outcome in group for _ in block.keys), stopping)
 
     def count(self, statuses: Iterable[str], stopping: bool) -> None:
@@ -243,13 +243,13 @@ def _engine(
 ) -> Engine:
     for what, count in (("workers", workers), ("threads", threads)):
         if count is not None:
-            check_whole(what, count, 1)
+            whole_or_error(what, count, 1)
     if scheduler is not None and name != "dask":
         raise SettingsError(f"scheduler = {scheduler!r} goes with engine = 'dask', not {name!r}")
     if name == "local":
-        return LocalEngine(workers or cores(), threads)
+        return LocalEngine(workers or usable_cores(), threads)
     if name == "dask":
-        return DaskEngine(workers or cores(), threads, scheduler)
+        return DaskEngine(workers or usable_cores(), threads, scheduler)
     if name == "inline":
         if math.isfinite(limit):
             raise SettingsError(

@@ -20,18 +20,18 @@ from typing import Any, Self
 from giantstep.asking.studies.cells import Block
 from giantstep.asking.studies.database import (
     SEALED,
-    explained,
-    open_to_read,
-    open_to_write,
-    transaction,
-    with_digest,
+    is_sealed_row,
+    open_store_to_read,
+    open_store_to_write,
+    sealed_row,
+    store_errors,
+    store_transaction,
 )
 from giantstep.asking.studies.records import (
     Row,
     Survey,
-    read_definitions,
     stored_cells,
-    surveyed,
+    study_survey,
 )
 from giantstep.asking.workers.backlog import FAILED, Outcome
 
@@ -42,8 +42,8 @@ class Store:
     def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
         self.path = Path(path)
         self._lock = threading.RLock()
-        with explained("open", self.path):
-            self._connection = (open_to_read if read_only else open_to_write)(self.path)
+        with store_errors("open", self.path):
+            self._connection = (open_store_to_read if read_only else open_store_to_write)(self.path)
 
     def __enter__(self) -> Self:
         return self
@@ -58,7 +58,7 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A transaction; the threads of this process take turns."""
-        with self._lock, explained("write", self.path), transaction(self._connection):
+        with self._lock, store_errors("write", self.path), store_transaction(self._connection):
             yield self._connection
 
     def plan(self, name: str, definition: dict[str, Any], blocks: Sequence[Block]) -> None:
@@ -69,8 +69,8 @@ class Store:
             for key, seed in zip(block.keys, block.seed_labels, strict=True)
         ]
         planned = _now()
-        study = with_digest(name, json.dumps(definition), planned, len(members))
-        rows = (with_digest(name, planned, place, *member) for place, member in enumerate(members))
+        study = sealed_row(name, json.dumps(definition), planned, len(members))
+        rows = (sealed_row(name, planned, place, *member) for place, member in enumerate(members))
         with self.writing() as connection:
             connection.execute(f"INSERT OR REPLACE {_into('studies')}", study)
             connection.execute("DELETE FROM members WHERE study = ?", (name,))
@@ -92,14 +92,14 @@ class Store:
         for i, (key, seed) in enumerate(zip(block.keys, block.seed_labels, strict=True)):
             numbers = outcome.value[i] if outcome.value else b""
             what = (key, block.learner.name, block.verb, problem, settings, seed, block.code)
-            self._connection.execute(_WRITE_CELL, (*with_digest(*what, *end, numbers), FAILED))
+            self._connection.execute(_WRITE_CELL, (*sealed_row(*what, *end, numbers), FAILED))
 
     def mend(self, name: str) -> Survey:
         """Take the damaged cells of a study out, so that they can be computed again."""
         survey = self.survey(name)
         if not survey.damaged:
             return survey
-        with explained("mend", self.path), transaction(self._connection):
+        with store_errors("mend", self.path), store_transaction(self._connection):
             # Rows are found by an index, which may be all that is damaged.
             self._connection.execute("REINDEX")
             survey = self.survey(name)
@@ -107,25 +107,20 @@ class Store:
                 self._connection.execute("DELETE FROM cells WHERE key = ?", (key,))
         return survey
 
-    def studies(self) -> dict[str, dict[str, Any]]:
-        """The definitions of the studies in the store, by name; damaged ones are left out."""
-        with explained("read", self.path):
-            found = read_definitions(self._connection)
-        return {name: known for name, known in sorted(found.items()) if known is not None}
-
-    def damaged_studies(self) -> list[str]:
-        """Names of the studies whose definition is damaged."""
-        with explained("read", self.path):
-            found = read_definitions(self._connection)
-        return sorted(name for name in found if found[name] is None)
+    def studies(self) -> dict[str, dict[str, Any] | None]:
+        """The definitions of the studies in the store, by name; None where one is damaged."""
+        with store_errors("read", self.path):
+            rows = self._connection.execute("SELECT * FROM studies").fetchall()
+        found = {str(row[0]): json.loads(row[1]) if is_sealed_row(row) else None for row in rows}
+        return dict(sorted(found.items()))
 
     def survey(self, name: str) -> Survey:
         """What the store has of a study, with every byte checked."""
-        return surveyed(self.rows(name))
+        return study_survey(self.rows(name))
 
     def rows(self, name: str) -> Iterator[Row]:
         """The cells of a study in its order."""
-        with explained("read", self.path):
+        with store_errors("read", self.path):
             yield from stored_cells(self._connection, name)
 
 

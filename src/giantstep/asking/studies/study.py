@@ -14,18 +14,18 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer
-from giantstep.asking.questions import Grid, problem_for, read_grid
-from giantstep.asking.studies.cells import Block, seed_blocks, study_blocks
+from giantstep.asking.questions import Grid, problem_of_question, read_question_grid
+from giantstep.asking.studies.cells import Block, study_blocks, study_seed_blocks
 from giantstep.asking.studies.own_learners import (
     MOST_CHARACTERS,
-    is_ours,
-    learner_row,
-    settings_class,
-    written_settings,
+    is_shipped_learner,
+    stored_settings_class,
+    study_learner,
+    study_settings_class,
 )
 from giantstep.asking.table import LEARNERS, Learner
 from giantstep.asking.verbs import SIMULATE, VERBS
-from giantstep.errors import SettingsError, check_whole, shown
+from giantstep.errors import SettingsError, shown, whole_or_error
 from giantstep.language.inputs import Inputs
 from giantstep.language.problem import FIELDS, NoTarget, Problem, TreeProblem
 from giantstep.language.sizes import Size
@@ -73,15 +73,15 @@ class Study:
     together: int = SEEDS_TOGETHER
 
     def __post_init__(self) -> None:
-        self._set("name", study_name(self.name))
+        self._set("name", _study_name(self.name))
         for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
-            check_whole(name, getattr(self, name), low)
+            whole_or_error(name, getattr(self, name), low)
         self._set("verbs", _verbs(self.verbs))
-        self._set("learner", learner_row(self.learner))
+        self._set("learner", study_learner(self.learner))
         self._set("problem", _problem_fields(self.learner, self.problem))
         self._set("settings", _setting_fields(self.settings))
         problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
-        kinds = {**kinds_of(settings_class(self.learner)), **problem}
+        kinds = {**kinds_of(study_settings_class(self.learner)), **problem}
         given = _table("axes", self.axes, "axes = {samples = '1d:8d:8'}")
         for name in given:
             if name not in kinds:
@@ -124,7 +124,7 @@ class Study:
     @staticmethod
     def name_in(path: str | Path) -> str:
         """The name of the study in a TOML file, which is not looked at any further."""
-        return study_name(_read_toml(Path(path))["name"])
+        return _study_name(_read_toml(Path(path))["name"])
 
     @classmethod
     def from_json(cls, given: Mapping[str, Any], *, trust: bool = False) -> Study:
@@ -137,12 +137,12 @@ class Study:
         if "learner" not in given:
             names = ", ".join(row.name for row in LEARNERS)
             raise SettingsError(f"the study names no learner: use one of {names}")
-        return cls(**{"name": "", **given, "learner": learner_row(given["learner"], trust=trust)})
+        return cls(**{"name": "", **given, "learner": study_learner(given["learner"], trust=trust)})
 
     def to_json(self) -> dict[str, Any]:
         """The study as plain values; a learner of the house by its name alone."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        own = not is_ours(self.learner)
+        own = not is_shipped_learner(self.learner)
         fields["learner"] = dataclasses.asdict(self.learner) if own else self.learner.name
         return json.loads(json.dumps(fields))
 
@@ -155,28 +155,28 @@ class Study:
     def grid(self) -> Grid:
         """The questions; wrong settings are found here."""
         own = {"axes": self.axes, "settings": self.settings, "problem": self.problem}
-        return grid_of(own, trust=True, learner=self.learner)
+        return study_grid(own, trust=True, learner=self.learner)
 
     def blocks(self, grid: Grid | None = None) -> list[Block]:
         """Every cell, in blocks, in the order of the axes."""
-        seeds = seed_blocks(self.seed, self.seeds, self.together)
+        seeds = study_seed_blocks(self.seed, self.seeds, self.together)
         return list(study_blocks(grid or self.grid(), self.verbs, seeds))
 
     def run(self, **how: Any) -> Answer:
-        """Compute what the store lacks; see :func:`giantstep.asking.studies.run.run`."""
-        from giantstep.asking.studies.run import run
+        """Compute what the store lacks; see :func:`giantstep.asking.studies.run.run_study`."""
+        from giantstep.asking.studies.run import run_study
 
-        return run(self, **how)
+        return run_study(self, **how)
 
 
-def grid_of(definition: Mapping[str, Any], *, trust: bool, learner: Any = None) -> Grid:
+def study_grid(definition: Mapping[str, Any], *, trust: bool, learner: Any = None) -> Grid:
     """The questions of a study; without ``trust`` the code of a learner of one's own stays shut."""
-    row = learner or learner_row(definition["learner"])
+    row = learner or study_learner(definition["learner"])
     axes = {name: tuple(values) for name, values in definition["axes"].items()}
     own = {name: Values(values) for name, values in axes.items() if name not in FIELDS}
     given = {**definition["settings"], **own}
-    if trust or is_ours(row):
-        kind: Any = settings_class(row)
+    if trust or is_shipped_learner(row):
+        kind: Any = study_settings_class(row)
         known = [f.name for f in dataclasses.fields(kind)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -184,9 +184,9 @@ def grid_of(definition: Mapping[str, Any], *, trust: bool, learner: Any = None) 
                 f"{row.name} has no setting {shown(unknown[0])}: use {', '.join(known)}"
             )
     else:
-        kind = written_settings(row, given)
+        kind = stored_settings_class(row, given)
     swept = {name: values for name, values in axes.items() if name in FIELDS}
-    return read_grid(row, kind(**given), definition["problem"], swept)
+    return read_question_grid(row, kind(**given), definition["problem"], swept)
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
@@ -202,7 +202,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise SettingsError(f"study {str(path)!r} is not TOML: {error}") from None
 
 
-def study_name(given: Any) -> str:
+def _study_name(given: Any) -> str:
     """The name of a study: it is shown, and files are named after it."""
     remedy = "give the study a name of printable characters"
     if not isinstance(given, str) or not given.strip():
@@ -257,7 +257,7 @@ def _problem_fields(row: Learner, given: Any) -> dict[str, Any]:
         raise SettingsError(
             f"problem = {shown(given)}: give a target, or a table such as {{target = 'h1'}}"
         )
-    return problem_for(row, given).to_json()
+    return problem_of_question(row, given).to_json()
 
 
 def _setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:

@@ -28,15 +28,16 @@ def library_versions() -> dict[str, str]:
     return versions
 
 
-def versions_text(about: Mapping[str, Any]) -> str:
+def cell_versions(about: Mapping[str, Any]) -> str:
     """The versions behind a cell as a text that can be counted."""
     return json.dumps(about.get("versions", {}), sort_keys=True)
 
 
-def mixture(versions: Counter[str]) -> str | None:
+def mixed_versions_note(versions: Counter[str]) -> str | None:
     """A sentence on the libraries whose versions differ between cells; None if there are none.
 
-    >>> mixture(Counter({'{"jax": "0.4", "numpy": "2.0"}': 3, '{"jax": "0.5", "numpy": "2.0"}': 1}))
+    >>> versions = {'{"jax": "0.4", "numpy": "2.0"}': 3, '{"jax": "0.5", "numpy": "2.0"}': 1}
+    >>> mixed_versions_note(Counter(versions))
     'its cells were computed with different versions: jax 0.4 (3 cells), 0.5 (1 cell)'
     """
     by_library: dict[str, Counter[str]] = {}

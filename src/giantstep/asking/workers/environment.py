@@ -30,21 +30,21 @@ def worker_environment(threads: int, environment: Mapping[str, str]) -> dict[str
     return {**environment, **_thread_settings(threads, environment), "PYTHONPATH": path}
 
 
-def threads_here() -> int:
+def worker_threads() -> int:
     """How many threads this process computes with: one if it was told so before it began."""
     is_one = os.environ.get("OMP_NUM_THREADS") == "1"
     is_one &= _ONE_XLA_THREAD in os.environ.get("XLA_FLAGS", "").split()
-    return 1 if is_one else cores()
+    return 1 if is_one else usable_cores()
 
 
-def cores() -> int:
+def usable_cores() -> int:
     """Cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def own_process_group() -> dict[str, Any]:
+def worker_process_group() -> dict[str, Any]:
     """Keyword arguments for Popen: Ctrl-C is for the coordinator, which lets its workers finish."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}

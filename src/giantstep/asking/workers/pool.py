@@ -57,6 +57,7 @@ class Pool:
 
     def close(self) -> None:
         """End every process, whatever it does."""
+        self.trouble = self.trouble or "the pool of workers was closed"
         self._closed.set()
         self.backlog.close()
         for member in self.members:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.asking.workers import program
-from giantstep.asking.workers.environment import own_process_group, worker_environment
+from giantstep.asking.workers.environment import worker_environment, worker_process_group
 
 #: How long a process may take to end by itself.
 _ENDING_SECONDS = 1.0
@@ -38,7 +38,7 @@ class Worker:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env=worker_environment(threads, os.environ),
-            **own_process_group(),
+            **worker_process_group(),
         )
         assert self.process.stdin is not None
         assert self.process.stdout is not None

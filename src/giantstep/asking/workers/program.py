@@ -58,7 +58,7 @@ class Outbox:
             self._held, self._sent = [], time.monotonic()
 
 
-def main() -> None:
+def serve_as_worker() -> None:
     """Serve until the owner closes the pipe or dies."""
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever a learner prints goes to standard error.
@@ -93,7 +93,7 @@ def _send(stream: BinaryIO, answer: object) -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        serve_as_worker()
     except BaseException:
         # Python would wait for the thread that reads.
         traceback.print_exc()

@@ -8,14 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.committees.fields import Fields, partitions
-from giantstep.channels.committees.sums import expectation, lattice, panels, sums_of
+from giantstep.channels.committees.fields import Fields, committee_partitions
+from giantstep.channels.committees.sums import (
+    committee_sums,
+    link_lattice,
+    link_moment,
+    link_panels,
+)
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
-from giantstep.language.targets.symmetry import Committee, committee_of
+from giantstep.language.targets.symmetry import Committee, target_as_committee
 
-#: Label noise, as a share of the variance of the sum, of a noiseless one without a lattice.
-_SMALL_NOISE = 0.01
+#: Label noise, as a share of the target's variance, of a noiseless target without a closed form.
+SMALL_NOISE = 0.01
 #: Smallest variance of a field, and smallest density that a gradient is divided by.
 _SMALLEST, _RARE = 1e-3, 1e-5
 #: Single labels forgive what averages do not: where their Gaussians end, and the period of T.
@@ -32,7 +37,7 @@ class Committees:
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, " n"]:
         """The labels themselves; raises if one is impossible."""
-        sums_of(self.committee).rows(y[:1])
+        committee_sums(self.committee).rows(y[:1])
         return y
 
     def fields(self, cov: Float[np.ndarray, "r r"], exact: bool = False) -> Fields:
@@ -42,8 +47,8 @@ class Committees:
         across = (float(np.trace(cov)) - along) / (rank - 1)
         both = (max(across, _SMALLEST), max(along, _SMALLEST))
         if exact:
-            return Fields(sums_of(self.committee), *both)
-        return Fields(sums_of(self.committee, _CUT), *both, cut=_CUT, period=_PERIOD)
+            return Fields(committee_sums(self.committee), *both)
+        return Fields(committee_sums(self.committee, _CUT), *both, cut=_CUT, period=_PERIOD)
 
     def posteriors(
         self,
@@ -60,7 +65,9 @@ class Committees:
         gradient, hessian = np.empty(omega.shape), np.empty((*omega.shape, rank))
         fields = self.fields(cov, exact)
         rows = fields.sums.rows(y)
-        for part, found in partitions(fields, omega, rows, curvature=True, single=not exact):
+        for part, found in committee_partitions(
+            fields, omega, rows, curvature=True, single=not exact
+        ):
             assert found.trace is not None
             assert found.total is not None
             safe = np.maximum(found.value[:, 0], _RARE)
@@ -80,9 +87,9 @@ class Committees:
         if self.committee.vote is not None:
             fields = self.fields(cov)
             worth = fields.sums.weights * fields.sums.labels
-            parts = partitions(fields, omega, single=True)
+            parts = committee_partitions(fields, omega, single=True)
             return np.concatenate([found.value @ worth for _, found in parts])
-        grid, variance = panels(self.committee.link, 0.25), float(np.trace(cov)) / len(cov)
+        grid, variance = link_panels(self.committee.link, 0.25), float(np.trace(cov)) / len(cov)
         flat = omega.ravel()
         means = [
             grid.conditional(flat[i : i + _BLOCK], max(variance, _SMALLEST))[0] @ grid.values
@@ -106,34 +113,38 @@ class Covered:
         return {"channel_noise": self.noise} if self.altered else {}
 
 
-def votes_on_lattice(target: Target) -> bool:
+def small_noise_note(noise: float) -> str:
+    """What to say of labels that got noise."""
+    return (
+        f"this noiseless target has no closed form: labels got noise of variance {noise:.4g}, "
+        f"{SMALL_NOISE:.0%} of the target's"
+    )
+
+
+def has_lattice_votes(target: Target) -> bool:
     """Whether the label is a vote of links with finitely many values: no jump is along an axis.
 
-    >>> votes_on_lattice(Target("sign(sign(h1) + sign(h2))"))
+    >>> has_lattice_votes(Target("sign(sign(h1) + sign(h2))"))
     True
     """
-    found = committee_of(target)
-    return found is not None and found.vote is not None and lattice(found.link) is not None
+    found = target_as_committee(target)
+    return found is not None and found.vote is not None and link_lattice(found.link) is not None
 
 
 @functools.lru_cache(maxsize=128)
-def covered_committee(target: Target, noise: float) -> Covered | None:
+def committee_with_channel(target: Target, noise: float) -> Covered | None:
     """The target as a committee whose channel exists; None if it is no committee."""
-    found = committee_of(target)
+    found = target_as_committee(target)
     if found is None:
         return None
-    if lattice(found.link) is None and found.vote is not None and found.noise == 0:
+    if link_lattice(found.link) is None and found.vote is not None and found.noise == 0:
         raise TargetError(
             f"target = {target.text!r} votes on a continuous sum without noise: write some into "
             "it, as in sign(tanh(h1) + tanh(h2) + tanh(h3) + tanh(h4) + 0.1*z1)"
         )
-    if lattice(found.link) is None and found.noise + noise == 0:
+    if link_lattice(found.link) is None and found.noise + noise == 0:
         link = found.link
-        variance = found.rank * (expectation(link, 2) - expectation(link) ** 2)
-        noise = _SMALL_NOISE * variance
-        note = (
-            f"this noiseless target has no closed form: labels got noise of variance {noise:.4g}, "
-            f"{_SMALL_NOISE:.0%} of the target's"
-        )
-        return Covered(found.with_noise(noise), noise, (note,), True)
+        variance = found.rank * (link_moment(link, 2) - link_moment(link) ** 2)
+        noise = SMALL_NOISE * variance
+        return Covered(found.with_noise(noise), noise, (small_noise_note(noise),), True)
     return Covered(found.with_noise(noise), noise)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.channels.committees.sums import Panels, Sums, panels
+from giantstep.channels.committees.sums import Panels, Sums, link_panels
 from giantstep.numerics.quadrature import gauss_hermite
 
 #: The integral over l stops where its Gaussian is exp(-_CUT^2/2), and has this period in T.
@@ -96,7 +96,7 @@ class Fields:
         if np.isfinite(self.sums.steepness):
             turning += float(self.sums.frequencies[-1] * self.sums.steepness)
         longest = min(2 * np.sqrt(self.variance), _TURN / max(turning, 1e-9))
-        return panels(self.sums.committee.link, float(np.clip(longest, 0.12, 0.5)))
+        return link_panels(self.sums.committee.link, float(np.clip(longest, 0.12, 0.5)))
 
     def phi(self, omega: Float[np.ndarray, " n"], second: bool = False) -> Phi:
         """phi and its moments at each omega; the second ones on request."""
@@ -185,7 +185,7 @@ class Partition(NamedTuple):
     total: Float[np.ndarray, "n y"] | None
 
 
-def partitions(
+def committee_partitions(
     fields: Fields,
     omega: Float[np.ndarray, "n r"],
     rows: Complex[np.ndarray, "k n"] | None = None,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.channels.cells import log_chances
+from giantstep.channels.cells import log_likelihoods
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee
@@ -46,7 +46,7 @@ class Panels:
         return self.weights * law, away
 
 
-def panels(link: Target, longest: float = _PANEL) -> Panels:
+def link_panels(link: Target, longest: float = _PANEL) -> Panels:
     """Panels between the kinks of the link, none longer than that; of a few lengths only."""
     finer = max(0, int(np.ceil(2 * np.log2(_PANEL / longest) - 1e-9)))
     return _panels(link, _PANEL / 2 ** (finer / 2))
@@ -64,20 +64,20 @@ def link_values(link: Target, h: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "
     return np.broadcast_to(link.numpy(h[..., None]), h.shape).astype(float)
 
 
-def expectation(link: Target, power: int = 1) -> float:
+def link_moment(link: Target, power: int = 1) -> float:
     """E[g^power]."""
-    grid = panels(link)
+    grid = link_panels(link)
     weights, _ = grid.conditional(np.zeros(1), 1.0)
     return float(weights[0] @ grid.values**power)
 
 
-def sum_range(link: Target, rank: int) -> tuple[float, float]:
+def _sum_range(link: Target, rank: int) -> tuple[float, float]:
     """Where the sum of the links lies, by Chernoff's bound on both sides."""
-    grid = panels(link)
+    grid = link_panels(link)
     mass = grid.conditional(np.zeros(1), 1.0)[0][0]
     seen = mass > np.exp(-40.0)
     values, mass = grid.values[seen], mass[seen]
-    spread = np.sqrt(max(expectation(link, 2) - expectation(link) ** 2, 1e-300))
+    spread = np.sqrt(max(link_moment(link, 2) - link_moment(link) ** 2, 1e-300))
     tilts = np.geomspace(1e-2, 1e2, 60) / spread
 
     def end(side: float) -> float:
@@ -88,7 +88,7 @@ def sum_range(link: Target, rank: int) -> tuple[float, float]:
     return -end(-1.0), end(1.0)
 
 
-def largest_slope(link: Target) -> float:
+def _largest_slope(link: Target) -> float:
     """The largest |g'| where h is likely; infinite where the link jumps."""
     for at in link.kinks[0]:
         low, high = link_values(link, np.array([at - 1e-9, at + 1e-9]))
@@ -98,17 +98,17 @@ def largest_slope(link: Target) -> float:
     return float(np.abs(np.diff(link_values(link, h))).max() / (h[1] - h[0]))
 
 
-def lattice(link: Target) -> tuple[float, float, int] | None:
+def link_lattice(link: Target) -> tuple[float, float, int] | None:
     """Lowest value, step and number of steps of a link with equally spaced values; else None.
 
-    >>> lattice(Target("sign(h1)"))
+    >>> link_lattice(Target("sign(h1)"))
     (-1.0, 2.0, 1)
     """
     values = link.discrete_values
     if values is None:
         return None
     # A tie at a single point has no weight: only values that panels see count.
-    seen = np.unique(np.round(panels(link).values, 12))
+    seen = np.unique(np.round(link_panels(link).values, 12))
     if len(seen) < 2:
         return None
     step = float(np.diff(seen).min())
@@ -135,7 +135,7 @@ class Sums:
 
     ``frequencies`` k; ``steepness`` is the largest slope of u in h; ``labels`` and ``weights``
     sum over the labels of theory. ``units`` turns the value of a link into what it adds to u,
-    ``rows`` labels into T(k, y). Made by :func:`sums_of`.
+    ``rows`` labels into T(k, y). Made by :func:`committee_sums`.
     """
 
     committee: Committee
@@ -201,19 +201,19 @@ def _label_chances(
     values: Float[np.ndarray, " c"], noise: float, y: Float[np.ndarray, " y"]
 ) -> Float[np.ndarray, "c y"]:
     """P(y | value)."""
-    return np.exp(log_chances(values, noise, y)).T
+    return np.exp(log_likelihoods(values, noise, y)).T
 
 
 @functools.lru_cache(maxsize=64)
-def sums_of(committee: Committee, cut: float = CUT) -> Sums:
+def committee_sums(committee: Committee, cut: float = CUT) -> Sums:
     """The labels of a committee; real ones and votes on continuous sums need noise in the sum.
 
     ``cut`` is where the Gaussian of that noise ends, in frequencies.
     """
-    steps = lattice(committee.link)
+    steps = link_lattice(committee.link)
     if steps is not None:
         return _on_lattice(committee, steps)
-    low, high = sum_range(committee.link, committee.rank)
+    low, high = _sum_range(committee.link, committee.rank)
     deviation = np.sqrt(committee.noise)
     highest = cut / deviation
     if committee.vote is None:
@@ -231,7 +231,7 @@ def sums_of(committee: Committee, cut: float = CUT) -> Sums:
         k = np.r_[0.0, first * odd]
         rows = functools.partial(_vote_rows, committee, k)
         labels, weights = _nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)
-    return Sums(committee, k, largest_slope(committee.link), labels, weights, rows)
+    return Sums(committee, k, _largest_slope(committee.link), labels, weights, rows)
 
 
 def _on_lattice(committee: Committee, steps: tuple[float, float, int]) -> Sums:

@@ -14,16 +14,16 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.experts import Expert, Experts, Sizes
-from giantstep.estimators.index_model import IndexModel, Link, draw_units
+from giantstep.estimators.index_model import IndexModel, Link, draw_link_units
 from giantstep.estimators.index_path import GAIN
 from giantstep.estimators.moments import Whitening
-from giantstep.estimators.random_network import LINEAR_WEIGHT, RandomNetwork, draw_layer
-from giantstep.estimators.stack import simplex_weights
+from giantstep.estimators.random_network import LINEAR_WEIGHT, RandomNetwork, draw_expert_layer
+from giantstep.estimators.stack import stack_simplex_weights
 from giantstep.estimators.streaming import passes
 from giantstep.estimators.streaming.passes import Scales
 from giantstep.estimators.streaming.rows import Rows
-from giantstep.estimators.streaming.search import candidates
-from giantstep.estimators.tails import TailScaler, fences, safe_deviation
+from giantstep.estimators.streaming.search import streamed_candidates
+from giantstep.estimators.tails import TailScaler, column_deviation, column_fences
 from giantstep.numerics.ridge.large import ridge_on_krylov_space
 from giantstep.numerics.ridge.path import NormalEquations
 
@@ -49,8 +49,10 @@ class Streamed(NamedTuple):
 def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Generator) -> Streamed:
     """Fit the stack by passes over the rows."""
     scales, sample, low, high = _scales(rows, clip)
-    layer = draw_layer(sample[0], np.eye(rows.shape[1]), sizes.width, generator)
-    *sums, fourth = rows.total(partial(passes.network_sums, scales=scales, layer=layer)).sums
+    layer = draw_expert_layer(sample[0], np.eye(rows.shape[1]), sizes.width, generator)
+    *sums, fourth = rows.total(
+        partial(passes.streamed_network_sums, scales=scales, layer=layer)
+    ).sums
     half = len(sums) // 2
     learn, rest = NormalEquations(*sums[:half]), NormalEquations(*sums[half:])
     spectrum = Spectrum.of(learn, rest, rows.shape[1], float(fourth))
@@ -58,7 +60,10 @@ def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Gen
     models = _fixed_experts(learn, layer)
     models |= {f"index-{rank}": trial.model for rank, trial in enumerate(path, 1)}
     work = partial(
-        passes.expert_products, scales=scales, experts=Experts(models, low, high), sizes=sizes
+        passes.streamed_expert_products,
+        scales=scales,
+        experts=Experts(models, low, high),
+        sizes=sizes,
     )
     (products,) = rows.total(work).sums
     weights, score = _weigh(products)
@@ -97,13 +102,13 @@ class Spectrum(NamedTuple):
         scale = columns / LINEAR_WEIGHT**2
         one, other = (scale * sums.products[-columns:, -columns:] for sums in (learn, rest))
         learned = one / max(number, 1.0)
-        share = shrinkage(learned, fourth / max(number, 1.0), number)
+        share = _shrinkage(learned, fourth / max(number, 1.0), number)
         whole = (one + other) / (number + float(rest.number))
         roots = Whitening.from_covariance(learned, share)
         return cls(whole, learned, roots, float(rest.squares) / max(float(rest.number), 1.0))
 
 
-def shrinkage(covariance: Float[np.ndarray, "d d"], fourth: float, rows: float) -> float:
+def _shrinkage(covariance: Float[np.ndarray, "d d"], fourth: float, rows: float) -> float:
     """Ledoit and Wolf's share of the identity, for inputs of zero mean.
 
     ``fourth`` is the mean of the fourth power of a row's length.
@@ -111,7 +116,7 @@ def shrinkage(covariance: Float[np.ndarray, "d d"], fourth: float, rows: float) 
     >>> from sklearn.covariance import ledoit_wolf_shrinkage
     >>> X = np.random.default_rng(0).standard_normal((40, 7)) * np.arange(1, 8)
     >>> fourth = float(np.mean(np.sum(X**2, axis=1) ** 2))
-    >>> found = shrinkage(X.T @ X / 40, fourth, 40)
+    >>> found = _shrinkage(X.T @ X / 40, fourth, 40)
     >>> bool(np.isclose(found, ledoit_wolf_shrinkage(X, assume_centered=True)))
     True
     """
@@ -154,7 +159,7 @@ class _Fitter(NamedTuple):
         before = self.spectrum.variance
         while len(path) < self.sizes.directions:
             present = path[-1].model if path else None
-            found = candidates(
+            found = streamed_candidates(
                 self.rows,
                 self.scales,
                 present,
@@ -180,8 +185,8 @@ class _Fitter(NamedTuple):
     def trials(self, spans: list[np.ndarray], count: int) -> list[_Trial]:
         """The link of ``count`` units along each of these sets of directions."""
         scaled = [self._uncorrelated(directions) for directions in spans]
-        units = [draw_units(s.shape[1], count, self.generator) for s in scaled]
-        work = partial(passes.link_sums, scales=self.scales, trials=scaled, units=units)
+        units = [draw_link_units(s.shape[1], count, self.generator) for s in scaled]
+        work = partial(passes.streamed_link_sums, scales=self.scales, trials=scaled, units=units)
         found = self.rows.total(work)
         size = len(NormalEquations._fields)
         sums = [
@@ -223,7 +228,7 @@ class _Fitter(NamedTuple):
         Solved for the move from the present directions, in coordinates in which J^T J would be
         the identity if gradients and inputs were independent: a few products are then enough.
         """
-        work = partial(passes.jacobian_start, scales=self.scales, model=model)
+        work = partial(passes.streamed_jacobian_start, scales=self.scales, model=model)
         count, residual, total, moment, metric = self.rows.total(work).sums
         mean = total / count
         values, vectors = np.linalg.eigh(metric / count)
@@ -233,7 +238,7 @@ class _Fitter(NamedTuple):
         def times(vector: np.ndarray) -> np.ndarray:
             shaped = left @ vector.reshape(mean.shape) @ right
             product = partial(
-                passes.jacobian_product, scales=self.scales, model=model, vector=shaped
+                passes.streamed_jacobian_product, scales=self.scales, model=model, vector=shaped
             )
             (image,) = self.rows.total(product).sums
             image = image / count - mean * float(np.sum(mean * shaped))
@@ -251,7 +256,9 @@ def _scales(rows: Rows, clip: float) -> tuple[Scales, tuple[np.ndarray, np.ndarr
     # Sums of squares lose digits unless they are taken near the mean: a first pass gives it.
     shift, label_shift = np.zeros(columns), 0.0
     for number in range(2):
-        work = partial(passes.raw_moments, low=low, high=high, shift=shift, label_shift=label_shift)
+        work = partial(
+            passes.streamed_raw_moments, low=low, high=high, shift=shift, label_shift=label_shift
+        )
         found = rows.total(work)
         count, total, squares, label, label_squares, wrong = found.sums
         for name, entries in zip("Xy", wrong, strict=True):
@@ -264,16 +271,16 @@ def _scales(rows: Rows, clip: float) -> tuple[Scales, tuple[np.ndarray, np.ndarr
         shift, label_shift = mean, label_mean
         if number == 0:
             share = min(1.0, SAMPLE / rows.shape[0])
-            some = rows.total(partial(passes.some_rows, share=share)).joined
-            low, high = fences(some[0])
+            some = rows.total(partial(passes.some_streamed_rows, share=share)).joined
+            low, high = column_fences(some[0])
             shift = np.clip(shift, low, high)
-    deviation = safe_deviation(mean, deviation)
+    deviation = column_deviation(mean, deviation)
     plain = TailScaler(low, high, mean, deviation, clip, np.zeros(columns), np.ones(columns))
-    total, squares = rows.total(partial(passes.compressed_moments, scaler=plain)).sums
+    total, squares = rows.total(partial(passes.streamed_compressed_moments, scaler=plain)).sums
     after = total / count
     deviation_after = np.sqrt(np.maximum(squares / count - after**2, 0.0))
     scaler = plain._replace(
-        mean_after=after, deviation_after=safe_deviation(after, deviation_after)
+        mean_after=after, deviation_after=column_deviation(after, deviation_after)
     )
     most, least = float(found.most[0]), -float(found.most[1])
     scales = Scales(scaler, label_mean, spread)
@@ -285,6 +292,6 @@ def _weigh(products: Float[np.ndarray, "k k"]) -> tuple[Float[np.ndarray, " expe
     """Weights of the experts and their R^2, from products of predictions and labels."""
     values, vectors = np.linalg.eigh(products)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    weights = simplex_weights(root[:, :-1], root[:, -1])
+    weights = stack_simplex_weights(root[:, :-1], root[:, -1])
     errors = root[:, -1] - root[:, :-1] @ weights
     return weights, 1 - float(errors @ errors) / (float(products[-1, -1]) or 1.0)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from giantstep.estimators.experts import Experts, Sizes, columns
-from giantstep.estimators.index_model import IndexModel, link_features
-from giantstep.estimators.random_network import layer_features
+from giantstep.estimators.experts import Experts, Sizes, expert_columns
+from giantstep.estimators.index_model import IndexModel, fitted_link_features
+from giantstep.estimators.random_network import expert_layer_features
 from giantstep.estimators.streaming.rows import Totals
 from giantstep.estimators.tails import TailScaler
 from giantstep.numerics.ridge.path import NormalEquations
@@ -36,7 +36,7 @@ class Scales(NamedTuple):
         return inputs, (y - self.centre) / self.scale
 
 
-def held_out(first: int, count: int) -> Bool[np.ndarray, " n"]:
+def is_streamed_held_out(first: int, count: int) -> Bool[np.ndarray, " n"]:
     """Which of these rows are held out: a fifth, spread evenly, whatever the chunks are.
 
     Multiples of the golden section are spread over the unit interval without a period.
@@ -45,7 +45,7 @@ def held_out(first: int, count: int) -> Bool[np.ndarray, " n"]:
     return (numbers * 0.6180339887498949) % 1.0 < 1 / HELD_OUT
 
 
-def raw_moments(
+def streamed_raw_moments(
     X: np.ndarray,
     y: np.ndarray,
     first: int,
@@ -66,20 +66,22 @@ def raw_moments(
     return Totals((*sums, labels.sum(), labels @ labels, wrong), (y.max(), -y.min()))
 
 
-def compressed_moments(X: np.ndarray, y: np.ndarray, first: int, *, scaler: TailScaler) -> Totals:
+def streamed_compressed_moments(
+    X: np.ndarray, y: np.ndarray, first: int, *, scaler: TailScaler
+) -> Totals:
     """Sums of compressed inputs and of their squares; the scaler has no means after yet."""
     inputs = scaler.transform(X.astype(float))
     return Totals((inputs.sum(axis=0), np.einsum("ij,ij->j", inputs, inputs)))
 
 
-def some_rows(X: np.ndarray, y: np.ndarray, first: int, *, share: float) -> Totals:
+def some_streamed_rows(X: np.ndarray, y: np.ndarray, first: int, *, share: float) -> Totals:
     """About this share of the rows, the same ones whatever the chunks are."""
     numbers = np.arange(first, first + len(y), dtype=float)
     kept = (numbers * 0.7548776662466927) % 1.0 < share
     return Totals(joined=(np.asarray(X[kept], dtype=float), y[kept]))
 
 
-def network_sums(
+def streamed_network_sums(
     X: np.ndarray,
     y: np.ndarray,
     first: int,
@@ -93,14 +95,14 @@ def network_sums(
     fourth powers of the lengths of rows to learn from.
     """
     inputs, labels = scales.apply(X, y)
-    features = layer_features(inputs, *layer)
-    out = held_out(first, len(y))
+    features = expert_layer_features(inputs, *layer)
+    out = is_streamed_held_out(first, len(y))
     parts = (NormalEquations.of(features[rows], labels[rows]) for rows in (~out, out))
     lengths = np.einsum("ij,ij->i", inputs, inputs)[~out].astype(float)
     return Totals((*(one for part in parts for one in part), np.array(lengths @ lengths)))
 
 
-def link_sums(
+def streamed_link_sums(
     X: np.ndarray,
     y: np.ndarray,
     first: int,
@@ -111,10 +113,10 @@ def link_sums(
 ) -> Totals:
     """Normal equations of the link along each trial's directions, and the range of the indices.
 
-    Of the rows to learn from and of those held out, as in :func:`network_sums`.
+    Of the rows to learn from and of those held out, as in :func:`streamed_network_sums`.
     """
     inputs, labels = scales.apply(X, y)
-    out = held_out(first, len(y))
+    out = is_streamed_held_out(first, len(y))
     every = inputs @ np.hstack(trials).astype(inputs.dtype)
     sums: list[np.ndarray] = []
     most: list[np.ndarray] = []
@@ -124,12 +126,14 @@ def link_sums(
         indices = np.asarray(every[:, start:stop], dtype=float)
         start = stop
         for kept in (~out, out):
-            sums += NormalEquations.of(link_features(indices[kept], rows, knots), labels[kept])
+            sums += NormalEquations.of(
+                fitted_link_features(indices[kept], rows, knots), labels[kept]
+            )
         most += [indices.max(axis=0), -indices.min(axis=0)]
     return Totals(tuple(sums), tuple(most))
 
 
-def jacobian_start(
+def streamed_jacobian_start(
     X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, model: IndexModel
 ) -> Totals:
     """Sums over learned rows of 1, the residual, J, residual times J, and of the link's metric.
@@ -138,7 +142,7 @@ def jacobian_start(
     """
     inputs, labels = scales.apply(X, y)
     indices = np.asarray(inputs @ model.directions.astype(inputs.dtype), dtype=float)
-    learn = ~held_out(first, len(y))
+    learn = ~is_streamed_held_out(first, len(y))
     # Rows held out get a zero in place of being cut out, which would copy the inputs.
     gradient = model.link.gradient(indices) * learn[:, None]
     residuals = (labels - model.link.predict(indices)) * learn
@@ -149,7 +153,7 @@ def jacobian_start(
     return Totals((count, residuals.sum(), total, moment, gradient.T @ gradient))
 
 
-def jacobian_product(
+def streamed_jacobian_product(
     X: np.ndarray,
     y: np.ndarray,
     first: int,
@@ -162,18 +166,18 @@ def jacobian_product(
     inputs, _ = scales.apply(X, y)
     both = np.concatenate([model.directions, vector.T], axis=1).astype(inputs.dtype)
     indices, along = np.split(inputs @ both, 2, axis=1)
-    gradient = model.link.gradient(indices) * ~held_out(first, len(y))[:, None]
+    gradient = model.link.gradient(indices) * ~is_streamed_held_out(first, len(y))[:, None]
     image = np.einsum("ij,ij->i", gradient, along)
     return Totals((np.asarray((gradient * image[:, None]).T @ inputs, dtype=float),))
 
 
-def expert_products(
+def streamed_expert_products(
     X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, experts: Experts, sizes: Sizes
 ) -> Totals:
     """Products of the experts' predictions and the labels with one another, on rows held out."""
     inputs, labels = scales.apply(X, y)
-    out = held_out(first, len(y))
+    out = is_streamed_held_out(first, len(y))
     rows = np.asarray(inputs[out], dtype=float)
-    predictions = columns(experts.predict(rows), sizes, len(rows))
+    predictions = expert_columns(experts.predict(rows), sizes, len(rows))
     table = np.column_stack([predictions, labels[out]])
     return Totals((table.T @ table,))

@@ -40,7 +40,7 @@ class Rows(Protocol):
         """The totals of a pass over all rows."""
 
 
-def combined(one: Totals, other: Totals) -> Totals:
+def _combined(one: Totals, other: Totals) -> Totals:
     """The totals of two runs of rows."""
     return Totals(
         tuple(a + b for a, b in zip(one.sums, other.sums, strict=True)),
@@ -79,7 +79,7 @@ class SlicedRows(NamedTuple):
                 inputs = inputs.astype(float)
             labels = np.asarray(self.labels[part], dtype=float)
             new = work(inputs, labels, self.first + start)
-            found = new if found is None else combined(found, new)
+            found = new if found is None else _combined(found, new)
         if found is None:
             raise ValueError("no rows were given")
         return found
@@ -123,18 +123,18 @@ class DaskRows(NamedTuple):
         parts = [delayed(_block_total)(x, y, first, shared) for x, y, first in self.blocks]
         while len(parts) > 1:
             pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [delayed(combined)(*p) if len(p) == 2 else p[0] for p in pairs]
+            parts = [delayed(_combined)(*p) if len(p) == 2 else p[0] for p in pairs]
         return parts[0].compute()
 
 
-def is_dask(table: Any) -> bool:
+def is_dask_table(table: Any) -> bool:
     """Whether this is a Dask collection."""
     return type(table).__module__.startswith("dask")
 
 
-def mapped(function: Callable[[np.ndarray], np.ndarray], table: Any) -> Any:
+def over_streamed_chunks(function: Callable[[np.ndarray], np.ndarray], table: Any) -> Any:
     """A function of rows, chunk by chunk; of a Dask collection, a Dask array yet to be computed."""
-    if is_dask(table):
+    if is_dask_table(table):
         table = table.to_dask_array() if hasattr(table, "to_dask_array") else table
         table = table.rechunk({1: -1})
         return table.map_blocks(function, drop_axis=1, dtype=float)
@@ -149,7 +149,7 @@ def _chunk_rows(columns: int) -> int:
 
 def _with_lengths(table: Any) -> Any:
     """A Dask array with known numbers of rows; anything that is not Dask's as it is."""
-    if not is_dask(table):
+    if not is_dask_table(table):
         return table
     if hasattr(table, "to_dask_array"):
         return table.to_dask_array(lengths=True)

@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from giantstep.estimators.index_model import IndexModel
 from giantstep.estimators.moments import SLICES, STAIRS, Whitening
-from giantstep.estimators.streaming.passes import Scales, held_out
+from giantstep.estimators.streaming.passes import Scales, is_streamed_held_out
 from giantstep.estimators.streaming.rows import Rows, Totals
 
 #: Vectors of the block, and passes of the iteration.
@@ -53,7 +53,7 @@ class LabelFunctions(NamedTuple):
         return (weights - self.centre) @ self.rotation
 
 
-def candidates(
+def streamed_candidates(
     rows: Rows,
     scales: Scales,
     model: IndexModel | None,
@@ -166,7 +166,7 @@ def _weighted(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scaled rows, which of them are learned from, and the functions there; 0 elsewhere."""
     inputs, labels = scales.apply(X, y)
-    learn = ~held_out(first, len(y))
+    learn = ~is_streamed_held_out(first, len(y))
     return inputs, learn, functions.values(inputs, labels) * learn[:, None]
 
 

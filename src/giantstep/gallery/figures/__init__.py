@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import importlib
 
-from giantstep.errors import unknown
+from giantstep.errors import unknown_name_error
 from giantstep.gallery.figure import Figure
 
 #: The figures by theme, in the order of the story; `one-step-risk` is the module `one_step_risk`.
 THEMES = {
     "Giant steps": "staircase neuron-clouds hero staircases in-law coordinate-check "
-    "phase-transition small-batch several-small-batches reused-batch fixed-batch-relu floors",
-    "One sample at a time": "online-staircase repetition grand-staircase exit-times saad-solla "
-    "mean-field",
+    "phase-transition small-batch several-small-batches reused-batch floors",
+    "One sample at a time": "grand-staircase repetition exit-times saad-solla mean-field",
     "The error after giant steps": "one-step-risk step-size one-step-batch several-steps-risk "
     "schedule random-features-vs-giant-step equivalence risk-bounds growing-basis settings-1-2",
     "Spectra": "weight-spectrum spectrum-over-steps feature-spikes",
@@ -35,7 +34,7 @@ NAMES = tuple(name for names in THEMES.values() for name in names.split())
 def figure_named(name: str) -> Figure:
     """The figure of that name: what its module says of it."""
     if name not in NAMES:
-        raise unknown("figure", name, NAMES)
+        raise unknown_name_error("figure", name, NAMES)
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     title, _, caption = str(module.__doc__).partition("\n")
     return Figure(

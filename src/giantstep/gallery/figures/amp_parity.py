@@ -11,9 +11,9 @@ leaves.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.message_panels import draw_message, message_curve
-from giantstep.gallery.panels import on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.message_panels import draw_message_panels, message_panel_table
+from giantstep.gallery.panels import on_panel_line
 
 TARGET = "sign(h1*h2)"
 #: Closer to the transition than this, the size of a run decides where it gets.
@@ -26,13 +26,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     from giantstep.theory.amp.phases import linear_threshold
 
     threshold = linear_threshold(Problem.of(TARGET))
-    table = message_curve(TARGET, 8.0, [threshold], sizes, bench)
+    table = message_panel_table(TARGET, 8.0, [threshold], sizes, bench)
     return table.assign(threshold=threshold)
 
 
 def draw(table: DataFrame) -> Picture:
     """Overlap on the left, test error on the right, the transition dotted in both."""
-    return draw_message(table, [table.threshold.iloc[0]], 1.08)
+    return draw_message_panels(table, [table.threshold.iloc[0]], 1.08)
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -52,13 +52,13 @@ def claims(table: DataFrame) -> dict[str, bool]:
         and above["overlap_squared.theory"].is_monotonic_increasing
         and above["overlap_squared.theory"].min() > 0.02,
         "further than 1.4 from it, runs at the larger d are within 4 standard errors plus 0.02 of "
-        "the lines": on_the_line(far, "overlap_squared", errors=4, allowance=0.02)
-        and on_the_line(far, "test_error", errors=4, allowance=0.02),
+        "the lines": on_panel_line(far, "overlap_squared", errors=4, allowance=0.02)
+        and on_panel_line(far, "test_error", errors=4, allowance=0.02),
     }
 
 
 REFERENCES = cite("2405.15480", "1806.05451")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(17, 45, 120),
     dots=((1.0, 6.0), (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), tuple(0.5 * k for k in range(2, 17))),
     small=(200, 150, 200),

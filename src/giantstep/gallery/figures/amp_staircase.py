@@ -11,9 +11,9 @@ left, for which the claim allows 0.05.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.message_panels import draw_message, message_curve
-from giantstep.gallery.panels import on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.message_panels import draw_message_panels, message_panel_table
+from giantstep.gallery.panels import on_panel_line
 
 TARGET = "h1^2 + sign(h1*h2*h3)"
 
@@ -25,13 +25,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     stairs = easy_thresholds(Target(TARGET))
     first, second = (stair.alpha.value for stair in stairs if stair.alpha is not None)
-    table = message_curve(TARGET, 6.0, [first, second], sizes, bench)
+    table = message_panel_table(TARGET, 6.0, [first, second], sizes, bench)
     return table.assign(first=first, second=second)
 
 
 def draw(table: DataFrame) -> Picture:
     """Overlaps on the left, test error on the right, both thresholds dotted."""
-    return draw_message(table, [table["first"].iloc[0], table.second.iloc[0]], 3.4)
+    return draw_message_panels(table, [table["first"].iloc[0], table.second.iloc[0]], 3.4)
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
@@ -56,13 +56,13 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "h1 jumps to 1 at 1.40": bool(rise > 0.12 and abs(at - 1.40) < 0.02),
         "runs at the larger d agree: h1 perfectly, h2 within 4 standard errors plus 0.05": bool(
             (known["overlap_squared"] - known["overlap_squared.theory"]).abs().max() < 1e-2
-            and on_the_line(later, "overlap_squared", errors=4, allowance=0.05)
+            and on_panel_line(later, "overlap_squared", errors=4, allowance=0.05)
         ),
     }
 
 
 REFERENCES = cite("2405.15480")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(5, 12, 60),
     dots=((2.0,), (1.2, 2.0, 4.0), (0.4, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0, 5.0)),
     small=(80, 125, 150),

@@ -10,7 +10,7 @@ first is learned is left out.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.style import COLOURS, new_figure
 
 CLASSES = {"trivial": COLOURS[2], "easy": COLOURS[0], "hard": COLOURS[1]}
@@ -90,6 +90,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480", "2403.05529")
-SIZES = at_scales(
+SIZES = figure_sizes(
     targets=(FEW, MANY, [*MANY, "standard-staircase"]), total=(len(FEW), len(MANY), len(MANY) + 1)
 )

@@ -12,8 +12,8 @@ scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import draw_dots, guide, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import draw_dots, draw_guide, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.amp import Amp
@@ -99,7 +99,7 @@ def draw(table: DataFrame) -> Picture:
             curve = PchipInterpolator(line.alpha, line[f"{name}.theory"])
             panel.plot(fine, curve(fine), color=colour, label=label)
             draw_dots(panel, part, "alpha", name, colour)
-        guide(panel, f"threshold, {threshold:.3f}", x=threshold)
+        draw_guide(panel, f"threshold, {threshold:.3f}", x=threshold)
         panel.set(title=f"{units} relu units", xlim=(0, FARTHEST * threshold), ylim=(-0.03, 1.03))
         panel.set_xlabel(r"samples per dimension $n/d$")
     panels[0].set_ylabel("squared overlap")
@@ -121,7 +121,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (specialised.alpha > 0.99 * specialised.threshold).all()
         ),
         "runs are within 4 standard errors plus 0.04 of the lines": all(
-            on_the_line(dots, name, errors=4, allowance=0.04) for name in OVERLAPS
+            on_panel_line(dots, name, errors=4, allowance=0.04) for name in OVERLAPS
         ),
         "below the threshold runs know the mean of the units, and nothing of their differences": (
             bool(len(alike) > 1 and (alike.q_plus > 0.3).all() and (alike.q_minus < 0.04).all())
@@ -130,7 +130,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1806.05451", "2405.15480")
-SIZES = at_scales(
+SIZES = figure_sizes(
     few=((1.0,), (0.7, 1.4), (0.4, 0.8, 1.2, 1.6, 3.5, 4.5, 5.5, 6.5)),
     many=((2.0,), (2.0,), (1.0, 2.0, 3.0, 4.0)),
     dim=(100, 150, 500),

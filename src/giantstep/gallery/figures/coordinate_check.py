@@ -12,8 +12,8 @@ term of order 1/d, for which the claim allows 0.02.
 from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, dimensions, lay_curves, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, curves_by_dimension, draw_curves, on_panel_line
 from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -49,13 +49,13 @@ def draw(table: DataFrame) -> Picture:
     """The same runs over our unit and over the other one."""
     figure, (left, right) = new_figure(7.4, 3.6, ncols=2, sharey=True)
     overlap = Side("overlap", "overlap with $h_1$ (cosine)", limits=(0, 0.85))
-    dims = dimensions(*sorted(table.dim.unique()))
+    dims = curves_by_dimension(*sorted(table.dim.unique()))
     first = table[table.dim == table.dim.min()]
     left.plot(first.step_size, first["overlap.theory"], color="black", label="limit of large $d$")
     dots = table.drop(columns="overlap.theory")
-    lay_curves(left, dots, Side("step_size", "step size", "log"), overlap, dims)
+    draw_curves(left, dots, Side("step_size", "step size", "log"), overlap, dims)
     rate = Side("learning_rate", r"learning rate $= d \times$ step size", "log")
-    lay_curves(right, table, rate, overlap, dims)
+    draw_curves(right, table, rate, overlap, dims)
     left.set_title("our unit")
     right.set_title(r"rate for weights of size 1, inputs over $\sqrt{d}$")
     left.legend(loc="upper left")
@@ -68,7 +68,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     best = dots.loc[dots.groupby("dim").overlap.idxmax()].set_index("dim")
     dims = table.dim.unique()
     return {
-        "each dot is within 5 standard errors plus 0.02 of the limit": on_the_line(
+        "each dot is within 5 standard errors plus 0.02 of the limit": on_panel_line(
             table, "overlap", errors=5, allowance=0.02
         ),
         "in our unit the curves for all d lie within 0.1 of one another": bool(
@@ -96,7 +96,7 @@ REFERENCES = (
     "Dandi et al. 2023, arXiv:2305.18270",
     "Yang et al. 2022, arXiv:2203.03466 (coordinate check)",
 )
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(5, 17, 33),
     dots=(5, 9, 17),
     dims=((256, 4096), (256, 512, 1024, 2048, 4096), (256, 512, 1024, 2048, 4096)),

@@ -13,8 +13,15 @@ import math
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, tidy
-from giantstep.gallery.panels import Side, guide, overlay
+from giantstep.gallery.figure import (
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    figure_sizes,
+    figure_table,
+)
+from giantstep.gallery.panels import Side, draw_guide, overlay_panels
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
@@ -35,24 +42,26 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for tree in sizes.trees:
         floor = predict(TreeProblem(tree), settings.points[0]).metrics["floor"][2]
         answer = bench.answer(settings, tree, verbs=(SIMULATE,), seeds=sizes.seeds)
-        spans = tidy(answer, ["span"]).rename(columns={"stage": "network"})
-        part = tidy(answer, ["test_error_relative"]).merge(spans, on=["samples", "network"])
+        spans = figure_table(answer, ["span"]).rename(columns={"stage": "network"})
+        part = figure_table(answer, ["test_error_relative"]).merge(spans, on=["samples", "network"])
         parts.append(part.assign(tree=tree, floor3=floor))
     return pandas.concat(parts, ignore_index=True)
 
 
 def draw(table: DataFrame) -> Picture:
     """Errors, one panel per tree, one colour per network."""
-    figure, panels = overlay(
+    ticks = [n for n in (300, 1000, 3000, 10_000) if n < 1.3 * table.samples.max()]
+    figure, panels = overlay_panels(
         table,
-        Side("samples", "samples $n$", "log", ticks=[300, 1000, 3000, 10000]),
+        Side("samples", "samples $n$", "log", ticks=ticks),
         Side("test_error_relative", "test error / variance", limits=(0, None)),
         panels=("tree", TREES),
         curves=("network", NETWORKS),
         legend="upper right",
     )
     for panel, tree in zip(panels, table.tree.unique(), strict=True):
-        guide(panel, "best cubic in the leaves", y=table[table.tree == tree].floor3.iloc[0])
+        floor = table[table.tree == tree].floor3.iloc[0]
+        draw_guide(panel, "best cubic in the leaves", y=floor, at=0.25)
     return figure
 
 
@@ -76,9 +85,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2502.13961")
-SIZES = at_scales(
+SIZES = figure_sizes(
     trees=(("tree-he2",), ("tree-he2",), ("tree-he2", "tree-authors")),
-    kappas=((2.4,), (1.75, 1.9, 2.05, 2.2, 2.3, 2.4), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
+    kappas=((2.4,), (1.75, 1.95, 2.1, 2.25, 2.4), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
     dim=(25, 25, 64),
     seeds=(3, 3, 5),
 )

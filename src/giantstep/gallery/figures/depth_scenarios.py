@@ -2,7 +2,7 @@
 
 Test error over the variance of the labels on y = tanh(c h), h the sum of p over d^(1/2) leaves, d =
 {dim}; mean over {seeds} seeds with standard errors, cut at 1.3. All but the lazy network share
-their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true leaves; dashed: the
+their first layer. Dotted: best polynomials of degree 2, 3, 4 in the true leaves; upright: the
 theorem's kappa = 3/2, and where half of the leaves are predicted to show in the second moments of
 the labels. No sharp threshold is visible at 3/2, where hardly anything is learned: at such d the
 first layer needs ten times the samples at which it sees anything. From few samples the third layer
@@ -15,8 +15,8 @@ import math
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, overlay
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, overlay_panels
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.prediction import predict
@@ -65,7 +65,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per tree, one colour per network; floors dotted."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table,
         Side("kappa", r"$\kappa = \log n / \log d$"),
         Side("test_error_relative", "test error / variance", limits=(0, HIGHEST)),
@@ -79,9 +79,9 @@ def draw(table: DataFrame) -> Picture:
         for degree in (2, 3, 4):
             floors.setdefault(round(first[f"floor{degree}"], 6), []).append(str(degree))
         for floor, degrees in floors.items():
-            guide(panel, f"best of degree {' and '.join(degrees)}", y=floor)
-        guide(panel, "theorem: 3/2", x=THEOREM, low=True)
-        guide(panel, "half of the leaves", x=first.half, low=True)
+            draw_guide(panel, f"degree {', '.join(degrees)}", y=floor, at=0.28)
+        draw_guide(panel, "theorem: 3/2", x=THEOREM, at=0.02)
+        draw_guide(panel, "half of the leaves", x=first.half, at=0.02)
     return figure
 
 
@@ -112,7 +112,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2502.13961")
-SIZES = at_scales(
+SIZES = figure_sizes(
     kappas=((1.5, 2.2), (1.5, 1.66, 1.82, 1.98, 2.14, 2.3), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
     dim=(36, 36, 64),
     width=(120, 250, 500),

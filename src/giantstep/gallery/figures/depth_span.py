@@ -14,8 +14,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
-from giantstep.gallery.panels import Side, dimensions, draw_dots, on_the_line, overlay
+from giantstep.gallery.figure import (
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    figure_columns,
+    figure_sizes,
+)
+from giantstep.gallery.panels import (
+    Side,
+    curves_by_dimension,
+    draw_dots,
+    on_panel_line,
+    overlay_panels,
+)
 from giantstep.gallery.style import COLOURS, GREY
 
 if TYPE_CHECKING:
@@ -52,7 +65,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             }
             if n in dots:
                 eigenvectors, units = _measured(dim, n, sizes.seeds).T
-                own |= measured("moment_span", eigenvectors) | measured("steps", units)
+                own |= figure_columns("moment_span", eigenvectors) | figure_columns("steps", units)
             found.append({**own, "threshold": threshold})
         bench.report((number + 1) / len(DIMENSIONS))
     return pandas.DataFrame(found)
@@ -84,11 +97,11 @@ def _measured(dim: int, samples: int, seeds: int) -> np.ndarray:
 
 def draw(table: DataFrame) -> Picture:
     """One line per dimension; open squares are the trained units."""
-    figure, (panel,) = overlay(
+    figure, (panel,) = overlay_panels(
         table,
         Side("samples", "samples $n$", "log"),
         Side("moment_span", "span of the leaves", limits=(0, 1)),
-        curves=dimensions(*DIMENSIONS),
+        curves=curves_by_dimension(*DIMENSIONS),
         legend=None,
     )
     units: dict[str, Any] = {"fmt": "s", "mfc": "none", "markersize": 6}
@@ -104,10 +117,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; the trained units near them."""
     law = table["moment_span.theory"]
     return {
-        "each dot is within 4 standard errors plus 0.02 of its line": on_the_line(
+        "each dot is within 4 standard errors plus 0.02 of its line": on_panel_line(
             table, "moment_span", errors=4, allowance=0.02
         ),
-        "each square is within 4 standard errors plus 0.06 of the line": on_the_line(
+        "each square is within 4 standard errors plus 0.06 of the line": on_panel_line(
             table.assign(**{"steps.theory": law}), "steps", errors=4, allowance=0.06
         ),
         "from the threshold to a span of 0.9 n grows by a factor of 5 to 20": all(
@@ -118,4 +131,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2502.13961", "1702.06435", "0910.2120")
-SIZES = at_scales(points=(30, 40, 80), dots=(2, 5, 8), seeds=(4, 6, 40))
+SIZES = figure_sizes(points=(30, 40, 80), dots=(2, 5, 8), seeds=(4, 6, 40))

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
 
@@ -49,7 +49,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel for each size that varies, one line per ridge."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table,
         Side("ratio", scale="log", ticks=[0.1, 0.3, 1, 3, 10]),
         Side("test_error", "test error", "log", ticks=[1, 2, 5, 10, 20]),
@@ -59,7 +59,7 @@ def draw(table: DataFrame) -> Picture:
     )
     labels = ("$p/n$, neurons per sample", "$n/p$, samples per neuron")
     for panel, label in zip(panels, labels, strict=True):
-        guide(panel, "$n = p$", x=1.0)
+        draw_guide(panel, "$n = p$", x=1.0)
         panel.set_xlabel(label)
     return figure
 
@@ -67,7 +67,7 @@ def draw(table: DataFrame) -> Picture:
 def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; a peak at n = p with a small ridge, a fall with the best one."""
     found = {
-        "each dot is within 5 standard errors plus 5 % of its line": on_the_line(
+        "each dot is within 5 standard errors plus 5 % of its line": on_panel_line(
             table, "test_error", errors=5, relative=0.05
         )
     }
@@ -83,4 +83,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1908.05355")
-SIZES = at_scales(dim=(60, 100, 300), points=(5, 33, 81), dots=(3, 9, 17), seeds=(5, 12, 50))
+SIZES = figure_sizes(dim=(60, 100, 300), points=(5, 33, 81), dots=(3, 9, 17), seeds=(5, 12, 50))

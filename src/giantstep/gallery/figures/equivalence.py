@@ -15,9 +15,16 @@ from typing import Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
+from giantstep.gallery.figure import (
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    figure_columns,
+    figure_sizes,
+)
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import draw_dots, linear_floor, on_the_line
+from giantstep.gallery.panels import draw_dots, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import Kind, equivalent_test_error
@@ -48,7 +55,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for kind in KINDS:
             runs = [equivalent_test_error(PROBLEM, here, kind, i) for i in range(sizes.seeds)]
             known = {"step_size": step, "kind": kind, **law}
-            lines.append({**known, **measured("test_error", runs)})
+            lines.append({**known, **figure_columns("test_error", runs)})
         bench.report((number + 1) / sizes.dots)
     return pandas.DataFrame(lines)
 
@@ -66,7 +73,7 @@ def draw(table: DataFrame) -> Picture:
     figure, panel = new_figure(5.6, 4.0)
     line, law = table[table.kind == "theory"], "test_error.theory"
     panel.plot(line.step_size, line[law], color=COLOURS[0], label="theory of one step")
-    linear_floor(panel, line["linear_floor.theory"].iloc[0])
+    draw_linear_floor(panel, line["linear_floor.theory"].iloc[0])
     for (kind, (label, form)), colour in zip(KINDS.items(), COLOURS, strict=False):
         style: dict[str, Any] = {"markersize": 7, "mfc": "none"} if kind == "network" else {}
         dots = table[table.kind == kind]
@@ -107,11 +114,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "the conditional equivalent is within 4 standard errors plus 4 % at every step": all(
             gap < 4 * width + more for (gap, width), more in zip(followed, small, strict=True)
         ),
-        "the network is within 4 standard errors plus 4 % of its theory": on_the_line(
+        "the network is within 4 standard errors plus 4 % of its theory": on_panel_line(
             network, "test_error", errors=4, relative=0.04
         ),
     }
 
 
 REFERENCES = cite("1908.05355", "2305.18270", "2402.04980")
-SIZES = at_scales(points=(2, 25, 25), dots=(2, 4, 9), dim=(80, 150, 500), seeds=(8, 5, 20))
+SIZES = figure_sizes(points=(2, 25, 25), dots=(2, 4, 9), dim=(80, 150, 500), seeds=(8, 5, 20))

@@ -16,8 +16,8 @@ import numpy as np
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, on_the_line, overlay
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.scaling import fit_power, median
@@ -81,7 +81,7 @@ def draw(table: DataFrame) -> Picture:
     ends = {
         f"samples{end}": table.dim * table[f"exit_time{end}"] for end in ("", ".sem", ".theory")
     }
-    return overlay(
+    return overlay_panels(
         table.assign(**ends),
         Side("dim", "dimension $d$", "log2"),
         Side("samples", "samples until the overlap is 1/2", "log"),
@@ -97,7 +97,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
         for leap, here in table.groupby("leap")
     }
     return {
-        "each median is within 4 errors plus 10 % of the equations": on_the_line(
+        "each median is within 4 errors plus 10 % of the equations": on_panel_line(
             table, "exit_time", errors=4, relative=0.1
         ),
         "samples grow about as d, d log d and d^2": (
@@ -110,6 +110,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2003.10409")
-SIZES = at_scales(
+SIZES = figure_sizes(
     lowest=(50, 50, 100), doublings=(2, 4, 4), doublings3=(1, 2, 2), seeds=(41, 101, 401)
 )

@@ -18,10 +18,10 @@ from giantstep.gallery.figure import (
     Picture,
     Sizes,
     Workbench,
-    at_scales,
-    measured,
+    figure_columns,
+    figure_sizes,
 )
-from giantstep.gallery.panels import mark, ticks_at
+from giantstep.gallery.panels import draw_mark, ticks_at
 from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import simulate_feature_spectrum
@@ -46,7 +46,7 @@ DEGREES = {1: "0", 2: "1/4", 4: "3/8"}
 NAMES = ("largest eigenvalue", "second", "third")
 
 
-def threshold(degree: int) -> float:
+def _threshold(degree: int) -> float:
     """The exponent from which a spike of that degree stands out in the limit."""
     return (degree - 1) / (2 * degree)
 
@@ -71,7 +71,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             ]
             if dim != FAR and exponent in dots:
                 runs = [simulate_feature_spectrum(problem, settings, i) for i in range(sizes.seeds)]
-                leading = measured("value", [run.values[:SHOWN] for run in runs])
+                leading = figure_columns("value", [run.values[:SHOWN] for run in runs])
                 ranks = {"series": "leading", "rank": np.arange(1, SHOWN + 1)}
                 columns = {**ranks, "value": leading["value"], "sem": leading["value.sem"]}
                 part += pandas.DataFrame(columns).to_dict("records")
@@ -93,7 +93,7 @@ def draw(table: DataFrame) -> Picture:
         edge = series["edge"]
         panel.plot(edge.exponent, edge.value, color=GREY, linestyle="--", label="edge of the bulk")
         for degree, name in DEGREES.items():
-            mark(panel, name, threshold(degree))
+            draw_mark(panel, name, _threshold(degree))
         size = rf"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set(yscale="log", xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
         panel.set_title(f"$d = {size}$", pad=16)
@@ -114,8 +114,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
         dim: np.array([sum((outliers.dim == dim) & (outliers.exponent == e)) for e in exponents])
         for dim in (small, far)
     }
-    limit = np.array([sum(e > threshold(k) for k in DEGREES) for e in exponents])
-    clear = np.array([min(abs(e - threshold(k)) for k in DEGREES) > 0.03 for e in exponents])
+    limit = np.array([sum(e > _threshold(k) for k in DEGREES) for e in exponents])
+    clear = np.array([min(abs(e - _threshold(k)) for k in DEGREES) > 0.03 for e in exponents])
     places = table[table.dim == small].pivot_table(
         index=["exponent", "rank"], columns="series", values=["value", "sem"]
     )
@@ -139,4 +139,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2310.07891", "2410.18938")
-SIZES = at_scales(points=(4, 8, 33), dots=(2, 6, 9), dim=(300, 300, 1000), seeds=(4, 4, 8))
+SIZES = figure_sizes(points=(4, 8, 33), dots=(2, 6, 9), dim=(300, 300, 1000), seeds=(4, 4, 8))

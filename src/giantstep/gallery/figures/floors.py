@@ -15,11 +15,11 @@ import math
 from typing import Any
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, lay_curves
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_curves
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import hermite_series
+from giantstep.language.targets.expansion import target_series
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.learnability.floors import Floor, second_layer_floors
 
@@ -88,7 +88,7 @@ def _terms(target: Target, floor: Floor) -> list[dict[str, Any]]:
 
     It fits any function of what is known times a degree of at most kappa in the rest.
     """
-    series = hermite_series(target)
+    series = target_series(target)
     assert series is not None, "the example is a polynomial"
     known = set(abs(floor.directions).sum(axis=0).nonzero()[0].tolist())
     return [
@@ -117,7 +117,7 @@ def draw(table: DataFrame) -> Picture:
     dots = table[table.panel == "batches"]
     ratio = Side("ratio", "samples of each step, $n/d$", "log2")
     error = Side("test_error", "test error", limits=(-0.2, 6.6))
-    lay_curves(right, dots, ratio, error, ("target", SIMULATED), squares=("neurons", "p"))
+    draw_curves(right, dots, ratio, error, ("target", SIMULATED), squares=("neurons", "p"))
     for (name, _), colour in zip(SIMULATED.items(), COLOURS, strict=False):
         floor = dots[dots.target == name].floor.iloc[0]
         right.axhline(floor, color=colour, linestyle="--", linewidth=1.2)
@@ -139,7 +139,7 @@ def _draw_terms(panel: Any, terms: DataFrame) -> None:
     for column, name in enumerate(names):
         energy = terms[terms.term == name].energy.iloc[0]
         text = f"{name}  ({energy:g})"
-        panel.text(column - 0.1, -0.65, text, rotation=30, ha="left", va="bottom", fontsize=8)
+        panel.text(column - 0.1, -0.65, text, rotation=45, ha="left", va="bottom", fontsize=8)
     panel.text(len(names) + 0.1, -0.65, "floor", ha="center", weight="bold")
     panel.text(-0.8, -0.65, "$n,\\ p$ of order", ha="right")
     panel.set(xlim=(-2.6, len(names) + 1.1), ylim=(len(REGIMES) - 0.4, -3.0))
@@ -174,7 +174,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, conjecture 3",)
-SIZES = at_scales(
+SIZES = figure_sizes(
     dim=(500, 1000, 2000),
     dots=((8, 128), (4, 8, 16, 32, 64, 128, 256), (4, 16, 32, 64, 256, 1024)),
     few=(10, 20, 20),

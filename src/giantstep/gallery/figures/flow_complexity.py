@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, draw_map, guide, lay_curves
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_curves, draw_guide, draw_map
 from giantstep.gallery.style import new_figure
 from giantstep.settings.gradient_flow import GradientFlow
 
@@ -68,8 +68,8 @@ def draw(table: DataFrame) -> Picture:
     names = {size: f"$n = {str(size).removesuffix('d')}\\,d$" for size in runs.samples.unique()}
     strength = Side("gamma2", r"strength exponent $\gamma_2$")
     reached = Side("overlap", r"overlap $\omega$ reached")
-    lay_curves(panels[2], runs, strength, reached, ("samples", names))
-    guide(panels[2], "chance", y=runs.dim.iloc[0] ** -0.5)
+    draw_curves(panels[2], runs, strength, reached, ("samples", names))
+    draw_guide(panels[2], "chance", y=runs.dim.iloc[0] ** -0.5)
     panels[2].set_title(r"simulated, He$_3$, $\gamma_1 = 1/4$")
     panels[2].legend()
     return figure
@@ -95,7 +95,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2309.03843")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(11, 101, 201),
     dots=(2, 6, 9),
     dim=(32, 64, 128),

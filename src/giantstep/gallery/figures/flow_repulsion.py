@@ -9,8 +9,8 @@ standard deviation removes that force. Exact flows at {points} times.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, overlay
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, overlay_panels
 from giantstep.gallery.style import GREY
 
 TARGET = "-He4(h1)/sqrt(24)"
@@ -45,7 +45,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per geometry, one line per exponent."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table.rename(columns={"overlap": "overlap.theory"}),
         Side("time", "time $t$", "log"),
         Side("overlap", r"overlap $\omega$"),
@@ -77,4 +77,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2309.03843")
-SIZES = at_scales(points=(25, 120, 300))
+SIZES = figure_sizes(points=(25, 120, 300))

@@ -1,128 +1,102 @@
-"""Repetition climbs a grand staircase that one pass does not.
+"""Two staircases with a hard last stair, climbed one sample at a time.
 
-y = He4(h1) + 5 sign(h1 h2 h3), one neuron on the sphere, correlation loss, d = {dim}, from cosines
-of size d^(-1/2). Left: a look ahead of 0.3 along each sample finds h1, which opens the way to h2
-and h3: the sign alone is hard. Right: SGD without it, the best of {tuned} settings of threshold,
-readout and step size, drawn with new seeds. Lines: equations of motion from that start; dots: means
-of {seeds} simulations, exact in law, which noise sends on their way earlier or later. The weight is
-5 because He4 pulls h2 and h3 back to zero on the sphere, and the sign must pull harder; with weight
-1 they were not learned in any setting tried.
+Root mean square cosines, over {seeds} simulations, exact in law, of one neuron on the sphere with
+the target's directions; correlation loss, from cosines of d^(-1/2). The sign alone is a hard
+target: h1 opens the way to h2 and h3. Left: He2 shows h1 to one-pass SGD; slopes z^2/2 + 0.12 z -
+0.1, step size 0.008, d = {small}. Middle: a look ahead of 0.0002 along each sample, which uses it
+twice, shows h1 in He4; slopes z^2 - 1, step size 0.002, d = {large}. Right: without it theory lets
+no overlap of this neuron grow, and SGD must learn the sign first, from d^2 samples. That is what d
+must be this large for: at d = 256 40000 d samples are enough for either.
 """
 
 from __future__ import annotations
 
-import itertools
-from typing import Any
-
-import numpy as np
-
-from giantstep.asking.verbs import predict, simulate
+from giantstep.asking.verbs import SIMULATE, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
-from giantstep.gallery.panels import Side, guide, overlay
-from giantstep.language.problem import Problem
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import DIRECTIONS, Side, overlay_panels
+from giantstep.gallery.style import GREY
 from giantstep.settings.online_sgd import OnlineSgd
+from giantstep.settings.repetition import Repetition
 
-PROBLEM = Problem("He4(h1) + 5*sign(h1*h2*h3)")
-#: The sign pulls where the product of the overlaps has the sign of the readout: so they start.
-STARTS = {"1": "d^-0.5", "-1": "d^-0.5,d^-0.5,-d^-0.5"}
-EXTRAGRADIENT: dict[str, Any] = {
-    "activation": "relu(z-1)",
-    "readout": "-1",
-    "lookahead": 0.3,
-    "step_size": 0.02,
+SIGN = r"\mathrm{sign}(h_1 h_2 h_3)$"
+TITLES = {
+    "standard": rf"SGD: $\mathrm{{He}}_2(h_1) + {SIGN}",
+    "grand": rf"look ahead: $\mathrm{{He}}_4(h_1) + {SIGN}",
+    "one pass": rf"SGD: $\mathrm{{He}}_4(h_1) + {SIGN}",
 }
-#: What one-pass SGD is tuned over; its best is drawn with other seeds.
-ACTIVATIONS = ("relu(z-0.5)", "relu", "relu(z-1)", "relu(z-1.5)", "relu(z+0.5)")
-READOUTS, STEP_SIZES = ("1", "-1"), (0.01, 0.02, 0.05)
-TUNING_SEEDS, FIRST_SEED = 2, 1000
-NAMES = {"extragradient": "with a look ahead", "sgd": "SGD, the best of those tried"}
-LABELS = {"h1": "$h_1$", "others": "$h_2$, $h_3$ (root mean square)"}
+COMMON = OnlineSgd(loss="correlation", start_overlap="d^-0.5", test_samples=1)
+STANDARD = COMMON.replace(activation="z**3/6 + 0.06*z**2 - 0.1*z", step_size=0.008)
+GRAND = COMMON.replace(activation="He3(z)/3", step_size=0.002)
+#: Target and settings of each panel.
+CASES: dict[str, tuple[str, OnlineSgd]] = {
+    "standard": ("He2(h1) + sign(h1*h2*h3)", STANDARD),
+    "grand": ("He4(h1) + sign(h1*h2*h3)", GRAND.replace(lookahead=0.0002)),
+    "one pass": ("He4(h1) + sign(h1*h2*h3)", GRAND),
+}
 
 
 def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
-    """Overlaps along time of both algorithms, with the equations of the first."""
+    """Overlaps along time by case and direction; the rate at which theory lets small ones grow."""
     import pandas
 
     parts = []
-    for algorithm, options in (("extragradient", EXTRAGRADIENT), ("sgd", _tuned(sizes, bench))):
-        settings = _settings(sizes, options, points=16)
-        run = simulate(settings, PROBLEM, seeds=sizes.seeds, seed=FIRST_SEED)
-        law = _sizes(predict(settings, PROBLEM).arrays["cosines"][None])
-        for name, values in _sizes(run.arrays["cosines"]).items():
-            own = {"time": settings.time_list, **measured("overlap", values)}
-            part = pandas.DataFrame(
-                {**own, "overlap.theory": law[name][0], "chance": sizes.dim**-0.5}
-            )
-            parts.append(part.assign(algorithm=algorithm, direction=name, **options))
+    for case, (target, chosen) in CASES.items():
+        dim, until = (sizes.small, 8000) if case == "standard" else (sizes.large, sizes.until)
+        settings = chosen.replace(dim=dim, times=f"0:{until}:{sizes.points}")
+        asking = {"root_mean_square": True, "verbs": (SIMULATE,), "seeds": sizes.seeds}
+        found = bench.table(["overlap"], settings, target, **asking)
+        moves = Repetition(activation=chosen.activation, lookahead=chosen.lookahead)
+        growth = predict(moves, target).metrics["growth"]
+        parts.append(found.assign(case=case, start=dim**-0.5, growth=growth))
     return pandas.concat(parts, ignore_index=True)
 
 
-def _settings(sizes: Sizes, options: dict[str, Any], points: int) -> OnlineSgd:
-    times = f"0:{sizes.until}:{points}" if points > 1 else f"{sizes.until}"
-    start = STARTS[options["readout"]]
-    common: dict[str, Any] = {"loss": "correlation", "start_overlap": start, "test_samples": 1}
-    return OnlineSgd(dim=sizes.dim, times=times, **common, **options)
-
-
-def _sizes(cosines: np.ndarray) -> dict[str, np.ndarray]:
-    """By run and time: |m_1|, and the root mean square of m_2 and m_3."""
-    alone = cosines[:, :, 0]
-    return {
-        "h1": np.abs(alone[..., 0]),
-        "others": np.sqrt(np.mean(alone[..., 1:] ** 2, axis=-1)),
-    }
-
-
-def _tuned(sizes: Sizes, bench: Workbench) -> dict[str, Any]:
-    """The settings of SGD with which the less learned of the two overlaps ends largest."""
-    tried = list(itertools.product(ACTIVATIONS, READOUTS, STEP_SIZES))[: sizes.tuned]
-    scores = []
-    for number, (activation, readout, step_size) in enumerate(tried):
-        options = {"activation": activation, "readout": readout, "step_size": step_size}
-        run = simulate(_settings(sizes, options, points=1), PROBLEM, seeds=TUNING_SEEDS)
-        found = _sizes(run.arrays["cosines"])
-        scores.append(float(np.mean(np.minimum(found["h1"], found["others"]))))
-        bench.report((number + 1) / (len(tried) + 4))
-    activation, readout, step_size = tried[int(np.argmax(scores))]
-    return {"activation": activation, "readout": readout, "step_size": step_size, "lookahead": 0.0}
-
-
 def draw(table: DataFrame) -> Picture:
-    """One panel per algorithm, one colour per stair."""
-    figure, panels = overlay(
+    """One panel per case, one colour per direction."""
+    figure, panels = overlay_panels(
         table,
         Side("time", "samples / $d$"),
         Side("overlap", "overlap |cosine|", limits=(0, 1)),
-        panels=("algorithm", NAMES),
-        curves=("direction", LABELS),
-        legend="above",
+        panels=("case", TITLES),
+        curves=DIRECTIONS,
+        legend=None,
     )
-    for panel in panels:
-        guide(panel, "chance, $d^{-1/2}$", y=table["chance"].iloc[0])
+    for panel, case in zip(panels, TITLES, strict=True):
+        panel.title.set_fontsize(8)
+        chance = table[table.case == case].start.iloc[0]
+        panel.axhline(chance, color=GREY, linestyle=":", label=r"chance, $d^{-1/2}$")
+    panels[1].legend(loc="upper right")
     return figure
 
 
 def claims(table: DataFrame) -> dict[str, bool]:
-    """Extragradient learns both stairs, one after the other; SGD, as tuned, neither."""
-    last = table[table.time == table.time.max()].set_index(["algorithm", "direction"])["overlap"]
-    path = table[table.algorithm == "extragradient"]
-    first, others = (path[path.direction == name].set_index("time")["overlap"] for name in LABELS)
+    """Both staircases are climbed, the second with a look ahead."""
+    last = table[table.time == table.groupby("case").time.transform("max")]
+    found = last.pivot_table("overlap", "case", "direction")
+    first, others = found.h1, found[["h2", "h3"]].min(axis=1)
+    growth = table.groupby("case").growth.first()
     return {
-        "extragradient learns h1 beyond 0.6, then h2 and h3 beyond 0.3": bool(
-            last["extragradient", "h1"] > 0.6 and last["extragradient", "others"] > 0.3
+        "He2: SGD learns h1 beyond 0.6, h2 and h3 beyond 0.3": bool(
+            first["standard"] > 0.6 and others["standard"] > 0.3
         ),
-        "h2 and h3 come after h1: they pass 0.2 later than h1 passes 0.5": bool(
-            others.index[others > 0.2].min() > first.index[first > 0.5].min()
+        "He4: a look ahead learns h1 beyond 0.2 and over twice what SGD does": bool(
+            first["grand"] > max(0.2, 2 * first["one pass"])
         ),
-        "tuned SGD stays below half of that for either": bool(
-            last["sgd", "h1"] < last["extragradient", "h1"] / 2
-            and last["sgd", "others"] < last["extragradient", "others"] / 2
+        "He4: a look ahead learns more of h2 and h3 than SGD, by half at least": bool(
+            others["grand"] > 1.5 * found.loc["one pass", ["h2", "h3"]].max()
+        ),
+        "by theory small overlaps grow for the first two neurons, and not for the third": bool(
+            growth[["standard", "grand"]].min() > 0.1 and abs(growth["one pass"]) < 1e-6
         ),
     }
 
 
-REFERENCES = cite("2405.15459", "2405.15480")
-SIZES = at_scales(
-    dim=(256, 512, 1024), until=(1000, 1500, 2000), seeds=(8, 16, 64), tuned=(6, 18, 30)
+REFERENCES = cite("2405.15459", "2405.15480", "2202.08658")
+SIZES = figure_sizes(
+    small=(64, 64, 256),
+    large=(1024, 1024, 4096),
+    until=(10_000, 14_000, 30_000),
+    points=(3, 9, 17),
+    seeds=(4, 8, 16),
 )

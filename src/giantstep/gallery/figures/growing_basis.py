@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, lay_curves, linear_floor, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_curves, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -31,7 +31,7 @@ FARTHEST = 3.0
 SETTINGS = SpikedRandomFeatures(activation="erf", readout_samples="8d", width="4d", ridge=0.03)
 
 
-def support(values: float) -> str:
+def _support(values: float) -> str:
     """The first spikes, each carried by an equal share of the neurons."""
     return ",".join(f"{spike}:{1 / values:.9f}" for spike in SPIKES[: int(values)])
 
@@ -43,7 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     parts, numbers = [], range(1, sizes.values + 1)
     for values in numbers:
-        kappa, target, fit = best_fit(values)
+        kappa, target, fit = _best_fit(values)
         shown = np.abs(kappa) < FARTHEST
         columns = {"kappa": kappa[shown], "target": target[shown], "fit": fit[shown]}
         parts.append(pandas.DataFrame(columns).assign(panel="fit", values=values))
@@ -51,7 +51,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         ["test_error", "bound_upper", "bound_lower", "linear_floor"],
         SETTINGS,
         TARGET,
-        Along("spike", support, "values"),
+        Along("spike", _support, "values"),
         Sizes(points=numbers, dots=numbers, seeds=sizes.seeds),
         dots_alone={"dim": [sizes.dim]},
     )
@@ -59,7 +59,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The target and its projection on mu_0 and kappa mu_1 of each value, over kappa."""
     import numpy as np
 
@@ -84,17 +84,17 @@ def draw(table: DataFrame) -> Picture:
     drawn = {1: "one value", 2: "two values", 4: "four values"}
     kappa, fit = Side("kappa", r"learned projection $\kappa$"), Side("fit", "best fit")
     fits = fits.rename(columns={"fit": "fit.theory"})
-    lay_curves(left, fits, kappa, fit._replace(limits=(-1.7, 2.4)), ("values", drawn))
+    draw_curves(left, fits, kappa, fit._replace(limits=(-1.7, 2.4)), ("values", drawn))
     left.legend(loc="upper right", ncols=2)
     limit = risks[np.isinf(risks["size"])]
     bounds = (limit["bound_lower.theory"], limit["bound_upper.theory"])
     band = {"color": COLOURS[4], "alpha": 0.25, "linewidth": 0, "label": "between the bounds"}
     right.fill_between(limit["values"], *bounds, **band)
-    linear_floor(right, limit["linear_floor.theory"].iloc[0])
+    draw_linear_floor(right, limit["linear_floor.theory"].iloc[0])
     error = Side("test_error", "test error", "log", limits=(4e-4, 1.0))
     small, far = sorted(risks["size"].unique())
     sizes = ("size", {small: f"$d = {small:.0f}$", far: "limit of large $d$"})
-    lay_curves(right, risks, Side("values", "values of the readout"), error, sizes)
+    draw_curves(right, risks, Side("values", "values of the readout"), error, sizes)
     right.set_xticks(sorted(risks["values"].unique()))
     right.legend(loc="lower left")
     return figure
@@ -118,7 +118,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
             risk.iloc[1] < 0.2 * min(risk.iloc[0], floor)
         ),
         "simulated errors lie within 4 standard errors plus 3 % of the theory at their d": (
-            on_the_line(risks, "test_error", errors=4, relative=0.03)
+            on_panel_line(risks, "test_error", errors=4, relative=0.03)
         ),
     }
     if len(limit) > 3:
@@ -130,4 +130,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2410.18938", "2402.04980")
-SIZES = at_scales(values=(2, 4, 4), dim=(60, 120, 300), seeds=(8, 8, 30))
+SIZES = figure_sizes(values=(2, 4, 4), dim=(60, 120, 300), seeds=(8, 8, 30))

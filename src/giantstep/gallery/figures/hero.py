@@ -16,9 +16,9 @@ import numpy as np
 from giantstep.asking.spectra import compare_spectra
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import DIRECTIONS, Side, lay_curves
-from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_table
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import DIRECTIONS, Side, draw_curves
+from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_figure_table
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -53,7 +53,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for multiple in np.linspace(SMALLEST, LARGEST, sizes.sizes).round(2):
         grown = layer.replace(step_size=float(multiple * critical))
         found = compare_spectra("weights", problem, grown, seeds=sizes.spectra)
-        spectra.append(spectrum_table(found).assign(multiple=multiple))
+        spectra.append(spectrum_figure_table(found).assign(multiple=multiple))
     bench.report(1.0)
     overlaps = overlaps.assign(series="overlap", chance=sizes.dim**-0.5)
     return pandas.concat([*clouds, overlaps, *spectra], ignore_index=True)
@@ -92,7 +92,7 @@ def _paint(panels: Any, table: DataFrame, time: float) -> None:
     cloud.set(xlabel="cosine with $h_1$", ylabel="cosine with $h_2$")
     overlaps = table[(table.series == "overlap") & (table.step <= time)]
     side = Side("overlap", "overlap (cosine)", limits=(0, 1))
-    lay_curves(stairs, overlaps, Side("step", "giant steps"), side, DIRECTIONS)
+    draw_curves(stairs, overlaps, Side("step", "giant steps"), side, DIRECTIONS)
     stairs.axhline(overlaps.chance.max(), color=GREY, linestyle=":", label="chance")
     stairs.set(xlim=(-0.1, STEPS + 0.1), xticks=range(STEPS + 1))
     stairs.set_title("a staircase: lines theory, dots runs")
@@ -128,7 +128,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270", "2205.01445")
-SIZES = at_scales(
+SIZES = figure_sizes(
     dim=(500, 2000, 8000),
     width=(60, 200, 400),
     seeds=(4, 8, 16),

@@ -13,8 +13,8 @@ import time
 from itertools import pairwise
 
 from giantstep.asking.verbs import simulate
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, mark
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_mark
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -77,7 +77,7 @@ def draw(table: DataFrame) -> Picture:
         ranges = [middle - spread.min(), spread.max() - middle]
         right.errorbar(middle.index, middle, ranges, fmt="o-", color=colour, label=label)
     for direction in (1, 2):
-        mark(left, f"$h_{direction}$", law[law.direction == direction].overlap.median())
+        draw_mark(left, f"$h_{direction}$", law[law.direction == direction].overlap.median())
     left.set(xlabel="overlap after two steps (cosine)", ylabel="density over networks")
     left.legend(loc="upper center")
     highest = (None, 8 * times.seconds.max())
@@ -115,7 +115,7 @@ REFERENCES = (
     "Dandi et al. 2023, arXiv:2305.18270 (the steps)",
     "Bolthausen 2014, arXiv:1201.2891 (conditioning)",
 )
-SIZES = at_scales(
+SIZES = figure_sizes(
     seeds=(120, 1000, 10_000),
     repetitions=(3, 5, 15),
     powers=((7, 13), (6, 8, 10, 12, 14, 17, 20), (6, 8, 10, 12, 14, 16, 18, 20)),

@@ -11,8 +11,8 @@ dimensions the growth is smaller than their scatter.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, overlay_panels
 from giantstep.settings.amp import Amp
 
 #: By target: class of its direction, and how it is written.
@@ -40,12 +40,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """Iterations over the dimension, by its logarithm."""
-    return overlay(
+    return overlay_panels(
         table,
         Side("dim", "dimension $d$", "log"),
         Side("iterations", "iterations until rest", limits=(0, None)),
         curves=("target", {target: f"{name}: {kind}" for target, (kind, name) in TARGETS.items()}),
-        legend="upper left",
+        legend="upper right",
     )[0]
 
 
@@ -75,7 +75,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(3, 6, 9),
     dots=((200, 400), (150, 200, 300, 400, 600, 800), (200, 400, 800, 1600, 2400, 3200)),
     seeds=(4, 8, 30),

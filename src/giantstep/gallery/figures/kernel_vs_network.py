@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE, VERBS
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import GREY
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.kernel import Kernel
@@ -75,7 +75,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per link, one colour per curve; dots of the two networks side by side."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table.assign(exponent=table.exponent + 0.015 * (table.curve == "halves")),
         Side("exponent", r"exponent $\gamma_2$ of the spike"),
         Side("test_error", "test error", limits=(-0.05, 1.4)),
@@ -86,9 +86,9 @@ def draw(table: DataFrame) -> Picture:
     for panel, link in zip(panels, table.link.unique(), strict=True):
         _, order, degree = LINKS[link]
         whose = "kernel and network" if order == degree else "kernel"
-        guide(panel, f"{whose}, $1 - 1/p$", x=1 - 1 / degree)
+        draw_guide(panel, f"{whose}, $1 - 1/p$", x=1 - 1 / degree)
         if order not in (1, degree):
-            guide(panel, "network, $1 - 1/k$", x=1 - 1 / order)
+            draw_guide(panel, "network, $1 - 1/k$", x=1 - 1 / order)
         panel.axhline(0, color=GREY, linewidth=0.8)
     return figure
 
@@ -107,7 +107,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (gap > 3 * (errors["kernel"] ** 2 + errors["same"] ** 2) ** 0.5).all()
         ),
         "from d^0.3 on, dots of the component are within 5 standard errors of their line": (
-            on_the_line(
+            on_panel_line(
                 table[(table.curve == "pca") & (table.exponent > 0.29)], "test_error", errors=5
             )
         ),
@@ -115,7 +115,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("ba-2023")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(3, 25, 60),
     dots=(3, 6, 8),
     dim=(48, 100, 256),

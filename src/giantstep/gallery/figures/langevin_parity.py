@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, overlay_panels
 from giantstep.settings.langevin import Langevin
 
 BOOSTS = {0.0: "no boost", 0.5: "boost $d^{0.5}$", 1.0: "boost $d$"}
@@ -46,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per parity, one colour per boost; side by side, since many lie at 1."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table.assign(samples=table.samples * 1.06 ** (2 * table.alpha - 1)),
         Side("samples", "samples $n$", "log", ticks=sorted(table.samples.unique())[::2]),
         Side("accuracy", "accuracy", limits=(0.45, 1.02)),
@@ -55,7 +55,7 @@ def draw(table: DataFrame) -> Picture:
         legend="above",
     )
     for panel in panels:
-        guide(panel, "chance", y=0.5)
+        draw_guide(panel, "chance", y=0.5)
     return figure
 
 
@@ -76,7 +76,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("suzuki-2023")
-SIZES = at_scales(
+SIZES = figure_sizes(
     orders=((2,), (2, 3), (2, 3, 4)),
     samples=((40, 120), SAMPLES, (*SAMPLES, 800)),
     dim=(20, 20, 20),

@@ -10,8 +10,8 @@ for which the claim allows 3 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.settings.options import Values
 from giantstep.settings.random_features import RandomFeatures
 
@@ -31,7 +31,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 def draw(table: DataFrame) -> Picture:
     """The share of wrong signs and the training loss; one colour per loss and ridge."""
     names = {loss + text: f"{loss}, {text}" for loss in LOSSES for text in RIDGES.values()}
-    return overlay(
+    return overlay_panels(
         table.assign(curve=table.loss + table.ridge.map(RIDGES)),
         Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 6]),
         Side("test_error", "share of wrong signs"),
@@ -49,7 +49,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
         for _, part in lines[lines.ridge == max(RIDGES)].groupby("loss")
     ]
     return {
-        "each share of wrong signs is within 4 standard errors plus 3 % of its line": on_the_line(
+        "each share of wrong signs is within 4 standard errors plus 3 % of its line": on_panel_line(
             table, "test_error", errors=4, relative=0.03
         ),
         "with the larger ridge more samples always help": all(falls),
@@ -57,4 +57,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2002.09339", "2102.08127")
-SIZES = at_scales(points=(4, 13, 31), dots=(2, 4, 7), dim=(100, 150, 300), seeds=(6, 8, 16))
+SIZES = figure_sizes(points=(4, 13, 31), dots=(2, 4, 7), dim=(100, 150, 300), seeds=(6, 8, 16))

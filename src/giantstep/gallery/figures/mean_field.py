@@ -16,8 +16,15 @@ import numpy as np
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
-from giantstep.gallery.panels import lay_over, on_the_line, ticks_at
+from giantstep.gallery.figure import (
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    figure_columns,
+    figure_sizes,
+)
+from giantstep.gallery.panels import draw_line_and_dots, on_panel_line, ticks_at
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.mean_field import MeanField
@@ -39,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     )
     law = predict(settings, PROBLEM)
     run = simulate(settings, PROBLEM, seeds=sizes.seeds, progress=bench.progress)
-    risk = {"time": settings.time_list, **measured("test_error", run.metrics["test_error"])}
+    risk = {"time": settings.time_list, **figure_columns("test_error", run.metrics["test_error"])}
     risk |= {"test_error.theory": law.metrics["test_error"]}
     parts = [pandas.DataFrame(risk).assign(kind="risk")]
     one = {name: array[0] for name, array in run.arrays.items()}
@@ -75,7 +82,7 @@ def draw(table: DataFrame) -> Picture:
     left.margins(x=0.2)
     left.legend(loc="lower center")
     risk = table[table.kind == "risk"]
-    lay_over(right, risk, "time", "test_error", COLOURS[2])
+    draw_line_and_dots(right, risk, "time", "test_error", COLOURS[2])
     right.set_yscale("log")
     ticks_at(right.yaxis, [0.05, 0.1, 0.2, 0.5])
     right.set(xlabel="time $t$ of the flow", ylabel="test error")
@@ -89,7 +96,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     gap = (places.loc["network"] - places.loc["theory"]).abs().to_numpy()
     risk = table[table.kind == "risk"]
     return {
-        "each risk is within 5 standard errors plus 2 % of the flow": on_the_line(
+        "each risk is within 5 standard errors plus 2 % of the flow": on_panel_line(
             risk, "test_error", errors=5, relative=0.02
         ),
         "at the end the mean neuron of either sign is within 0.1 of the particles": bool(
@@ -102,6 +109,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1804.06561")
-SIZES = at_scales(
+SIZES = figure_sizes(
     dim=(200, 400, 2000), width=(20, 40, 100), until=(5.0, 10.0, 10.0), seeds=(4, 6, 12)
 )

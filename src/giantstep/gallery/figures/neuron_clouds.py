@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from giantstep.asking.verbs import simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.learnability.staircase import learned_subspaces
@@ -121,4 +121,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = at_scales(dim=(1000, 2000, 8000), small=(150, 200, 400), width=(80, 200, 300))
+SIZES = figure_sizes(dim=(1000, 2000, 8000), small=(150, 200, 400), width=(80, 200, 300))

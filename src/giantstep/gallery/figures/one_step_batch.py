@@ -11,9 +11,9 @@ claims allow 3 % and 1 % for them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay
+from giantstep.gallery.panels import Side, draw_linear_floor, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS
 
 STEPS = (1.0, 3.0)
@@ -31,7 +31,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """Errors on the left, cosines with the target's direction on the right."""
-    figure, (left, right) = overlay(
+    figure, (left, right) = overlay_panels(
         table,
         Side("ratio", "samples of the gradient / d", "log", ticks=[0.5, 1, 2, 5, 10, 20, 50]),
         Side("test_error", "test error", "log", ticks=[0.02, 0.05, 0.1, 0.2]),
@@ -40,7 +40,7 @@ def draw(table: DataFrame) -> Picture:
     )
     first = table.iloc[0]
     left.axhline(first["random_features_error.theory"], color=COLOURS[3], label="no step")
-    linear_floor(left, first["linear_floor.theory"])
+    draw_linear_floor(left, first["linear_floor.theory"])
     line = table[table.step_size == STEPS[0]].sort_values("ratio")
     right.plot(line.ratio, line["alignment.theory"], color="black", label="the gradient's mean")
     left.legend(loc="lower left")
@@ -60,14 +60,14 @@ def claims(table: DataFrame) -> dict[str, bool]:
             for part in lines
         )
         and lines[-1]["test_error.theory"].iloc[-1] < lines[-1]["linear_floor.theory"].iloc[0],
-        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_the_line(
+        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_panel_line(
             table, "test_error", errors=4, relative=0.03
         ),
-        "simulated overlaps lie within 4 standard errors plus 1 % of the theory": on_the_line(
+        "simulated overlaps lie within 4 standard errors plus 1 % of the theory": on_panel_line(
             table, "overlap", errors=4, relative=0.01
         ),
     }
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = at_scales(points=(5, 21, 60), dots=(2, 5, 15), dim=(80, 200, 1000), seeds=(6, 8, 20))
+SIZES = figure_sizes(points=(5, 21, 60), dots=(2, 5, 15), dim=(80, 200, 1000), seeds=(6, 8, 20))

@@ -12,12 +12,12 @@ can reach. The theory that dots are held against leaves out terms of order 1/d^2
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.panels import (
     Side,
-    linear_floor,
-    on_the_line,
-    overlay,
+    draw_linear_floor,
+    on_panel_line,
+    overlay_panels,
 )
 from giantstep.gallery.style import GREY, legend_above
 from giantstep.settings.giant_step import GiantStep
@@ -82,7 +82,7 @@ def draw(table: DataFrame) -> Picture:
         )
         for name in NAMES
     ]
-    figure, (panel,) = overlay(
+    figure, (panel,) = overlay_panels(
         pandas.concat(curves, ignore_index=True),
         Side("ratio", "readout samples / d"),
         Side("error", "test error", "log"),
@@ -91,7 +91,7 @@ def draw(table: DataFrame) -> Picture:
         legend=None,
     )
     first = table[limit].iloc[0]
-    linear_floor(panel, first["linear_floor.theory"])
+    draw_linear_floor(panel, first["linear_floor.theory"])
     for name, words in (("bound_upper", "bounds on the best ridge"), ("bound_lower", None)):
         panel.axhline(first[f"{name}.theory"], color=GREY, linestyle=":", label=words)
     legend_above(figure, 2)
@@ -112,13 +112,13 @@ def claims(table: DataFrame) -> dict[str, bool]:
             limit["before.theory"].min() > floor and dots.before.min() > floor
         ),
         "simulated errors lie within 4 standard errors plus 3 % of the theory at their d": (
-            on_the_line(dots, "after", errors=4, relative=0.03)
+            on_panel_line(dots, "after", errors=4, relative=0.03)
         ),
     }
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=(5, 40, 100),
     dots=(2, 6, 15),
     small=(60, 100, 200),

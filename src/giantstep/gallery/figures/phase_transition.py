@@ -15,8 +15,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, dimensions, guide, lay_curves, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import (
+    Side,
+    curves_by_dimension,
+    draw_curves,
+    draw_guide,
+    on_panel_line,
+)
 from giantstep.gallery.style import new_figure
 from giantstep.settings.giant_step import GiantStep
 
@@ -78,8 +84,8 @@ def draw(table: DataFrame) -> Picture:
     for panel, (number, leap) in zip(panels, LEAPS.items(), strict=True):
         here = table[table.leap == number]
         own = [dim for dim in every if dim in set(here.dim)]
-        lay_curves(panel, here, x, y, dimensions(*own))
-        guide(panel, f"$n = d^{number}$", x=number)
+        draw_curves(panel, here, x, y, curves_by_dimension(*own))
+        draw_guide(panel, f"$n = d^{number}$", x=number)
         panel.set_title(f"leap {number}:  $y = {leap.formula}$")
         panel.legend(loc="upper left")
     return figure
@@ -89,7 +95,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines; the transition sharpens at kappa = leap."""
     lines = table[table["overlap"].isna()]
     found = {
-        "beyond d = 64 each dot is within 4 standard errors plus 5 % of its line": on_the_line(
+        "beyond d = 64 each dot is within 4 standard errors plus 5 % of its line": on_panel_line(
             table[table.dim > 64], "overlap", errors=4, relative=0.05
         )
     }
@@ -107,4 +113,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = at_scales(points=(3, 31, 81), dots=(2, 5, 9), seeds=(4, 16, 64))
+SIZES = figure_sizes(points=(3, 31, 81), dots=(2, 5, 9), seeds=(4, 16, 64))

@@ -12,8 +12,14 @@ them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, dimensions, mark, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import (
+    Side,
+    curves_by_dimension,
+    draw_mark,
+    on_panel_line,
+    overlay_panels,
+)
 from giantstep.gallery.style import GREY
 from giantstep.language.problem import Problem
 from giantstep.settings.kernel import Kernel
@@ -49,17 +55,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One line per dimension, and the stairs that they approach."""
-    figure, (panel,) = overlay(
+    figure, (panel,) = overlay_panels(
         table,
         Side("kappa", r"exponent $\kappa$ of the samples $n = d^\kappa$", limits=(0.3, 3.8)),
         Side("test_error", "test error"),
-        curves=dimensions(*SIMULATED, *BEYOND),
+        curves=curves_by_dimension(*SIMULATED, *BEYOND),
     )
     levels = [1 - degree / DEGREES for degree in range(DEGREES + 1)]
     stairs = {"color": GREY, "linestyle": ":", "linewidth": 1.2, "baseline": None}
     panel.stairs(levels, [0.3, 1, 2, 3, 3.8], label="limit of large $d$", **stairs)
     for degree in range(1, DEGREES + 1):
-        mark(panel, "$n = d$" if degree == 1 else f"$n = d^{degree}$", degree)
+        draw_mark(panel, "$n = d$" if degree == 1 else f"$n = d^{degree}$", degree)
     panel.legend(loc="lower left")
     return figure
 
@@ -73,7 +79,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
         for dim in sorted(lines)
     ]
     return {
-        "each dot is within 5 standard errors plus 0.02 of its line": on_the_line(
+        "each dot is within 5 standard errors plus 0.02 of its line": on_panel_line(
             table, "test_error", errors=5, allowance=0.02
         ),
         "half-way up each stair, the largest d is within 0.01 of its height": gaps[-1] < 0.01,
@@ -84,4 +90,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("1904.12191", "2101.10588")
-SIZES = at_scales(points=(15, 71, 141), dots=(3, 7, 11), most=(250, 1200, 4000), seeds=(8, 8, 12))
+SIZES = figure_sizes(
+    points=(15, 71, 141), dots=(3, 7, 11), most=(250, 1200, 4000), seeds=(8, 8, 12)
+)

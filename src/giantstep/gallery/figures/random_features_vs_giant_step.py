@@ -15,11 +15,11 @@ from typing import Any
 
 from giantstep.asking.verbs import predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import draw_dots, on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import draw_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, legend_above, new_figure
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import moments
+from giantstep.language.targets.hermite import target_moments
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
 
@@ -59,7 +59,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         both = pandas.concat([first, last], ignore_index=True).assign(target=name)
         both["linear_floor.theory"] = floor
         errors = [column for column in both if "error" in column or "floor" in column]
-        both[errors] = both[errors] / moments(Target(text)).variance
+        both[errors] = both[errors] / target_moments(Target(text)).variance
         parts.append(both.assign(step_size=best.step_size.coefficient))
         bench.report((number + 1) / len(chosen))
     return pandas.concat(parts, ignore_index=True)[COLUMNS]
@@ -107,11 +107,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (step[name] < 0.99 * floor[name]) == (name in BELOW)
             for name in step.index
         ),
-        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_the_line(
+        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_panel_line(
             table, "test_error", errors=4, relative=0.03
         ),
     }
 
 
 REFERENCES = cite("2402.04980", "2410.18938")
-SIZES = at_scales(targets=(2, 3, 6), dim=(80, 120, 1000), seeds=(6, 6, 20))
+SIZES = figure_sizes(targets=(2, 3, 6), dim=(80, 120, 1000), seeds=(6, 6, 20))

@@ -15,8 +15,8 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, on_the_line, overlay
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.settings.online_sgd import OnlineSgd
 
 #: Target, settings, and a look ahead that learns it.
@@ -63,7 +63,7 @@ def draw(table: DataFrame) -> Picture:
         f"{dim} {looks}": f"{'extragradient' if looks else 'SGD'}, $d = {dim}$"
         for dim, looks in kinds
     }
-    return overlay(
+    return overlay_panels(
         table.assign(curve=table.dim.astype(str) + " " + (table.lookahead > 0).astype(str)),
         Side("time", "samples / $d$"),
         Side("overlap", "overlap (signed cosine)"),
@@ -80,7 +80,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     sizes = last.set_index(["target", "lookahead", "dim"])["overlap"].abs()
     large, looking = table.dim.max(), table[table.lookahead > 0]
     return {
-        "extragradient at the larger d is within 5 standard errors of the equations": on_the_line(
+        "extragradient at the larger d is within 5 standard errors of the equations": on_panel_line(
             looking[(looking.time > 0) & (looking.dim == large)], "overlap", errors=5
         ),
         "extragradient learns: the mean overlap is above 0.3 at the end": bool(
@@ -94,4 +94,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15459")
-SIZES = at_scales(small=(512, 1024, 1024), large=(1024, 4096, 4096), seeds=(16, 24, 200))
+SIZES = figure_sizes(small=(512, 1024, 1024), large=(1024, 4096, 4096), seeds=(16, 24, 200))

@@ -14,8 +14,8 @@ import math
 
 from giantstep.asking.verbs import PREDICT, VERBS, predict
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, lay_curves, linear_floor, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_curves, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
@@ -65,13 +65,13 @@ def draw(table: DataFrame) -> Picture:
     sizes = ("dim", {small: f"$d = {small:.0f}$", far: "limit of large $d$"})
     samples = Side("ratio", "readout samples / d", "log", ticks=[0.5, 1, 2, 5, 10, 20, 50])
     error = Side("test_error", "test error at the best ridge", "log", ticks=[0.01, 0.02, 0.05, 0.1])
-    lay_curves(left, table, samples, error, sizes)
+    draw_curves(left, table, samples, error, sizes)
     first = table.iloc[0]
     band = {"color": COLOURS[4], "alpha": 0.25, "linewidth": 0, "label": "between the bounds"}
     left.axhspan(first["bound_lower.theory"], first["bound_upper.theory"], **band)
-    linear_floor(left, first["linear_floor.theory"])
+    draw_linear_floor(left, first["linear_floor.theory"])
     ridges = table[table.dim == far].rename(columns={"ridge": "best.theory"})
-    lay_curves(right, ridges, samples, Side("best", "best ridge, large $d$", "log"))
+    draw_curves(right, ridges, samples, Side("best", "best ridge, large $d$", "log"))
     legend_above(figure, 2)
     return figure
 
@@ -89,10 +89,10 @@ def claims(table: DataFrame) -> dict[str, bool]:
         ),
         "more samples do better": best.is_monotonic_decreasing,
         "simulated errors lie within 4 standard errors plus 2 % of the theory at their d": (
-            on_the_line(table, "test_error", errors=4, relative=0.02)
+            on_panel_line(table, "test_error", errors=4, relative=0.02)
         ),
     }
 
 
 REFERENCES = cite("2410.18938")
-SIZES = at_scales(points=(4, 13, 25), dots=(2, 6, 7), dim=(80, 120, 300), seeds=(8, 8, 20))
+SIZES = figure_sizes(points=(4, 13, 25), dots=(2, 6, 7), dim=(80, 120, 300), seeds=(8, 8, 20))

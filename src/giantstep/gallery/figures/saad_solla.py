@@ -13,8 +13,15 @@ from typing import Any
 
 from giantstep.asking.verbs import predict, simulate
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales, measured
-from giantstep.gallery.panels import lay_over, on_the_line
+from giantstep.gallery.figure import (
+    DataFrame,
+    Picture,
+    Sizes,
+    Workbench,
+    figure_columns,
+    figure_sizes,
+)
+from giantstep.gallery.panels import draw_line_and_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.online_sgd import OnlineSgd
@@ -46,13 +53,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     table = pandas.DataFrame(
         {
             "time": settings.time_list,
-            **measured("test_error", run.metrics["test_error"]),
+            **figure_columns("test_error", run.metrics["test_error"]),
             "test_error.theory": law.metrics["test_error"],
         }
     )
     for direction, name in enumerate(NAMES):
         table = table.assign(
-            **measured(name, run.arrays["cosines"][:, :, 0, direction]),
+            **figure_columns(name, run.arrays["cosines"][:, :, 0, direction]),
             **{f"{name}.theory": law.arrays["cosines"][:, 0, direction]},
         )
     return table
@@ -62,10 +69,10 @@ def draw(table: DataFrame) -> Picture:
     """Cosines of a neuron with its own and with the other direction; the risk."""
     figure, (left, right) = new_figure(7.4, 3.3, ncols=2)
     for (name, label), colour in zip(NAMES.items(), COLOURS, strict=False):
-        lay_over(left, table, "time", name, colour, label)
+        draw_line_and_dots(left, table, "time", name, colour, label)
     left.set(xlabel="samples / $d$", ylabel="cosine of the first neuron")
     left.legend(loc="center right")
-    lay_over(right, table, "time", "test_error", COLOURS[2])
+    draw_line_and_dots(right, table, "time", "test_error", COLOURS[2])
     right.set(xlabel="samples / $d$", ylabel="test error", yscale="log")
     return figure
 
@@ -75,7 +82,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     early, last = table[table.time == 8.0].iloc[0], table.iloc[-1]
     return {
         "the risk and both cosines are within 5 standard errors of the equations": all(
-            on_the_line(table[table.time > 0], name, errors=5)
+            on_panel_line(table[table.time > 0], name, errors=5)
             for name in ("test_error", "own", "other")
         ),
         "early, a neuron knows both directions alike: cosines within 0.3": bool(
@@ -88,4 +95,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("saad-solla-1995")
-SIZES = at_scales(dim=(500, 1000, 4000), seeds=(8, 16, 100))
+SIZES = figure_sizes(dim=(500, 1000, 4000), seeds=(8, 16, 100))

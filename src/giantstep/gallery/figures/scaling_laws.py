@@ -14,8 +14,8 @@ from __future__ import annotations
 from typing import Any
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import draw_map, lay_over, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import draw_line_and_dots, draw_map, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents
@@ -46,11 +46,11 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             capacity=capacity, source=source, ridge_exponent=best.ridge, width_exponent=1.0
         )
         known = {"capacity": capacity, "source": source, "panel": "risk", **best._asdict()}
-        tables.append(power_law_curve(settings, 20, sizes, bench).assign(**known))
+        tables.append(drawn_power_law(settings, 20, sizes, bench).assign(**known))
     return pandas.concat(tables, ignore_index=True)
 
 
-def power_law_curve(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench) -> DataFrame:
+def drawn_power_law(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors from the fewest samples to the most, then at the dots, with ``samples``."""
     along = Along("samples", "{:.0f}".format, "samples", (fewest, FAR[0]), ratios=True)
     line = [float(round(n)) for n in along.places(sizes.points)]
@@ -58,7 +58,7 @@ def power_law_curve(settings: PowerLaw, fewest: float, sizes: Sizes, bench: Work
     return bench.curve(["test_error"], settings, None, along, places, noise=NOISE)
 
 
-def slope(law: DataFrame) -> float:
+def drawn_slope(law: DataFrame) -> float:
     """The slope of one law between the two largest numbers of samples."""
     import numpy as np
 
@@ -66,10 +66,10 @@ def slope(law: DataFrame) -> float:
     return float(-np.log(risk[FAR[1]] / risk[FAR[0]]) / np.log(FAR[1] / FAR[0]))
 
 
-def followed(panel: Any, law: DataFrame, colour: str, name: str = "") -> None:
+def draw_power_law(panel: Any, law: DataFrame, colour: str, name: str = "") -> None:
     """The risk over n, named by its slope and that of the map."""
-    label = f"{name}{slope(law):.3f} ({law.rate.iloc[0]:.3f})"
-    lay_over(panel, law, "samples", "test_error", colour, label)
+    label = f"{name}{drawn_slope(law):.3f} ({law.rate.iloc[0]:.3f})"
+    draw_line_and_dots(panel, law, "samples", "test_error", colour, label)
     panel.set(xscale="log", yscale="log", xlabel="samples $n$", ylabel="test error")
     panel.minorticks_off()
 
@@ -92,7 +92,7 @@ def draw(table: DataFrame) -> Picture:
     for (capacity, source), colour in zip(FOLLOWED, COLOURS[1:], strict=False):
         left.plot(capacity, source, "o", color=colour, markeredgecolor="white", markersize=8)
         here = risk[(risk.capacity == capacity) & (risk.source == source)]
-        followed(right, here, colour)
+        draw_power_law(right, here, colour)
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
 
@@ -104,11 +104,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
     chart = table[table.panel == "map"].pivot_table("rate", "source", "capacity")
     saturated = chart[chart.index > 1]
     return {
-        "each dot is within 5 standard errors plus 5 % of its line": on_the_line(
+        "each dot is within 5 standard errors plus 5 % of its line": on_panel_line(
             risk, "test_error", errors=5, relative=0.05
         ),
         "slopes between n = 1e7 and 1e8 are within 0.02 of the predicted exponents": all(
-            abs(slope(law) - law.rate.iloc[0]) < 0.02 for law in laws
+            abs(drawn_slope(law) - law.rate.iloc[0]) < 0.02 for law in laws
         ),
         "the rate rises with capacity and with source, until source 1 where it saturates": bool(
             (chart.diff(axis=1).iloc[:, 1:] > 0).all(axis=None)
@@ -119,7 +119,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15699")
-SIZES = at_scales(
+SIZES = figure_sizes(
     pixels=(12, 60, 120),
     points=(3, 25, 49),
     dots=((50, 100), (40, 80, 160, 320), (40, 80, 160, 320, 640, 1280)),

@@ -12,9 +12,9 @@ claim allows 8 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.figures.scaling_laws import followed, power_law_curve, slope
-from giantstep.gallery.panels import draw_map, on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.figures.scaling_laws import draw_power_law, drawn_power_law, drawn_slope
+from giantstep.gallery.panels import draw_map, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.settings.power_law import PowerLaw
 from giantstep.theory.ridge.scaling_laws import optimal_exponents, scaling_exponents
@@ -29,7 +29,7 @@ FOLLOWED = {
 }
 
 
-def best_place() -> tuple[float, float]:
+def _best_place() -> tuple[float, float]:
     """The ridge exponent of the best rate, and the least width exponent that reaches it."""
     best = optimal_exponents(CAPACITY, SOURCE)
     return best.ridge, best.width
@@ -46,13 +46,13 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             rates = scaling_exponents(CAPACITY, SOURCE, float(ridge), float(width))
             parts.append({"panel": "map", "ridge": ridge, "width": width, "rate": rates.total})
     tables = [pandas.DataFrame(parts)]
-    for ridge, width in (*FOLLOWED, best_place()):
+    for ridge, width in (*FOLLOWED, _best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
         settings = PowerLaw(
             capacity=CAPACITY, source=SOURCE, ridge_exponent=ridge, width_exponent=width
         )
         known = {"panel": "risk", "ridge": ridge, "width": width, "rate": rate}
-        tables.append(power_law_curve(settings, 30, sizes, bench).assign(**known))
+        tables.append(drawn_power_law(settings, 30, sizes, bench).assign(**known))
     return pandas.concat(tables, ignore_index=True)
 
 
@@ -63,13 +63,13 @@ def draw(table: DataFrame) -> Picture:
     levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     draw_map(left, chart, r"exponent $\gamma$, risk $\sim n^{-\gamma}$", levels=levels)
     left.set(xlabel=r"$\ell$: ridge $n^{1-\ell}$", ylabel="$q$: features $p = n^q$")
-    risk, best = table[table.panel == "risk"], best_place()
+    risk, best = table[table.panel == "risk"], _best_place()
     names = {**FOLLOWED, best: "best, with the fewest features"}
     for (place, name), colour in zip(names.items(), COLOURS[1:], strict=False):
         form, size = ("*", 13) if place == best else ("o", 8)
         left.plot(*place, form, color=colour, markeredgecolor="white", markersize=size)
         near = (risk.ridge - place[0]).abs() + (risk.width - place[1]).abs() < 1e-9
-        followed(right, risk[near], colour, f"{name}: ")
+        draw_power_law(right, risk[near], colour, f"{name}: ")
     right.set_ylim(bottom=right.get_ylim()[0] / 60)
     right.legend(loc="lower left", title=r"slope measured (and $\gamma$)")
     return figure
@@ -78,25 +78,25 @@ def draw(table: DataFrame) -> Picture:
 def claims(table: DataFrame) -> dict[str, bool]:
     """Slopes as the map has them, and where its best rate is reached."""
     chart = table[table.panel == "map"]
-    ridge, width = best_place()
+    ridge, width = _best_place()
     best = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
     fewer = scaling_exponents(CAPACITY, SOURCE, ridge, 0.98 * width).total
     risk = table[table.panel == "risk"]
     laws = [here for _, here in risk.groupby(["ridge", "width"])]
     return {
         "slopes between n = 1e7 and 1e8 are within 0.03 of the map": len(laws) > 3
-        and all(abs(slope(law) - law.rate.iloc[0]) < 0.03 for law in laws),
+        and all(abs(drawn_slope(law) - law.rate.iloc[0]) < 0.03 for law in laws),
         "no place of the plane has a better rate than the star, and fewer features a worse one": (
             bool(chart.rate.max() <= best + 1e-12) and fewer < best
         ),
-        "each dot is within 5 standard errors plus 8 % of its line": on_the_line(
+        "each dot is within 5 standard errors plus 8 % of its line": on_panel_line(
             risk, "test_error", errors=5, relative=0.08
         ),
     }
 
 
 REFERENCES = cite("2405.15699")
-SIZES = at_scales(
+SIZES = figure_sizes(
     pixels=(15, 80, 160),
     points=(3, 25, 49),
     dots=((60, 120), (40, 80, 160, 320), (40, 80, 160, 320, 640)),

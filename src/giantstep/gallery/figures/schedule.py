@@ -12,9 +12,15 @@ from functools import partial
 
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay, ticks_at
+from giantstep.gallery.panels import (
+    Side,
+    draw_linear_floor,
+    on_panel_line,
+    overlay_panels,
+    ticks_at,
+)
 from giantstep.gallery.style import SHADES, legend_above
 
 STEPS = (1, 2, 3)
@@ -58,7 +64,7 @@ def _share(steps: int, total: float) -> str:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per target; darker for more steps."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table,
         Side("total", "samples of all steps / d", "log2"),
         Side("test_error", "test error", "log"),
@@ -69,7 +75,7 @@ def draw(table: DataFrame) -> Picture:
         legend=None,
     )
     for panel, target in zip(panels, PANELS, strict=True):
-        linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
+        draw_linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
     for panel, marks in zip(panels, ((0.01, 0.02, 0.05, 0.1), (1, 1.2, 1.4, 1.6)), strict=True):
         ticks_at(panel.yaxis, marks)
     legend_above(figure, 4)
@@ -85,14 +91,14 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "at the most samples three steps on a third each have less error than one on all": bool(
             (most[3] < most[1]).all()
         ),
-        "simulations lie within 4 standard errors plus 10 % of the limit": on_the_line(
+        "simulations lie within 4 standard errors plus 10 % of the limit": on_panel_line(
             table, "test_error", errors=4, relative=0.1
         ),
     }
 
 
 REFERENCES = cite("2305.18270", "2410.18938")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=((6, 48), (3, 5, 8, 13, 20, 32, 56, 96), (3, 4, 6, 9, 12, 18, 24, 36, 48, 72, 96)),
     dots=((6, 48), (5, 20, 96), (3, 6, 12, 24, 48, 96)),
     dim=(120, 150, 400),

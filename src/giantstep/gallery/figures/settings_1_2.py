@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import guide, lay_over, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import draw_guide, draw_line_and_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -62,15 +62,15 @@ def draw(table: DataFrame) -> Picture:
     for panel, (name, (*_, title)) in zip(panels, PROBLEMS.items(), strict=True):
         here = table[table.setting == name]
         finite, limit = here[here.kind == "finite"], here[here.kind == "limit"]
-        lay_over(panel, finite, "exponent", "test_error", COLOURS[0], "test error")
-        lay_over(panel, finite, "exponent", "train_error", COLOURS[1], "train error")
+        draw_line_and_dots(panel, finite, "exponent", "test_error", COLOURS[0], "test error")
+        draw_line_and_dots(panel, finite, "exponent", "train_error", COLOURS[1], "train error")
         plain = finite["random_features_error.theory"].max()
         panel.axhline(plain, color=COLOURS[3], label="test error, random features")
         for label, stair in zip(("test error, large $d$", None), STAIRS, strict=True):
             part = limit[limit.exponent.isin(stair)].groupby("exponent").last()
             level = part["test_error.theory"]
             panel.plot(stair, [level.iloc[-1 if stair[0] else 0]] * 2, label=label, **limit_style)
-        guide(panel, "the square enters, $1/4$", x=0.25, low=True)
+        draw_guide(panel, "square enters", x=0.25, at=0.2)
         panel.set(title=title, xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
     panels[0].set(ylabel="error", ylim=(0, None))
     legend_above(figure)
@@ -100,14 +100,14 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "the train error at the largest step is below that at the smallest": all(
             train.iloc[-1] < train.iloc[0] for train in trains
         ),
-        "simulated test errors lie within 4 standard errors plus 4 % of the theory": on_the_line(
+        "simulated test errors lie within 4 standard errors plus 4 % of the theory": on_panel_line(
             finite, "test_error", errors=4, relative=0.04
         ),
-        "simulated train errors lie within 4 standard errors plus 8 % of the theory": on_the_line(
+        "simulated train errors lie within 4 standard errors plus 8 % of the theory": on_panel_line(
             finite, "train_error", errors=4, relative=0.08
         ),
     }
 
 
 REFERENCES = cite("2310.07891")
-SIZES = at_scales(points=(2, 4, 17), dots=(2, 7, 9), dim=(80, 120, 400), seeds=(12, 8, 20))
+SIZES = figure_sizes(points=(2, 4, 17), dots=(2, 7, 9), dim=(80, 120, 400), seeds=(12, 8, 20))

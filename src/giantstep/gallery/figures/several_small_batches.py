@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import PREDICT
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, draw_dots, lay_curves, on_the_line
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_curves, draw_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.numerics.scaling import fit_power
 from giantstep.settings.giant_step import GiantStep
@@ -62,7 +62,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def exponents(table: DataFrame) -> DataFrame:
+def _exponents(table: DataFrame) -> DataFrame:
     """Slopes of log overlap over log d: simulated with their errors, predicted there, and at last.
 
     Least squares weighted by the relative standard errors of the dots.
@@ -90,13 +90,13 @@ def draw(table: DataFrame) -> Picture:
     y = Side("overlap", "overlap with $h$ (cosine)", "log", limits=(1e-3, 1.3))
     for panel, (leap, (*_, title)) in zip(panels, CASES.items(), strict=False):
         here = table[(table.panel == "dimension") & (table.leap == leap)]
-        lay_curves(panel, here, x, y, ("step", {t: f"$T = {t}$" for t in STEPS}))
+        draw_curves(panel, here, x, y, ("step", {t: f"$T = {t}$" for t in STEPS}))
         ends = sorted(here["size"])[:: len(here) - 1]
         chance = {"color": GREY, "linestyle": ":", "linewidth": 1.2}
         panel.plot(ends, [end**-0.5 for end in ends], label="chance, $d^{-1/2}$", **chance)
         panel.set_title(title)
     panels[0].legend(loc="lower left")
-    slopes, ticks = exponents(table), {"linestyle": "", "marker": "_", "ms": 11}
+    slopes, ticks = _exponents(table), {"linestyle": "", "marker": "_", "ms": 11}
     for step, colour in zip(FITTED_STEPS, COLOURS, strict=False):
         here = slopes[slopes.step == step]
         panels[2].plot(here.kappa, here.limit, color=colour, label=f"$T = {step}$, large $d$")
@@ -113,15 +113,15 @@ def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines, exponents as predicted; a fixed number of steps learns below d^leap."""
     dots = table[(table.panel == "dimension") & (table.step > 0)]
     lines = dots.set_index(["leap", "step", "size"])["overlap.theory"].groupby(level=[0, 1, 2])
-    law, slopes = lines.first(), exponents(table)
+    law, slopes = lines.first(), _exponents(table)
     far, near = 10**6, 10**4
     gap = (slopes.exponent - slopes["exponent.theory"]).abs() / slopes["exponent.sem"]
     return {
-        "leap 2: each dot is within 4 standard errors of its line": on_the_line(
+        "leap 2: each dot is within 4 standard errors of its line": on_panel_line(
             dots[dots["leap"] == 2], "overlap", errors=4
         ),
         "leap 3: each dot from d = 300 on is within 4 standard errors plus 5 % of its line": (
-            on_the_line(
+            on_panel_line(
                 dots[(dots["leap"] == 3) & (dots["size"] >= 300)],
                 "overlap",
                 errors=4,
@@ -144,7 +144,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = at_scales(
+SIZES = figure_sizes(
     dims=(
         {2: [300, 2000], 3: [300]},
         {2: [300, 1000, 3000, 10000, 30000], 3: [100, 170, 300]},

@@ -10,9 +10,15 @@ from __future__ import annotations
 
 from giantstep.asking.verbs import SIMULATE
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.figures.one_step_risk import STEP
-from giantstep.gallery.panels import Side, linear_floor, on_the_line, overlay, ticks_at
+from giantstep.gallery.panels import (
+    Side,
+    draw_linear_floor,
+    on_panel_line,
+    overlay_panels,
+    ticks_at,
+)
 from giantstep.gallery.style import SHADES, legend_above
 
 STEPS = 3
@@ -53,7 +59,7 @@ def draw(table: DataFrame) -> Picture:
     """One panel per target; darker lines are later steps."""
     # Dots after the first and the last step; in between they would cover one another.
     hidden = table.step.isin(range(2, STEPS)) | (table.step == 0)
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table.assign(test_error=table.test_error.mask(hidden)),
         Side("ratio", "samples of each step / d", "log2"),
         Side("test_error", "test error", "log"),
@@ -65,7 +71,7 @@ def draw(table: DataFrame) -> Picture:
         legend=None,
     )
     for panel, target in zip(panels, PANELS, strict=True):
-        linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
+        draw_linear_floor(panel, table[table.panel == target]["linear_floor.theory"].max())
     for panel, marks in zip(panels, ((0.01, 0.03, 0.1, 0.3), *[(1, 1.5, 2)] * 2), strict=True):
         ticks_at(panel.yaxis, marks)
     legend_above(figure)
@@ -85,7 +91,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (most.loc["h1 + h1*h2"][2] < 0.95 * most.loc["h1 + h1*h2"][1]).all()
         ),
         "at the larger d simulations lie within 4 standard errors plus 10 % of the limit": (
-            on_the_line(
+            on_panel_line(
                 dots[(dots.dim == dots.dim.max()) & (dots.step > 0)],
                 "test_error",
                 errors=4,
@@ -96,7 +102,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270", "2410.18938")
-SIZES = at_scales(
+SIZES = figure_sizes(
     points=((4, 32), (1, 2, 4, 8, 16, 32), (1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)),
     dots=((4, 32), (2, 8, 32), (1, 2, 4, 8, 16, 32)),
     small=(50, 60, 100),

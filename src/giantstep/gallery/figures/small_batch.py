@@ -12,8 +12,8 @@ claimed of them.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, dimensions, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, curves_by_dimension, on_panel_line, overlay_panels
 from giantstep.settings.giant_step import GiantStep
 
 #: Samples of the two panels, below and at the power that leap 2 asks for.
@@ -38,12 +38,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per batch, one line per dimension."""
-    return overlay(
+    return overlay_panels(
         table,
         Side("size", r"step size / $\sqrt{d}$", "log2"),
         Side("overlap", "overlap with $h$ (cosine)", limits=(0, 0.8)),
         panels=("batch", SAMPLES),
-        curves=dimensions(*SIMULATED, *BEYOND),
+        curves=curves_by_dimension(*SIMULATED, *BEYOND),
         legend="upper left",
     )[0]
 
@@ -54,7 +54,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     small, enough = best["d^1.5"], best["d^2"]
     far = max(BEYOND)
     return {
-        "beyond d = 64 each dot is within 4 standard errors plus 5 % of its line": on_the_line(
+        "beyond d = 64 each dot is within 4 standard errors plus 5 % of its line": on_panel_line(
             table[table.dim > 64], "overlap", errors=4, relative=0.05
         ),
         "from d^1.5 samples the best step size reaches less and less as d grows, to nothing": bool(
@@ -67,4 +67,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2305.18270")
-SIZES = at_scales(points=(9, 41, 81), dots=(3, 5, 9), seeds=(8, 16, 64))
+SIZES = figure_sizes(points=(9, 41, 81), dots=(3, 5, 9), seeds=(8, 16, 64))

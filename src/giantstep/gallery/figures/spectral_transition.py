@@ -10,8 +10,8 @@ a little overlap; the claim allows 0.06 for that.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS
 from giantstep.language.problem import Problem
 from giantstep.settings.spectral import Spectral
@@ -30,7 +30,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One line per target, its transition dotted."""
-    figure, (panel,) = overlay(
+    figure, (panel,) = overlay_panels(
         table,
         Side("alpha", r"samples per dimension $\alpha = n/d$"),
         Side("overlap_squared", "squared cosine with the direction", limits=(-0.03, 1.03)),
@@ -39,7 +39,7 @@ def draw(table: DataFrame) -> Picture:
     )
     thresholds = table.groupby("target").threshold.first()
     for target, colour in zip(TARGETS, COLOURS, strict=False):
-        guide(panel, f"{thresholds[target]:.3g}", x=thresholds[target], colour=colour)
+        draw_guide(panel, f"{thresholds[target]:.3g}", x=thresholds[target], colour=colour)
     return figure
 
 
@@ -54,11 +54,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
             (below["overlap_squared.theory"] == 0).all()
             and (above["overlap_squared.theory"] > 0).all()
         ),
-        "away from it, dots lie within 4 standard errors plus 0.06 of the line": on_the_line(
+        "away from it, dots lie within 4 standard errors plus 0.06 of the line": on_panel_line(
             away, "overlap_squared", errors=4, allowance=0.06
         ),
     }
 
 
 REFERENCES = cite("1708.05932", "2405.15480")
-SIZES = at_scales(points=(5, 39, 77), dots=(3, 8, 16), dim=(150, 500, 2000), seeds=(6, 6, 12))
+SIZES = figure_sizes(points=(5, 39, 77), dots=(3, 8, 16), dim=(150, 500, 2000), seeds=(6, 6, 12))

@@ -13,8 +13,8 @@ from typing import get_args
 
 from giantstep.asking.spectra import Kind, compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.spectrum import draw_bulk, spectrum_table
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.spectrum import draw_bulk, spectrum_figure_table
 from giantstep.gallery.style import COLOURS, GREY, SHADES, legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -41,7 +41,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             taken = settings.replace(steps=steps)
             found = compare_spectra(kind, Problem.of("sin(h1)"), taken, seeds=sizes.seeds)
             edge = found.prediction.bulk_edges[1]
-            parts.append(spectrum_table(found).assign(kind=kind, steps=steps, edge=edge))
+            parts.append(spectrum_figure_table(found).assign(kind=kind, steps=steps, edge=edge))
         bench.report((number + 1) / len(sizes.steps))
     return pandas.concat(parts, ignore_index=True)
 
@@ -103,4 +103,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2205.01445", "2310.07891", "2410.18938")
-SIZES = at_scales(steps=((0, 2), (0, 1, 2, 3), (0, 1, 2, 3)), dim=(120, 400, 1200), seeds=(4, 6, 8))
+SIZES = figure_sizes(
+    steps=((0, 2), (0, 1, 2, 3), (0, 1, 2, 3)), dim=(120, 400, 1200), seeds=(4, 6, 8)
+)

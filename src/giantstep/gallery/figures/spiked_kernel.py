@@ -10,8 +10,8 @@ gamma exceeds 1 - 1/k (dotted): sharply as d grows, hardly visibly at d = 300.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import Side, guide, on_the_line, overlay
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import Side, draw_guide, on_panel_line, overlay_panels
 from giantstep.gallery.style import COLOURS, GREY
 from giantstep.settings.kernel import Kernel
 
@@ -34,7 +34,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """One panel per dimension, one line per degree."""
-    figure, panels = overlay(
+    figure, panels = overlay_panels(
         table,
         Side("exponent", r"exponent $\gamma$ of the spike $d^\gamma$"),
         Side("test_error", "test error"),
@@ -45,7 +45,7 @@ def draw(table: DataFrame) -> Picture:
     for panel in panels:
         panel.axhline(0, color=GREY, linewidth=0.8)
         for degree, colour in ((2, COLOURS[1]), (3, COLOURS[2])):
-            guide(panel, f"$1 - 1/{degree}$", x=1 - 1 / degree, colour=colour)
+            draw_guide(panel, f"$1 - 1/{degree}$", x=1 - 1 / degree, colour=colour)
     return figure
 
 
@@ -53,8 +53,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
     """Degree k is learned once the exponent exceeds 1 - 1/k."""
     far = table[table.dim == 1e24]
     found = {
-        "each dot of degrees 1 and 2 is within 4 standard errors plus 5 % of its line": on_the_line(
-            table[table.degree < 3], "test_error", errors=4, relative=0.05
+        "each dot of degrees 1 and 2 is within 4 standard errors plus 5 % of its line": (
+            on_panel_line(table[table.degree < 3], "test_error", errors=4, relative=0.05)
         )
     }
     for degree in (2, 3):
@@ -73,4 +73,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("ba-2023")
-SIZES = at_scales(points=(9, 33, 65), dots=(2, 7, 15), seeds=(2, 6, 30))
+SIZES = figure_sizes(points=(9, 33, 65), dots=(2, 7, 15), seeds=(2, 6, 30))

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from giantstep.asking.verbs import SIMULATE
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.panels import draw_dots, lay_over, on_the_line
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.panels import draw_dots, draw_line_and_dots, on_panel_line
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -124,7 +124,7 @@ def draw(table: DataFrame) -> Picture:
     for panel, (example, title) in zip(panels, TITLES.items(), strict=False):
         for direction, label in enumerate(DIRECTIONS[example]):
             here = table[(table.example == example) & (table.direction == f"h{direction + 1}")]
-            lay_over(panel, here, "step", "overlap", COLOURS[direction])
+            draw_line_and_dots(panel, here, "step", "overlap", COLOURS[direction])
             end = here["overlap.theory"].iloc[-1]
             panel.annotate(
                 label,
@@ -171,7 +171,9 @@ def claims(table: DataFrame) -> dict[str, bool]:
     unequal, equal = value["normal"], value["symmetric-sign"]
     limit = least["overlap_spectrum.theory"]["normal"].iloc[0]
     return {
-        "each dot is within 5 standard errors of its line": on_the_line(steps, "overlap", errors=5),
+        "each dot is within 5 standard errors of its line": on_panel_line(
+            steps, "overlap", errors=5
+        ),
         "the first step learns h1 (or h1 + h2) and nothing else": all(
             overlap[example, "h1", 1] > 0.3
             and all(overlap[example, f"h{k + 1}", 1] < noise for k in range(1, len(names)))
@@ -194,6 +196,6 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, examples 1-3",)
-SIZES = at_scales(
+SIZES = figure_sizes(
     dim=(2000, 8000, 16_000), seeds=(8, 16, 32), largest=(4096, 16_384, 32_768), spectra=(4, 8, 16)
 )

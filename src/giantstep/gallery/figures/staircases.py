@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.explanation.explain import explain
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.staircase import Tread, class_treads, draw_treads, leap_treads
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.staircase import Tread, draw_treads, drawn_class_treads, drawn_leap_treads
 from giantstep.gallery.style import new_figure
 
 TARGETS = {
@@ -23,8 +23,8 @@ TARGETS = {
 }
 STANDARD, GRAND, HARD = TARGETS
 KINDS = {
-    "giant steps": ("fresh samples: correlations", leap_treads),
-    "message passing": ("repetition, message passing: any function", class_treads),
+    "giant steps": ("fresh samples: correlations", drawn_leap_treads),
+    "message passing": ("repetition, message passing: any function", drawn_class_treads),
 }
 DIRECTIONS = 3
 
@@ -89,4 +89,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2405.15480", "2302.11055", "2402.03220")
-SIZES = at_scales(targets=(1, 3, 3))
+SIZES = figure_sizes(targets=(1, 3, 3))

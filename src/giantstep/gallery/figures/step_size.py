@@ -12,14 +12,14 @@ claim allows 3 %.
 from __future__ import annotations
 
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, at_scales
+from giantstep.gallery.figure import Along, DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import (
     Side,
-    linear_floor,
-    mark,
-    on_the_line,
-    overlay,
+    draw_linear_floor,
+    draw_mark,
+    on_panel_line,
+    overlay_panels,
 )
 from giantstep.gallery.style import COLOURS
 
@@ -39,7 +39,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
 def draw(table: DataFrame) -> Picture:
     """The error, where others put their small and large rates, and the exponents between them."""
-    figure, (panel,) = overlay(
+    figure, (panel,) = overlay_panels(
         table.assign(curve="one step"),
         Side("size", "step size", "log"),
         Side("test_error", "test error", "log", ticks=[0.02, 0.05, 0.1, 0.2]),
@@ -48,10 +48,10 @@ def draw(table: DataFrame) -> Picture:
     )
     first, dim = table.iloc[0], float(table.dim.iloc[0])
     panel.axhline(first["random_features_error.theory"], color=COLOURS[1], label="random features")
-    linear_floor(panel, first["linear_floor.theory"])
+    draw_linear_floor(panel, first["linear_floor.theory"])
     # eta = n^alpha of a network with a ~ N(0, 1/N) is eta / sqrt N here, and N, n are of order d.
     for alpha, name in MARKS.items():
-        mark(panel, name, dim ** (alpha - 0.5))
+        draw_mark(panel, name, dim ** (alpha - 0.5))
     panel.legend(loc="lower left")
     return figure
 
@@ -69,11 +69,11 @@ def claims(table: DataFrame) -> dict[str, bool]:
         "a small rate stays above the best linear predictor, a large one passes below it": bool(
             (error[line["size"] < 0.3] > floor).all() and error.min() < 0.9 * floor
         ),
-        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_the_line(
+        "simulated errors lie within 4 standard errors plus 3 % of the theory": on_panel_line(
             table, "test_error", errors=4, relative=0.03
         ),
     }
 
 
 REFERENCES = cite("2205.01445", "2310.07891", "2402.04980")
-SIZES = at_scales(points=(7, 37, 61), dots=(3, 7, 11), dim=(100, 250, 700), seeds=(8, 6, 12))
+SIZES = figure_sizes(points=(7, 37, 61), dots=(3, 7, 11), dim=(100, 250, 700), seeds=(8, 6, 12))

@@ -21,10 +21,10 @@ from giantstep.gallery.figure import (
     Picture,
     Sizes,
     Workbench,
-    at_scales,
-    measured,
+    figure_columns,
+    figure_sizes,
 )
-from giantstep.gallery.panels import Side, lay_curves
+from giantstep.gallery.panels import Side, draw_curves
 from giantstep.gallery.style import GREY, new_figure
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
@@ -45,7 +45,7 @@ CAUGHT = "energy of the square in a linear fit"
 KINDS = {"gaussian": "Gaussian inputs", "digits": "digits, whitened"}
 
 
-def whitened_digits() -> np.ndarray:
+def _whitened_digits() -> np.ndarray:
     """The images along their leading principal components, each of mean 0 and variance 1."""
     import numpy as np
 
@@ -55,7 +55,7 @@ def whitened_digits() -> np.ndarray:
     return left * np.sqrt(len(pixels))
 
 
-def linear_share(images: np.ndarray) -> float:
+def _linear_share(images: np.ndarray) -> float:
     """Energy of He2(h)/2 that a linear fit catches, over random directions: 0 if Gaussian."""
     import numpy as np
 
@@ -69,17 +69,17 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors by samples: predicted, on Gaussian inputs, and on images."""
     import pandas
 
-    images = whitened_digits()
+    images = _whitened_digits()
     along = Along("samples", "{:g}d".format, "ratio", (FEWEST, MOST), ratios=True)
     law = bench.curve(["test_error"], SETTINGS, PROBLEM, along, Sizes(points=sizes.points, seeds=1))
     parts = [
-        pandas.DataFrame([{"kind": CAUGHT, "test_error": linear_share(images)}]),
+        pandas.DataFrame([{"kind": CAUGHT, "test_error": _linear_share(images)}]),
         law.rename(columns={"test_error.theory": "test_error"}).assign(kind="theory"),
     ]
     for number, ratio in enumerate(along.places(sizes.dots)):
         for kind in KINDS:
             runs = [_one_draw(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
-            line = {"ratio": ratio, "kind": kind, **measured("test_error", runs)}
+            line = {"ratio": ratio, "kind": kind, **figure_columns("test_error", runs)}
             parts.append(pandas.DataFrame([line]))
         bench.report((number + 1) / sizes.dots)
     return pandas.concat(parts, ignore_index=True)[
@@ -112,12 +112,12 @@ def draw(table: DataFrame) -> Picture:
     dots = table[table.kind.isin(KINDS)]
     samples = Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 8, 16])
     error = Side("test_error", "test error", limits=(0, None))
-    lay_curves(panel, dots, samples, error, ("kind", KINDS))
+    draw_curves(panel, dots, samples, error, ("kind", KINDS))
     panel.legend(loc="upper right")
     return figure
 
 
-def differences(table: DataFrame) -> DataFrame:
+def _differences(table: DataFrame) -> DataFrame:
     """By samples: Gaussian and real errors, their relative difference and its standard error."""
     import numpy as np
 
@@ -131,7 +131,7 @@ def differences(table: DataFrame) -> DataFrame:
 
 def claims(table: DataFrame) -> dict[str, bool]:
     """Real inputs follow the Gaussian curve."""
-    found = differences(table)
+    found = _differences(table)
     return {
         "at every n the digits are within 4 standard errors plus 15 % of Gaussian inputs": bool(
             (found.gap.abs() < 4 * found.gap_error + 0.15).all()
@@ -149,4 +149,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2102.08127", "2009.07669")
-SIZES = at_scales(points=(5, 25, 49), dots=(2, 7, 11), seeds=(60, 100, 600))
+SIZES = figure_sizes(points=(5, 25, 49), dots=(2, 7, 11), seeds=(60, 100, 600))

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from giantstep.asking.spectra import compare_spectra
 from giantstep.bibliography import cite
-from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, at_scales
-from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_table
+from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
+from giantstep.gallery.spectrum import draw_bulk, draw_largest, spectrum_figure_table
 from giantstep.gallery.style import legend_above, new_figure
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -35,7 +35,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for number, multiple in enumerate(MULTIPLES):
         step = settings.replace(step_size=multiple * critical)
         found = compare_spectra("weights", problem, step, seeds=sizes.seeds)
-        parts.append(spectrum_table(found).assign(multiple=multiple))
+        parts.append(spectrum_figure_table(found).assign(multiple=multiple))
         bench.report((number + 1) / len(MULTIPLES))
     return pandas.concat(parts, ignore_index=True)
 
@@ -74,4 +74,4 @@ def claims(table: DataFrame) -> dict[str, bool]:
 
 
 REFERENCES = cite("2205.01445")
-SIZES = at_scales(dim=(120, 400, 2000), seeds=(6, 4, 10))
+SIZES = figure_sizes(dim=(120, 400, 2000), seeds=(6, 4, 10))

@@ -10,6 +10,7 @@ import * as pins from "./pins.js";
 import { clear, draw } from "./plots.js";
 import { Series } from "./series.js";
 import { problem, remember, state } from "./state.js";
+import * as stories from "./stories.js";
 
 const MOST_GHOSTS = 3;
 const QUIET_MS = 2000; // A lab that was busy may be quiet again by then.
@@ -67,6 +68,7 @@ function shows(how) {
 
 // Nothing that was said of the learner before holds for this one.
 function forget() {
+  stories.show();
   ghosts = [];
   now = null;
   clear("plot");

@@ -32,13 +32,13 @@ const watch = new IntersectionObserver((entries) => {
 }, { rootMargin: "100px" });
 
 function targetChanged() {
+  stories.show();
   experiment.refresh();
   if (isSeen) spectra.refresh();
 }
 
 // Shows what the state holds, wherever it came from.
 async function adopt() {
-  stories.show();
   spectra.adopt();
   experiment.adopt();
   if (isSeen) spectra.refresh();

@@ -3,7 +3,7 @@
 import { Line, isAbort, listen } from "./api.js";
 import { chosen } from "./controls.js";
 import { at, csv, make, say } from "./page.js";
-import { draw, ghostColour, hue, layout } from "./plots.js";
+import { clear, draw, ghostColour, hue, layout } from "./plots.js";
 import { state } from "./state.js";
 
 const STEP_MS = 900;
@@ -87,6 +87,8 @@ export async function refresh(row, asked) {
     });
   } catch (error) {
     if (isAbort(error)) return undefined;
+    found = null;
+    clear("neuron-plot");
     at("neuron-plot").classList.remove("stale");
     say(at("neuron-said"), error.message, true);
   }
@@ -95,22 +97,24 @@ export async function refresh(row, asked) {
 
 function arrived(data) {
   if (frame) pause();
-  found = { ...data, subspaces: [] };
-  const directions = found.cosines[0][0].length;
-  for (const [id, first] of [["plane-x", 0], ["plane-y", Math.min(1, directions - 1)]]) {
-    const kept = Math.min(at(id).options.length === directions ? at(id).selectedIndex : first, directions - 1);
-    at(id).replaceChildren(...found.cosines[0][0].map((_, i) => make("option", { value: i }, `h${i + 1}`)));
+  found = { cosines: data.cosines.map((cloud) => cloud.map(withRest)), subspaces: [] };
+  ["plane-x", "plane-y"].forEach((id, first) => {
+    const kept = at(id).options.length === names().length ? at(id).selectedIndex : first;
+    at(id).replaceChildren(...names().map((name, i) => make("option", { value: i }, name)));
     at(id).selectedIndex = kept;
-  }
+  });
   at("neuron-plot").classList.remove("stale");
   at("step").max = found.cosines.length - 1;
   at("step").value = found.cosines.length - 1;
-  const one = directions === 1 ? " One direction: both axes show it." : "";
-  say(at("neuron-said"), `${counted(found.cosines[0].length, "neuron")} of one network, ${counted(found.cosines.length - 1, "step")}.${one}`);
+  say(at("neuron-said"), `${counted(found.cosines[0].length, "neuron")} of one network, ${counted(found.cosines.length - 1, "step")}.`);
   document.body.dataset.neurons = "done";
   if (wanted) play();
   wanted = false;
 }
+
+// The last cosine of a neuron is with what is orthogonal to every direction.
+const withRest = (cosines) => [...cosines, Math.sqrt(Math.max(0, 1 - cosines.reduce((sum, each) => sum + each ** 2, 0)))];
+const names = () => found.cosines[0][0].map((_, i, all) => (i < all.length - 1 ? `h${i + 1}` : "rest"));
 
 const counted = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 
@@ -123,17 +127,19 @@ function show(step) {
   const [from, to] = [found.cosines[before], found.cosines[Math.min(before + 1, found.cosines.length - 1)]];
   const along = (k) => from.map((each, number) => each[k] + share * (to[number][k] - each[k]));
   const [h, v] = [Number(at("plane-x").value), Number(at("plane-y").value)];
+  const title = (k) => `cosine with ${names()[k].replace(/^h(.+)/, "h<sub>$1</sub>").replace("rest", "the rest")}`;
   const spaces = found.subspaces[before] ?? [];
   draw("neuron-plot", () => {
     const range = { range: [-1.05, 1.05], dtick: 0.5 };
-    const learned = spaces.map((each) => ({ x: [-each[h], each[h]], y: [-each[v], each[v]], mode: "lines", line: { color: ghostColour(), width: 3 }, hoverinfo: "skip" }));
+    const ends = (vector, k) => [-(vector[k] ?? 0), vector[k] ?? 0];
+    const learned = spaces.map((each) => ({ x: ends(each, h), y: ends(each, v), mode: "lines", line: { color: ghostColour(), width: 3 }, hoverinfo: "skip" }));
     const cloud = { x: along(h), y: along(v), mode: "markers", name: `step ${before}`, marker: { color: hue(0), size: 7, opacity: 0.65 } };
-    return [[...learned, cloud], layout(`cosine with h<sub>${h + 1}</sub>`, `cosine with h<sub>${v + 1}</sub>`, { showlegend: false, xaxis: range, yaxis: { ...range, scaleanchor: "x" } })];
+    return [[...learned, cloud], layout(title(h), title(v), { showlegend: false, xaxis: range, yaxis: { ...range, scaleanchor: "x" } })];
   });
 }
 
 export function table() {
-  const rows = [["step", "neuron", ...(found?.cosines[0][0] ?? []).map((_, i) => `cosine h${i + 1}`)]];
+  const rows = [["step", "neuron", ...(found ? names() : []).map((name) => `cosine ${name}`)]];
   found?.cosines.forEach((cloud, step) => cloud.forEach((each, neuron) => rows.push([step, neuron, ...each])));
   return csv(rows);
 }

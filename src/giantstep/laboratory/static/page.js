@@ -71,7 +71,7 @@ export function debounced(milliseconds, action) {
   return soon;
 }
 
-export const digits = (number, count = 3) => (number === null || number === undefined ? "–" : Number(number).toPrecision(count).replace(/\.?0+($|e)/, "$1"));
+export const digits = (number, count = 3) => (number === null || number === undefined ? "–" : String(Number(Number(number).toPrecision(count))));
 
 export const words = (name) => name.replaceAll("_", " ");
 

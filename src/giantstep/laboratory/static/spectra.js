@@ -3,7 +3,7 @@
 import { Line, isAbort, listen } from "./api.js";
 import { chosen, control } from "./controls.js";
 import { at, csv, debounced, digits, say } from "./page.js";
-import { draw, hue, layout } from "./plots.js";
+import { clear, draw, hue, layout } from "./plots.js";
 import { problem, remember, state } from "./state.js";
 
 const SHOWN = ["step_size", "samples", "width", "dim", "activation", "readout_samples"];
@@ -63,6 +63,9 @@ export async function refresh(settled = true) {
     document.body.dataset.spectrum = "done";
   } catch (error) {
     if (isAbort(error)) return;
+    // What is drawn answers another question.
+    found = null;
+    clear("spectrum-plot");
     at("spectrum-plot").classList.remove("stale");
     say(at("spectrum-said"), error.message, true);
   }
@@ -88,7 +91,7 @@ function picture(shown) {
   const marks = (all, rest) => {
     for (const xaxis of ["x", "x2"]) {
       const own = all.filter((each) => far(each) === xaxis);
-      if (own.length) traces.push({ x: own, y: own.map(() => top * rest.height), xaxis, mode: "markers", ...rest });
+      if (own.length) traces.push({ x: own, y: own.map(() => top * rest.height), xaxis, mode: "markers", cliponaxis: false, ...rest });
     }
   };
   marks(shown.outliers.predicted, { height: 0.06, name: "predicted outliers", marker: { symbol: "triangle-down", size: 14, color: hue(2) } });

@@ -49,6 +49,7 @@ async function read(changed) {
     line.classList.add("fine");
     line.textContent = found.reading ? `read as ${found.reading}` : "";
     at("target").removeAttribute("aria-invalid");
+    if (typed !== state.target) state.story = "";
     state.target = typed;
     explain();
     changed();

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from giantstep.errors import SettingsError, TargetError
-from giantstep.language.targets.language import ABBREVIATIONS, FUNCTIONS, MAX_HERMITE
-from giantstep.language.targets.tokens import ALIASES
+from giantstep.language.expressions.language import ABBREVIATIONS, FUNCTIONS, MAX_HERMITE
+from giantstep.language.expressions.tokens import ALIASES
 from giantstep.numerics.float64 import by_blocks, elementwise_derivative, float64
 from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import split_gaussian
@@ -206,11 +206,11 @@ def _from_text(text: str) -> Activation:
     return Activation(text, function.numpy, function.jax, function.kinks)
 
 
-def recognised(function: Callable[[Any], Any]) -> str | Callable[[Any], Any]:
+def recognised_activation(function: Callable[[Any], Any]) -> str | Callable[[Any], Any]:
     """Our name of a function of numpy, SciPy or JAX; the function itself if it has none here.
 
-    >>> recognised(np.tanh), recognised(np.absolute), recognised(len) is len
-    ('tanh', 'abs', True)
+    >>> [recognised_activation(function) for function in (np.tanh, np.absolute, len)]
+    ['tanh', 'abs', <built-in function len>]
     """
     called = str(getattr(function, "__name__", ""))
     name = ALIASES.get(called.lower(), called)
@@ -265,7 +265,7 @@ def activation(given: Any) -> Activation:
     if isinstance(given, Activation):
         return given
     if callable(given):
-        given = recognised(given)
+        given = recognised_activation(given)
     if isinstance(given, str):
         return _from_text(given.strip())
     if callable(given):

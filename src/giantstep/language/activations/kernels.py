@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError, TargetError
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.parser import parse
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.parser import parse_expression
 
 #: Powers kept of an infinite series. Inputs of squared norm up to 20 d need no more.
 SERIES_LENGTH = 96
@@ -89,7 +89,7 @@ def _coefficients(text: str) -> list[float]:
     try:
         if "," in text:
             return [float(part) for part in text.split(",")]
-        terms = normal_form(parse(text, ("t",)))
+        terms = normal_form(parse_expression(text, ("t",)))
         if any(base.text != "t" or n < 0 for monomial in terms for base, n in monomial):
             raise ValueError(f"{text} is no polynomial in t")
     except (ValueError, TargetError):

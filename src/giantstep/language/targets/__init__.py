@@ -22,10 +22,8 @@ read them.
 its variable: ``ScalarFunction("relu(z - 1)")`` has ``numpy``, ``jax`` and ``kinks`` as a target
 has, on arrays of any shape.
 
-**From text to target.** ``tokens`` and ``parser`` (text to tree), ``normal`` with ``polynomial``,
-``arithmetic`` (normal form, so that equal targets have equal text), ``printing`` (text, LaTeX),
-``evaluate`` (numpy, JAX, SymPy), ``kinks``, ``integrability`` with ``magnitude`` (is E[g^2]
-finite), and ``reading``, which calls them in order. ``catalogue`` has the named targets.
+**From text to target.** ``giantstep.language.expressions`` parses and simplifies the text,
+``reading`` calls it, and ``catalogue`` has the named targets.
 
 **Trees.** A target of depth two has no fixed number of directions. :class:`TreeTarget` reads
 ``tree(OUTER, INNER, branches=1, leaves=d^0.5)``, with ``u`` the value of a branch and ``z`` a leaf;
@@ -35,7 +33,7 @@ finite), and ``reading``, which calls them in order. ``catalogue`` has the named
 from giantstep.language.targets.catalogue import Entry as Entry
 from giantstep.language.targets.catalogue import catalogue as catalogue
 from giantstep.language.targets.catalogue import tree_catalogue as tree_catalogue
-from giantstep.language.targets.expression import ScalarFunction as ScalarFunction
-from giantstep.language.targets.expression import Target as Target
+from giantstep.language.targets.target import ScalarFunction as ScalarFunction
+from giantstep.language.targets.target import Target as Target
 from giantstep.language.targets.tree_target import TreeTarget as TreeTarget
 from giantstep.language.targets.tree_target import any_target as any_target

@@ -35,7 +35,7 @@ def catalogue() -> tuple[Entry, ...]:
 
 
 @functools.cache
-def expressions() -> dict[str, str]:
+def named_targets() -> dict[str, str]:
     """From name to expression."""
     return {entry.name: entry.expression for entry in catalogue()}
 
@@ -50,6 +50,6 @@ def tree_catalogue() -> tuple[Entry, ...]:
 
 
 @functools.cache
-def trees() -> dict[str, str]:
+def named_tree_targets() -> dict[str, str]:
     """From the name of a tree to its text."""
     return {entry.name: entry.expression for entry in tree_catalogue()}

@@ -18,22 +18,22 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.language.targets.evaluate import Algebra, evaluate
-from giantstep.language.targets.expression import Target
+from giantstep.language.expressions.evaluate import Algebra, evaluate_expression
 from giantstep.language.targets.integration import (
     MAX_AXES,
     MAX_SMOOTH_AXES,
     Block,
     Factors,
-    block_of,
-    components,
-    integrable,
-    integrate,
-    norms_within,
-    renamed,
-    separated,
+    integrate_target,
+    is_target_integrable,
+    renamed_target,
+    separated_target,
+    target_block,
+    target_factors,
+    target_norms_within,
 )
-from giantstep.language.targets.symmetry import invariance
+from giantstep.language.targets.symmetry import target_invariance
+from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import (
     MultiIndex,
@@ -116,17 +116,17 @@ class _SeriesAlgebra(Algebra):
 
 
 @functools.lru_cache(maxsize=256)
-def hermite_series(target: Target) -> HermiteSeries | None:
+def target_series(target: Target) -> HermiteSeries | None:
     """The exact series of a polynomial target in (h_1..h_r, z_1..z_m); None for other targets.
 
-    >>> {j: float(a) for j, a in sorted(hermite_series(Target("h1**2 + He3(h1)*h2")).terms.items())}
+    >>> {j: float(a) for j, a in sorted(target_series(Target("h1**2 + He3(h1)*h2")).terms.items())}
     {(0, 0): 1.0, (2, 0): 1.0, (3, 1): 1.0}
     """
     identity = np.eye(target.rank, dtype=int)
     return _series(target, [[Fraction(int(x)) for x in row] for row in identity])
 
 
-def rotated_series(target: Target, frame: Float[np.ndarray, "r r"]) -> HermiteSeries | None:
+def rotated_target_series(target: Target, frame: Float[np.ndarray, "r r"]) -> HermiteSeries | None:
     """The series of a polynomial target in the coordinates c of an orthonormal frame, h = c frame.
 
     ``frame`` has the new axes as rows.
@@ -146,7 +146,7 @@ def _series(target: Target, frame: Sequence[Sequence[Any]]) -> HermiteSeries | N
     for noise in range(target.noises):
         variables[f"z{noise + 1}"] = HermiteSeries({unit[target.rank + noise]: Fraction(1)})
     try:
-        return evaluate(target.tree, _SeriesAlgebra(axes), variables)
+        return evaluate_expression(target.tree, _SeriesAlgebra(axes), variables)
     except TooLarge:
         return None
 
@@ -194,13 +194,13 @@ class Expansion:
         )
 
 
-def expansion(target: Target, degree: int = 8) -> Expansion:
+def target_expansion(target: Target, degree: int = 8) -> Expansion:
     """The target's Hermite expansion up to a total degree, by the best method that applies.
 
     Polynomials exactly; up to three variables by quadrature; more variables as sums of products
     of functions of few variables; otherwise by Monte Carlo.
 
-    >>> expansion(Target("h1 + 0.5*He3(h1)*h2")).second_moment
+    >>> target_expansion(Target("h1 + 0.5*He3(h1)*h2")).second_moment
     2.5
     """
     if degree < 0:
@@ -220,7 +220,7 @@ def _expansion(target: Target, degree: int) -> Expansion:
 
 
 def _polynomial_expansion(target: Target, degree: int) -> Expansion | None:
-    series = hermite_series(target)
+    series = target_series(target)
     if series is None:
         return None
     rank = target.rank
@@ -236,21 +236,21 @@ def _polynomial_expansion(target: Target, degree: int) -> Expansion | None:
 
 
 def _quadrature_expansion(target: Target, degree: int, most_axes: int) -> Expansion | None:
-    block = block_of(target)
-    if len(block.names) > most_axes or not integrable(block):
+    block = target_block(target)
+    if len(block.names) > most_axes or not is_target_integrable(block):
         return None
     indices = multi_indices(target.rank, degree)
-    table, second, regression, error, method = block_expansion(block, degree)
+    table, second, regression, error, method = target_block_expansion(block, degree)
     coefficients = {j: float(table[j]) for j in indices}
     return Expansion(coefficients, degree, second, regression, error, method)
 
 
-def block_expansion(
+def target_block_expansion(
     block: Block, degree: int
 ) -> tuple[Float[np.ndarray, " ..."], float, float, float, str]:
     """All c_j with j_i <= degree as an array over j, E[g^2], E[E[g|h]^2], error and method."""
     rank, noises = block.latent, len(block.names) - block.latent
-    scale, within = norms_within(rank, degree)
+    scale, within = target_norms_within(rank, degree)
 
     def numbers(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
         table = grid.contract(values, [degree] * rank + [0] * noises)
@@ -262,19 +262,19 @@ def block_expansion(
             regression = grid.average(np.asarray(given_h.reshape(grid.shape[:rank]) ** 2))
         return np.append(table.ravel(), np.sqrt([second, regression]))
 
-    found, error, method = integrate(block, numbers)
+    found, error, method = integrate_target(block, numbers)
     # A block of noises alone has one coefficient, and numpy would make a number of it.
     table = np.asarray(found[:-2].reshape((degree + 1,) * rank) * scale)
     return table, float(found[-2] ** 2), float(found[-1] ** 2), error, method
 
 
 def _separated_expansion(target: Target, degree: int) -> Expansion | None:
-    terms = separated(target.tree)
+    terms = separated_target(target.tree)
     if terms is None:
         return None
-    split = [components(factors) for factors in terms]
+    split = [target_factors(factors) for factors in terms]
     blocks = [Block.of(group) for _, groups in split for group in groups]
-    if not all(integrable(block) for block in blocks):
+    if not all(is_target_integrable(block) for block in blocks):
         return None
     coefficients: dict[MultiIndex, float] = {(0,) * target.rank: 0.0}
     errors = []
@@ -282,7 +282,7 @@ def _separated_expansion(target: Target, degree: int) -> Expansion | None:
         product: dict[MultiIndex, float] = {(0,) * target.rank: constant}
         for group in groups:
             block = Block.of(group)
-            table, *_, error, _ = block_expansion(block, degree)
+            table, *_, error, _ = target_block_expansion(block, degree)
             errors.append(error)
             axes = [int(name[1:]) - 1 for name in block.names[: block.latent]]
             product = _multiplied(product, table, axes, degree)
@@ -290,7 +290,7 @@ def _separated_expansion(target: Target, degree: int) -> Expansion | None:
             coefficients[j] = coefficients.get(j, 0.0) + c
     second = _mean_of_products(terms, terms)
     other = {f"z{i + 1}": f"z{i + 1 + target.noises}" for i in range(target.noises)}
-    independent = [tuple(renamed(node, other) for node in factors) for factors in terms]
+    independent = [tuple(renamed_target(node, other) for node in factors) for factors in terms]
     regression = _mean_of_products(terms, independent) if other else second
     if second is None or regression is None:
         return None
@@ -318,9 +318,9 @@ def _mean_of_products(left: Sequence[Factors], right: Sequence[Factors]) -> floa
     """E[(sum of left terms)(sum of right terms)]; None if some integral has too many variables."""
     total = []
     for one, two in itertools.product(left, right):
-        constant, groups = components((*one, *two))
+        constant, groups = target_factors((*one, *two))
         blocks = [Block.of(group) for group in groups]
-        if not all(integrable(block) for block in blocks):
+        if not all(is_target_integrable(block) for block in blocks):
             return None
         total.append(constant * math.prod(_mean(block) for block in blocks))
     return math.fsum(total)
@@ -328,12 +328,12 @@ def _mean_of_products(left: Sequence[Factors], right: Sequence[Factors]) -> floa
 
 @functools.lru_cache(maxsize=4096)
 def _mean(block: Block) -> float:
-    return float(integrate(block, lambda grid, v: np.atleast_1d(grid.average(v)))[0][0])
+    return float(integrate_target(block, lambda grid, v: np.atleast_1d(grid.average(v)))[0][0])
 
 
 def _sampled_expansion(target: Target, degree: int) -> Expansion:
     rng = np.random.default_rng(0)
-    block = block_of(target)
+    block = target_block(target)
     rank, axes = target.rank, len(block.names)
     degree = min(degree, SAMPLED_DEGREE)
     norms = {j: math.sqrt(factorial(j)) for j in multi_indices(rank, degree)}
@@ -350,7 +350,7 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
     spread = np.std(batches, axis=0, ddof=1) / math.sqrt(BATCHES)
     coefficients = {j: float(c * norms[j]) for j, c in zip(norms, normalised, strict=True)}
     return Expansion(
-        invariance(target).averaged(coefficients),
+        target_invariance(target).averaged(coefficients),
         degree,
         float(second),
         float(regression),

@@ -21,12 +21,17 @@ from giantstep.language.targets.expansion import (
     SAMPLES,
     Expansion,
     HermiteSeries,
-    expansion,
-    hermite_series,
-    rotated_series,
+    rotated_target_series,
+    target_expansion,
+    target_series,
 )
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import Block, block_of, integrable, integrate
+from giantstep.language.targets.integration import (
+    Block,
+    integrate_target,
+    is_target_integrable,
+    target_block,
+)
+from giantstep.language.targets.target import Target
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import (
@@ -44,41 +49,24 @@ from giantstep.numerics.linear_algebra import (
     tidy_basis,
 )
 
-#: Multi-indices that are listed in full.
-MAX_INDICES = 50_000
 
-
-def hermite_coefficients(target: Target, degree: int = 8) -> dict[MultiIndex, float]:
-    """c_j = E[g He_{j_1}(h_1) ... He_{j_r}(h_r)] for every multi-index of total degree <= degree.
-
-    With very many multi-indices (ten directions and more) those that are zero may be left out.
-
-    >>> hermite_coefficients(Target("h1 + He3(h1)*h2"), 4)[(3, 1)]
-    6.0
-    """
-    found = expansion(target, degree)
-    if math.comb(target.rank + found.degree, found.degree) > MAX_INDICES:
-        return dict(found.coefficients)
-    return {j: found.coefficients.get(j, 0.0) for j in multi_indices(target.rank, found.degree)}
-
-
-def hermite_tensors(target: Target, degree: int = 8) -> tuple[Float[np.ndarray, " ..."], ...]:
+def target_tensors(target: Target, degree: int = 8) -> tuple[Float[np.ndarray, " ..."], ...]:
     """The symmetric tensors C_0, ..., C_degree; C_k has k axes of length r.
 
-    >>> hermite_tensors(Target("h1*h2"), 2)[2].tolist()
+    >>> target_tensors(Target("h1*h2"), 2)[2].tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """
-    coefficients = expansion(target, degree).coefficients
+    coefficients = target_expansion(target, degree).coefficients
     return symmetric_tensors({j: np.array(c) for j, c in coefficients.items()}, degree)
 
 
-def energies(target: Target, degree: int = 8) -> Float[np.ndarray, " k"]:
+def target_energies(target: Target, degree: int = 8) -> Float[np.ndarray, " k"]:
     """|P_k g|^2 for k = 0..degree.
 
-    >>> energies(Target("h1*h2 + 3"), 3).tolist()
+    >>> target_energies(Target("h1*h2 + 3"), 3).tolist()
     [9.0, 0.0, 1.0, 0.0]
     """
-    found = expansion(target, degree)
+    found = target_expansion(target, degree)
     rounding = 1e-24 * found.second_moment
     values = np.array([found.energy(k, k) for k in range(degree + 1)])
     return np.where(values > rounding, values, 0.0)
@@ -95,13 +83,13 @@ class Moments:
     method: str
 
 
-def moments(target: Target) -> Moments:
+def target_moments(target: Target) -> Moments:
     """Mean, variance and second moment of the target (in-label noise included).
 
-    >>> moments(Target("sign(h1)")).variance
+    >>> target_moments(Target("sign(h1)")).variance
     1.0
     """
-    found = expansion(target)
+    found = target_expansion(target)
     second, variance = _tidy(found.second_moment, found), _tidy(found.variance, found)
     return Moments(_tidy(found.mean, found), variance, second, found.error, found.method)
 
@@ -112,15 +100,15 @@ def _tidy(value: float, found: Expansion) -> float:
     return 0.0 if abs(value) < 1e-13 * max(scale, scale**2) else value
 
 
-def tail_energy(target: Target, degree: int) -> Estimate:
+def target_tail_energy(target: Target, degree: int) -> Estimate:
     """|P_{>l} g|^2, the part of the regression function beyond total degree l.
 
-    >>> round(tail_energy(Target("sign(h1*h2)"), 2).value, 6)
+    >>> round(target_tail_energy(Target("sign(h1*h2)"), 2).value, 6)
     0.594715
     """
-    if (series := hermite_series(target)) is not None:
+    if (series := target_series(target)) is not None:
         return Estimate(_series_tail(series, 0, target.rank, degree), 0.0, "closed form")
-    found = expansion(target, max(degree, 8))
+    found = target_expansion(target, max(degree, 8))
     value = max(found.regression_moment - found.energy(0, degree), 0.0)
     return Estimate(value, _square_error(found), found.method)
 
@@ -138,12 +126,12 @@ def _square_error(found: Expansion) -> float:
     return 2 * found.error * math.sqrt(max(found.second_moment, 0.0)) + found.error**2
 
 
-def conditional_tail_energy(target: Target, learned: Rows, degree: int) -> Estimate:
+def conditional_target_energy(target: Target, learned: Rows, degree: int) -> Estimate:
     """|P_{U,>kappa} g|^2: beyond any function of h_U times total degree kappa in the rest.
 
     ``learned`` holds an orthonormal basis of U as rows, ``degree`` is kappa.
 
-    >>> round(conditional_tail_energy(Target("abs(h1)*h2"), np.array([[0.0, 1.0]]), 0).value, 6)
+    >>> round(conditional_target_energy(Target("abs(h1)*h2"), np.array([[0.0, 1.0]]), 0).value, 6)
     0.36338
     """
     m, rank = learned.shape
@@ -152,17 +140,17 @@ def conditional_tail_energy(target: Target, learned: Rows, degree: int) -> Estim
     if m == rank:
         return Estimate(0.0, 0.0, "closed form")
     if m == 0:
-        return tail_energy(target, degree)
-    used = used_subspace(target)
+        return target_tail_energy(target, degree)
+    used = target_subspace(target)
     if np.allclose(used @ learned.T @ learned, used, atol=1e-8):
         return Estimate(0.0, 0.0, "depends on learned directions only")
     frame = np.vstack([learned, complement(learned)])
-    if target.is_polynomial and (series := rotated_series(target, frame)) is not None:
+    if target.is_polynomial and (series := rotated_target_series(target, frame)) is not None:
         value = _series_tail(series, m, rank, degree)
-        rounding = 1e-13 * expansion(target).second_moment
+        rounding = 1e-13 * target_expansion(target).second_moment
         return Estimate(value if value > rounding else 0.0, rounding, "closed form")
-    found = expansion(target)
-    captured, error, method = captured_energy(target, frame.tobytes(), m, max(degree, 2))
+    found = target_expansion(target)
+    captured, error, method = _captured_energy(target, frame.tobytes(), m, max(degree, 2))
     value = max(found.regression_moment - math.fsum(captured[: degree + 1]), 0.0)
     return Estimate(value, error + _square_error(found), method)
 
@@ -173,7 +161,7 @@ POINTS = 4000
 NO_CHANGE = 2e-4
 
 
-def used_subspace(target: Target) -> Rows:
+def target_subspace(target: Target) -> Rows:
     """The smallest subspace such that g depends on h through its part in it only.
 
     Orthonormal rows. Polynomials by linear algebra on their gradients, of every degree. For other
@@ -182,7 +170,7 @@ def used_subspace(target: Target) -> Rows:
     along which the target changes are added. A dependence on a set of probability below 1e-3 can
     be missed.
 
-    >>> used_subspace(Target("h1 + h1*h2 + h1*h3")).round(4).tolist()
+    >>> target_subspace(Target("h1 + h1*h2 + h1*h3")).round(4).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.7071, 0.7071]]
     """
     return _used(target).copy()
@@ -190,10 +178,10 @@ def used_subspace(target: Target) -> Rows:
 
 @functools.lru_cache(maxsize=128)
 def _used(target: Target) -> np.ndarray:
-    series = hermite_series(target)
+    series = target_series(target)
     if series is not None:
         return _span(_series_gradient(series, target.rank), 1e-9)
-    block = block_of(target)
+    block = target_block(target)
     seen, gradients = _seen_in_tensors(target), _gradients(block)
     for rows in (seen, gradients, np.vstack([seen, gradients])):
         found = _span(rows.T, 1e-6)
@@ -204,7 +192,7 @@ def _used(target: Target) -> np.ndarray:
 
 def _seen_in_tensors(target: Target) -> np.ndarray:
     """The span of the first slots of all Hermite tensors."""
-    found = expansion(target)
+    found = target_expansion(target)
     degree = dense_degree(target.rank, found.degree)
     coefficients = {j: np.array(c) for j, c in found.coefficients.items()}
     tensors = symmetric_tensors(coefficients, degree)[1:]
@@ -277,14 +265,14 @@ Captured = tuple[Float[np.ndarray, " k"], float, str]
 
 
 @functools.lru_cache(maxsize=256)
-def captured_energy(target: Target, frame: bytes, learned: int, degree: int) -> Captured:
+def _captured_energy(target: Target, frame: bytes, learned: int, degree: int) -> Captured:
     """E_u[sum_{|b|=k} E[g He_b(v) | u]^2 / b!] for k = 0..degree, where h = (u, v) in the frame.
 
     ``frame`` are the bytes of orthonormal rows, the first ``learned`` of which span U. By
     quadrature, or by pairs of samples that share u.
     """
-    block = block_of(target)
-    by = _by_quadrature if integrable(block) else _by_sampling
+    block = target_block(target)
+    by = _by_quadrature if is_target_integrable(block) else _by_sampling
     return by(block, np.frombuffer(frame).reshape(target.rank, -1), learned, degree)
 
 
@@ -301,7 +289,7 @@ def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Capt
             total[sum(j)] += grid.average(conditional[place] ** 2) / factorial(j)
         return total
 
-    return integrate(block, energies, full)
+    return integrate_target(block, energies, full)
 
 
 def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:

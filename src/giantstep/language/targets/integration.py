@@ -19,18 +19,23 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float, Shaped
 
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.kinks import Kinks, find_kinks, kink_surfaces, sharing_variables
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
+from giantstep.language.expressions.kinks import (
+    Kinks,
+    expression_kink_surfaces,
+    expression_kinks,
+    expressions_by_variables,
+)
+from giantstep.language.expressions.tree import (
     Call,
     Node,
     Product,
     Sum,
     Variable,
-    replaced,
-    variables,
+    expression_variables,
+    replaced_expression,
 )
+from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import (
     Function,
     GaussianGrid,
@@ -47,12 +52,12 @@ MAX_TERMS = 64
 Factors = tuple[Node, ...]
 
 
-def separated(node: Node) -> tuple[Factors, ...] | None:
+def separated_target(node: Node) -> tuple[Factors, ...] | None:
     """The node as a sum of products of factors, or None if that takes too many terms.
 
-    >>> from giantstep.language.targets.tree import Variable
+    >>> from giantstep.language.expressions.tree import Variable
     >>> h1, h2 = Variable("h1"), Variable("h2")
-    >>> len(separated(Sum((h1, Call("sign", (Product((h1, h2)),)))))[1])
+    >>> len(separated_target(Sum((h1, Call("sign", (Product((h1, h2)),)))))[1])
     2
     """
     try:
@@ -85,16 +90,18 @@ def _terms(node: Node) -> tuple[Factors, ...]:
     return found
 
 
-def components(factors: Factors) -> tuple[float, tuple[Factors, ...]]:
+def target_factors(factors: Factors) -> tuple[float, tuple[Factors, ...]]:
     """The constant factors multiplied, and the others grouped so that groups share no variable."""
-    moving = [factor for factor in factors if variables(factor)]
-    constant = [float(evaluate(x, NUMPY, {})) for x in factors if not variables(x)]
-    return math.prod(constant), tuple(map(tuple, sharing_variables(moving)))
+    moving = [factor for factor in factors if expression_variables(factor)]
+    constant = [
+        float(evaluate_expression(x, NUMPY, {})) for x in factors if not expression_variables(x)
+    ]
+    return math.prod(constant), tuple(map(tuple, expressions_by_variables(moving)))
 
 
-def renamed(node: Node, names: Mapping[str, str]) -> Node:
+def renamed_target(node: Node, names: Mapping[str, str]) -> Node:
     """The same tree with some variables renamed."""
-    return replaced(node, {Variable(old): Variable(new) for old, new in names.items()})
+    return replaced_expression(node, {Variable(old): Variable(new) for old, new in names.items()})
 
 
 #: Two rules agree if they differ by less than this, relative to the largest number computed, for
@@ -124,7 +131,7 @@ class Block:
     @classmethod
     def of(cls, factors: Factors) -> Block:
         """The block on its own variables: latent directions first, noises last."""
-        names = frozenset().union(*[variables(factor) for factor in factors])
+        names = frozenset().union(*[expression_variables(factor) for factor in factors])
         return cls(factors, tuple(sorted(names, key=lambda name: (name[0], int(name[1:])))))
 
     @property
@@ -136,7 +143,9 @@ class Block:
         values = {name: points[..., axis] for axis, name in enumerate(self.names)}
         with np.errstate(all="ignore"):
             product = functools.reduce(
-                lambda left, node: left * evaluate(node, NUMPY, values), self.factors, 1.0
+                lambda left, node: left * evaluate_expression(node, NUMPY, values),
+                self.factors,
+                1.0,
             )
         return np.broadcast_to(product, points.shape[:-1])
 
@@ -146,7 +155,7 @@ class Block:
 
     @functools.cached_property
     def _found_kinks(self) -> Kinks:
-        return find_kinks(Product(self.factors), self.names)
+        return expression_kinks(Product(self.factors), self.names)
 
     @property
     def kinks(self) -> tuple[tuple[float, ...], ...]:
@@ -171,22 +180,22 @@ class Block:
     @functools.cached_property
     def surface_nodes(self) -> tuple[Node, ...]:
         """The same as expressions."""
-        return kink_surfaces(self.factors)
+        return expression_kink_surfaces(self.factors)
 
 
 @functools.lru_cache(maxsize=256)
-def block_of(target: Target) -> Block:
+def target_block(target: Target) -> Block:
     """The target as one block on R^(r+m): latent directions, then in-label noises."""
     latent = tuple(f"h{i + 1}" for i in range(target.rank))
     return Block((target.tree,), latent + tuple(f"z{i + 1}" for i in range(target.noises)))
 
 
-def integrable(block: Block) -> bool:
+def is_target_integrable(block: Block) -> bool:
     """Whether a tensor product of rules can integrate the block."""
     return len(block.names) <= (MAX_SMOOTH_AXES if block.smooth else MAX_AXES)
 
 
-def integrate(
+def integrate_target(
     block: Block,
     functional: Callable[[GaussianGrid, np.ndarray], Float[np.ndarray, " ..."]],
     frame: Float[np.ndarray, "D D"] | None = None,
@@ -221,7 +230,7 @@ def integrate(
     return best
 
 
-def norms_within(
+def target_norms_within(
     rank: int, degree: int
 ) -> tuple[Float[np.ndarray, " ..."], Bool[np.ndarray, " ..."]]:
     """sqrt(j!) as an array over multi-indices j, and whether j_1 + j_2 + ... <= degree."""
@@ -231,7 +240,7 @@ def norms_within(
     return np.asarray(norms), np.asarray(total <= degree)
 
 
-def hermite_tables(
+def target_hermite_tables(
     block: Block,
     degree: int,
     family: Callable[[GaussianGrid, np.ndarray], Iterable[np.ndarray]],
@@ -243,14 +252,14 @@ def hermite_tables(
     beyond the degree.
     """
     rank, noises = block.latent, len(block.names) - block.latent
-    norms, within = norms_within(rank, degree)
+    norms, within = target_norms_within(rank, degree)
     degrees = [degree] * rank + [0] * noises
 
     def tables(grid: GaussianGrid, values: np.ndarray) -> np.ndarray:
         found = [grid.contract(function, degrees) for function in family(grid, values)]
         return np.stack(found).reshape(-1, *norms.shape) / norms * within
 
-    found, error, _ = integrate(block, tables, agreement=agreement)
+    found, error, _ = integrate_target(block, tables, agreement=agreement)
     return found * norms, error
 
 
@@ -260,14 +269,14 @@ def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, Gaussi
         for order in _HERMITE_ORDERS[axes]:
             yield f"Gauss-Hermite, order {order}", hermite_grid(axes, order)
     for length, order in _PANELS.get(axes, ()):
-        grid = panel_grid(block, length, order, frame)
+        grid = target_grid(block, length, order, frame)
         if block.aligned and frame is None:
             yield f"Gauss-Legendre, {grid.shape[0]} nodes per axis, split at kinks", grid
         else:
             yield f"Gauss-Legendre, {axes} axes one inside the other, split at kinks", grid
 
 
-def panel_grid(
+def target_grid(
     block: Block, length: float, order: int, frame: Float[np.ndarray, "D D"] | None = None
 ) -> GaussianGrid:
     """Gauss-Legendre panels of at most this length, split where the block has kinks."""
@@ -283,6 +292,6 @@ def _surfaces_by_axis(block: Block, frame: np.ndarray | None) -> list[list[Funct
         by_axis[-1] = [rotated(surface, frame) for surface in block.surfaces]
         return by_axis
     for node in block.surface_nodes:
-        last = max(block.names.index(name) for name in variables(node))
+        last = max(block.names.index(name) for name in expression_variables(node))
         by_axis[last].append(Block((node,), block.names[: last + 1]))
     return by_axis

@@ -12,37 +12,42 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.catalogue import expressions, trees
-from giantstep.language.targets.integrability import check_integrable
-from giantstep.language.targets.language import MAX_CHARACTERS
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.parser import is_plain, parse, quoted
-from giantstep.language.targets.polynomial import TOO_LONG, Unusable, to_tree
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import Node, variables
+from giantstep.language.expressions.integrability import check_expression_integrable
+from giantstep.language.expressions.language import MAX_CHARACTERS
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.parser import (
+    is_plain_expression,
+    parse_expression,
+    quoted_expression,
+)
+from giantstep.language.expressions.polynomial import TOO_LONG, Unusable, polynomial_expression
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import Node, expression_variables
+from giantstep.language.targets.catalogue import named_targets, named_tree_targets
 
 EXAMPLE = "tree(tanh(2*u), He2(z)/sqrt(2), branches=1, leaves=d^0.5)"
 _OPENING = re.compile(r"\s*tree\s*\(")
 
 
-def is_tree(text: str) -> bool:
+def is_tree_target(text: str) -> bool:
     """Whether a text means a tree: written as ``tree(...)``, or one of the catalogue by name.
 
-    >>> is_tree("tree-he2"), is_tree("tree(u, He2(z))"), is_tree("h1 + h2")
+    >>> is_tree_target("tree-he2"), is_tree_target("tree(u, He2(z))"), is_tree_target("h1 + h2")
     (True, True, False)
     """
-    return text.strip() in trees() or _OPENING.match(text) is not None
+    return text.strip() in named_tree_targets() or _OPENING.match(text) is not None
 
 
-def refuse_tree(text: str) -> NoReturn:
+def refuse_tree_target(text: str) -> NoReturn:
     """Say that a number of directions is needed."""
     raise TargetError(
-        f"target {quoted(text.strip())}: a tree has no fixed number of directions, and one is "
-        "needed here: write an expression in h1, h2, ...; explain and three-layer take trees"
+        f"target {quoted_expression(text.strip())}: a tree has no fixed number of directions, "
+        "and one is needed here: write an expression in h1, h2, ...; "
+        "explain and three-layer take trees"
     )
 
 
-def tree_arguments(text: str) -> tuple[list[str], dict[str, str]]:
+def tree_target_arguments(text: str) -> tuple[list[str], dict[str, str]]:
     """The arguments of ``tree(...)`` as texts: those in order, and those given as NAME=VALUE."""
     opening = _OPENING.match(text)
     assert opening is not None
@@ -66,7 +71,7 @@ def tree_arguments(text: str) -> tuple[list[str], dict[str, str]]:
         if not equals:
             ordered.append(value.strip())
         elif name not in ("branches", "leaves"):
-            _fail(text, f"{quoted(name)} is no option: use branches or leaves")
+            _fail(text, f"{quoted_expression(name)} is no option: use branches or leaves")
         elif name in named:
             _fail(text, f"{name} is given twice")
         else:
@@ -77,7 +82,7 @@ def tree_arguments(text: str) -> tuple[list[str], dict[str, str]]:
 
 
 def _fail(text: str, problem: str) -> NoReturn:
-    raise TargetError(f"target {quoted(text.strip())}: {problem}")
+    raise TargetError(f"target {quoted_expression(text.strip())}: {problem}")
 
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -87,42 +92,44 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 def read_target(text: str) -> tuple[str, Node]:
     """The canonical text and the tree of an expression in h1.. and z1.., or of a named target."""
     name = text.strip()
-    if is_tree(text):
-        refuse_tree(text)
+    if is_tree_target(text):
+        refuse_tree_target(text)
     try:
-        return _read(expressions().get(name, text), None, "target")
+        return _read(named_targets().get(name, text), None, "target")
     except TargetError:
-        near = difflib.get_close_matches(name, [*expressions(), *trees()], n=1, cutoff=0.6)
+        near = difflib.get_close_matches(
+            name, [*named_targets(), *named_tree_targets()], n=1, cutoff=0.6
+        )
         if near and _NAME.fullmatch(name) and not re.fullmatch("[a-z][0-9]+", name):
             raise TargetError(
-                f"target {quoted(name)}: neither an expression nor a name of the catalogue; "
-                f"did you mean {near[0]}?"
+                f"target {quoted_expression(name)}: neither an expression nor a name of the "
+                f"catalogue; did you mean {near[0]}?"
             ) from None
         raise
 
 
-def reading_of(text: str) -> str | None:
+def how_target_was_read(text: str) -> str | None:
     """How a target in another notation than the language's was read; None if there is no doubt.
 
-    >>> reading_of("x_1 x_2"), reading_of("h2*h1")
+    >>> how_target_was_read("x_1 x_2"), how_target_was_read("h2*h1")
     ('h1*h2', None)
     """
     canonical, _ = read_target(text)
-    return None if text.strip() in expressions() or is_plain(text) else canonical
+    return None if text.strip() in named_targets() or is_plain_expression(text) else canonical
 
 
 @functools.lru_cache(maxsize=256)
-def read_function(text: str, variable: str) -> tuple[str, Node]:
+def read_function_expression(text: str, variable: str) -> tuple[str, Node]:
     """The canonical text and the tree of an expression in one named variable."""
     return _read(text, variable, "function")
 
 
 @functools.lru_cache(maxsize=256)
-def read_loss(text: str) -> Node:
+def read_loss_expression(text: str) -> Node:
     """The tree of an expression in a label y and an output f; huber(u) is known beside the rest."""
 
     def check(_: Node, tree: Node) -> None:
-        if "f" not in variables(tree):
+        if "f" not in expression_variables(tree):
             raise Unusable("it does not depend on the output f")
 
     return _normal_tree(text, "loss", ("y", "f"), check)
@@ -132,30 +139,30 @@ def _read(text: str, variable: str | None, noun: str) -> tuple[str, Node]:
     letters = (variable,) if variable else ()
 
     def check(parsed: Node, tree: Node) -> None:
-        _check_variables(variables(parsed), variables(tree), variable)
-        canonical = to_text(tree)
+        _check_variables(expression_variables(parsed), expression_variables(tree), variable)
+        canonical = expression_text(tree)
         if len(canonical) > MAX_CHARACTERS:
             raise Unusable(TOO_LONG)
-        parse(canonical, letters, noun)
-        check_integrable(tree)
+        parse_expression(canonical, letters, noun)
+        check_expression_integrable(tree)
 
     tree = _normal_tree(text, noun, letters, check)
-    return to_text(tree), tree
+    return expression_text(tree), tree
 
 
 def _normal_tree(
     text: str, noun: str, letters: tuple[str, ...], check: Callable[[Node, Node], None]
 ) -> Node:
     """The tree in normal form; ``check`` looks at it, and at the tree as it was written."""
-    parsed = parse(text, letters, noun)
+    parsed = parse_expression(text, letters, noun)
     try:
-        tree = to_tree(normal_form(parsed))
+        tree = polynomial_expression(normal_form(parsed))
         check(parsed, tree)
     except Unusable as problem:
         counted = "; h1 is what you call h[0]" if "[" in text else ""
-        raise TargetError(f"{noun} {quoted(text)}: {problem}{counted}") from None
+        raise TargetError(f"{noun} {quoted_expression(text)}: {problem}{counted}") from None
     except RecursionError:
-        raise TargetError(f"{noun} {quoted(text)}: it is nested too deeply") from None
+        raise TargetError(f"{noun} {quoted_expression(text)}: it is nested too deeply") from None
     return tree
 
 

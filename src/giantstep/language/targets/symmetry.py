@@ -12,21 +12,21 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate, on_line
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import renamed
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression, expression_on_line
+from giantstep.language.expressions.language import FUNCTIONS
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import (
     Call,
     Node,
     Sum,
     Variable,
-    replaced,
-    total,
-    variables,
-    walk,
+    expression_variables,
+    replaced_expression,
+    sum_expression,
+    walk_expression,
 )
+from giantstep.language.targets.integration import renamed_target
+from giantstep.language.targets.target import Target
 from giantstep.numerics.hermite import MultiIndex
 
 #: Random points at which a symmetry must hold, and how exactly.
@@ -60,12 +60,12 @@ def _probes(target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return h, z, np.broadcast_to(target.numpy(h, z), PROBES)
 
 
-def effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Effect | None:
+def _effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Effect | None:
     """How the label changes if h_i becomes ``signs[i] * h[order[i]]``; None if not by a rule.
 
     The noises inside the label stay as they are.
 
-    >>> effect(Target("sign(h1*h2)"), (1, 0), (1.0, -1.0))
+    >>> _effect(Target("sign(h1*h2)"), (1, 0), (1.0, -1.0))
     Effect(sign=-1, constant=0.0)
     """
     h, z, before = _probes(target)
@@ -79,32 +79,32 @@ def effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Effe
     return None
 
 
-def flipped(target: Target, axes: Sequence[int]) -> Effect | None:
+def flipped_target(target: Target, axes: Sequence[int]) -> Effect | None:
     """The effect of changing the signs of some directions."""
     signs = [-1.0 if axis in axes else 1.0 for axis in range(target.rank)]
-    return effect(target, range(target.rank), signs)
+    return _effect(target, range(target.rank), signs)
 
 
-def exchanged(target: Target, one: int, two: int) -> Effect | None:
+def _exchanged(target: Target, one: int, two: int) -> Effect | None:
     """The effect of exchanging two directions."""
     order = list(range(target.rank))
     order[one], order[two] = two, one
-    return effect(target, order, [1.0] * target.rank)
+    return _effect(target, order, [1.0] * target.rank)
 
 
-def is_odd(target: Target) -> bool:
+def is_odd_target(target: Target) -> bool:
     """Whether g(-h) = -g(h), for every noise inside the label.
 
-    >>> is_odd(Target("sin(h1)")), is_odd(Target("1 + h1")), is_odd(Target("h1 + h1*h2"))
-    (True, False, False)
+    >>> [is_odd_target(Target(text)) for text in ("sin(h1)", "1 + h1", "h1 + h1*h2")]
+    [True, False, False]
     """
-    return flipped(target, range(target.rank)) == Effect(-1, 0.0)
+    return flipped_target(target, range(target.rank)) == Effect(-1, 0.0)
 
 
-def signed_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
+def target_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
     """All matrices Q that only change signs and order, for which g(Q h) = +-g(h) + constant.
 
-    >>> len(signed_permutations(Target("h1 + abs(h2)")))
+    >>> len(target_permutations(Target("h1 + abs(h2)")))
     2
     """
     eye = np.eye(target.rank)
@@ -115,7 +115,7 @@ def _signed_orders(target: Target) -> list[tuple[Sequence[int], Sequence[float]]
     """All orders and signs of the directions that have an effect."""
     orders = itertools.permutations(range(target.rank))
     signs = itertools.product((1.0, -1.0), repeat=target.rank)
-    return [one for one in itertools.product(orders, signs) if effect(target, *one)]
+    return [one for one in itertools.product(orders, signs) if _effect(target, *one)]
 
 
 def _counts(change: Effect | None, exactly: bool) -> bool:
@@ -129,7 +129,7 @@ def _flips(target: Target, exactly: bool) -> list[tuple[int, ...]]:
     sizes = range(1, rank + 1) if rank <= ALL_SIGNS else (1, 2, rank)
     tried = (itertools.combinations(range(rank), size) for size in sizes)
     every = itertools.chain.from_iterable(tried)
-    return [chosen for chosen in every if _counts(flipped(target, chosen), exactly)]
+    return [chosen for chosen in every if _counts(flipped_target(target, chosen), exactly)]
 
 
 def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
@@ -146,14 +146,14 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
         (axes, [-1.0 if axis in chosen else 1.0 for axis in axes])
         for chosen in _flips(target, exactly=False)
     ]
-    classes = exchangeable(target, exactly=False)
+    classes = exchangeable_directions(target, exactly=False)
     blocks = [([one], [two]) for c in classes for one, two in itertools.pairwise(c)]
     for left, right in [*blocks, *itertools.combinations(classes, 2)]:
         if len(left) == len(right):
             order = list(axes)
             for one, two in zip(left, right, strict=True):
                 order[one], order[two] = two, one
-            if effect(target, order, plus):
+            if _effect(target, order, plus):
                 found.append((order, plus))
     return found
 
@@ -184,13 +184,13 @@ def _orbits(target: Target) -> tuple[np.ndarray, np.ndarray]:
     return np.minimum(plus, minus), np.sign(minus - plus).astype(float)
 
 
-def symmetrised(
+def symmetrised_by_target(
     target: Target, tensor: Float[np.ndarray, "r r r r"]
 ) -> Float[np.ndarray, "r r r r"]:
     """The mean of a tensor over the symmetries of the target up to a sign and a constant.
 
     >>> noisy = np.arange(16.0).reshape(2, 2, 2, 2)
-    >>> found = symmetrised(Target("h1*h2"), noisy)
+    >>> found = symmetrised_by_target(Target("h1*h2"), noisy)
     >>> float(found[0, 0, 0, 0]), float(found[1, 1, 1, 1]), float(found[0, 0, 0, 1])
     (7.5, 7.5, 0.0)
     """
@@ -199,7 +199,7 @@ def symmetrised(
     return (sign * means[orbit]).reshape(tensor.shape)
 
 
-def exchangeable(target: Target, exactly: bool = True) -> list[list[int]]:
+def exchangeable_directions(target: Target, exactly: bool = True) -> list[list[int]]:
     """The directions in sets within which exchanges have an effect; ``exactly``: change nothing.
 
     Exchanges generate every order, so that one direction of each set is asked.
@@ -207,7 +207,7 @@ def exchangeable(target: Target, exactly: bool = True) -> list[list[int]]:
     classes: list[list[int]] = []
     for axis in range(target.rank):
         for members in classes:
-            if _counts(exchanged(target, members[0], axis), exactly):
+            if _counts(_exchanged(target, members[0], axis), exactly):
                 members.append(axis)
                 break
         else:
@@ -216,17 +216,17 @@ def exchangeable(target: Target, exactly: bool = True) -> list[list[int]]:
 
 
 @functools.lru_cache(maxsize=128)
-def invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
+def target_invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
     """Orthonormal symmetric matrices that span the overlaps reached from a multiple of I.
 
     A signed permutation Q of the directions is a symmetry if g(Q h) = +-g(h) + constant: the
     labels then tell the same about Q h as about h, and Q M Q^T = M all along.
 
-    >>> [matrix.round(3).tolist() for matrix in invariant_basis(Target("sign(h1*h2)"))]
+    >>> [matrix.round(3).tolist() for matrix in target_invariant_basis(Target("sign(h1*h2)"))]
     [[[0.707, 0.0], [0.0, 0.707]]]
     """
     r = target.rank
-    group = signed_permutations(target) if r <= ALL_ORDERS else [np.eye(r)]
+    group = target_permutations(target) if r <= ALL_ORDERS else [np.eye(r)]
     units = []
     for i, j in itertools.combinations_with_replacement(range(r), 2):
         unit = np.zeros((r, r))
@@ -243,13 +243,13 @@ def invariant_basis(target: Target) -> Float[np.ndarray, "p r r"]:
     return result
 
 
-def keeps_fields_apart(target: Target, axes: Float[np.ndarray, "m r"]) -> bool:
+def target_keeps_fields_apart(target: Target, axes: Float[np.ndarray, "m r"]) -> bool:
     """Whether the overlap of the fields u = axes h stays diagonal, by symmetry.
 
-    >>> keeps_fields_apart(Target("sign(h1*h2)"), np.eye(2))
+    >>> target_keeps_fields_apart(Target("sign(h1*h2)"), np.eye(2))
     True
     """
-    known = axes @ invariant_basis(target) @ axes.T
+    known = axes @ target_invariant_basis(target) @ axes.T
     return bool(np.all(np.abs(known * (1 - np.eye(len(axes)))) < EXACT))
 
 
@@ -288,13 +288,13 @@ class Invariance:
 
 
 @functools.lru_cache(maxsize=128)
-def invariance(target: Target) -> Invariance:
+def target_invariance(target: Target) -> Invariance:
     """The changes of sign and the exchanges that leave every label as it is.
 
-    >>> invariance(Target("h1*h2 + h3**2"))
+    >>> target_invariance(Target("h1*h2 + h3**2"))
     Invariance(flips=((2,), (0, 1), (0, 1, 2)), exchanges=((0, 1),))
     """
-    classes = exchangeable(target)
+    classes = exchangeable_directions(target)
     exchanges = tuple(tuple(members) for members in classes if len(members) > 1)
     return Invariance(tuple(_flips(target, exactly=True)), exchanges)
 
@@ -330,7 +330,7 @@ class Committee:
     @property
     def is_even(self) -> bool:
         """Whether g(-h) = g(h), so that labels never tell the sign of a direction."""
-        return _counts(flipped(self.link, [0]), exactly=True)
+        return _counts(flipped_target(self.link, [0]), exactly=True)
 
     def with_noise(self, variance: float) -> Committee:
         """The same labels with more additive noise."""
@@ -340,15 +340,15 @@ class Committee:
 
 
 @functools.lru_cache(maxsize=256)
-def committee_of(target: Target) -> Committee | None:
+def target_as_committee(target: Target) -> Committee | None:
     """The committee that a target of two or more directions is; None if it is not one.
 
-    >>> found = committee_of(Target("(tanh(h1) + tanh(h2) + tanh(h3))/3 + 0.5*z1"))
+    >>> found = target_as_committee(Target("(tanh(h1) + tanh(h2) + tanh(h3))/3 + 0.5*z1"))
     >>> found.link, found.rank, found.noise
     (Target('tanh(h1)/3'), 3, 0.25)
-    >>> committee_of(Target("sign(sign(h1) + sign(h2) + sign(h3))")).vote
+    >>> target_as_committee(Target("sign(sign(h1) + sign(h2) + sign(h3))")).vote
     (-1.0, 0.0, 1.0)
-    >>> committee_of(Target("tanh(h1) + 2*tanh(h2)")) is None
+    >>> target_as_committee(Target("tanh(h1) + 2*tanh(h2)")) is None
     True
     """
     if target.rank < 2:
@@ -363,9 +363,9 @@ def _summed(tree: Node, rank: int) -> Committee | None:
     shift, noise = 0.0, 0.0
     units: dict[str, list[Node]] = {}
     for term in terms:
-        names = sorted(variables(term))
+        names = sorted(expression_variables(term))
         if not names:
-            shift += float(evaluate(term, NUMPY, {}))
+            shift += float(evaluate_expression(term, NUMPY, {}))
         elif len(names) > 1:
             return None
         elif names[0].startswith("z"):
@@ -377,14 +377,16 @@ def _summed(tree: Node, rank: int) -> Committee | None:
             units.setdefault(names[0], []).append(term)
     if len(units) != rank:
         return None
-    links = [renamed(total(parts), {name: "h1"}) for name, parts in sorted(units.items())]
+    links = [
+        renamed_target(sum_expression(parts), {name: "h1"}) for name, parts in sorted(units.items())
+    ]
     probes = np.random.default_rng(4).normal(size=_PROBES) * 2
-    values = [on_line(link, "h1", probes) for link in links]
+    values = [expression_on_line(link, "h1", probes) for link in links]
     scale = _EXACT * (1 + np.abs(values[0]))
     if not all(np.all(np.abs(other - values[0]) <= scale) for other in values[1:]):
         return None
     try:
-        link = Target(to_text(links[0]))
+        link = Target(expression_text(links[0]))
     except TargetError:
         return None
     return Committee(link, rank, shift, noise)
@@ -392,15 +394,19 @@ def _summed(tree: Node, rank: int) -> Committee | None:
 
 def _voted(tree: Node, rank: int) -> Committee | None:
     """The committee whose label is decided by the sign of the sum."""
-    votes = (x for x in walk(tree) if isinstance(x, Call) and FUNCTIONS[x.function].finite)
-    calls = [call for call in votes if sum(n.startswith("h") for n in variables(call)) == rank]
+    votes = (
+        x for x in walk_expression(tree) if isinstance(x, Call) and FUNCTIONS[x.function].finite
+    )
+    calls = [
+        call for call in votes if sum(n.startswith("h") for n in expression_variables(call)) == rank
+    ]
     if len(calls) != 1:
         return None
     call = calls[0]
     inside = _summed(call.arguments[0], rank)
     # The rest of the label must be the vote, times a number, plus numbers and Gaussian noise.
-    rest = replaced(tree, {call: _VOTE})
-    if inside is None or variables(rest) & variables(call):
+    rest = replaced_expression(tree, {call: _VOTE})
+    if inside is None or expression_variables(rest) & expression_variables(call):
         return None
     outside = _summed(rest, 1)
     if outside is None:
@@ -416,6 +422,6 @@ def _voted(tree: Node, rank: int) -> Committee | None:
 def _slope(term: Node, name: str) -> float | None:
     """The factor of a noise that enters linearly; None if it does not."""
     probes = np.append(1.0, np.random.default_rng(5).normal(size=_PROBES))
-    values = on_line(term, name, probes)
+    values = expression_on_line(term, name, probes)
     slope = float(values[0])
     return slope if np.allclose(values, slope * probes, atol=_EXACT) else None

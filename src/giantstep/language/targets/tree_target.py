@@ -10,13 +10,13 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError, TargetError
+from giantstep.language.expressions.language import MAX_CHARACTERS
+from giantstep.language.expressions.parser import quoted_expression
+from giantstep.language.expressions.printing import expression_latex, expression_text
 from giantstep.language.sizes import Size
-from giantstep.language.targets.catalogue import trees
-from giantstep.language.targets.expression import ScalarFunction, Target
-from giantstep.language.targets.language import MAX_CHARACTERS
-from giantstep.language.targets.parser import quoted
-from giantstep.language.targets.printing import to_latex, to_text
-from giantstep.language.targets.reading import EXAMPLE, is_tree, tree_arguments
+from giantstep.language.targets.catalogue import named_tree_targets
+from giantstep.language.targets.reading import EXAMPLE, is_tree_target, tree_target_arguments
+from giantstep.language.targets.target import ScalarFunction, Target
 
 _DEFAULTS = {"branches": "1", "leaves": "d^0.5"}
 
@@ -44,12 +44,14 @@ class TreeTarget:
     leaves: Size = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.text, str) or not is_tree(self.text):
+        if not isinstance(self.text, str) or not is_tree_target(self.text):
             raise TargetError(f"a tree is written as {EXAMPLE}, not {str(self.text)[:60]!r}")
-        written = trees().get(self.text.strip(), self.text)
+        written = named_tree_targets().get(self.text.strip(), self.text)
         if len(written) > MAX_CHARACTERS:
-            raise TargetError(f"target {quoted(written)}: more than {MAX_CHARACTERS} characters")
-        (outer, inner), named = tree_arguments(written)
+            raise TargetError(
+                f"target {quoted_expression(written)}: more than {MAX_CHARACTERS} characters"
+            )
+        (outer, inner), named = tree_target_arguments(written)
         parts: dict[str, Any] = {
             "outer": _function(written, "first", outer, "u", "a branch"),
             "inner": _function(written, "second", inner, "z", "a leaf"),
@@ -84,7 +86,7 @@ class TreeTarget:
     @cached_property
     def inner_link(self) -> Target:
         """The inner function p as a target of one direction, for its Hermite coefficients."""
-        return Target(to_text(self.inner.of("h1")))
+        return Target(expression_text(self.inner.of("h1")))
 
     def branch_values(
         self, z: Float[np.ndarray, "... branches leaves"], signs: Float[np.ndarray, "..."]
@@ -106,8 +108,8 @@ class TreeTarget:
     @cached_property
     def latex(self) -> str:
         """The target in LaTeX, for mathematics mode."""
-        outer = to_latex(self.outer.of("u_i"))
-        inner = to_latex(self.inner.of("z_{ij}"))
+        outer = expression_latex(self.outer.of("u_i"))
+        inner = expression_latex(self.inner.of("z_{ij}"))
         b, leaves = _size_latex(self.branches), _size_latex(self.leaves)
         branch = rf"u_i = \frac{{1}}{{\sqrt{{l}}}} \sum_{{j \le l}} a_{{ij}} \left[{inner}\right]"
         sizes = rf"b = {b},\ l = {leaves}"
@@ -125,7 +127,7 @@ def any_target(given: Target | TreeTarget | str) -> Target | TreeTarget:
     """
     if isinstance(given, Target | TreeTarget):
         return given
-    return TreeTarget(given) if isinstance(given, str) and is_tree(given) else Target(given)
+    return TreeTarget(given) if isinstance(given, str) and is_tree_target(given) else Target(given)
 
 
 def _function(whole: str, place: str, text: str, variable: str, what: str) -> ScalarFunction:
@@ -134,7 +136,8 @@ def _function(whole: str, place: str, text: str, variable: str, what: str) -> Sc
     except TargetError as error:
         said = str(error).removeprefix("function ")
         raise TargetError(
-            f"target {quoted(whole.strip())}: its {place} function, of {variable} ({what}), {said}"
+            f"target {quoted_expression(whole.strip())}: its {place} function, of {variable} "
+            f"({what}), {said}"
         ) from None
 
 
@@ -142,7 +145,7 @@ def _size(whole: str, name: str, given: str) -> Size:
     try:
         return Size.parse(given, name)
     except SettingsError as error:
-        raise TargetError(f"target {quoted(whole.strip())}: {error}") from None
+        raise TargetError(f"target {quoted_expression(whole.strip())}: {error}") from None
 
 
 def _size_latex(size: Size) -> str:

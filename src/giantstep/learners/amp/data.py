@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.errors import SettingsError
-from giantstep.language.inputs import Gaussian, Sphere, check_covered
+from giantstep.language.inputs import Gaussian, Sphere, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import needed_dim
 from giantstep.settings.amp import Amp
@@ -36,7 +36,7 @@ def draw_data(
 ) -> Data:
     """A data set with labels y = g(h) + sqrt(noise) xi, h = W* x."""
     what = "message passing and spectral methods are simulated"
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian, Sphere),
         what,

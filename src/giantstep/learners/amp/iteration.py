@@ -67,7 +67,7 @@ def _until_rest(
     state, kicks = begin, int(settings.start == "random")
     last = np.zeros_like(begin.estimate)
     for iteration in range(1, settings.iterations + 1):
-        new = iterate(x, labels, state, damping, guarded)
+        new = iterate_messages(x, labels, state, damping, guarded)
         step = new.estimate - state.estimate
         change = np.linalg.norm(step) / np.sqrt(x.shape[1])
         if not np.isfinite(change):
@@ -96,7 +96,7 @@ def _swings(step: Float[np.ndarray, "d r"], last: Float[np.ndarray, "d r"]) -> b
     return bool(now > before and np.vdot(last, step) < _BACK * before * now)
 
 
-def iterate(
+def iterate_messages(
     x: Shaped[np.ndarray, "n d"], labels: Labels, state: State, damping: float, guarded: bool
 ) -> State:
     r"""One iteration, with X~ = X / sqrt(d) and V the covariance of the last one.

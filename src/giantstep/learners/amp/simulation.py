@@ -12,8 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Run
-from giantstep.channels import Channel, channel_for, label_means
-from giantstep.channels.channel import evaluations
+from giantstep.channels import Channel, channel_label_means, channel_of_problem
+from giantstep.channels.channel import posterior_evaluations
 from giantstep.channels.committees.core import Committees
 from giantstep.channels.preprocessing import Labels
 from giantstep.channels.quadrature import Quadrature
@@ -25,6 +25,8 @@ from giantstep.learners.seeds import once_per_seed
 from giantstep.measures.matching import overlap_metrics
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.linear_algebra import square_root
+from giantstep.numerics.quadrature import normal_points
 from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral
 
@@ -49,7 +51,7 @@ _POINT, _UNIT = 30, 10_000
 
 def _noted(problem: Problem, settings: Amp, found: Run) -> Run:
     """The run with the noise of its channel, and remarks on what did not go as it should."""
-    channel, metrics = channel_for(problem), found.metrics
+    channel, metrics = channel_of_problem(problem), found.metrics
     lost, rescued = int((metrics["converged"] == 0).sum()), int(metrics["fallback"].sum())
     seeds = len(metrics["converged"])
     notes = list(channel.notes)
@@ -89,7 +91,7 @@ def simulate(problem: Problem, settings: Amp, rng: np.random.Generator) -> dict[
     samples, dim, _ = samples_and_dim(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
-    channel = channel_for(problem)
+    channel = channel_of_problem(problem)
     data = draw_data(problem, dim, samples, channel.added, rng, _precision(settings))
     labels = Labels(channel, data.labels)
     found = pass_messages(data.inputs, labels, _start(channel, settings, data, rng), settings)
@@ -128,11 +130,11 @@ def _spectral_directions(
     channel: Channel, data: Data, rng: np.random.Generator
 ) -> Float[np.ndarray, "d r"]:
     """The spectral estimate, rotated back to the target's own directions."""
-    from giantstep.channels.preprocessing import blocks_basis
+    from giantstep.channels.preprocessing import channel_basis
     from giantstep.learners.spectral import block_estimates, linearised_estimate
 
     settings = Spectral()
-    basis = blocks_basis(channel, settings)
+    basis = channel_basis(channel, settings)
     if basis is None:
         _, span = linearised_estimate(channel, data, rng)
         return np.pad(span, ((0, 0), (0, channel.rank - span.shape[1])))
@@ -148,15 +150,10 @@ def _test_error(
     rng: np.random.Generator,
 ) -> float:
     """E(g - E[y | omega])^2 over fresh x, on which (h, omega) is Gaussian: no x need be drawn."""
-    from scipy.special import ndtri
-    from scipy.stats import qmc
-
     rank, noises = channel.rank, problem.target.noises
-    sobol = qmc.Sobol(2 * rank + noises, scramble=True, rng=rng)
-    points = ndtri(np.clip(sobol.random(_TEST_SAMPLES), 1e-12, 1 - 1e-12))
+    points = normal_points(_TEST_SAMPLES, 2 * rank + noises, rng)
     h, z = points[:, :rank], points[:, 2 * rank :]
-    own = np.linalg.eigh(norms - overlap @ overlap.T)
-    root = own[1] * np.sqrt(np.maximum(own[0], 0.0))
+    root = square_root(norms - overlap @ overlap.T)
     omega = h @ overlap.T + points[:, rank : 2 * rank] @ root.T
     cov = covariance + _SMALLEST_COVARIANCE * np.eye(rank)
     core = channel.likelihood.core
@@ -168,7 +165,7 @@ def _test_error(
     return float(np.mean((problem.target.numpy(h, z) - predicted) ** 2))
 
 
-_label_means = functools.partial(jax.jit, static_argnums=0)(label_means)
+_label_means = functools.partial(jax.jit, static_argnums=0)(channel_label_means)
 
 
 def cost(problem: Problem, settings: Amp) -> Cost:
@@ -176,11 +173,13 @@ def cost(problem: Problem, settings: Amp) -> Cost:
     n, dim, sizes = samples_and_dim(settings)
     rank = problem.target.rank
     iterations = min(settings.iterations, _ITERATIONS)
-    core = channel_for(problem).likelihood.core
+    core = channel_of_problem(problem).likelihood.core
     if isinstance(core, Committees):
         points = _UNIT * rank
     else:
-        points = _POINT * evaluations(core) if isinstance(core, Quadrature) else rank**2 * 100
+        points = (
+            _POINT * posterior_evaluations(core) if isinstance(core, Quadrature) else rank**2 * 100
+        )
     step = 2 * rank * ENTRY * n * dim + n * points * EXPONENTIAL
     width = 4 if settings.dtype == "float32" else 8
     return Cost(n * dim * float(width), n * dim * DRAW + iterations * step, sizes, REMEDY)

@@ -156,7 +156,7 @@ class Chunks:
         return min(self.rows, self.samples - index * self.rows)
 
 
-def one_ahead(
+def draw_one_ahead(
     begin: Callable[[int], Callable[[], Item]],
     count: int,
     progress: Callable[[float], None] | None = None,

@@ -12,7 +12,7 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import moments
+from giantstep.language.targets.hermite import target_moments
 from giantstep.numerics.hermite import multi_indices, normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 
@@ -46,7 +46,7 @@ def population_risk(
     """
     cross = feature_label_moments(problem, sigma, weights, directions)
     kernel = feature_kernel(sigma, weights)
-    power = moments(problem.target).second_moment
+    power = target_moments(problem.target).second_moment
     return float(power - 2 * readout @ cross + readout @ kernel @ readout)
 
 

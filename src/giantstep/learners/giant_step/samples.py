@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.giant_step.draws import Chunks, Draws, Role, bartlett, one_ahead
+from giantstep.learners.giant_step.draws import Chunks, Draws, Role, bartlett, draw_one_ahead
 from giantstep.learners.giant_step.network import Neurons, Randomness
 from giantstep.learners.giant_step.plan import Plan
 from giantstep.settings.neuron_readouts import neuron_readouts
@@ -53,7 +53,7 @@ class Batches:
             shape = (chunks.rows, columns)
             return self._begin(shape, chunks.filled(index), role, number, index)
 
-        return one_ahead(begin, chunks.count, progress)
+        return draw_one_ahead(begin, chunks.count, progress)
 
     def whole(self, role: Role, number: int, samples: int, columns: int) -> Sample:
         """A batch in one piece."""

@@ -56,7 +56,7 @@ def simulate(
     """
     began = time.perf_counter()
     resolved = plan(problem, settings)
-    method, note = choose(resolved)
+    method, note = choose_giant_step(resolved)
     group = group_size(method, resolved)
     numbers = [run_seed(problem, resolved, seed + i) for i in range(seeds)]
     parts = []
@@ -143,7 +143,7 @@ GROUP_NUMBERS = 1 << 21
 LARGEST_GROUP = 16
 
 
-def choose(plan: Plan) -> tuple[str, str]:
+def choose_giant_step(plan: Plan) -> tuple[str, str]:
     """The method, ``direct`` or ``in-law``, and a sentence that says why."""
     asked, obstacle = plan.settings.method, _obstacle(plan)
     if asked == "direct":
@@ -195,7 +195,7 @@ def group_size(method: str, plan: Plan) -> int:
 def cost(problem: Problem, settings: GiantStep) -> Cost:
     """Chunks of samples, the neurons, a batch where it is kept, and the readout's fit."""
     resolved = plan(problem, settings)
-    method, _ = choose(resolved)
+    method, _ = choose_giant_step(resolved)
     columns = resolved.dim
     if method == "in-law":
         columns = min(largest_frame(resolved) + resolved.width * resolved.keeps_batch, columns)

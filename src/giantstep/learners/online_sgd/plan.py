@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.numerics.cost import needed_dim
@@ -32,29 +33,35 @@ class Rule:
     until: bool
 
 
+class Constants(NamedTuple):
+    """Numbers in float64 that do not change the code: no new compilation for another step size.
+
+    ``gain`` is what multiplies the mean move of a batch.
+    """
+
+    gain: Any
+    lookahead: Any
+    noise: Any
+    until: Any
+    dim: Any
+    readout: Any
+
+
 @dataclass(frozen=True)
 class Plan:
     """What to simulate, in numbers. ``columns`` is the size of the frame of the rows."""
 
     rule: Rule
+    constants: Constants
     settings: OnlineSgd
     note: str
     dim: int
     rank: int
     width: int
-    batch: int
     columns: int
-    step_size: float
-    noise: float
-    readout: np.ndarray
     start: np.ndarray | None
     steps: tuple[int, ...]
     test_samples: int
-
-    @property
-    def gain(self) -> float:
-        """What multiplies the mean move of a batch."""
-        return self.step_size * self.batch / self.dim
 
     @property
     def drawn(self) -> int:
@@ -64,14 +71,14 @@ class Plan:
     @property
     def bartlett(self) -> int:
         """Size of the triangular factor of a batch outside the frame."""
-        return min(self.batch, self.width) if self.rule.outside else 0
+        return min(self.settings.batch, self.width) if self.rule.outside else 0
 
 
 def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
     rank = problem.target.rank
     dim = needed_dim(settings.dim, rank)
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian,),
         "steps on fresh samples are simulated",
@@ -93,18 +100,23 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
         outside=in_law,
         until=settings.until is not None,
     )
+    constants = Constants(
+        gain=np.float64(settings.step_size.at(dim) * settings.batch / dim),
+        lookahead=np.float64(settings.lookahead),
+        noise=np.float64(problem.noise),
+        until=np.float64(settings.until or 0.0),
+        dim=np.float64(dim),
+        readout=np.array(settings.readouts(width)),
+    )
     return Plan(
         rule=rule,
+        constants=constants,
         settings=settings,
         note=note,
         dim=dim,
         rank=rank,
         width=width,
-        batch=settings.batch,
         columns=rank + width if in_law else dim,
-        step_size=settings.step_size.at(dim),
-        noise=problem.noise,
-        readout=np.array(settings.readouts(width)),
         start=None if start is None else np.array(start),
         steps=steps,
         # Quasi-random points come in powers of two.
@@ -144,7 +156,7 @@ class Draws:
 
     def normals(self, count: int) -> Float[np.ndarray, "runs count batch n"]:
         """Standard normals of the next samples."""
-        drawn = np.empty((len(self._normals), count, self._plan.batch, self._plan.drawn))
+        drawn = np.empty((len(self._normals), count, self._plan.settings.batch, self._plan.drawn))
         for rng, own in zip(self._normals, drawn, strict=True):
             rng.standard_normal(out=own)
         return drawn

@@ -13,7 +13,7 @@ from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.online_sgd.plan import Draws, Plan, plan
-from giantstep.learners.online_sgd.step import Constants, State, advance, constants_of
+from giantstep.learners.online_sgd.step import State, advance
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import normal_points
@@ -63,7 +63,7 @@ def simulate(
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
     notes = [resolved.note]
     if settings.until is not None:
-        times = exits * resolved.batch / resolved.dim
+        times = exits * resolved.settings.batch / resolved.dim
         metrics["exit_time"] = np.where(exits >= 0, times, np.inf)
         inside = int(np.sum(exits < 0))
         if inside:
@@ -76,16 +76,15 @@ def _train(
     resolved: Plan, draws: Draws, seeds: int, progress: Progress | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Rows of all runs at each of the times, and the step at which each got out (-1: never)."""
-    constants: Constants = constants_of(resolved)
     state: Any = State(draws.rows(), np.full(seeds, -1, np.int64))
-    each = seeds * (resolved.batch * resolved.drawn + resolved.bartlett**2)
+    each = seeds * (resolved.settings.batch * resolved.drawn + resolved.bartlett**2)
     chunk = int(np.clip(CHUNK_NUMBERS // each, 1, max(resolved.steps[-1], 1)))
     history, done = [], 0
     for stop in resolved.steps:
         while done < stop:
             count = min(chunk, stop - done)
             drawn = (_full(part, chunk) for part in (draws.normals(count), draws.factors(count)))
-            state = advance(resolved.rule, constants, state, *drawn, done, count)
+            state = advance(resolved.rule, resolved.constants, state, *drawn, done, count)
             done += count
             if progress is not None:
                 progress(done / resolved.steps[-1])
@@ -93,8 +92,8 @@ def _train(
         if not np.max(np.sum(rows**2, axis=-1)) < DIVERGED**2:
             raise SettingsError(
                 f"step_size = {resolved.settings.step_size}: the norms of the rows diverge before "
-                f"time {stop * resolved.batch / resolved.dim:.4g}; lower --step-size, or use "
-                "--geometry sphere"
+                f"time {stop * resolved.settings.batch / resolved.dim:.4g}; lower --step-size, or "
+                "use --geometry sphere"
             )
         history.append(rows)
     return history, np.asarray(state.exits)
@@ -134,7 +133,7 @@ def _test_error(resolved: Plan, rows: Float[np.ndarray, "p s"], seed: int) -> fl
     points = normal_points(resolved.test_samples, columns + target.noises, rng)
     latent, inner = points[:, :rank], points[:, columns:]
     fields = points[:, :columns] @ np.concatenate([rows[:, :rank], rest], axis=1).T
-    output = resolved.rule.activation.numpy(fields) @ resolved.readout / resolved.width
+    output = resolved.rule.activation.numpy(fields) @ resolved.constants.readout / resolved.width
     return float(np.mean((target.numpy(latent, inner) - output) ** 2))
 
 
@@ -145,7 +144,7 @@ TURN = 8_000
 def cost(problem: Problem, settings: OnlineSgd) -> Cost:
     """The rows, a few chunks, and for each step its samples, its products and its overhead."""
     resolved = plan(problem, settings)
-    width, batch, columns = resolved.width, resolved.batch, resolved.columns
+    width, batch, columns = resolved.width, resolved.settings.batch, resolved.columns
     step = TURN + batch * (columns * (2.0 * width + DRAW) + width * EXPONENTIAL)
     if width > 1 and resolved.rule.outside:
         step += 10.0 * TURN + 8.0 * width**3

@@ -19,21 +19,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.online_sgd.plan import Rule
-
-
-class Constants(NamedTuple):
-    """Numbers of a plan that do not change the code: no new compilation for another step size."""
-
-    gain: Any
-    lookahead: Any
-    noise: Any
-    until: Any
-    dim: Any
-    readout: Any
+from giantstep.learners.online_sgd.plan import Constants, Rule
 
 
 class State(NamedTuple):
@@ -136,16 +124,3 @@ def _lower(matrix: Float[Array, "p k"]) -> Float[Array, "p q"]:
     if columns < rows:
         return matrix
     return jnp.linalg.qr(matrix.T, mode="r").T
-
-
-def constants_of(plan: Any) -> Constants:
-    """The numbers of a plan as float64 arrays."""
-    settings = plan.settings
-    return Constants(
-        gain=np.float64(plan.gain),
-        lookahead=np.float64(settings.lookahead),
-        noise=np.float64(plan.noise),
-        until=np.float64(settings.until or 0.0),
-        dim=np.float64(plan.dim),
-        readout=plan.readout,
-    )

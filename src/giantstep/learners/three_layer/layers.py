@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
-from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.ridge.large import CentredFit, by_chunks, fit_ridge, krylov_ridge
 from giantstep.numerics.ridge.path import GCV, RidgePath, chosen_ridge
 
@@ -45,10 +43,6 @@ class HiddenLayer:
         """Number of neurons."""
         return len(self.theta)
 
-    def turned(self, directions: Float[np.ndarray, "k d"]) -> HiddenLayer:
-        """The same neurons reading other directions."""
-        return replace(self, directions=directions)
-
     def fields(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n p"]:
         """What the neurons see."""
         return (inputs @ self.directions.T) @ self.theta.T + self.biases
@@ -73,19 +67,10 @@ class HiddenLayer:
         self, inputs: Float[np.ndarray, "n d"], readout: Float[np.ndarray, " p"]
     ) -> Float[np.ndarray, "n k"]:
         """Derivatives of H(x) . readout along the projections z = B x, by chunks."""
-        along, slope = readout[:, None] * self.theta, _compiled_slope(self.sigma)
+        along, slope = readout[:, None] * self.theta, self.sigma.numpy_derivative
         return by_chunks(
             lambda part: slope(self.fields(inputs[part])) @ along, len(inputs), self.width
         )
-
-
-@lru_cache(maxsize=8)
-def _compiled_slope(sigma: Activation) -> Any:
-    """sigma' in float64, compiled: one pass over the array."""
-    import jax
-
-    compiled = jax.jit(sigma.derivative)
-    return in_float64(lambda z: np.asarray(compiled(z)))
 
 
 def orthonormal(rows: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
@@ -237,19 +222,20 @@ def random_second_layer(
 MOST_COLUMNS = 2500
 
 
-def turning_step(
-    directions: Float[np.ndarray, "k d"],
+def turned_layer(
+    layer: HiddenLayer,
     inputs: Float[np.ndarray, "n d"],
     slopes: Float[np.ndarray, "n k"],
     residuals: Float[np.ndarray, " n"],
     rng: np.random.Generator,
-) -> Float[np.ndarray, "k d"]:
-    """B + V made orthonormal, V the ridge fit of the residuals on J_i = slopes_i (x) x_i.
+) -> HiddenLayer:
+    """The same neurons reading B + V made orthonormal, V the ridge fit of the residuals on J.
 
-    ``slopes`` are derivatives of the network along z = B x. The design J has k*d columns; of it a
-    chunk of rows is made at a time, or from ``MOST_COLUMNS`` columns on none at all.
+    J_i = slopes_i (x) x_i, with ``slopes`` the derivatives of the network along z = B x. The
+    design J has k*d columns; of it a chunk of rows is made at a time, or from ``MOST_COLUMNS``
+    columns on none at all.
     """
-    kinds, dim = directions.shape
+    kinds, dim = layer.directions.shape
 
     def design(part: slice) -> np.ndarray:
         products = slopes[part, :, None] * inputs[part, None, :]
@@ -267,4 +253,4 @@ def turning_step(
             return ((slopes * r[:, None]).T @ inputs).ravel()
 
         move = krylov_ridge(forward, backward, residuals, kinds * dim, rng).reshape(kinds, dim)
-    return orthonormal(directions + move)
+    return replace(layer, directions=orthonormal(layer.directions + move))

@@ -13,7 +13,7 @@ from giantstep.learners.three_layer.layers import (
     random_second_layer,
     span,
     train_unit,
-    turning_step,
+    turned_layer,
 )
 from giantstep.learners.three_layer.samples import Answer, Trained, TreeData
 from giantstep.numerics.ridge.large import by_chunks, chunks, fit_ridge, krylov_ridge
@@ -41,9 +41,7 @@ def train_layerwise(
     for _ in range(0 if settings.oracle else TURNS):
         readout = fit_readout(layer, x, y)
         slopes = layer.slopes(x, readout.coefficients)
-        layer = layer.turned(
-            turning_step(layer.directions, x, slopes, y - layer.fitted(x, readout), rng)
-        )
+        layer = turned_layer(layer, x, slopes, y - layer.fitted(x, readout), rng)
     spans.append(span(layer.directions, leaves))
     output = layer.fitted(test.inputs, fit_readout(layer, x, y))
     answers = [Answer(output, output)]
@@ -58,7 +56,7 @@ def train_layerwise(
                 u = unit.inner(layer, x)
                 slopes = unit.link.slope(u)[:, None] * layer.slopes(x, unit.weights)
                 residuals = y - unit.link.value(u)
-                layer = layer.turned(turning_step(layer.directions, x, slopes, residuals, rng))
+                layer = turned_layer(layer, x, slopes, residuals, rng)
                 unit = train_unit(layer, x, y)
             u = unit.inner(layer, test.inputs)
             answers.append(Answer(unit.link.value(u), u))

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import SettingsError
-from giantstep.language.problem import TreeProblem
+from giantstep.language.problem import Labelled, TreeProblem
 from giantstep.numerics.cost import needed_dim
 from giantstep.settings.three_layer import ThreeLayer
 
@@ -46,20 +46,14 @@ def tree_sizes(problem: TreeProblem, settings: ThreeLayer) -> TreeSizes:
     return TreeSizes(dim, branches * leaves, directions)
 
 
-class TreeSamples(NamedTuple):
-    """Inputs x, values h of the branches, labels without their noise, and labels with it."""
-
-    inputs: Float[np.ndarray, "n d"]
-    branches: Float[np.ndarray, "n b"]
-    clean: Float[np.ndarray, " n"]
-    labels: Float[np.ndarray, " n"]
-
-
 class TreeData(NamedTuple):
-    """Samples to learn from, samples to measure with, and the number of leaves in all."""
+    """Samples to learn from, samples to measure with, and the number of leaves in all.
 
-    train: TreeSamples
-    test: TreeSamples
+    What is latent in a sample are the values of its branches.
+    """
+
+    train: Labelled
+    test: Labelled
     leaves: int
 
 
@@ -75,12 +69,12 @@ def draw_tree_data(
 
 def _samples(
     problem: TreeProblem, count: int, dim: int, signs: np.ndarray, rng: np.random.Generator
-) -> TreeSamples:
+) -> Labelled:
     tree, x = problem.target, rng.standard_normal((count, dim))
     z = x[:, : signs.size].reshape(count, *signs.shape)
     noise = np.sqrt(problem.noise) * rng.standard_normal(count) if problem.noise else 0.0
     clean = np.broadcast_to(np.asarray(tree.numpy(z, signs), dtype=float), (count,))
-    return TreeSamples(x, tree.branch_values(z, signs), clean, clean + noise)
+    return Labelled(x, tree.branch_values(z, signs), clean, clean + noise)
 
 
 class Answer(NamedTuple):

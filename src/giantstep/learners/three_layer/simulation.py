@@ -77,7 +77,7 @@ def simulate(
         "test_error": errors,
         "test_error_noisy": errors + problem.noise,
         "test_error_relative": errors / np.var(test.clean),
-        "alignment": np.array([alignment(a.inner, test.branches) for a in trained.answers]),
+        "alignment": np.array([alignment(a.inner, test.latent) for a in trained.answers]),
         "moment_span": span(eigenvectors, data.leaves),
         "leaves": float(trained.directions),
     }

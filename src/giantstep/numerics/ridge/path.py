@@ -155,10 +155,10 @@ class RidgePath:
             phi, y = phi - feature_mean, y - label_mean
         n, p = phi.shape
         if n < p:
-            eigenvalues, scores = _positive_eigenpairs(phi @ phi.T)
+            eigenvalues, scores = positive_eigenpairs(phi @ phi.T)
             loadings = phi.T @ scores / np.sqrt(eigenvalues)
         else:
-            eigenvalues, loadings = _positive_eigenpairs(phi.T @ phi)
+            eigenvalues, loadings = positive_eigenpairs(phi.T @ phi)
             scores = phi @ loadings / np.sqrt(eigenvalues)
         moments = np.sqrt(eigenvalues) * (scores.T @ y)
         return cls(
@@ -186,7 +186,7 @@ class RidgePath:
             gram = gram - samples * np.outer(feature_mean, feature_mean)
             moment = moment - samples * label_mean * feature_mean
             energy = energy - samples * label_mean**2
-        eigenvalues, loadings = _positive_eigenpairs(gram)
+        eigenvalues, loadings = positive_eigenpairs(gram)
         return cls(
             eigenvalues,
             loadings,
@@ -313,7 +313,7 @@ def relative_rounding(features: Any) -> float:
     return float(np.finfo(kind).eps)
 
 
-def _positive_eigenpairs(gram: Float[np.ndarray, "m m"]) -> tuple[np.ndarray, np.ndarray]:
+def positive_eigenpairs(gram: Float[np.ndarray, "m m"]) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues and eigenvectors of a Gram matrix, without its numerical null space."""
     eigenvalues, vectors = np.linalg.eigh(gram)
     kept = eigenvalues > NEGLIGIBLE * len(gram) * max(eigenvalues[-1], 0.0)

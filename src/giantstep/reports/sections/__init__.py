@@ -13,10 +13,10 @@ from giantstep.reports.sections import (
 
 #: Title, how it is built, and its share of the time.
 SECTIONS = {
-    "target": ("The target", target.build, 1),
-    "staircases": ("What is learned first, next, never", staircases.build, 1),
-    "floors": ("What each method can reach at best", floors.build, 1),
-    "climbing": ("Giant steps climb the stairs", climbing.build, 10),
-    "features": ("Random features against one giant step", features.build, 10),
-    "message-passing": ("Message passing", message_passing.build, 10),
+    "target": ("The target", target.build_section, 1),
+    "staircases": ("What is learned first, next, never", staircases.build_section, 1),
+    "floors": ("What each method can reach at best", floors.build_section, 1),
+    "climbing": ("Giant steps climb the stairs", climbing.build_section, 10),
+    "features": ("Random features against one giant step", features.build_section, 10),
+    "message-passing": ("Message passing", message_passing.build_section, 10),
 }

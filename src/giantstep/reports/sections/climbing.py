@@ -11,11 +11,11 @@ from giantstep.answer.plain import counted
 from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
-from giantstep.language.targets.symmetry import exchangeable
-from giantstep.reports.drawing import INK, canvas, svg
+from giantstep.language.targets.symmetry import exchangeable_directions
+from giantstep.reports.drawing import INK, report_canvas, report_svg
 from giantstep.reports.experiment import Experiment
-from giantstep.reports.parts import Context, Picture, Section, as_csv, listed
-from giantstep.reports.verdict import typeset
+from giantstep.reports.parts import Context, Picture, Section, listed, report_csv
+from giantstep.reports.verdict import typeset_verdict
 
 #: A leap beyond this needs more samples than a page should wait for.
 LARGEST_LEAP = 3
@@ -26,7 +26,7 @@ CLEAR = 2.0
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """Dots for the simulation, each seed a thin line; thick lines where theory exists."""
     experiment = _experiment(context)
     run = experiment.simulate(context.advance)
@@ -35,7 +35,7 @@ def build(context: Context) -> Section:
     picture = _picture(experiment, run, prediction, verb or "simulate")
     notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
     return Section(
-        lead=(typeset(_lead(context.explanation, run)),),
+        lead=(typeset_verdict(_lead(context.explanation, run)),),
         pictures=(picture,),
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(prediction.references if prediction is not None else REFERENCES),
@@ -81,7 +81,7 @@ def _lead(found: Explanation, run: Answer) -> str:
     when: dict[int, list[str]] = {}
     missed: dict[str, list[str]] = {}
     # Directions that may be exchanged rise together: what tells them apart is noise.
-    for group in exchangeable(found.target):
+    for group in exchangeable_directions(found.target):
         mean = run.mean("overlap")[:, group].mean(axis=1)
         error = np.nan_to_num(run.sem("overlap"))[:, group].max(axis=1)
         level = chance[:, group].mean(axis=1)
@@ -123,7 +123,7 @@ def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, ver
     steps = np.arange(len(mean))
     last = ", ".join(f"h{i + 1} {value:.2f}" for i, value in enumerate(mean[-1]))
     alt = f"Overlap with each direction over {counted(steps[-1], 'giant step')}; at the end {last}."
-    with canvas(height=3.3) as (figure, panel):
+    with report_canvas(height=3.3) as (figure, panel):
         for i in range(mean.shape[1]):
             colour = COLOURS[i % (len(COLOURS) - 1)]
             panel.plot(steps, overlaps[:, :, i].T, color=colour, alpha=0.22, linewidth=0.8)
@@ -145,7 +145,7 @@ def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, ver
             ylabel="overlap (rms cosine)",
         )
         figure.legend(loc="outside upper center", ncols=4)
-        drawn = svg(figure, "climbing", alt)
+        drawn = report_svg(figure, "climbing", alt)
     lines = ""
     if prediction is not None:
         whole = len(prediction.metrics["overlap"]) == len(steps)
@@ -183,7 +183,7 @@ def _data(mean: np.ndarray, sem: np.ndarray, prediction: Answer | None) -> str:
         (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(float(theory[t, i])))
         for t, i in np.ndindex(mean.shape)
     ]
-    return as_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
+    return report_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
 
 
 def _known(value: float) -> float | str:

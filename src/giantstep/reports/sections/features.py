@@ -12,12 +12,12 @@ from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError, NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
-from giantstep.language.targets.symmetry import is_odd
+from giantstep.language.targets.symmetry import is_odd_target
 from giantstep.learners.seeds import part_of
-from giantstep.reports.drawing import INK, canvas, svg
+from giantstep.reports.drawing import INK, report_canvas, report_svg
 from giantstep.reports.experiment import Experiment
-from giantstep.reports.mathematics import words
-from giantstep.reports.parts import Context, Picture, Section, as_csv
+from giantstep.reports.mathematics import sentence_mathml
+from giantstep.reports.parts import Context, Picture, Section, report_csv
 from giantstep.reports.scale import QUICK
 
 RANGE = "0.5d:8d"
@@ -33,7 +33,7 @@ GENERAL = ("tanh(z-1)", "sign", 2.0)
 COLOUR = {"random features": COLOURS[1], "one giant step": COLOURS[0]}
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """Test error against the samples of the readout fit."""
     found = context.explanation
     if found.information_exponent != 1:
@@ -62,13 +62,13 @@ def build(context: Context) -> Section:
     references = unique(ref for laws in theories.values() for ref in laws.references)
     return Section(
         lead=(
-            words(
+            sentence_mathml(
                 "Two networks of the same width fit their readout to the same number of samples. "
                 "The first layer of one stays random; that of the other takes one giant step "
                 "first, on {n} samples of its own.",
                 n=r"n_0 = 20\, d",
             ),
-            words(
+            sentence_mathml(
                 "Activation, readout at the start and step size suit a target of this parity; "
                 "others gain less. Each method has the ridge that is best for it at {n}.",
                 n="n = 2d",
@@ -96,7 +96,7 @@ def _experiments(context: Context) -> dict[str, Experiment]:
     linear = found.hermite_energy[1].value
     # What is not linear acts as noise on random features; the ridge grows with it.
     rest = max(found.variance.value - linear, 0.0) + found.noise
-    activation, readout, size = ODD if is_odd(found.target) else GENERAL
+    activation, readout, size = ODD if is_odd_target(found.target) else GENERAL
     shared = {
         "dim": str(scale.feature_dim),
         "width": "2d",
@@ -149,7 +149,7 @@ def _picture(
     ends: list[str] = []
     rows: list[tuple[object, ...]] = []
     reached = 0.0
-    with canvas(height=3.4) as (figure, panel):
+    with report_canvas(height=3.4) as (figure, panel):
         for name in experiments:
             colour = COLOUR[name]
             ratios = np.array(next(iter(runs[name].axes.values())).numbers)
@@ -174,7 +174,7 @@ def _picture(
         panel.set(ylim=(0, None), xlabel="samples of the readout fit, $n/d$", ylabel="test error")
         figure.legend(loc="outside upper center", ncols=3)
         alt = f"Test error against samples: at the largest n, {' and '.join(ends)}."
-        drawn = svg(figure, "features", alt)
+        drawn = report_svg(figure, "features", alt)
     statuses = " and ".join(unique(law.status for laws in theories.values() for law in laws))
     lines = f"Lines: theory at the same d ({statuses}). " if theories else ""
     caption = (
@@ -206,7 +206,7 @@ def _picture(
         commands,
         settings,
         context.seed,
-        data=as_csv(head, rows),
+        data=report_csv(head, rows),
     )
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.explanation.details import power_text
+from giantstep.explanation.details import explained_power
 from giantstep.gallery.style import COLOURS
-from giantstep.reports.drawing import INK, canvas, svg
-from giantstep.reports.experiment import explain_command
-from giantstep.reports.mathematics import mathml, power_latex
-from giantstep.reports.parts import Context, Picture, Section, Table, as_csv
+from giantstep.reports.drawing import INK, report_canvas, report_svg
+from giantstep.reports.experiment import report_explain_command
+from giantstep.reports.mathematics import mathml, power_mathml_latex
+from giantstep.reports.parts import Context, Picture, Section, Table, report_csv
 from giantstep.theory.learnability.floors import Floor
 
 #: Name, powers of d in samples and neurons, giant steps.
@@ -27,7 +27,7 @@ REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270, conjecture 3",)
 _STATUS = {0: "theorem"}
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """A table and bars, from nothing learned to everything."""
     found = context.explanation
     known = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
@@ -48,8 +48,8 @@ def _table(rows: list[tuple[str, Floor]]) -> Table:
     body = tuple(
         (
             name,
-            mathml(power_latex(power_text(floor.sample_power))),
-            mathml(power_latex(power_text(floor.width_power))),
+            mathml(power_mathml_latex(explained_power(floor.sample_power))),
+            mathml(power_mathml_latex(explained_power(floor.width_power))),
             _STATUS.get(floor.width_power, "conjecture"),
             floor.fitted,
         )
@@ -62,15 +62,15 @@ def _table(rows: list[tuple[str, Floor]]) -> Table:
 def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     variance = sum(energy.value for energy in context.explanation.hermite_energy[1:])
     values = np.array([max(floor.floor.value, 0.0) for _, floor in rows])
-    labels = [f"{name}, $n \\sim {power_text(floor.sample_power)}$" for name, floor in rows]
+    labels = [f"{name}, $n \\sim {explained_power(floor.sample_power)}$" for name, floor in rows]
     places = np.arange(len(rows))[::-1]
     colours = [COLOURS[0] if floor.sample_power == 1 else COLOURS[5] for _, floor in rows]
     alt = "Floors of the test error: " + "; ".join(
-        f"{name} with n of order {power_text(floor.sample_power)}: {value:.3g}"
+        f"{name} with n of order {explained_power(floor.sample_power)}: {value:.3g}"
         for (name, floor), value in zip(rows, values, strict=True)
     )
     largest = max(float(values.max()), variance, 1e-12)
-    with canvas(width=5.4) as (figure, panel):
+    with report_canvas(width=5.4) as (figure, panel):
         panel.barh(places, values, color=colours, height=0.62)
         for place, value in zip(places, values, strict=True):
             panel.annotate(
@@ -86,7 +86,7 @@ def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
         panel.set_yticks(places, labels, fontsize=8)
         panel.set_xlabel("floor of the test error")
         panel.grid(False, axis="y")
-        drawn = svg(figure, "floors", alt)
+        drawn = report_svg(figure, "floors", alt)
     caption = "The least test error in each regime, label noise not counted."
     if (values < 1e-3 * largest).any():
         caption += " An empty bar means that everything can be fitted."
@@ -95,12 +95,12 @@ def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     seen = {power for power, value in zip(powers, values, strict=True) if value > 1e-3 * largest}
     caption += " Blue: samples of order d." * (1 in seen)
     caption += " Orange: samples of order d squared." * (2 in seen)
-    table = as_csv(
+    table = report_csv(
         ("method", "power of d in n", "power of d in p", "giant steps", "floor"),
         [
             (name, floor.sample_power, floor.width_power, floor.steps, float(value))
             for (name, floor), value in zip(rows, values, strict=True)
         ],
     )
-    command = explain_command(context.problem, "--floors")
+    command = report_explain_command(context.problem, "--floors")
     return Picture("floors", drawn, alt, caption, (command,), data=table)

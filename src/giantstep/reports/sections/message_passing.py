@@ -13,17 +13,17 @@ from giantstep.asking.verbs import predict
 from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
-from giantstep.reports.drawing import canvas, svg
+from giantstep.reports.drawing import report_canvas, report_svg
 from giantstep.reports.experiment import Experiment
-from giantstep.reports.mathematics import words
-from giantstep.reports.parts import Context, Picture, Section, as_csv, listed
+from giantstep.reports.mathematics import sentence_mathml
+from giantstep.reports.parts import Context, Picture, Section, listed, report_csv
 from giantstep.reports.scale import FULL, QUICK
 
 LEARNER = "amp"
 FIRST = 0.25
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """State evolution's curve, with the threshold where there is one."""
     if LEARNER not in {row.name for row in LEARNERS}:
         raise NoTheory(f"the learner {LEARNER} is not part of this installation")
@@ -46,7 +46,7 @@ def build(context: Context) -> Section:
         notes.append(f"The curve ends at n = {end:g} d: beyond it a point takes too long.")
     return Section(
         lead=(
-            words(
+            sentence_mathml(
                 "Message passing that knows the target and the noise is the best known among fast "
                 "algorithms when {n}. State evolution gives the overlap that it reaches.",
                 n=r"n = \alpha d",
@@ -116,7 +116,7 @@ def _picture(
 ) -> Picture:
     ends = ", ".join(f"h{i + 1} {value:.2f}" for i, value in enumerate(overlaps[-1]))
     alt = f"Overlap of message passing against n/d; at n/d = {alphas[-1]:g}: {ends}."
-    with canvas(height=3.3) as (figure, panel):
+    with report_canvas(height=3.3) as (figure, panel):
         for i in range(overlaps.shape[1]):
             panel.plot(
                 alphas,
@@ -141,7 +141,7 @@ def _picture(
         )
         title = f"state evolution ({status})"
         figure.legend(loc="outside upper center", ncols=overlaps.shape[1], title=title)
-        drawn = svg(figure, "message-passing", alt)
+        drawn = report_svg(figure, "message-passing", alt)
     values = listed([f"{alpha:.3g}" for alpha in drawn_thresholds]) if drawn_thresholds else ""
     dotted = f" Dotted: weak recovery at {values}." if values else ""
     start = "from an uninformed start"
@@ -153,7 +153,7 @@ def _picture(
         caption,
         (experiment.command("predict"),),
         experiment.described(),
-        data=as_csv(
+        data=report_csv(
             ("n/d", "direction", "overlap squared"),
             [
                 (float(alphas[k]), f"h{i + 1}", float(overlaps[k, i]))

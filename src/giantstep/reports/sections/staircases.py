@@ -7,12 +7,12 @@ from typing import Any
 
 from giantstep.bibliography import cite
 from giantstep.explanation.explain import Explanation
-from giantstep.explanation.text import class_text, sampling_notes
+from giantstep.explanation.text import explained_class, explained_sampling
 from giantstep.gallery.staircase import draw_classes, draw_leaps
-from giantstep.language.targets.printing import directions_text
-from giantstep.reports.drawing import HALF, canvas, svg
-from giantstep.reports.experiment import explain_command
-from giantstep.reports.mathematics import directions_mathml, mathml, power_latex
+from giantstep.language.expressions.printing import directions_text
+from giantstep.reports.drawing import HALF, report_canvas, report_svg
+from giantstep.reports.experiment import report_explain_command
+from giantstep.reports.mathematics import directions_mathml, mathml, power_mathml_latex
 from giantstep.reports.parts import Context, Picture, Section, Table, Words
 from giantstep.theory.learnability.sample_complexity import giant_step_samples, one_pass_samples
 from giantstep.theory.learnability.staircase import Stair
@@ -30,7 +30,7 @@ CLASSES = (
 SAMPLED = "heuristic (sampled)"
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """Two pictures, two tables."""
     found = context.explanation
     tables = (_leap_table(found), _class_table(found))
@@ -47,7 +47,7 @@ def build(context: Context) -> Section:
         tables=tuple(table for table in tables if table.rows),
         notes=(
             f"Grand staircase computed by {found.grand_staircase.method}.",
-            *sampling_notes(found.grand_staircase),
+            *explained_sampling(found.grand_staircase),
         ),
         references=REFERENCES,
     )
@@ -62,7 +62,7 @@ def _leaps(found: Explanation) -> str:
 
 def _classes(found: Explanation) -> str:
     grand = found.grand_staircase
-    stairs = [f"{directions_text(s.directions)}, {class_text(s)}" for s in grand.stairs]
+    stairs = [f"{directions_text(s.directions)}, {explained_class(s)}" for s in grand.stairs]
     return f"Grand staircase: {'; then '.join(stairs) or f'no stair up to order {grand.degree}'}"
 
 
@@ -73,10 +73,10 @@ def _stairs(
     draw: Callable[[Any, Explanation], None],
     context: Context,
 ) -> Picture:
-    with canvas(HALF, 2.8) as (figure, panel):
+    with report_canvas(HALF, 2.8) as (figure, panel):
         draw(panel, context.explanation)
-        drawn = svg(figure, key, alt)
-    command = explain_command(context.problem, "--picture", "staircase.png")
+        drawn = report_svg(figure, key, alt)
+    command = report_explain_command(context.problem, "--picture", "staircase.png")
     return Picture(key, drawn, alt, caption, (command,))
 
 
@@ -85,8 +85,8 @@ def _leap_table(found: Explanation) -> Table:
         (
             directions_mathml(stair.directions),
             str(stair.leap),
-            mathml(power_latex(giant_step_samples(stair.leap))),
-            mathml(power_latex(one_pass_samples(stair.leap))),
+            mathml(power_mathml_latex(giant_step_samples(stair.leap))),
+            mathml(power_mathml_latex(one_pass_samples(stair.leap))),
             _leap_status(stair, number),
         )
         for number, stair in enumerate(found.staircase.stairs)
@@ -105,7 +105,9 @@ def _class_table(found: Explanation) -> Table:
     rows: list[tuple[Words, ...]] = []
     for number, stair in enumerate(found.grand_staircase.stairs):
         if stair.difficulty != "easy":
-            rows.append((directions_mathml(stair.directions), class_text(stair), *_samples(stair)))
+            rows.append(
+                (directions_mathml(stair.directions), explained_class(stair), *_samples(stair))
+            )
             continue
         for threshold in found.thresholds:
             if threshold.stair != number:
@@ -131,4 +133,4 @@ def _threshold_status(stair: Stair, number: int) -> str:
 def _samples(stair: Stair) -> tuple[Words, Words]:
     if stair.difficulty == "trivial":
         return mathml(r"n = \alpha d,\ \alpha > 0"), SAMPLED if stair.sampled else "theorem"
-    return mathml(f"n \\sim {power_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"
+    return mathml(f"n \\sim {power_mathml_latex(f'd^{stair.leap / 2:g}')}"), "conjecture"

@@ -9,19 +9,19 @@ import numpy as np
 from giantstep.answer.plain import counted
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS
-from giantstep.reports.drawing import canvas, svg
-from giantstep.reports.experiment import explain_command
-from giantstep.reports.mathematics import words
-from giantstep.reports.parts import Context, Picture, Section, as_csv
-from giantstep.reports.symmetries import symmetries
+from giantstep.reports.drawing import report_canvas, report_svg
+from giantstep.reports.experiment import report_explain_command
+from giantstep.reports.mathematics import sentence_mathml
+from giantstep.reports.parts import Context, Picture, Section, report_csv
+from giantstep.reports.symmetries import reported_symmetries
 
 
-def build(context: Context) -> Section:
+def build_section(context: Context) -> Section:
     """Facts and the bars of the Hermite energies."""
     found = context.explanation
     energies = np.array([energy.value for energy in found.hermite_energy])
     seen = energies[1:].sum() / max(found.variance.value, 1e-300)
-    parts = symmetries(found.target)
+    parts = reported_symmetries(found.target)
     used = counted(found.dimension, "direction")
     if found.dimension < found.target.rank:
         used += f" of {found.target.rank} named"
@@ -35,7 +35,7 @@ def build(context: Context) -> Section:
         ("Class", _classes(found)),
         ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
     ]
-    lead = words(
+    lead = sentence_mathml(
         "The label is {y}, with {x} standard Gaussian in {d} dimensions and {h} the few latent "
         "directions that matter.",
         y="y = g(h)" + (r" + \sqrt{\Delta}\,\xi" if found.noise else ""),
@@ -71,7 +71,7 @@ def _exponent(value: int | None) -> str:
 
 
 def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture:
-    with canvas(height=2.7) as (figure, panel):
+    with report_canvas(height=2.7) as (figure, panel):
         degrees = np.arange(1, len(energies))
         panel.bar(degrees, energies[1:], color=COLOURS[0], width=0.62)
         for degree in degrees[energies[1:] > 1e-9 * max(energies[1:].max(), 1e-300)]:
@@ -89,13 +89,13 @@ def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture
         panel.grid(False, axis="x")
         listed = ", ".join(f"{value:.3g} at degree {k}" for k, value in enumerate(energies) if k)
         alt = f"Bars of the Hermite energies of the target: {listed}."
-        drawn = svg(figure, "energies", alt)
+        drawn = report_svg(figure, "energies", alt)
     share = f"{100 * min(seen, 1.0):.3g} %"
     return Picture(
         key="energies",
         svg=drawn,
         alt=alt,
-        caption=words(
+        caption=sentence_mathml(
             "The variance of the target, split by Hermite degree {k}. Degree 1 is all that a "
             f"linear method can fit. Shown up to degree {len(energies) - 1}: {share} of the "
             "variance that depends on {h}.",
@@ -103,14 +103,14 @@ def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture
             h="h",
         )
         if not context.explanation.target.noises
-        else words(
+        else sentence_mathml(
             "What the mean label given {h} varies, split by Hermite degree {k}. Degree 1 is all "
             f"that a linear method can fit. Shown up to degree {len(energies) - 1}.",
             k="k",
             h="h",
         ),
-        commands=(explain_command(context.problem, "--json"),),
-        data=as_csv(
+        commands=(report_explain_command(context.problem, "--json"),),
+        data=report_csv(
             ("degree", "energy"), [(k, float(value)) for k, value in enumerate(energies) if k]
         ),
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, inside, room
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, overlap_inside, overlap_room
 from giantstep.theory.amp.averages.population import Population
 
 #: Overlap of an uninformed start: small, so that the dynamics is linear, but not zero. An overlap
@@ -78,7 +78,7 @@ class _Flow:
         # P is sum_f tr(D_f) D_f: the directions are orthonormal, and span it.
         raising = np.eye(len(lifts)) + np.outer(lifts, traces)
         raised = np.einsum("gf,fij->gij", raising, directions)
-        shifts = _DIFFERENCE * room(overlap, raised)
+        shifts = _DIFFERENCE * overlap_room(overlap, raised)
         moved = overlap + shifts[:, None, None] * raised
         found = self.images(np.concatenate([overlap[None], moved]))
         along = np.linalg.solve(raising, (found[1:] - found[0]) / shifts[:, None])
@@ -95,7 +95,7 @@ class _Flow:
         return left[:, held:], left[:, :held]
 
 
-def settle(
+def settle_amp_overlap(
     population: Population,
     samples_ratio: float,
     overlap: Overlap,
@@ -128,12 +128,12 @@ def settle(
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.amp.averages.population import population_of
     >>> population = population_of(Problem.of("h1", noise=0.25))
-    >>> found = settle(population, 1.0, np.eye(1) / 2, np.eye(1)[None])
+    >>> found = settle_amp_overlap(population, 1.0, np.eye(1) / 2, np.eye(1)[None])
     >>> round(float(found.overlap[0, 0]), 6), found.converged
     (0.609612, True)
     """
     flow = _Flow(population, samples_ratio, basis)
-    overlap, path = inside(overlap, _LOW), _Path()
+    overlap, path = overlap_inside(overlap, _LOW), _Path()
     rate, correction = np.nan, np.full((len(basis), len(basis)), np.nan)
     for count in range(1, _STEPS + 1):
         free, held = flow.free(overlap)
@@ -142,7 +142,7 @@ def settle(
             break
         back = path.arrived(residual)
         if back is not None:
-            overlap = inside(overlap - flow.matrix(back), _LOW)
+            overlap = overlap_inside(overlap - flow.matrix(back), _LOW)
             continue
         restricted = free.T @ slopes @ free
         rates, modes = np.linalg.eig(restricted)
@@ -153,7 +153,7 @@ def settle(
         step = correction @ residual
         length = float(np.linalg.norm(step))
         step = step * min(1.0, _TRUST / max(length, 1e-300))
-        moved = inside(overlap + flow.matrix(step), _LOW)
+        moved = overlap_inside(overlap + flow.matrix(step), _LOW)
         change = float(np.abs(moved - overlap).max())
         if change < _TOLERANCE and rate < 1:
             tidy = np.where(np.abs(moved) <= 2 * _LOW, 0.0, moved)
@@ -161,7 +161,7 @@ def settle(
         if change < _TOLERANCE:
             growing = flow.matrix(free @ modes[:, rates.real.argmax()].real)
             growing *= np.sign(np.trace(growing)) * (1 if upward else -1)
-            moved, step = inside(overlap + START * growing, _LOW), None
+            moved, step = overlap_inside(overlap + START * growing, _LOW), None
         path.left(residual, slopes, step)
         overlap = moved
     return Rest(overlap, False, _STEPS, rate, path.passage, path.distance, correction)

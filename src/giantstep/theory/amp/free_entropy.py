@@ -11,49 +11,22 @@ from giantstep.theory.amp.averages.overlaps import EDGE, Overlap
 from giantstep.theory.amp.averages.population import Population
 
 
-def free_entropy(
-    population: Population, samples_ratio: float, overlap: Overlap, conjugate: Overlap
-) -> float:
-    r"""The replica free entropy per dimension at an overlap M and its conjugate M^.
-
-    .. math::
-        \Phi(M, \hat M) = -\tfrac12 \mathrm{Tr}(M \hat M) + \tfrac12 \mathrm{Tr} \hat M
-        - \tfrac12 \log\det(I + \hat M) + \alpha \Psi(M), \quad
-        \Psi = E_\omega \int dy\, Z \log Z.
-
-    Its value sup_M inf_M^ is the limit of E[log P(y_1..y_n | x_1..x_n)]/d; its stationary points
-    are the fixed points of state evolution, since dPsi/dM = E[g_out g_out^T]/2.
-
-    Symbols: alpha ``samples_ratio``, M ``overlap``, M^ ``conjugate``.
-
-    Assumes: isotropic Gaussian inputs, Gaussian prior on the directions, d to infinity with n/d
-    and r <= 3 fixed.
-    Status: theorem for r = 1 (Barbier et al.); replica beyond.
-    References: Barbier et al. 2017, arXiv:1708.03395; Aubin et al. 2018, arXiv:1806.05451.
-
-    >>> from giantstep.language.problem import Problem
-    >>> from giantstep.theory.amp.averages.population import population_of
-    >>> m, linear = np.array([[0.609612]]), population_of(Problem.of("h1", noise=0.25))
-    >>> round(free_entropy(linear, 1.0, m, m / (1 - m)), 4)
-    -1.3616
-    """
-    eye = np.eye(len(overlap))
-    energy = (np.trace(conjugate) - np.trace(overlap @ conjugate)) / 2
-    entropy = -np.linalg.slogdet(eye + conjugate)[1] / 2
-    psi = float(population.log_partition(overlap))
-    return float(energy + entropy + samples_ratio * psi)
-
-
 def free_entropy_at(population: Population, samples_ratio: float, overlap: Overlap) -> float:
-    r"""The free entropy on the curve of state evolution, M^ = M (I - M)^-1.
+    r"""The replica free entropy per dimension on the curve of state evolution, M^ = M (I - M)^-1.
 
-    .. math:: \Phi(M) = \tfrac12 \mathrm{Tr} M + \tfrac12 \log\det(I - M) + \alpha \Psi(M)
+    .. math:: \Phi(M) = \tfrac12 \mathrm{Tr} M + \tfrac12 \log\det(I - M) + \alpha \Psi(M), \quad
+        \Psi = E_\omega \int dy\, Z \log Z
 
-    Infinite where a noiseless continuous label is recovered perfectly.
+    is :math:`\inf_{\hat M} \{\tfrac12 \mathrm{Tr} (I - M) \hat M
+    - \tfrac12 \log\det(I + \hat M)\} + \alpha \Psi(M)`. Its largest value is the limit of
+    E[log P(y_1..y_n | x_1..x_n)]/d; its stationary points are the fixed points of state evolution,
+    since dPsi/dM = E[g_out g_out^T]/2. Infinite where a noiseless continuous label is recovered
+    perfectly.
 
     Symbols: alpha ``samples_ratio``, M ``overlap``; averages over labels by ``population``.
 
-    Assumes: as :func:`free_entropy`.
+    Assumes: isotropic Gaussian inputs, Gaussian prior on the directions, d to infinity with n/d
+    and r <= 3 fixed.
     Status: theorem for r = 1; replica beyond.
     References: Barbier et al. 2017, arXiv:1708.03395; Troiani et al. 2024, arXiv:2405.15480.
 
@@ -81,7 +54,7 @@ def mutual_information(population: Population, samples_ratio: float, overlap: Ov
 
     Symbols: alpha ``samples_ratio``, M ``overlap``; averages over labels by ``population``.
 
-    Assumes: as :func:`free_entropy`; ``overlap`` is the fixed point of largest free entropy.
+    Assumes: as :func:`free_entropy_at`; ``overlap`` is the fixed point of largest free entropy.
     Status: theorem for r = 1; replica beyond.
     References: Barbier et al. 2017, arXiv:1708.03395.
 

@@ -121,21 +121,13 @@ def remarks(found: FixedOverlap, settings: Amp, iterations: float) -> list[str]:
 
 def _way(found: FixedOverlap, settings: Amp) -> tuple[float, float, float]:
     """Iterations up to a small distance from the fixed point, that distance, and the rate there."""
-    dim = settings.dim or _DIM
-    blind = found.population.is_blind
-    if found.rest is None:
-        return _along_curve(found, settings, dim, blind)
-    rest = found.rest
-    return rest.passage, max(rest.distance, settings.start_size**2), rest.rate
-
-
-def _along_curve(
-    found: FixedOverlap, settings: Amp, dim: int, blind: bool
-) -> tuple[float, float, float]:
+    if found.rest is not None:
+        rest = found.rest
+        return rest.passage, max(rest.distance, settings.start_size**2), rest.rate
     from scipy.interpolate import CubicSpline
 
-    curve, alpha = curve_of(found.population), found.samples_ratio
-    log_gain = CubicSpline(logit(curve.overlaps), np.log(alpha * curve.fisher))
+    curve, blind = curve_of(found.population), found.population.is_blind
+    log_gain = CubicSpline(logit(curve.overlaps), np.log(found.samples_ratio * curve.fisher))
 
     def image(m: np.ndarray) -> Any:
         gain = np.exp(log_gain(logit(np.clip(m, curve.overlaps[0], curve.overlaps[-1]))))
@@ -145,13 +137,12 @@ def _along_curve(
     shift = 1e-4 * end * (1 - end)
     rate = float((image(np.array(end)) - image(np.array(end - shift))) / shift)
     begin = {"informed": settings.start_overlap, "spectral": _SPECTRAL}.get(
-        settings.start, 1 / dim if blind else float(image(np.array(EDGE)))
+        settings.start, 1 / (settings.dim or _DIM) if blind else float(image(np.array(EDGE)))
     )
     if end <= 2 * curve.overlaps[0] or (blind and settings.start == "zero"):
         return 0.0, settings.start_size**2, rate
     near = end - _LAST_PART * (end - begin)
     m = np.exp(np.linspace(np.log(begin), np.log(near), _GRID))
     speed = np.log(image(m) / m) * np.sign(end - begin)
-    floor = 1e-9
-    passage = float(np.abs(np.log(near / begin)) * np.mean(1 / np.maximum(speed, floor)))
+    passage = float(np.abs(np.log(near / begin)) * np.mean(1 / np.maximum(speed, 1e-9)))
     return passage, abs(end - near), rate

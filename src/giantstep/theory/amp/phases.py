@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.channels.committees.core import Covered
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
-from giantstep.language.targets.symmetry import invariant_basis
+from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.numerics.estimate import Estimate
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
@@ -49,7 +49,7 @@ def phases(problem: Problem, largest_ratio: float = LARGEST_RATIO) -> tuple[Tran
     perfect recovery 1.128
     """
     departure = _departure(problem).value
-    if len(invariant_basis(problem.target)) == 1:
+    if len(target_invariant_basis(problem.target)) == 1:
         curve = curve_of(population_of(problem))
         found = curve_transitions(curve, departure)
     else:
@@ -78,7 +78,7 @@ def predict_phases(problem: Problem, settings: Amp, covered: Covered | None = No
     >>> found.metrics["transitions"].round(4).tolist()
     [0.5, 1.0, 1.1285]
     """
-    channel = covered or channel_for(problem)
+    channel = covered or channel_of_problem(problem)
     if covered is None:
         found = list(phases(problem))
         errors, more = _errors(problem, found), []
@@ -96,15 +96,8 @@ def predict_phases(problem: Problem, settings: Amp, covered: Covered | None = No
         notes.append("transitions: infinite where no n of order d is enough")
     informed: Status = "replica" if any(t.kind in LOCATED for t in found) else "theorem"
     status = weakest_status([informed, "heuristic" if channel.altered else "theorem"])
-    return Prediction(
-        settings.learner,
-        settings.to_json() | channel.settings,
-        metrics,
-        dict.fromkeys(metrics, status),
-        REFERENCES,
-        tuple(notes),
-        {"transitions": np.nan_to_num(errors)},
-    )
+    known = {"recorded": channel.settings, "errors": {"transitions": np.nan_to_num(errors)}}
+    return Prediction.of(settings, metrics, status, REFERENCES, notes, **known)
 
 
 def _errors(problem: Problem, found: list[Transition]) -> np.ndarray:
@@ -118,7 +111,7 @@ def _errors(problem: Problem, found: list[Transition]) -> np.ndarray:
     departure, population = _departure(problem), population_of(problem)
     hidden = np.array([transition.kind == "information" for transition in found])
     relative = np.where(hidden, HIDDEN_ACCURACY, ACCURACY)
-    if len(invariant_basis(problem.target)) == 1:
+    if len(target_invariant_basis(problem.target)) == 1:
         relative = np.zeros(len(found))
     middle = np.array([(t.before + t.after).mean() / 2 for t in found])
     eye = np.eye(problem.target.rank)
@@ -147,12 +140,12 @@ def linear_threshold(problem: Problem) -> float:
 
 def _departure(problem: Problem) -> Estimate:
     """Where M = 0 loses stability under the noise of the channel, which may have got some."""
-    return _threshold(Problem(problem.target, channel_for(problem).added))
+    return _threshold(Problem(problem.target, channel_of_problem(problem).added))
 
 
 def _moved_by_noise(problem: Problem, departure: Estimate) -> float:
     """How far the departure is from that under the problem's own noise."""
-    if not (channel_for(problem).altered and np.isfinite(departure.value)):
+    if not (channel_of_problem(problem).altered and np.isfinite(departure.value)):
         return 0.0
     return abs(departure.value - _threshold(problem).value)
 

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_for
+from giantstep.channels import channel_of_problem
 from giantstep.channels.committees.core import Covered
-from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, Sphere, check_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.symmetry import invariant_basis
+from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.measures.matching import overlap_metrics
 from giantstep.settings.amp import Amp
 from giantstep.settings.ratios import ratio_to_dim
-from giantstep.theory.amp.averages.overlaps import Overlap, gap, inside
-from giantstep.theory.amp.averages.population import Population
+from giantstep.theory.amp.averages.overlaps import Overlap, overlap_gap, overlap_inside
+from giantstep.theory.amp.averages.population import Population, check_exchangeable
 from giantstep.theory.amp.committees.errors import (
     as_committee,
     committee_free_entropy,
@@ -28,6 +26,7 @@ from giantstep.theory.amp.committees.errors import (
 )
 from giantstep.theory.amp.committees.fixed_point import CommitteeOverlap, committee_overlap
 from giantstep.theory.amp.committees.specialisation import specialisation
+from giantstep.theory.amp.fixed_points import Rest
 from giantstep.theory.amp.free_entropy import free_entropy_at, mutual_information
 from giantstep.theory.amp.iterations import expected_iterations, remarks
 from giantstep.theory.amp.phases import predict_phases
@@ -49,13 +48,8 @@ _RECOVERED = 1e-6
 _SEEN = ("overlap_squared", "overlap_squared_singular_values", "test_error")
 
 
-class _Reached(NamedTuple):
-    """What message passing reaches; the same by another rule, and moved as finite size may."""
-
-    metrics: dict[str, Any]
-    others: list[dict[str, Any]]
-    iterations: float
-    notes: list[str]
+#: Metrics; the same by another rule, and moved as finite size may; iterations; notes.
+_Reached = tuple[dict[str, Any], list[dict[str, Any]], float, list[str]]
 
 
 def predict(problem: Problem, settings: Amp) -> Prediction:
@@ -78,24 +72,19 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     >>> round(float(law.metrics["overlap_squared"]), 6)
     0.609612
     """
-    check_covered(
-        problem.inputs,
-        (Gaussian, Sphere),
-        "message passing is predicted",
-        NoTheory,
-        "state evolution assumes input entries that are alike and independent",
-    )
+    check_exchangeable(problem, "message passing is predicted")
     covered = as_committee(problem)
     if settings.phases:
         return predict_phases(problem, settings, covered)
-    channel = covered or channel_for(problem)
-    reached = _committee(settings, covered) if covered is not None else _general(problem, settings)
-    metrics = reached.metrics
+    channel = covered or channel_of_problem(problem)
+    metrics, others, iterations, notes = (
+        _committee(settings, covered) if covered is not None else _general(problem, settings)
+    )
     errors = {
-        name: sum(gap(metrics[name], other[name]) for other in reached.others if name in other)
-        for name in {name: None for other in reached.others for name in other}
+        name: sum(overlap_gap(metrics[name], other[name]) for other in others if name in other)
+        for name in {name: None for other in others for name in other}
     }
-    metrics |= {"expected_iterations": reached.iterations, "converged": 1.0}
+    metrics |= {"expected_iterations": iterations, "converged": 1.0}
     branch: Status = "replica" if settings.start == "informed" else "theorem"
     several: Status = "replica" if problem.target.rank > 1 else "theorem"
     own: dict[str, Status] = {
@@ -104,15 +93,10 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
         "expected_iterations": "heuristic",
     }
     known: Status = "heuristic" if channel.altered else "theorem"
-    return Prediction(
-        settings.learner,
-        settings.to_json() | channel.settings,
-        metrics,
-        {name: weakest_status([branch, known, own.get(name, "theorem")]) for name in metrics},
-        REFERENCES,
-        (*channel.notes, *reached.notes),
-        errors,
-    )
+    statuses = {name: weakest_status([branch, known, own.get(name, "theorem")]) for name in metrics}
+    notes = [*channel.notes, *notes]
+    more = {"recorded": channel.settings, "errors": errors}
+    return Prediction.of(settings, metrics, statuses, REFERENCES, notes, **more)
 
 
 def _general(problem: Problem, settings: Amp) -> _Reached:
@@ -134,14 +118,14 @@ def _general(problem: Problem, settings: Amp) -> _Reached:
     others, notes = [], remarks(found, settings, iterations)
     if population.coarse is not None:
         others.append(metrics(_corrected(found, population.coarse), population.coarse))
-        error = population.quadrature_error(inside(found.overlap))
+        error = population.quadrature_error(overlap_inside(found.overlap))
         if error > _WORTH_A_NOTE:
             notes.append(f"averages over labels by quadrature, with an error of {error:.1g}")
     if settings.dim is not None:
         others.append(_seen(metrics(_moved(found, settings.dim))))
     if np.max(np.abs(found.overlap - np.eye(len(found.overlap)))) < _RECOVERED:
         others.append({"test_error": 0.0})
-    return _Reached(metrics(found.overlap), others, iterations, notes)
+    return metrics(found.overlap), others, iterations, notes
 
 
 def _committee(settings: Amp, covered: Covered) -> _Reached:
@@ -171,7 +155,7 @@ def _committee(settings: Amp, covered: Covered) -> _Reached:
     if settings.dim is not None:
         moved = found.moved(_moves(settings.dim, 1 - found.rate), 1 / settings.dim)
         others.append(_seen(metrics(moved)))
-    return _Reached(metrics(found), others, found.iterations(settings), notes)
+    return metrics(found), others, found.iterations(settings), notes
 
 
 def _seen(metrics: dict[str, Any]) -> dict[str, Any]:
@@ -191,13 +175,15 @@ def _moves(dim: int, distance: float) -> float:
 
 def _moved(found: FixedOverlap, dim: int) -> Overlap:
     """An overlap as far from the fixed point as runs of this dimension are on average."""
-    overlap, alpha, eye = inside(found.overlap), found.samples_ratio, np.eye(len(found.overlap))
+    overlap, alpha, eye = (
+        overlap_inside(found.overlap),
+        found.samples_ratio,
+        np.eye(len(found.overlap)),
+    )
     if found.rest is not None:
         # Of M = F(M), dM/dlog(alpha) = (1 - F')^-1 M (I - M).
-        basis = invariant_basis(found.population.channel.structure.target)
-        gain = found.rest.correction @ np.einsum("pij,ij->p", basis, overlap @ (eye - overlap))
-        by = _moves(dim, 1 - found.rest.rate)
-        return inside(overlap + by * np.einsum("p,pij->ij", gain, basis) + eye / dim)
+        gain = _response(found, found.rest, overlap @ (eye - overlap))
+        return overlap_inside(overlap + _moves(dim, 1 - found.rest.rate) * gain + eye / dim)
     if found.start == "zero" and found.population.is_blind:
         return found.overlap
     curve, width = curve_of(found.population), _WIDTHS / np.sqrt(dim)
@@ -207,12 +193,12 @@ def _moved(found: FixedOverlap, dim: int) -> Overlap:
     critical = curve.samples_ratios[[0, *curve.peaks]]
     share = _moves(dim, float(np.abs(alpha / critical - 1).min())) / width
     change = share * max(changes, key=abs)
-    return inside((here + change + np.copysign(1 / dim, change)) * eye)
+    return overlap_inside((here + change + np.copysign(1 / dim, change)) * eye)
 
 
 def _corrected(found: FixedOverlap, coarse: Population) -> Overlap:
     """The fixed point of a slightly different map F_c: M + (1 - F')^-1 (F_c(M) - F(M))."""
-    overlap, alpha = inside(found.overlap), found.samples_ratio
+    overlap, alpha = overlap_inside(found.overlap), found.samples_ratio
     eye = np.eye(len(overlap))
     if not found.overlap.any():
         return found.overlap
@@ -226,7 +212,12 @@ def _corrected(found: FixedOverlap, coarse: Population) -> Overlap:
         shift = 1e-4 * overlap[0, 0] * (1 - overlap[0, 0])
         below = image(found.population, overlap - shift * eye)[0, 0]
         slope = min((image(found.population, overlap)[0, 0] - below) / shift, 0.999)
-        return inside(overlap + change[0, 0] / (1 - slope) * eye)
-    basis = invariant_basis(found.population.channel.structure.target)
-    moved = found.rest.correction @ np.einsum("pij,ij->p", basis, change)
-    return inside(overlap + np.einsum("p,pij->ij", moved, basis))
+        return overlap_inside(overlap + change[0, 0] / (1 - slope) * eye)
+    return overlap_inside(overlap + _response(found, found.rest, change))
+
+
+def _response(found: FixedOverlap, rest: Rest, change: np.ndarray) -> Overlap:
+    """(1 - F')^-1 of a change of F, in the coordinates of the target's symmetries."""
+    basis = target_invariant_basis(found.population.channel.structure.target)
+    moved = rest.correction @ np.einsum("pij,ij->p", basis, change)
+    return np.einsum("p,pij->ij", moved, basis)

@@ -9,14 +9,17 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory, SettingsError
-from giantstep.language.inputs import Gaussian, Sphere, check_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import moments
-from giantstep.language.targets.symmetry import invariant_basis
+from giantstep.language.targets.hermite import target_moments
+from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, inside, logistic, logit
-from giantstep.theory.amp.averages.population import Population, population_of
-from giantstep.theory.amp.fixed_points import START, Rest, settle
+from giantstep.theory.amp.averages.overlaps import EDGE, Overlap, logistic, logit, overlap_inside
+from giantstep.theory.amp.averages.population import (
+    Population,
+    check_exchangeable,
+    population_of,
+)
+from giantstep.theory.amp.fixed_points import START, Rest, settle_amp_overlap
 
 #: Spacing of the scan in log(m / (1 - m)): two fixed points that are closer can be missed.
 _SPACING = 0.2
@@ -158,8 +161,8 @@ class FixedOverlap:
     def test_error(self) -> float:
         """E(g - E[y | omega])^2: the error of the posterior mean, label noise not counted."""
         target = self.population.channel.structure.target
-        explained = float(self.population.explained(inside(self.overlap)))
-        return max(moments(target).second_moment - explained, 0.0)
+        explained = float(self.population.explained(overlap_inside(self.overlap)))
+        return max(target_moments(target).second_moment - explained, 0.0)
 
 
 def state_evolution(
@@ -190,24 +193,26 @@ def state_evolution(
     >>> round(float(found.overlap[0, 0]), 6), found.converged
     (0.728298, True)
     """
-    alpha = _checked(samples_ratio)
-    check_covered(problem.inputs, (Gaussian, Sphere), "message passing is predicted", NoTheory)
+    alpha = float(samples_ratio)
+    if not (np.isfinite(alpha) and alpha > 0):
+        raise SettingsError(f"samples_ratio = {alpha!r} (n/d) must be positive and finite")
+    check_exchangeable(problem, "message passing is predicted")
     population = population_of(problem)
     if start not in ("uninformed", "informed", "zero"):
         raise SettingsError(f"start = {start!r} is unknown: use uninformed, informed or zero")
     rank = population.channel.rank
     if start == "zero" and population.is_blind:
         return FixedOverlap(np.zeros((rank, rank)), alpha, start, True, population)
-    basis = invariant_basis(problem.target)
+    basis = target_invariant_basis(problem.target)
     if len(basis) == 1:
         curve = curve_of(population)
         overlap = curve.last(alpha) if start == "informed" else curve.first(alpha)
         return FixedOverlap(overlap * np.eye(rank), alpha, start, True, population)
     if near is not None and near.converged:
-        first = inside(near.overlap, START)
+        first = overlap_inside(near.overlap, START)
     else:
         first = (1 - _UNKNOWN if start == "informed" else START) * np.eye(rank)
-    rest = settle(population, alpha, first, basis, upward=start != "informed")
+    rest = settle_amp_overlap(population, alpha, first, basis, upward=start != "informed")
     return FixedOverlap(rest.overlap, alpha, start, rest.converged, population, rest)
 
 
@@ -228,10 +233,3 @@ def settled(found: FixedOverlap) -> FixedOverlap:
             f"{steps}; further from a transition, or with other label noise, it will"
         )
     return found
-
-
-def _checked(samples_ratio: float) -> float:
-    ratio = float(samples_ratio)
-    if not (np.isfinite(ratio) and ratio > 0):
-        raise SettingsError(f"samples_ratio = {ratio!r} (n/d) must be positive and finite")
-    return ratio

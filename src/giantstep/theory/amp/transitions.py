@@ -243,22 +243,16 @@ def _hidden(
     if not ahead:
         return []
     i = ahead[0]
-    left, best = (
-        (lower[i - 1].samples_ratio if i else 1e-2 * lower[0].samples_ratio),
-        (lower[i], upper[i]),
-    )
-    start_low = lower[i - 1] if i else None
-    while best[0].samples_ratio - left > HIDDEN_ACCURACY * best[0].samples_ratio:
-        middle = (left + best[0].samples_ratio) / 2
-        pair = (
-            _at(problem, middle, near=start_low),
-            _at(problem, middle, "informed", best[1]),
-        )
+    below, low, high = lower[i - 1] if i else None, lower[i], upper[i]
+    left = 1e-2 * lower[0].samples_ratio if below is None else below.samples_ratio
+    while low.samples_ratio - left > HIDDEN_ACCURACY * low.samples_ratio:
+        middle = (left + low.samples_ratio) / 2
+        pair = _at(problem, middle, near=below), _at(problem, middle, "informed", high)
         if _is_ahead(*pair):
-            best = pair
+            low, high = pair
         else:
             left = middle
-    return [Transition(best[0].samples_ratio, "information", _sizes(best[0]), _sizes(best[1]))]
+    return [Transition(low.samples_ratio, "information", _sizes(low), _sizes(high))]
 
 
 def _is_ahead(low: FixedOverlap, high: FixedOverlap) -> bool:

@@ -10,18 +10,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, ScalarLike
 
-from giantstep.language.losses import loss_of
+from giantstep.language.losses import Loss
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.numerics.solve import implicit_fixed_point
-from giantstep.settings.random_features import CLOSED_FORMS
-from giantstep.theory.convex.fits import fits_between, margin_rule, proximal_step
+from giantstep.theory.convex.fits import fits_between, missed_margins
 from giantstep.theory.convex.labels import FieldLaw, Labels, RealLabels, field_law, real_field_law
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
-#: Plain iteration settles for smooth losses; the hinge needs half steps, and so may others.
-DAMPING = {"square": 1.0, "logistic": 1.0, "hinge": 0.5}
-EXPRESSION_DAMPING = 0.5
+#: Plain iteration settles for the logistic loss; the hinge needs half steps, and so may others.
+DAMPING, OTHER_DAMPING = {"logistic": 1.0}, 0.5
 _SIGNS = np.array([1.0, -1.0])
 
 
@@ -35,15 +33,6 @@ class Features(NamedTuple):
     linear: ScalarLike
     nonlinear: ScalarLike
     constant: ScalarLike
-
-
-class SquareTeacher(NamedTuple):
-    """Real labels: overlaps E[g h], energy beyond the linear part, mean, and noise variance."""
-
-    linear: Float[Array | np.ndarray, " directions"]
-    nonlinear: ScalarLike
-    mean: ScalarLike
-    noise: ScalarLike
 
 
 class Overlaps(NamedTuple):
@@ -92,8 +81,8 @@ def convex_risk(
     width_ratio: ScalarLike,
     ridge: ScalarLike,
     features: Features,
-    teacher: Labels | RealLabels | SquareTeacher,
-    loss: str,
+    teacher: Labels | RealLabels,
+    loss: Loss,
 ) -> ConvexRisk:
     r"""Errors of random features that minimise :math:`\sum_i \ell(y_i, f(x_i)) + (\lambda/2)|a|^2`.
 
@@ -117,8 +106,8 @@ def convex_risk(
     are centred, and in between for Gaussian rows: ``features.constant``.
 
     Symbols: ``samples_ratio`` n/d, ``width_ratio`` p/d, ``ridge`` lambda, ``features`` (mu_1^2,
-    mu_*^2, constant), ``teacher`` the labels, ``loss`` square, logistic, hinge, or
-    an expression in y and f. ``test_error`` is the 0-1 error where labels are -1 and 1 and the
+    mu_*^2, constant), ``teacher`` the labels, ``loss`` a convex function of the
+    output. ``test_error`` is the 0-1 error where labels are -1 and 1 and the
     loss is one of y f, and the excess risk otherwise; ``norm`` is
     :math:`|a|^2` per sample. Differentiable in every number; call it in float64.
 
@@ -127,24 +116,26 @@ def convex_risk(
     References: Gerace et al. 2020, arXiv:2002.09339; Loureiro et al. 2021, arXiv:2102.08127
         (theorem for convex losses on Gaussian covariates).
 
+    >>> from giantstep.language.losses import loss_from_text
     >>> from giantstep.numerics.float64 import float64
     >>> from giantstep.theory.convex.labels import label_lines
+    >>> logistic, features = loss_from_text("logistic"), Features(0.366879, 0.027415, 0.0)
     >>> with float64():
     ...     labels = label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
-    ...     risk = convex_risk(3.0, 2.0, 0.1, Features(0.366879, 0.027415, 0.0), labels, "logistic")
+    ...     risk = convex_risk(3.0, 2.0, 0.1, features, labels, logistic)
     >>> round(float(risk.test_error), 5), bool(risk.converged)
     (0.20475, True)
     """
     alpha, psi, lam = (jnp.asarray(x, float) for x in (samples_ratio, width_ratio, ridge))
     theta = (alpha, psi, lam, jax.tree.map(lambda x: jnp.asarray(x, float), (features, teacher)))
-    directions = len(teacher.linear if isinstance(teacher, SquareTeacher) else teacher.learnable)
+    directions = len(teacher.learnable)
     one, zero = jnp.asarray(1.0), jnp.asarray(0.0)
     start = Overlaps(one, 0.5 * one, jnp.full(directions, 0.3 / directions**0.5), zero)
     found = implicit_fixed_point(
         lambda state, t: _update(loss, state[0], t),
         theta,
         (start, Errors(zero, zero, zero)),
-        damping=DAMPING.get(loss, EXPRESSION_DAMPING),
+        damping=DAMPING.get(loss.text, OTHER_DAMPING),
         tolerance=1e-12,
     )
     overlaps, errors = found.value
@@ -153,14 +144,11 @@ def convex_risk(
     return ConvexRisk(overlaps, test_error, train_loss, norm, *solver)
 
 
-def _update(loss: str, x: Overlaps, theta: tuple[Any, ...]) -> tuple[Overlaps, Errors]:
+def _update(loss: Loss, x: Overlaps, theta: tuple[Any, ...]) -> tuple[Overlaps, Errors]:
     """One round of the system, and the errors at the point where it starts."""
     alpha, psi, lam, (features, teacher) = theta
     m1, ms, constant = features
-    if loss == "square":
-        channel = _square(x, teacher)
-    else:
-        channel = (_margin if loss in CLOSED_FORMS else _expressed)(loss, x, teacher)
+    channel = _channel(loss, x, teacher)
     vh, qh, mh = (alpha / psi * part for part in channel[:3])
 
     angle = np.arange(1, SPECTRUM_ORDER + 1) * np.pi / (SPECTRUM_ORDER + 1)
@@ -201,32 +189,6 @@ def _constant_mode(
     return moved, energy
 
 
-def _square(x: Overlaps, teacher: SquareTeacher) -> _Channel:
-    overlap, nonlinear, mean, noise = teacher
-    linear_misfit = jnp.sum(overlap**2) - 2 * overlap @ x.m + x.q
-    test_error = linear_misfit + nonlinear + (mean - x.b) ** 2
-    soft = 1 / (1 + x.v)
-    energy = soft**2 * (test_error + noise)
-    return _Channel(soft, energy, soft * overlap, soft * (mean - x.b), test_error, energy / 2)
-
-
-def _margin(loss: str, x: Overlaps, labels: Labels) -> _Channel:
-    u, everywhere, missed = margin_rule(x.v, x.q, x.b, _SIGNS)
-    fields = _SIGNS[:, None] * u - x.b
-    law = field_law(labels, _SIGNS, fields, x.q, x.m)
-    fit = proximal_step(loss, u, x.v)
-    force = everywhere * _SIGNS[:, None] * fit.force
-    mass = everywhere * law.density
-    return _Channel(
-        stiffness=jnp.sum(mass * fit.stiffness),
-        energy=jnp.sum(mass * fit.force**2),
-        pull=labels.learnable * _pull(x, law, force, fields),
-        force=jnp.sum(force * law.density),
-        test_error=jnp.sum(missed * law.density),
-        train_loss=jnp.sum(mass * fit.loss),
-    )
-
-
 def _pull(x: Overlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
     """(I - M M^T/Q)^-1 E[f (h - M w/Q)]; ``force`` carries the weights of the fields."""
     moved = jnp.einsum("yf,yfr->r", force, law.first_moment)
@@ -235,15 +197,9 @@ def _pull(x: Overlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
     return moved + x.m * (x.m @ moved) / (x.q - x.m @ x.m)
 
 
-def _expressed(text: str, x: Overlaps, labels: Labels | RealLabels) -> _Channel:
-    loss = loss_of(text)
-    y: Any
-    kinks: Any
-    classified: Any
-    known: Any
-    mean: Any
-    power: Any
-    if isinstance(labels, Labels):
+def _channel(loss: Loss, x: Overlaps, labels: Any) -> _Channel:
+    binary = isinstance(labels, Labels)
+    if binary:
         y, kinks = jnp.asarray(_SIGNS), jnp.asarray(loss.kinks(_SIGNS))
         middle, reach = x.b * jnp.ones_like(y), CUTOFF * jnp.sqrt(x.q)
     else:
@@ -251,27 +207,26 @@ def _expressed(text: str, x: Overlaps, labels: Labels | RealLabels) -> _Channel:
         middle, reach = x.b + labels.latent @ x.m, CUTOFF * jnp.sqrt(x.q - x.m @ x.m)
     fit = fits_between(loss, y, kinks, x.v, middle, reach)
     fields = fit.fields - x.b
-    if isinstance(labels, Labels):
+    if binary:
         law = field_law(labels, _SIGNS, fields, x.q, x.m)
-        # Where the field has the wrong sign, by a rule of its own, as the hinge has it.
-        u, _, missed = margin_rule(x.v, x.q, x.b, _SIGNS)
-        wrong = field_law(labels, _SIGNS, _SIGNS[:, None] * u - x.b, x.q, x.m).density
-        classified = jnp.sum(missed * wrong)
         known = jnp.sum(fit.weights[:, :, None] * law.first_moment * y[:, None, None], axis=(0, 1))
         mean, power = jnp.sum(fit.weights * law.density * y[:, None]), 1.0
     else:
         law = real_field_law(labels, fields, x.q, x.m)
-        classified = jnp.nan
         known = (labels.weights * labels.clean) @ labels.latent
         mean, power = labels.weights @ labels.clean, labels.clean_power
-    excess = power - 2 * (known @ x.m + mean * x.b) + x.q + x.b**2
+    test_error = power - 2 * (known @ x.m + mean * x.b) + x.q + x.b**2
+    if binary and loss.of_margin:
+        # Where the field has the wrong sign, by a rule of its own.
+        u, missed = missed_margins(x.q, x.b, _SIGNS)
+        wrong = field_law(labels, _SIGNS, _SIGNS[:, None] * u - x.b, x.q, x.m).density
+        test_error = jnp.sum(missed * wrong)
     mass, force = fit.weights * law.density, fit.weights * fit.force
-    binary = isinstance(labels, Labels) and loss.of_margin
     return _Channel(
         stiffness=jnp.sum(mass * fit.stiffness),
         energy=jnp.sum(mass * fit.force**2),
         pull=labels.learnable * _pull(x, law, force, fields),
         force=jnp.sum(force * law.density),
-        test_error=classified if binary else excess,
+        test_error=test_error,
         train_loss=jnp.sum(mass * fit.loss),
     )

@@ -1,7 +1,4 @@
-"""The proximal fit of one sample, and quadrature split where it bends.
-
-Logistic and hinge loss in the margin, and losses given as expressions by their output after it.
-"""
+"""The proximal fit of one sample by its output, and quadrature split where it bends."""
 
 from __future__ import annotations
 
@@ -10,12 +7,10 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jax.nn import sigmoid, softplus
 from jaxtyping import Array, Float
 
 from giantstep.language.losses import ASIDE, Loss
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.numerics.solve import halved
 
 #: Gauss-Legendre nodes of a panel, and where panels end in units of the range of the fields: the
 #: middle ones are one standard deviation long.
@@ -83,78 +78,15 @@ def _panels(ends: Any) -> tuple[Any, Any]:
     return ends[:, :-1, None], jnp.diff(ends, axis=1)[:, :, None]
 
 
-#: Gauss-Legendre nodes of one of the three segments of the margin.
-SEGMENT_ORDER = 64
-#: Halvings that bring the bracket [u, u + V] below 1/2 for V up to 1e9.
-HALVINGS = 31
-NEWTON_STEPS = 5
-_SEGMENT_UNIT, _SEGMENT_MASS = (
-    np.asarray(rule) / 2 for rule in np.polynomial.legendre.leggauss(SEGMENT_ORDER)
+#: Gauss-Legendre nodes below a margin of 0.
+MISSED_ORDER = 64
+_MISSED_UNIT, _MISSED_MASS = (
+    np.asarray(rule)[None, :] / 2 for rule in np.polynomial.legendre.leggauss(MISSED_ORDER)
 )
 
 
-class Fit(NamedTuple):
-    """Of a sample with margin u before the fit: its force, minus its slope, and its loss after."""
-
-    force: Float[Array, " ..."]
-    stiffness: Float[Array, " ..."]
-    loss: Float[Array, " ..."]
-
-
-def proximal_step(loss: str, u: Any, v: Any) -> Fit:
-    """The proximal step at margin u = y w: force (prox(u) - u)/V, minus its slope in u, loss."""
-    if loss == "hinge":
-        force = jnp.clip((1 - u) / v, 0.0, 1.0)
-        inside = (u > 1 - v) & (u < 1)
-        return Fit(force, jnp.where(inside, 1 / v, 0.0), jnp.maximum(1 - u - v * force, 0.0))
-    after = _logistic_prox(u, v)
-    force = sigmoid(-after)
-    curvature = force * (1 - force)
-    return Fit(force, curvature / (1 + v * curvature), softplus(-after))
-
-
-def _logistic_prox(u: Any, v: Any) -> Any:
-    """The root t of t - u = V sigmoid(-t), bracketed, then sharpened by Newton's method.
-
-    From half a unit away Newton's method converges: the second derivative never exceeds the first.
-    """
-    fixed_u, fixed_v = lax.stop_gradient(u), lax.stop_gradient(v)
-
-    def is_above(t: Any) -> Any:
-        return t - fixed_u > fixed_v * sigmoid(-t)
-
-    def newton(_: Any, t: Any) -> Any:
-        return _newton_step(t, fixed_u, fixed_v)
-
-    low, high = halved(is_above, fixed_u, fixed_u + fixed_v, HALVINGS)
-    root = lax.fori_loop(0, NEWTON_STEPS, newton, (low + high) / 2)
-    return _newton_step(lax.stop_gradient(root), u, v)
-
-
-def _newton_step(t: Any, u: Any, v: Any) -> Any:
-    force = sigmoid(-t)
-    return t - (t - u - v * force) / (1 + v * force * (1 - force))
-
-
-def margin_rule(v: Any, q: Any, b: Any, signs: Any) -> tuple[Any, Any, Any]:
-    """Nodes in the margin u = y (w + b) for each label, split where the loss bends.
-
-    Returns the nodes, the weights of an average over the fields, and those of an average over the
-    fields of the wrong sign.
-    """
-    reach = CUTOFF * jnp.sqrt(q)
-    low, high = signs * b - reach, signs * b + reach
-    bends = [jnp.clip(bend, low, high) for bend in (1 - v, jnp.ones_like(v), jnp.zeros_like(v))]
-    start = jnp.stack([low, bends[0], bends[1], low], axis=1)
-    length = jnp.stack([bends[0], bends[1], high, bends[2]], axis=1) - start
-    nodes = start[:, :, None] + length[:, :, None] * (_SEGMENT_UNIT + 0.5)[None, None, :]
-    weights = length[:, :, None] * _SEGMENT_MASS[None, None, :]
-    everywhere, missed = (
-        np.array(kind)[None, :, None] for kind in ([1.0, 1, 1, 0], [0.0, 0, 0, 1])
-    )
-    flat = (len(signs), -1)
-    return (
-        nodes.reshape(flat),
-        (everywhere * weights).reshape(flat),
-        (missed * weights).reshape(flat),
-    )
+def missed_margins(q: Any, b: Any, signs: Any) -> tuple[Any, Any]:
+    """Nodes and weights in the margin u = y (w + b) of each label where it is below 0."""
+    low, high = (signs * b + side * CUTOFF * jnp.sqrt(q) for side in (-1, 1))
+    length = (jnp.clip(0.0, low, high) - low)[:, None]
+    return low[:, None] + length * (_MISSED_UNIT + 0.5), length * _MISSED_MASS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -14,9 +13,10 @@ from jax.scipy.special import ndtr
 from jaxtyping import Array, Float
 
 from giantstep.errors import NoTheory
-from giantstep.language.losses import loss_of
+from giantstep.language.losses import loss_from_text
 from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import CUTOFF, Rule, split_gaussian, tensor_rule
+from giantstep.numerics.solve import bisected
 
 #: Points on the first axis between which a label may change its value at most once.
 SCAN_POINTS = 1801
@@ -60,11 +60,9 @@ def label_lines(
         split_gaussian(kinks[i + 1] if i + 1 < directions else (), panel_order=OUTER_ORDER[others])
         for i in range(others)
     ]
-    outer = np.array(list(itertools.product(*[nodes for nodes, _ in axes])))
-    weights = np.array([np.prod(w) for w in itertools.product(*[w for _, w in axes])])
-    outer = outer.reshape(len(weights), others)
-    kept = weights > 1e-14
-    outer, weights = outer[kept], weights[kept] / weights[kept].sum()
+    alone = Rule(np.zeros((1, 0)), np.ones(1), "one point")
+    grid = _common(tensor_rule(axes) if axes else alone, 1e-14)
+    outer = grid.nodes
 
     def values(first: np.ndarray) -> np.ndarray:
         rest = np.broadcast_to(outer[:, None, :], (*first.shape, others))
@@ -80,15 +78,12 @@ def label_lines(
     low = np.take_along_axis(scan, order, axis=1) + 1e-4 * np.sqrt(2)
     high = low + (scan[0, 1] - scan[0, 0])
     before = np.take_along_axis(seen, order, axis=1)
-    for _ in range(55):
-        middle = (low + high) / 2
-        same = values(middle) == before if cuts else np.zeros_like(middle, dtype=bool)
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    low, high = bisected(lambda x: values(x) != before, low, high, 55 if cuts else 0)
     flips = np.cumprod(np.where(present, -1.0, 1.0), axis=1)
     intervals = seen[:, :1] * np.concatenate([np.ones((len(outer), 1)), flips], axis=1)
     return Labels(
         outer,
-        weights,
+        grid.weights,
         np.where(present, (low + high) / 2, np.inf),
         intervals,
         np.array([1.0] * directions + [0.0] * noises),
@@ -199,13 +194,13 @@ def real_labels(problem: Problem, loss: str) -> RealLabels:
         weights = np.concatenate([w * row[1] for w, row in zip(grid.weights, rows, strict=True)])
         points = np.repeat(grid.nodes, counts, axis=0)
         clean = np.repeat(said @ noise.weights, counts)
-    kinks = loss_of(loss).kinks(values)
+    kinks = loss_from_text(loss).kinks(values)
     return RealLabels(values, clean, power, points, weights, kinks, np.ones(target.rank))
 
 
-def _common(rule: Rule) -> Rule:
+def _common(rule: Rule, rare: float = RARE) -> Rule:
     """The nodes that are not too rare to count."""
-    kept = rule.weights > RARE
+    kept = rule.weights > rare
     weights = rule.weights[kept]
     return Rule(rule.nodes[kept], weights / weights.sum(), rule.method)
 

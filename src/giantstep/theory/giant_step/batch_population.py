@@ -24,10 +24,14 @@ class RidgeFit(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Mean squared residuals: on the labels of the fit, and on fresh labels without noise."""
+    """Mean squared residuals: on the labels of the fit, and on fresh labels without noise.
+
+    ``own``: on fresh labels of the network with the readout that it started with.
+    """
 
     train: float
     test: float
+    own: float
 
 
 class BatchPopulation:
@@ -103,18 +107,16 @@ class BatchPopulation:
         """Of the network with its own readout, or with one that is fitted."""
         fields, batch = self._fields, self.fields()
         fresh = fields.sample(self.layer(), self._test_points)
-        labels = fields.labels(fresh.latent, fresh.inner)
+        labels, own = fields.labels(fresh.latent, fresh.inner), _own_error(fields, fresh)
         if fit is None:
-            return Errors(
-                _mean_square(self.labels - fields.output(batch), self.weights),
-                _mean_square(labels - fields.output(fresh.fields), fresh.weights),
-            )
+            train = _mean_square(self.labels - fields.output(batch), self.weights)
+            return Errors(train, own, own)
         if not fit.same_batch:
             return fitted_errors(fields, fresh, fit)
         batch, unseen = (_mean_features(fields, each) for each in (batch, fresh.fields))
         readout = _ridge(batch, self.labels, self.weights, _penalty(fields, fit))
         train = _mean_square(self.labels - readout @ batch, self.weights)
-        return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights))
+        return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights), own)
 
 
 def fitted_errors(fields: FreshFields, fresh: Sample, fit: RidgeFit) -> Errors:
@@ -123,7 +125,12 @@ def fitted_errors(fields: FreshFields, fresh: Sample, fit: RidgeFit) -> Errors:
     features = _mean_features(fields, fresh.fields)
     readout = _ridge(features, labels, fresh.weights, _penalty(fields, fit))
     test = _mean_square(labels - readout @ features, fresh.weights)
-    return Errors(test + fields.problem.noise, test)
+    return Errors(test + fields.problem.noise, test, _own_error(fields, fresh))
+
+
+def _own_error(fields: FreshFields, fresh: Sample) -> float:
+    labels = fields.labels(fresh.latent, fresh.inner)
+    return _mean_square(labels - fields.output(fresh.fields), fresh.weights)
 
 
 def _mean_features(fields: FreshFields, seen: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import tail_energy
+from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.fresh_batches import OverlapPath
 from giantstep.theory.giant_step.risk.over_sizes import features_without_steps
@@ -48,7 +48,7 @@ class FewNeurons(NamedTuple):
     def of(cls, problem: Problem, settings: GiantStep, paths: list[OverlapPath]) -> FewNeurons:
         """The mean over networks; at a dimension each fitted number adds 1/n of the noisy error."""
         each = np.stack([path.fitted[0] for path in paths])
-        (train, test), noise = each.mean(axis=0).T, problem.noise
+        (train, test, own), noise = each.mean(axis=0).T, problem.noise
         squares = np.mean([path.fitted[1] ** 2 for path in paths], axis=0) + each.var(axis=0)
         sampled, off = np.sqrt(squares / len(paths)).T, 0.0
         if settings.dim is not None:
@@ -63,8 +63,13 @@ class FewNeurons(NamedTuple):
             "test_error": test,
             "test_error_noisy": test + noise,
             "train_error": train,
+            "network_error": own,
             "random_features_error": float(test[0]),
-            "linear_floor": tail_energy(problem.target, 1).value,
+            "linear_floor": target_tail_energy(problem.target, 1).value,
         }
-        errors = {"train_error": sampled[0] + off * train, "test_error": sampled[1] + off * test}
+        errors = {
+            "train_error": sampled[0] + off * train,
+            "test_error": sampled[1] + off * test,
+            "network_error": sampled[2] + off * own,
+        }
         return cls(metrics, {**errors, "test_error_noisy": errors["test_error"]})

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import used_subspace
+from giantstep.language.targets.hermite import target_subspace
 from giantstep.numerics.estimate import (
     TINY,
     all_and_all_but_one,
@@ -44,7 +44,8 @@ class OverlapPath(NamedTuple):
     ``cosines`` are root mean squares over neurons and runs. ``overlap_matrices`` hold the mean of
     c c^T, c the cosines of a neuron with all directions: a direction u has the rms cosine
     sqrt(u^T K u). ``kind_cosines``, signed, and ``kind_norms`` are the means of each kind.
-    ``fitted``: train and test error of a fitted readout, with their sampling errors; zero without.
+    ``fitted``: train and test error of a fitted readout and the network's own error, with their
+    sampling errors; zero without.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
@@ -52,7 +53,7 @@ class OverlapPath(NamedTuple):
     overlap_matrices: Float[np.ndarray, "steps1 r r"]
     kind_cosines: Float[np.ndarray, "steps1 kinds r"]
     kind_norms: Float[np.ndarray, "steps1 kinds"]
-    fitted: Float[np.ndarray, "two steps1 two"]
+    fitted: Float[np.ndarray, "two steps1 three"]
 
 
 def giant_step_overlaps(
@@ -114,7 +115,7 @@ def giant_step_overlaps(
     >>> round(float(path.cosines[1, 0]), 3)
     0.632
     """
-    basis = used_subspace(problem.target)
+    basis = target_subspace(problem.target)
     sizes, ratios = (np.broadcast_to(each, steps).tolist() for each in (step_size, samples_ratio))
     schedule = list(zip(sizes, ratios, strict=True))
     fields = FreshFields(problem, activation, kinds, basis, 0.0, loss)
@@ -139,7 +140,7 @@ class _Path(NamedTuple):
     means: Float[np.ndarray, "steps1 kinds used"]
     covariances: Float[np.ndarray, "steps1 used used"]
     lengths: Float[np.ndarray, "steps1 kinds"]
-    fitted: Float[np.ndarray, "steps1 two"]
+    fitted: Float[np.ndarray, "steps1 three"]
 
 
 @functools.lru_cache(maxsize=REPLICAS)
@@ -193,7 +194,7 @@ def _path(
             if fluctuation is not None:
                 fluctuation.scale(lengths)
         if fit is None:
-            fitted.append(Errors(0.0, 0.0))
+            fitted.append(Errors(0.0, 0.0, 0.0))
         else:
             fresh = fields.sample(layer, next(points))
             fitted.append(fitted_errors(fields, fresh, fit))

@@ -56,10 +56,11 @@ class OneBatch(NamedTuple):
                 "layers (or give a number of neurons, or drop --ridge)"
             )
         kinds = Kinds.of(settings)
+        followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
         path = reused_batch_path(
             problem,
             sigma,
-            kinds if settings.ridge is not None else _fewest(settings, kinds),
+            followed,
             steps=settings.steps,
             step_size=settings.step_size.at(1),
             samples_ratio=settings.samples.ratio("samples"),
@@ -72,6 +73,9 @@ class OneBatch(NamedTuple):
             cosines[0] = settings.dim**-0.5
         metrics: dict[str, Any] = {"overlap": cosines}
         errors: dict[str, Any] = {"overlap": path.cosine_errors}
+        if followed.width == kinds.width:
+            metrics["network_error"] = path.network_error
+            errors["network_error"] = path.network_error_error
         if settings.ridge is not None:
             metrics |= {
                 "test_error": path.test_error,

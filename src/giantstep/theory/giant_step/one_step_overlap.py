@@ -12,9 +12,9 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import block_expansion
-from giantstep.language.targets.hermite import hermite_tensors, moments
-from giantstep.language.targets.integration import Block, block_of, integrable
+from giantstep.language.targets.expansion import target_block_expansion
+from giantstep.language.targets.hermite import target_moments, target_tensors
+from giantstep.language.targets.integration import Block, is_target_integrable, target_block
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
 from giantstep.theory.giant_step.start_law import gaussian_mean_of_ratio
 
@@ -72,11 +72,11 @@ def one_step_overlap(
     >>> round(float(cosine[0]), 4)
     0.6325
     """
-    tensors = hermite_tensors(problem.target, degree)
+    tensors = target_tensors(problem.target, degree)
     rank = problem.target.rank
     start = _start_rule(rank, fine)
     m = _on_the_sphere(start.nodes, dim)
-    power = moments(problem.target).second_moment + problem.noise
+    power = target_moments(problem.target).second_moment + problem.noise
     power_along = power + excess_along(problem.target)
     squared = np.zeros(rank)
     for bias, bias_weight in biases:
@@ -138,10 +138,10 @@ def _mean_over_readout(
 
 def excess_along(target: Target) -> Float[np.ndarray, " r"]:
     """E[y^2 (h_k^2 - 1)] for each direction: what makes the noise larger along V*."""
-    block = block_of(target)
-    if integrable(block):
+    block = target_block(target)
+    if is_target_integrable(block):
         # The target listed twice is its square, with the same kinks.
-        table = block_expansion(Block(block.factors * 2, block.names), 2)[0]
+        table = target_block_expansion(Block(block.factors * 2, block.names), 2)[0]
         return np.array([table[tuple(2 * row)] for row in np.eye(target.rank, dtype=int)])
     points = np.random.default_rng(0).standard_normal((SAMPLES, len(block.names)))
     return np.mean(block(points)[:, None] ** 2 * (points[:, : target.rank] ** 2 - 1), axis=0)
@@ -179,7 +179,8 @@ def _entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
 
 def _scaled_powers(tensors: Sequence[np.ndarray], m: np.ndarray) -> np.ndarray:
     """m_i^q/q! for every power q that the tensors ask for."""
-    return np.stack([m.T**q / math.factorial(q) for q in range(len(tensors))])
+    factors = [np.ones_like(m.T), *(m.T / q for q in range(1, len(tensors)))]
+    return np.cumprod(factors[: len(tensors)], axis=0)
 
 
 def _monomial(scaled: np.ndarray, indices: Sequence[int]) -> np.ndarray:

@@ -10,31 +10,29 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Status
+from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import ratios_of_steps, sizes_of_steps
 from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
 from giantstep.theory.giant_step.one_batch import ridge_fit
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.over_sizes import steps_of
+from giantstep.theory.giant_step.risk.pencil import Pencil
 from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
-from giantstep.theory.giant_step.start_law import (
-    bias_nodes,
-    readout_blocks,
-    readout_nodes,
-    start_of,
-)
+from giantstep.theory.giant_step.start_law import bias_nodes, readout_blocks, readout_nodes
 from giantstep.theory.learnability.staircase import learned_subspaces
 
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
 #: Errors of quadrature below this are those of float64 arithmetic.
 RESOLUTION = 1e-12
+#: Steps that the recursion follows, at about a tenth of a second each.
+MOST_STEPS = 300
 #: Highest Hermite degree in which directions are looked for.
 DEGREE = 8
 
@@ -83,9 +81,16 @@ def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
     if silent_start or settings.width.power > 0:
         constant = 0.0 if silent_start else _mean_output(settings, sigma)
         first = _one_step(_shifted(problem, constant), settings, sigma)
-    if settings.steps == 1 and first is not None and not has_few_neurons(settings):
+    if settings.steps == 1 and first is not None and not _needs_networks(settings):
         return first
     return _many_steps(problem, settings, sigma, first)
+
+
+def _needs_networks(settings: GiantStep) -> bool:
+    """Whether one neuron's law is not enough: a fit of a few, or a mean over narrow networks."""
+    if _in_powers(settings) or settings.width.power > 0:
+        return False
+    return has_few_neurons(settings) or len(Kinds.draws(settings)) > 1
 
 
 def _start_overlap(settings: GiantStep) -> float:
@@ -198,15 +203,20 @@ def _many_steps(
         where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
         note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
         return Overlaps(found.cosines, found.errors, "heuristic", [note], scaling=found)
-    if settings.width.power > 0 and settings.biases == "none" and not settings.normalise:
-        cosines = wide_overlaps(problem, settings, sigma)
+    if settings.width.power > 0 and settings.biases == "none":
+        cosines = wide_overlaps(problem, settings)
         status: Status = "heuristic" if settings.dim else "theorem"
         notes = ["overlap: the limit of large d at fixed n/d and p/d"]
-        errors = np.abs(cosines - wide_overlaps(problem, settings, sigma, coarse=True))
+        errors = np.abs(cosines - wide_overlaps(problem, settings, coarse=True))
         if settings.dim:
             notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
             errors = errors + cosines / settings.dim
         return Overlaps(cosines, errors, status, notes)
+    if settings.steps > MOST_STEPS:
+        raise NoTheory(
+            f"steps = {settings.steps}: overlaps are followed for at most {MOST_STEPS} steps; for "
+            "many small steps ask online-sgd or mean-field"
+        )
     networks = Kinds.draws(settings)
     drawn = len(networks) > 1
     paths = [
@@ -232,6 +242,13 @@ def _many_steps(
     errors = np.sqrt(
         np.mean([path.errors**2 for path in paths], axis=0) + each.var(axis=0)
     ) / np.sqrt(len(paths))
+    # What is known of order 1/d tells the size of the shift of the mean, which is not.
+    limits = [
+        np.sqrt(np.einsum("k,tkr->tr", kinds.shares, path.kind_cosines**2))
+        for kinds, path in zip(networks, paths, strict=True)
+    ]
+    limit = np.mean(limits, axis=0)
+    errors = errors + np.where(limit > cosines / 2, np.abs(cosines - limit), 0.0)
     if first is not None and not drawn:
         cosines[1], errors[1] = first.cosines[1], first.errors[1]
     notes = ["overlap: the limit of large d at fixed n/d"]
@@ -263,39 +280,38 @@ def _many_steps(
 
 
 def wide_overlaps(
-    problem: Problem, settings: GiantStep, sigma: Activation, *, coarse: bool = False
+    problem: Problem, settings: GiantStep, *, coarse: bool = False
 ) -> Float[np.ndarray, "steps1 r"]:
     r"""Root mean square cosine of the rows with each direction, when the width grows with d.
 
-    .. math:: \Big(\sum_a\pi_a\frac{M_{ai}^2 + c_a/d}{|m_a|^2 + c_a}\Big)^{1/2}
+    .. math::
+        \Big(\sum_a\pi_a\frac{M_{ai}^2 + (\Gamma_{a,ii} + |m_a|^2 - |M_a|^2)/d}
+        {|m_a|^2 + c_a}\Big)^{1/2}
 
     Symbols: M, m, c of :func:`~giantstep.theory.giant_step.risk.gradient_step.first_layers`;
+    Gamma/d the covariance of the rows, whose components along the target steps amplify;
     ``coarse``: fewer nodes, to see the error of quadrature.
 
     Assumes: fresh batches; the output is that of infinitely many neurons.
     Status: heuristic at finite d, theorem in the limit.
     References: Dandi et al. 2023, arXiv:2305.18270, for the means.
 
-    >>> from giantstep.language.activations.activation import activation
     >>> settings = GiantStep(
     ...     activation="identity", readout="ones", samples="4d", steps=1, step_size=1, width="1d")
-    >>> wide_overlaps(Problem.of("h1"), settings, activation("identity")).round(4).tolist()
+    >>> wide_overlaps(Problem.of("h1"), settings).round(4).tolist()
     [[0.0], [0.6667]]
     """
-    neurons = start_of(settings, coarse=coarse)
-    layers = first_layers(
-        problem,
-        sigma,
-        neurons,
-        step_sizes=sizes_of_steps(settings),
-        samples_ratios=ratios_of_steps(settings),
-        loss=settings.loss,
-        coarse=coarse,
-    )
-    start = 1 / settings.dim if settings.dim else 0.0
-    found = []
-    for layer in layers:
+    rank, found = problem.target.rank, []
+    for layer in steps_of(problem, settings, coarse=coarse).layers:
         lengths = np.sum(layer.means**2, axis=1) + layer.variances
-        along = layer.means[:, : problem.target.rank] ** 2 + start * layer.variances[:, None]
-        found.append(np.sqrt(neurons.fractions @ (along / lengths[:, None])))
+        along = layer.means[:, :rank] ** 2
+        if settings.dim:
+            spread = layer.variances[:, None] * np.ones(rank)
+            if layer.batches:
+                moments, *_ = Pencil(layer).moments(np.eye(layer.means.shape[1])[:, :rank])
+                spread = np.diagonal(moments[:, 0], axis1=1, axis2=2)
+            # The noise of a batch that all rows share is a direction of its own in the limit only.
+            shared = np.sum(layer.means[:, rank:] ** 2, axis=1, keepdims=True)
+            along = along + (spread + shared) / settings.dim
+        found.append(np.sqrt(layer.neurons.fractions @ (along / lengths[:, None])))
     return np.array(found)

@@ -10,7 +10,7 @@ import numpy as np
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.few_neurons import has_few_neurons
@@ -51,7 +51,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     >>> [round(float(cosine), 4) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.6325]
     """
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian,),
         "giant steps are predicted",
@@ -92,7 +92,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         statuses = dict.fromkeys(metrics, found.status)
         errors["overlap_prefactor"] = found.scaling.prefactor_errors
     elif not is_two_steps(problem, settings):
-        subspaces, hidden = predicted_subspaces(problem, settings)
+        subspaces, hidden = giant_step_subspaces(problem, settings)
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
         notes = [*edges, *hidden, *found.notes]
     references: tuple[str, ...] = REFERENCES
@@ -121,7 +121,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     )
 
 
-def predicted_subspaces(
+def giant_step_subspaces(
     problem: Problem, settings: GiantStep
 ) -> tuple[tuple[np.ndarray, ...], list[str]]:
     """The subspaces learned after 0..T steps, and a remark where the activation hides one.
@@ -134,7 +134,7 @@ def predicted_subspaces(
     Status: theorem for one step; conjecture for more.
     References: Dandi et al. 2023, arXiv:2305.18270.
 
-    >>> spaces, notes = predicted_subspaces(Problem.of("h1 + He2(h1)*h2"), GiantStep(steps=2))
+    >>> spaces, notes = giant_step_subspaces(Problem.of("h1 + He2(h1)*h2"), GiantStep(steps=2))
     >>> [len(space) for space in spaces], len(notes)
     ([0, 1, 1], 1)
     """
@@ -173,7 +173,7 @@ def _on_one_batch(
     subspaces: tuple[np.ndarray, ...] = ()
     notes = [*edges, *found.notes]
     if settings.steps <= 1:
-        subspaces, hidden = predicted_subspaces(problem, settings)
+        subspaces, hidden = giant_step_subspaces(problem, settings)
         statuses["subspaces"], notes = "theorem", [*hidden, *notes]
     return Prediction.of(
         settings,

@@ -9,7 +9,7 @@ import numpy as np
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets.integration import block_of
+from giantstep.language.targets.integration import target_block
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
 
 #: Nodes of each Gauss-Legendre segment in the direction of the fresh noise.
@@ -62,7 +62,7 @@ def reused_batch_two_steps(
     -0.1752
     """
     target, eta, alpha = problem.target, step_size, samples_ratio
-    axes = [split_gaussian(k) for k in (activation.kinks, *block_of(target).kinks)]
+    axes = [split_gaussian(k) for k in (activation.kinks, *target_block(target).kinks)]
     if len(axes) > 3:
         raise NoTheory(
             "the two-step law of a reused batch covers targets of at most two directions, "

@@ -39,7 +39,8 @@ class ReusedPath(NamedTuple):
 
     ``cosines`` are root mean squares over neurons; ``overlaps`` are those of each kind of neuron,
     signed and not divided by its length, the root of ``squared_norms``. ``test_error`` counts no
-    label noise; ``train_error`` is that of the batch, noise included.
+    label noise; ``train_error`` is that of the batch, noise included. ``network_error``: test error
+    with the readout of the start, whatever is fitted.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
@@ -50,6 +51,8 @@ class ReusedPath(NamedTuple):
     train_error_error: Float[np.ndarray, " steps1"]
     test_error: Float[np.ndarray, " steps1"]
     test_error_error: Float[np.ndarray, " steps1"]
+    network_error: Float[np.ndarray, " steps1"]
+    network_error_error: Float[np.ndarray, " steps1"]
     rows: int
 
 
@@ -126,11 +129,11 @@ def reused_batch_path(
 
 
 class _Path(NamedTuple):
-    """One population: overlaps and squared norms of each kind, train and test error."""
+    """One population: overlaps and squared norms of each kind; train, test and own error."""
 
     overlaps: Float[np.ndarray, "steps1 kinds r"]
     squared_norms: Float[np.ndarray, "steps1 kinds"]
-    errors: Float[np.ndarray, "steps1 two"]
+    errors: Float[np.ndarray, "steps1 three"]
 
     @property
     def cosines(self) -> Float[np.ndarray, "steps1 kinds r"]:
@@ -179,6 +182,8 @@ def _combined(paths: list[_Path], shares: Float[np.ndarray, " kinds"], rows: int
         spread[:, 0],
         mean[:, 1],
         spread[:, 1],
+        mean[:, 2],
+        spread[:, 2],
         rows,
     )
 

@@ -15,7 +15,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import hermite_tensors, moments
+from giantstep.language.targets.hermite import target_moments, target_tensors
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.neuron_readouts import neuron_readouts
 from giantstep.theory.giant_step.one_step_overlap import (
@@ -98,8 +98,8 @@ def overlap_powers(
 
 def _terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
     """Indices of the entries of the Hermite tensors that are not zero."""
-    least = VANISHING * math.sqrt(moments(target).second_moment)
-    for k, tensor in enumerate(hermite_tensors(target, degree)):
+    least = VANISHING * math.sqrt(target_moments(target).second_moment)
+    for k, tensor in enumerate(target_tensors(target, degree)):
         for indices in itertools.combinations_with_replacement(range(target.rank), k):
             if abs(tensor[indices]) > least:
                 yield indices
@@ -245,8 +245,8 @@ class _Labels:
     def __init__(self, problem: Problem, sigma: Activation, degree: int = 8) -> None:
         target, self.rank = problem.target, problem.target.rank
         slope = Activation("", lambda z: sigma.numpy_derivative(z) ** 2, np.asarray, sigma.kinks)
-        self._tensors, self._mu = hermite_tensors(target, degree), sigma.hermite(degree + 1)
-        self._squares = hermite_tensors(Target(f"({target.text})**2"), degree)
+        self._tensors, self._mu = target_tensors(target, degree), sigma.hermite(degree + 1)
+        self._squares = target_tensors(Target(f"({target.text})**2"), degree)
         self._slopes = slope.hermite(degree)
         self._noise, self._excess = problem.noise, excess_along(target)
         #: The share of the noise that orthogonal rows have in common.

@@ -23,9 +23,8 @@ PANEL_LENGTH, PANEL_ORDER, CUTOFF = 1.5, 8, 6.0
 
 #: Nodes of a law of biases, for one readout value and for several.
 BIAS_NODES_ALONE, BIAS_NODES = 16, 8
-#: Kinds of neurons that can be computed after one step, of which more take minutes, and after
-#: several, where each adds a direction to the quadrature.
-MOST_KINDS, MOST_KINDS_OF_SEVERAL = 32, 4
+#: Kinds of neurons that can be computed after one step and after several: more take minutes.
+MOST_KINDS, MOST_KINDS_OF_SEVERAL = 32, 8
 
 
 def start_of(settings: GiantStep, *, coarse: bool = False) -> Neurons:
@@ -41,10 +40,11 @@ def start_of(settings: GiantStep, *, coarse: bool = False) -> Neurons:
     """
     several = settings.steps > 1
     cells = MOST_KINDS_OF_SEVERAL if several else CELLS
-    if coarse:
-        cells = cells - 1 if several else cells // 2
-    values, fractions = readout_blocks(settings, cells)
+    # After several steps errors fall as 1/k, not 1/k^2: half the cells change the risk by as much
+    # as they miss.
+    values, fractions = readout_blocks(settings, cells // 2 if coarse else cells)
     nodes = BIAS_NODES_ALONE if len(values) == 1 else BIAS_NODES
+    nodes = MOST_KINDS_OF_SEVERAL if several else nodes
     biases = bias_law(settings.biases, nodes // 2 if coarse else nodes)
     kinds, most = len(values) * len(biases[0]), MOST_KINDS_OF_SEVERAL if several else MOST_KINDS
     if kinds > most:

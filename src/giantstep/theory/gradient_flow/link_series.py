@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 from numpy.polynomial import chebyshev
-from scipy.special import ndtr
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import hermite_series
+from giantstep.language.targets.expansion import target_series
+from giantstep.numerics.hermite import hermite_values
+from giantstep.numerics.quadrature import legendre_panels
 
 #: Scales sqrt(q), in Chebyshev's places, at which moments of a general activation are integrated.
 SCALES = 48
@@ -35,7 +36,7 @@ def link_moments(target: Target) -> Float[np.ndarray, " degrees"]:
     >>> link_moments(Target("He3(h1)/sqrt(6)")).round(4).tolist()
     [0.0, 0.0, 0.0, 2.4495]
     """
-    series = hermite_series(target) if target.rank == 1 and not target.is_random else None
+    series = target_series(target) if target.rank == 1 and not target.is_random else None
     if series is None:
         raise NoTheory(
             f"target = {target.text!r}: gradient flows are predicted for polynomials of h1 alone, "
@@ -83,43 +84,20 @@ def alignment_speed(activation: Activation, target: Target) -> Float[np.ndarray,
 class ScaledMoments:
     """mu_j(q) = E[sigma(sqrt(q) z) He_j(z)] for j = 0..degree, and V'(q), V = E sigma(sqrt q z)^2.
 
-    For relu(z + b) in closed form; otherwise interpolated in log q between 1 and ``largest``.
+    Interpolated in log q between 1 and ``largest``.
     """
 
     activation: Activation
     degree: int
     largest: float = 1.0
 
-    @functools.cached_property
-    def bias(self) -> float | None:
-        """b where the activation is relu(z + b), else None."""
-        if len(self.activation.kinks) != 1:
-            return None
-        b = -self.activation.kinks[0]
-        z = np.array([-9.0, -3.0, -0.5, 0.0, 0.25, 1.0, 7.0]) - b
-        return (
-            b if np.allclose(self.activation.numpy(z), np.maximum(z + b, 0), atol=1e-14) else None
-        )
-
     def moments(self, q: Float[np.ndarray, " points"]) -> Float[np.ndarray, "degrees points"]:
         """mu_0(q), ..., mu_degree(q)."""
-        if self.bias is None:
-            return chebyshev.chebval(self._place(q), self._fits[0])
-        root = np.sqrt(q)
-        beta = self.bias / root
-        density, mass = np.exp(-(beta**2) / 2) / math.sqrt(2 * math.pi), ndtr(beta)
-        found = [beta * mass + density, mass]
-        before, now = np.zeros_like(beta), np.ones_like(beta)
-        for k in range(self.degree - 1):
-            found.append(density * now)
-            before, now = now, -beta * now - k * before
-        return root * np.array(found[: self.degree + 1])
+        return chebyshev.chebval(self._place(q), self._fits[0])
 
     def energy_slope(self, q: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
         """V'(q) = E[(sigma^2)'']/2 = E[sigma(sqrt(q) z)^2 He_2(z)]/(2q)."""
-        if self.bias is None:
-            return chebyshev.chebval(self._place(q), self._fits[1])
-        return ndtr(self.bias / np.sqrt(q))
+        return chebyshev.chebval(self._place(q), self._fits[1])
 
     def _place(self, q: np.ndarray) -> np.ndarray:
         """log q, from 1 to the largest, on [-1, 1]."""
@@ -134,18 +112,14 @@ class ScaledMoments:
         places = chebyshev.chebpts1(SCALES)
         values = [self._at(math.exp(self._length * (x + 1) / 2)) for x in places]
         moments, slopes = (np.array(parts) for parts in zip(*values, strict=True))
-        return chebyshev.chebfit(places, moments, SCALES - 1), chebyshev.chebfit(
-            places, slopes, SCALES - 1
-        )
+        fits = [chebyshev.chebfit(places, parts, SCALES - 1) for parts in (moments, slopes)]
+        return fits[0], fits[1]
 
     def _at(self, q: float) -> tuple[np.ndarray, float]:
         u, weights = _scaled_rule(self.activation.kinks, math.sqrt(q))
         values, z = self.activation.numpy(u), u / math.sqrt(q)
-        found, before, now = [], np.zeros_like(z), np.ones_like(z)
-        for k in range(self.degree + 1):
-            found.append(float(weights @ (values * now)))
-            before, now = now, z * now - k * before
-        return np.array(found), float(weights @ (values**2 * (z**2 - 1))) / (2 * q)
+        found = hermite_values(z, self.degree) @ (weights * values)
+        return found, float(weights @ (values**2 * (z**2 - 1))) / (2 * q)
 
 
 @functools.lru_cache(maxsize=64)
@@ -162,8 +136,6 @@ def _scaled_rule(kinks: tuple[float, ...], root: float) -> tuple[np.ndarray, np.
         grid.append(grid[-1] + min(max(0.5, 0.2 * grid[-1]), 0.5 * root))
     edges = {round(sign * edge, 12) for edge in grid for sign in (-1, 1)} | {*kinks}
     corners = np.array(sorted(edge for edge in edges if abs(edge) <= grid[-1]))
-    unit, mass = np.polynomial.legendre.leggauss(24)
-    half = np.diff(corners)[:, None] / 2
-    nodes = (corners[:-1, None] + half * (unit + 1)).ravel()
-    weights = (half * mass).ravel() * np.exp(-((nodes / root) ** 2) / 2)
+    nodes, lengths = legendre_panels(corners, 24)
+    weights = lengths * np.exp(-((nodes / root) ** 2) / 2)
     return nodes, weights / weights.sum()

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
+from numpy.polynomial.polynomial import polyval
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
@@ -130,7 +131,7 @@ def normalised_flow(
     def rate(state: State) -> State:
         m = state[0]
         omega, root = overlap(state, spike), np.sqrt(state[2] + theta * m**2)
-        speed = 2 * _polynomial(zeta, omega) * root
+        speed = 2 * polyval(omega, zeta) * root
         return np.array(
             [
                 speed * (1 + theta) * (c / np.sqrt(kappa) - omega * m / root),
@@ -166,7 +167,7 @@ def preconditioned_flow(
     def rate(state: State) -> State:
         m, b, square = state
         omega, q = overlap(state, spike), square + theta * m**2
-        speed, reach = 2 * _polynomial(zeta, omega), np.sqrt(q / kappa)
+        speed, reach = 2 * polyval(omega, zeta), np.sqrt(q / kappa)
         return speed * np.array(
             [c * reach - omega * m, reach - omega * b, 2 * (b * reach - omega * square)]
         )
@@ -179,10 +180,3 @@ FLOWS = {
     "normalised": normalised_flow,
     "preconditioned": preconditioned_flow,
 }
-
-
-def _polynomial(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
-    total = np.zeros_like(x)
-    for coefficient in coefficients[::-1]:
-        total = total * x + coefficient
-    return total

@@ -53,28 +53,29 @@ def predict(problem: Problem, settings: GradientFlow) -> Prediction:
     sigma, target = activation(settings.activation), problem.target
     check_starts(sigma, target, given=settings.has_start)
     notes: list[str] = []
-    closes = settings.geometry == "preconditioned"
-    if closes and settings.start_overlap is not None:
-        found = _along_one_number(sigma, target, settings, settings.start_overlap)
-        return _prediction(settings, found, "theorem", notes)
-    if settings.has_start:
-        start, status = given_overlaps(settings, theta, cosine), "theorem"
-    else:
-        start, status = _typical_start(settings, theta, cosine), "heuristic"
-        notes.append("a random start: its root mean square stands for the whole law")
-    spike = Spike(theta, cosine)
-    state = np.array([[start[0]], [start[1]], [1.0]])
-    if not settings.has_start and closes:
-        found = _along_one_number(
-            sigma, target, settings, start_overlap(_dim(settings), theta, cosine)
-        )
-        return _prediction(settings, found, "heuristic", notes)
-    flow = _flow(settings, FLOWS[settings.geometry](sigma, target, spike), state, spike)
-    found = _metrics(settings, flow, spike)
-    found["initial_overlap"] = float(overlap(state, spike)[0])
+    status: Status = "theorem"
+    begin = settings.start_overlap
     if not settings.has_start:
-        found["initial_overlap"] = start_overlap(_dim(settings), theta, cosine)
-    return _prediction(settings, found, status, notes)  # type: ignore[arg-type]
+        status, begin = "heuristic", start_overlap(_dim(settings), theta, cosine)
+        notes.append("a random start: its root mean square stands for the whole law")
+    if settings.geometry == "preconditioned" and begin is not None:
+        found = _along_one_number(sigma, target, settings, begin)
+    else:
+        spike = Spike(theta, cosine)
+        start = given_overlaps if settings.has_start else _typical_start
+        m, b = start(settings, theta, cosine)
+        state = np.array([[m], [b], [1.0]])
+        flow = _flow(settings, FLOWS[settings.geometry](sigma, target, spike), state, spike)
+        found = _metrics(settings, flow, spike)
+        if settings.has_start or begin is None:
+            begin = float(overlap(state, spike)[0])
+        found["initial_overlap"] = begin
+    if math.isnan(found["overlap"]):
+        notes.append("the integration took too many steps and was given up")
+    if found.get("time") == math.inf:
+        notes.append(f"time: infinite, the flow does not reach omega = {settings.until:g}")
+    errors = {name: ERROR * max(1.0, abs(v)) for name, v in found.items() if math.isfinite(v)}
+    return Prediction.of(settings, found, status, REFERENCES, notes, errors=errors)
 
 
 def check_starts(sigma: Activation, target: Target, *, given: bool = False) -> None:
@@ -118,9 +119,7 @@ def _along_one_number(
     if settings.until is not None:
         zeta = alignment_speed(sigma, target)
         exact = 0 < omega < settings.until and settings.times is None
-        found["time"] = (
-            hitting_time(zeta, omega, settings.until) if exact else _time(settings, flow)
-        )
+        found["time"] = hitting_time(zeta, omega, settings.until) if exact else _time(flow)
     return found
 
 
@@ -137,7 +136,7 @@ def _flow(settings: GradientFlow, rate: object, state: np.ndarray, spike: Spike)
     return integrate(rate, state, horizon, event=event)  # type: ignore[arg-type]
 
 
-def _time(settings: GradientFlow, flow: Flow) -> float:
+def _time(flow: Flow) -> float:
     return float(flow.time[0]) if flow.reached[0] else math.inf
 
 
@@ -149,16 +148,5 @@ def _metrics(settings: GradientFlow, flow: Flow, spike: Spike) -> dict[str, floa
         "target_overlap": float(b / math.sqrt(square)),
     }
     if settings.until is not None:
-        found["time"] = _time(settings, flow)
+        found["time"] = _time(flow)
     return found if flow.finished[0] else dict.fromkeys(found, math.nan)
-
-
-def _prediction(
-    settings: GradientFlow, found: dict[str, float], status: Status, notes: list[str]
-) -> Prediction:
-    if math.isnan(found["overlap"]):
-        notes = [*notes, "the integration took too many steps and was given up"]
-    if found.get("time") == math.inf:
-        notes = [*notes, f"time: infinite, the flow does not reach omega = {settings.until:g}"]
-    errors = {name: ERROR * max(1.0, abs(v)) for name, v in found.items() if math.isfinite(v)}
-    return Prediction.of(settings, found, status, REFERENCES, notes, errors=errors)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from giantstep.language.expressions.printing import directions_text
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import HermiteSeries, hermite_series
-from giantstep.language.targets.hermite import conditional_tail_energy, moments
-from giantstep.language.targets.printing import directions_text
+from giantstep.language.targets.expansion import HermiteSeries, target_series
+from giantstep.language.targets.hermite import conditional_target_energy, target_moments
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.linear_algebra import Rows
 from giantstep.theory.learnability.staircase import learned_subspaces
@@ -57,14 +57,14 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
     """
     floors = []
     known: dict[tuple[bytes, int], Estimate] = {}
-    variance = moments(target).variance
+    variance = target_moments(target).variance
     for sample_power in SAMPLE_POWERS:
         spaces = learned_subspaces(target, steps, sample_power)
         for width_power, (step, learned) in itertools.product(WIDTH_POWERS, enumerate(spaces)):
             kappa = min(sample_power, width_power)
             key = (learned.round(9).tobytes(), kappa)
             if key not in known:
-                known[key] = conditional_tail_energy(target, learned, kappa)
+                known[key] = conditional_target_energy(target, learned, kappa)
             floor = known[key]
             everything = floor.value <= max(floor.error, 1e-12 * variance)
             fitted = "everything" if everything else _fitted(target, learned, kappa)
@@ -73,7 +73,7 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
 
 
 def _fitted(target: Target, learned: np.ndarray, kappa: int) -> str:
-    series = hermite_series(target)
+    series = target_series(target)
     axes = np.flatnonzero(np.abs(learned).sum(axis=0))
     if series is not None and np.array_equal(np.abs(learned), np.eye(target.rank)[axes]):
         return _fitted_terms(series, target.rank, set(axes.tolist()), kappa)

@@ -13,24 +13,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import hermite_series
+from giantstep.language.targets.expansion import target_series
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.functions import (
     FunctionMoments,
     label_itself,
     label_powers,
     label_waves,
-    sampled_waves,
+    sampled_label_waves,
 )
 from giantstep.language.targets.label_law.law import (
     LabelCore,
     exact_label_moments,
     label_core,
-    label_moments,
 )
-from giantstep.language.targets.symmetry import invariance
+from giantstep.language.targets.symmetry import target_invariance
 from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
 from giantstep.numerics.linear_algebra import (
     Rows,
@@ -44,14 +42,14 @@ from giantstep.theory.learnability.staircase import (
     Staircase,
     Tensors,
     Visible,
-    climb,
+    climb_staircase,
     exact_directions,
     hermite_family,
-    joined,
+    joined_directions,
     sampled_directions,
-    simplified,
-    unfolded,
-    visible,
+    simplified_directions,
+    unfolded_staircase,
+    visible_directions,
 )
 
 #: Relative size below which a vector counts as zero.
@@ -78,7 +76,7 @@ class QuadraticLabel:
     @classmethod
     def of(cls, target: Target) -> QuadraticLabel | None:
         """The quadratic form of a target; None if it is not of degree two."""
-        series = hermite_series(target)
+        series = target_series(target)
         if series is None or max(map(sum, series.terms)) > 2:
             return None
         coefficients = {j: np.array(float(a * factorial(j))) for j, a in series.terms.items()}
@@ -146,7 +144,7 @@ class LabelEvidence:
             functools.cache(functools.partial(label_itself, target, degree)),
             functools.cache(functools.partial(label_powers, target, degree)),
             functools.cache(functools.partial(label_waves, target, degree)),
-            functools.cache(functools.partial(sampled_waves, target, SAMPLED_DEGREE, seed)),
+            functools.cache(functools.partial(sampled_label_waves, target, SAMPLED_DEGREE, seed)),
         ]
         self._consulted: list[str] = []
         self._known: dict[str, Tensors] = {}
@@ -188,7 +186,7 @@ class LabelEvidence:
     ) -> Visible:
         """The directions that a family shows besides those that were found already."""
         basis = complement(np.vstack([learned, found]))
-        matrices = unfolded(self._tensors(family), learned, leap, _scale)
+        matrices = unfolded_staircase(self._tensors(family), learned, leap, _scale)
         matrices = basis @ complement(learned).T @ matrices
         if len(matrices) > 1:
             return sampled_directions(matrices, basis, SAMPLED_STRENGTH, DEVIATIONS)
@@ -205,7 +203,7 @@ class LabelEvidence:
 
     def _possible(self, learned: np.ndarray, leap: int) -> int:
         """How many new directions the symmetries of the target allow at a leap."""
-        symmetric = invariance(self._target)
+        symmetric = target_invariance(self._target)
         unlearned = self._target.rank - len(learned)
         if not symmetric.flips and not symmetric.exchanges:
             return unlearned
@@ -220,7 +218,7 @@ class LabelEvidence:
         tensors = self._random[leap]
         if len(tensors) <= leap:
             return unlearned
-        (matrix,) = unfolded(tensors, learned, leap, _scale)
+        (matrix,) = unfolded_staircase(tensors, learned, leap, _scale)
         return len(exact_directions(matrix, complement(learned), SMALLEST).directions)
 
 
@@ -273,7 +271,7 @@ def grand_staircase(
     else:
         evidence = LabelEvidence(core.target, degree, seed)
         search, method = evidence.visible, lambda: evidence.method
-    stairs, open_end = climb(
+    stairs, open_end = climb_staircase(
         _with_correlations(search, target, core, degree), len(core.rows), degree
     )
     found = [replace(s, directions=_in_all(s.directions, core.rows, s.error)) for s in stairs]
@@ -293,8 +291,10 @@ def _with_correlations(search: Search, target: Target, core: LabelCore, degree: 
         shown = search(learned, leap)
         if len(learned) + len(shown.directions) == len(core.rows) or leap >= len(tensors):
             return shown
-        itself = visible(found, tensors, learned @ core.rows, leap).directions @ core.rows.T
-        every = joined(shown.directions, itself)
+        itself = (
+            visible_directions(found, tensors, learned @ core.rows, leap).directions @ core.rows.T
+        )
+        every = joined_directions(shown.directions, itself)
         return replace(shown, directions=every) if len(every) > len(shown.directions) else shown
 
     return both
@@ -303,7 +303,7 @@ def _with_correlations(search: Search, target: Target, core: LabelCore, degree: 
 def _in_all(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
     """Directions of the simpler target as directions of the given one."""
     turned = rows @ core
-    return simplified(turned, error) if error else tidy_basis(turned, len(turned))
+    return simplified_directions(turned, error) if error else tidy_basis(turned, len(turned))
 
 
 def _partition_search(moments: LabelMoments, degree: int) -> Search:
@@ -316,7 +316,7 @@ def _partition_search(moments: LabelMoments, degree: int) -> Search:
     def search(learned: np.ndarray, leap: int) -> Visible:
         if leap >= len(tensors):
             return Visible(np.zeros((0, rank)))
-        (matrix,) = unfolded(tensors, learned, leap, _scale)
+        (matrix,) = unfolded_staircase(tensors, learned, leap, _scale)
         found = exact_directions(matrix, complement(learned), math.sqrt(EXACT_STRENGTH))
         return Visible(found.directions, tuple(value**2 for value in found.strengths))
 
@@ -333,53 +333,3 @@ def _compressed(
     kept = values > 1e-13 * values[0]
     rows = norms[:, None] * left[:, kept] * values[kept]
     return {j: rows[None, i] for i, j in enumerate(coefficients)}
-
-
-def generative_exponent(target: Target, noise: float = 0.0, degree: int = 8) -> int | None:
-    r"""The smallest order of Hermite polynomial whose mean given the label is not zero.
-
-    .. math:: k^* = \min\{k \ge 1 : E[He_k(h) \mid y] \ne 0\}
-
-    None if there is none up to ``degree``. Never larger than the information exponent.
-
-    Symbols: g ``target``, label noise variance ``noise``.
-
-    Assumes: isotropic Gaussian inputs.
-    Status: theorem (r = 1: d^{k*/2} samples are necessary for statistical queries and enough).
-    References: Damian et al. 2024, arXiv:2403.05529.
-
-    >>> generative_exponent(Target("He3(h1)")), generative_exponent(Target("h1**2*exp(-h1**2)"))
-    (1, 4)
-    """
-    return grand_staircase(target, noise, degree).first_leap
-
-
-def label_correlations(
-    target: Target, noise: float = 0.0, degree: int = 8
-) -> Float[np.ndarray, " k"]:
-    r"""lambda_k^2 for k = 0..degree: how much of He_k(h) the label of one direction tells.
-
-    .. math:: \lambda_k^2 = E_y\big[E[He_k(h) \mid y]^2\big] / k! \in [0, 1]
-
-    Symbols: g ``target``, label noise variance ``noise``.
-
-    Assumes: isotropic Gaussian inputs, one direction (r = 1).
-    Status: theorem (the definition, by quadrature).
-    References: Damian et al. 2024, arXiv:2403.05529.
-
-    >>> label_correlations(Target("He4(h1)"), degree=4).round(6).tolist()
-    [1.0, 0.0, 0.775374, 0.0, 1.0]
-    """
-    if target.rank != 1:
-        raise NoTheory(f"label correlations cover one direction; {target.text} has {target.rank}")
-    return _correlations(label_moments(target, noise, degree))
-
-
-def _correlations(moments: LabelMoments) -> Float[np.ndarray, " k"]:
-    replicas = len(moments.moments)
-    total = moments.moments.sum(axis=0)
-    squares = total**2
-    if replicas > 1:
-        squares = (squares - (moments.moments**2).sum(axis=0)) / (replicas - 1)
-    norms = [math.factorial(k) for k in range(moments.moments.shape[2])]
-    return (squares / replicas / moments.mass[:, None]).sum(axis=0) / norms

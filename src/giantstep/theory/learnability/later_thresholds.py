@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from jaxtyping import Float
 
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
-from giantstep.language.targets.integration import Block, block_of, integrate
+from giantstep.language.targets.integration import Block, integrate_target, target_block
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.linear_algebra import Rows, complement
@@ -25,12 +24,11 @@ def symmetric_basis(size: int) -> Float[np.ndarray, "n m m"]:
     >>> symmetric_basis(2).shape
     (3, 2, 2)
     """
-    matrices = []
-    for i, j in itertools.combinations_with_replacement(range(size), 2):
-        matrix = np.zeros((size, size))
-        matrix[i, j] = matrix[j, i] = 1.0 if i == j else math.sqrt(0.5)
-        matrices.append(matrix)
-    return np.array(matrices)
+    i, j = np.triu_indices(size)
+    places, entries = np.arange(len(i)), np.where(i == j, 1.0, math.sqrt(0.5))
+    matrices = np.zeros((len(i), size, size))
+    matrices[places, i, j] = matrices[places, j, i] = entries
+    return matrices
 
 
 def sandwich_spectrum(
@@ -102,7 +100,7 @@ def later_threshold(
         return LaterThreshold(None, "label noise leaves the directions before it partly unknown")
     if len(learned) > 1:
         return LaterThreshold(None, "it comes after several directions, and only one is covered")
-    law = _ConditionalLaw.of(block_of(target), learned, directions)
+    law = _ConditionalLaw.of(target_block(target), learned, directions)
     try:
         product, error, method = law.mean_product()
     except _ContinuousLabel:
@@ -139,7 +137,7 @@ class _ConditionalLaw:
         """E[G_ij G_kl] over label and learned direction, its error, and the method."""
         if len(self.frame) - 1 > MAX_OTHERS:
             return self._sampled_product()
-        return integrate(self.block, self._product_on, self.frame, AGREEMENT)
+        return integrate_target(self.block, self._product_on, self.frame, AGREEMENT)
 
     def _product_on(self, grid: GaussianGrid, labels: np.ndarray) -> np.ndarray:
         """The mean product by a rule whose first axis is the learned direction."""
@@ -267,14 +265,14 @@ def specialised_threshold(target: Target, directions: Rows, noise: float) -> Lat
     2.2515
     """
     # The channel of a committee needs JAX, which other targets do without.
-    from giantstep.channels.committees.core import covered_committee
+    from giantstep.channels.committees.core import committee_with_channel
     from giantstep.theory.amp.committees.specialisation import specialisation
 
     differences = len(directions) == target.rank - 1 and np.allclose(directions.sum(axis=1), 0.0)
     if not differences:
         return None
     try:
-        covered = covered_committee(target, noise)
+        covered = committee_with_channel(target, noise)
     except TargetError:
         return None
     if covered is None or covered.altered:

@@ -147,38 +147,33 @@ def sample_complexities(
     hard = any(stair.difficulty == "hard" for stair in grand.stairs)
     later = any(t.stair > 0 or t.alpha is None for t in thresholds)
     best: Status = "conjecture" if hard else "replica" if later else "theorem"
-    seen, passing = staircase.sampled, grand.sampled
-    small = {}
+    found: dict[str, tuple[str, str, Status, str]] = {
+        "correlations": (
+            "best use of correlations (CSQ bound)",
+            _at_largest(correlation_samples, staircase, dimension),
+            proved,
+            ABBE,
+        ),
+        "one_pass_sgd": (
+            "one-pass SGD",
+            _at_largest(one_pass_samples, staircase, dimension),
+            "theorem" if single else "conjecture",
+            BEN_AROUS if single else ABBE,
+        ),
+        "one_giant_step": ("one giant step", _one_step(staircase, dimension), "theorem", DANDI),
+        "giant_steps": ("giant steps", _several_steps(staircase, dimension), proved, DANDI),
+    }
     if (staircase.first_leap or 1) > 1:
         text = small_batch_samples(staircase.first_leap or 1)
         name = "giant steps on small batches, for the first stair"
-        small["small_batches"] = Complexity(name, text, "heuristic", DANDI)
+        found["small_batches"] = name, text, "heuristic", DANDI
+    passing = _message_passing(grand, thresholds, dimension)
+    reference = DAMIAN if hard else TROIANI
+    found["amp"] = "message passing (SQ, best known)", passing, best, reference
+    sampled = dict.fromkeys(found, staircase.sampled) | {"amp": grand.sampled}
     return {
-        "correlations": Complexity(
-            "best use of correlations (CSQ bound)",
-            _at_largest(correlation_samples, staircase, dimension),
-            _weakened(proved, seen),
-            ABBE,
-        ),
-        "one_pass_sgd": Complexity(
-            "one-pass SGD",
-            _at_largest(one_pass_samples, staircase, dimension),
-            _weakened("theorem" if single else "conjecture", seen),
-            BEN_AROUS if single else ABBE,
-        ),
-        "one_giant_step": Complexity(
-            "one giant step", _one_step(staircase, dimension), _weakened("theorem", seen), DANDI
-        ),
-        "giant_steps": Complexity(
-            "giant steps", _several_steps(staircase, dimension), _weakened(proved, seen), DANDI
-        ),
-        **small,
-        "amp": Complexity(
-            "message passing (SQ, best known)",
-            _message_passing(grand, thresholds, dimension),
-            _weakened(best, passing),
-            DAMIAN if hard else TROIANI,
-        ),
+        name: Complexity(algorithm, samples, _weakened(status, sampled[name]), reference)
+        for name, (algorithm, samples, status, reference) in found.items()
     }
 
 

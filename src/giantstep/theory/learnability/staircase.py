@@ -17,8 +17,8 @@ from jaxtyping import Float
 
 from giantstep.errors import SettingsError
 from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import Expansion, expansion
-from giantstep.language.targets.hermite import hermite_tensors, used_subspace
+from giantstep.language.targets.expansion import Expansion, target_expansion
+from giantstep.language.targets.hermite import target_subspace, target_tensors
 from giantstep.numerics.hermite import MultiIndex, factorial
 from giantstep.numerics.linear_algebra import (
     Rows,
@@ -83,7 +83,7 @@ class Stair:
 Search = Callable[[np.ndarray, int], Visible]
 
 
-def climb(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair, ...], bool]:
+def climb_staircase(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair, ...], bool]:
     """From nothing learned, take the smallest leap that shows new directions, again and again.
 
     Also returns whether sampling decided that there is nothing beyond the last stair.
@@ -106,7 +106,7 @@ def climb(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair, ...], boo
     return tuple(stairs), False
 
 
-def unfolded(
+def unfolded_staircase(
     tensors: Tensors,
     learned: Rows,
     leap: int,
@@ -147,7 +147,7 @@ def exact_directions(
     error = (
         noise * (math.sqrt(len(matrix)) + math.sqrt(matrix.shape[1])) / min(strengths, default=1)
     )
-    return Visible(simplified(rows, error), strengths, True, error if strengths else 0.0)
+    return Visible(simplified_directions(rows, error), strengths, True, error if strengths else 0.0)
 
 
 def sampled_directions(
@@ -178,7 +178,7 @@ def sampled_directions(
         top = others[:, -count:]
         moved.append(np.linalg.norm(top @ top.T - whole, 2))
     error = math.sqrt((replicas - 1) / replicas * float(np.sum(np.square(moved))))
-    rows = simplified(vectors[:, kept].T @ basis, error)
+    rows = simplified_directions(vectors[:, kept].T @ basis, error)
     return Visible(rows, tuple(float(v) for v in values[kept][::-1]), True, error)
 
 
@@ -193,7 +193,7 @@ def _cross_gram(
     return (gram + gram.T) / 2
 
 
-def simplified(rows: Rows, error: float) -> Rows:
+def simplified_directions(rows: Rows, error: float) -> Rows:
     """Sampled directions, snapped to ratios of small whole numbers that their error allows."""
     close = max(SAMPLED_ACCURACY, 4 * error) if error < SAMPLED_BLUR else SAMPLED_ACCURACY
     return tidy_basis(rows, len(rows), close)
@@ -267,10 +267,14 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     """
     found, tensors = hermite_family(target, degree)
     leaps = len(tensors) - 1
-    stairs, open_end = climb(functools.partial(visible, found, tensors), target.rank, leaps)
-    if sum(len(stair.directions) for stair in stairs) < len(used_subspace(target)):
-        found = expansion(target, max(degree, HIGHEST_DEGREE))
-        higher, _ = climb(functools.partial(_visible_axes, found), target.rank, found.degree)
+    stairs, open_end = climb_staircase(
+        functools.partial(visible_directions, found, tensors), target.rank, leaps
+    )
+    if sum(len(stair.directions) for stair in stairs) < len(target_subspace(target)):
+        found = target_expansion(target, max(degree, HIGHEST_DEGREE))
+        higher, _ = climb_staircase(
+            functools.partial(_visible_axes, found), target.rank, found.degree
+        )
         if len(higher) > len(stairs) and not found.sampled:
             stairs, leaps, open_end = higher, found.degree, False
     norm = math.sqrt(found.variance) or 1.0
@@ -279,23 +283,6 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
         for stair in stairs
     )
     return Staircase(relative, target.rank, leaps, f"tensors, {found.method}", open_end)
-
-
-def information_exponent(target: Target, degree: int = 8) -> int | None:
-    r"""The degree of the first Hermite tensor that is not zero; None if there is none.
-
-    .. math:: \min\{k \ge 1 : C_k \ne 0\}
-
-    Symbols: g ``target``, highest k tried ``degree``.
-
-    Assumes: isotropic Gaussian inputs.
-    Status: theorem (r = 1: online SGD needs about d^{k-1} samples).
-    References: Ben-Arous et al. 2020, arXiv:2003.10409.
-
-    >>> information_exponent(Target("h1**2 * exp(-h1**2)"))
-    4
-    """
-    return leap_staircase(target, degree).first_leap
 
 
 def learned_subspaces(
@@ -336,13 +323,13 @@ def learned_subspaces(
     for most in leaps:
         learned = spaces[-1]
         for at_once in range(1, min(most, len(tensors) - 1) + 1):
-            fresh = visible(found, tensors, spaces[-1], at_once, usable)
-            learned = joined(learned, fresh.directions)
+            fresh = visible_directions(found, tensors, spaces[-1], at_once, usable)
+            learned = joined_directions(learned, fresh.directions)
         spaces.append(learned)
     return tuple(spaces)
 
 
-def visible(
+def visible_directions(
     found: Expansion,
     tensors: tuple[np.ndarray, ...],
     learned: np.ndarray,
@@ -350,7 +337,7 @@ def visible(
     usable: Callable[[int], bool] | None = None,
 ) -> Visible:
     """What correlations with the label show at a leap, once some directions are known."""
-    (matrix,) = unfolded(tensors, learned, leap, _scale, usable or (lambda order: True))
+    (matrix,) = unfolded_staircase(tensors, learned, leap, _scale, usable or (lambda order: True))
     noise = found.error if found.sampled else 0.0
     return exact_directions(matrix, complement(learned), _threshold(found), noise)
 
@@ -385,7 +372,7 @@ def _scale(order: int, leap: int) -> float:
     return 1 / math.sqrt(math.factorial(order))
 
 
-def joined(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+def joined_directions(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     """Orthonormal rows of the sum: those of the first space, then what the second one adds."""
     rest = fresh - fresh @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)
@@ -396,7 +383,7 @@ def hermite_family(target: Target, degree: int) -> tuple[Expansion, tuple[np.nda
     """The tensors as a family of one function in one replica."""
     if degree < 1:
         raise SettingsError(f"degree = {degree} must be at least 1")
-    found = expansion(target, degree)
+    found = target_expansion(target, degree)
     coefficients = {j: np.full((1, 1), c) for j, c in found.coefficients.items()}
     return found, symmetric_tensors(coefficients, dense_degree(target.rank, found.degree))
 
@@ -414,7 +401,7 @@ def learned_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
     >>> direction.round(6).tolist(), round(weight, 6)
     ([0.6, 0.8], 5.0)
     """
-    gradient = hermite_tensors(target, 1)[1]
+    gradient = target_tensors(target, 1)[1]
     weight = float(np.linalg.norm(gradient))
     if weight < 1e-12:
         return np.eye(target.rank)[0], 0.0

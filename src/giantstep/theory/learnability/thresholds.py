@@ -13,7 +13,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
 from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.label_law.law import FINE, FINER, label_core, label_moments
-from giantstep.language.targets.symmetry import committee_of, symmetrised
+from giantstep.language.targets.symmetry import symmetrised_by_target, target_as_committee
 from giantstep.numerics.estimate import Estimate, jackknife
 from giantstep.numerics.hermite import MultiIndex
 from giantstep.numerics.linear_algebra import Rows, complement, symmetric_tensors, tidy_basis
@@ -97,7 +97,7 @@ def easy_thresholds(
 
 def _later(target: Target, learned: Rows, directions: Rows, noise: float) -> LaterThreshold:
     """The threshold of a stair beyond the first; that of a committee has a form of its own."""
-    if committee_of(target) is not None:
+    if target_as_committee(target) is not None:
         found = specialised_threshold(target, directions, noise)
         if found is not None:
             return found
@@ -213,7 +213,7 @@ def _top(
     if count > 1:
         product -= np.einsum("rbij,rbkl,b->ijkl", second, second, 1 / mass)
         product /= count * (count - 1)
-    product = symmetrised(symmetric, product)
+    product = symmetrised_by_target(symmetric, product)
     basis = moments.coordinates(directions)
     for _ in range(4):
         # Each slot in turn, from the last to the first.

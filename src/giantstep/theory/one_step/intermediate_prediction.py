@@ -9,9 +9,10 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.one_step.alignment import bulk_variance, spike_strength
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
-from giantstep.theory.one_step.small_step_prediction import without_step
+from giantstep.theory.one_step.small_step_prediction import without_small_step
 from giantstep.theory.one_step.stepped_network import one_step
 
 REFERENCES = ("Moniri et al. 2023, arXiv:2310.07891",)
@@ -58,17 +59,9 @@ def predict_intermediate_step(problem: Problem, settings: GiantStep) -> Predicti
     ratio = sizes.samples_ratios[0]
     noise = float(bulk_variance(step.signal, ratio, 1.0)) - 1
     spread = noise / float(spike_strength(step.signal, ratio, 1.0)) ** 2
-    gains = limiting_gains(
-        problem,
-        sigma,
-        alignment=alignment,
-        degrees=degrees,
-        samples_ratio=sizes.readout_samples_ratio,
-        width_ratio=sizes.width_ratio,
-        ridge=sizes.ridge,
-        spread=spread,
-    )
-    baselines = without_step(problem, sigma, sizes)
+    fit = Fit.of(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
+    gains = limiting_gains(problem, sigma, fit, alignment=alignment, degrees=degrees, spread=spread)
+    baselines = without_small_step(problem, sigma, fit)
     test = baselines["random_features_error"] - gains.test
     errors: dict[str, Any] = {
         "gain_test": gains.test,

@@ -12,6 +12,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, linear_order
 from giantstep.theory.spiked_random_features.conditional_labels import (
@@ -65,12 +66,10 @@ def spike_degrees(sigma: Activation, exponent: float) -> tuple[int, ...]:
 def limiting_gains(
     problem: Problem,
     sigma: Activation,
+    fit: Fit,
     *,
     alignment: float,
     degrees: Sequence[int],
-    samples_ratio: float,
-    width_ratio: float,
-    ridge: float,
     spread: float = 0.0,
 ) -> Gains:
     r"""Fall of test risk and train objective against random features, spikes infinitely strong.
@@ -89,8 +88,7 @@ def limiting_gains(
     ``spread`` 0 the features are those of the paper's theorem, powers of :math:`\kappa` alone.
 
     Symbols: gamma ``alignment``, tau ``spread``; x, V, v_1, v_2, K_0 as in
-    :func:`~giantstep.theory.one_step.small_step.linear_order` at alpha
-    ``samples_ratio``, beta ``width_ratio``.
+    :func:`~giantstep.theory.one_step.small_step.linear_order`, for the ``fit``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
     Status: theorem for l = 1, and for l = 2 at tau = 0; heuristic else. Convergence is slow, as
@@ -100,15 +98,12 @@ def limiting_gains(
     >>> from giantstep.language.activations.activation import activation
     >>> gains = limiting_gains(
     ...     Problem.of("h1", noise=1.0), activation("relu(z) - 1/sqrt(2*pi)"),
-    ...     alignment=(3 / 7) ** 0.5, degrees=(1,), samples_ratio=1.5, width_ratio=1.0,
-    ...     ridge=0.015)
+    ...     Fit.of(1.5, 1.0, 0.015), alignment=(3 / 7) ** 0.5, degrees=(1,))
     >>> round(gains.test, 4), round(gains.train, 4)
     (0.4183, 0.0841)
     """
     features = LinearFeatures.of(problem, sigma)
-    order = linear_order(
-        features, samples_ratio=samples_ratio, width_ratio=width_ratio, ridge=ridge
-    )
+    order = linear_order(features, fit)
     linear = (alignment * features.linear) ** 2
     extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
     shrink = 1 / (1 + order.x)

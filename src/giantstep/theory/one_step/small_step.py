@@ -10,8 +10,9 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import moments
+from giantstep.language.targets.hermite import target_moments
 from giantstep.numerics.solve import iterate
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.learnability.staircase import learned_direction
 
 
@@ -32,7 +33,7 @@ class LinearFeatures(NamedTuple):
     @classmethod
     def of(cls, problem: Problem, sigma: Activation) -> LinearFeatures:
         """The scalars of a problem and an activation."""
-        labels, mu = moments(problem.target), sigma.hermite(1)
+        labels, mu = target_moments(problem.target), sigma.hermite(1)
         centred = _centred(sigma)
         fitted = labels.second_moment if centred else labels.variance
         _, linear = learned_direction(problem.target)
@@ -64,9 +65,7 @@ class SmallStepRisk(NamedTuple):
     objective: float
 
 
-def linear_order(
-    features: LinearFeatures, *, samples_ratio: float, width_ratio: float, ridge: float
-) -> Order:
+def linear_order(features: LinearFeatures, fit: Fit) -> Order:
     r"""First- and second-order scalars of ridge regression on linear Gaussian-equivalent features.
 
     .. math::
@@ -81,20 +80,19 @@ def linear_order(
     :math:`v_2 = \mu_1^2Q_1 + \mu_*^2Q_2` for :math:`S = (0, 1)`,
     :math:`K_0 = \alpha\mu_1\mu_1^*/(1+V)`.
 
-    Symbols: alpha ``samples_ratio``, beta ``width_ratio``, lambda-bar ``ridge * width_ratio``;
-    mu ``features``.
+    Symbols: alpha n/d, beta p/d and lambda-bar the penalty of ``fit``; mu ``features``.
 
     Assumes: n, p, d large and proportional.
     Status: theorem.
     References: Mei, Montanari 2019, arXiv:1908.05355; Ba et al. 2022, arXiv:2205.01445.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> order = linear_order(features, samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
+    >>> order = linear_order(features, Fit.of(2.0, 1.0, 0.1))
     >>> round(order.chi, 4), round(order.V, 4)
     (3.0184, 0.5363)
     """
     m1, ms = features.mu_1**2, features.mu_star_squared
-    alpha, beta, penalty = samples_ratio, width_ratio, ridge * width_ratio
+    alpha, beta, penalty = fit.samples_ratio, fit.width_ratio, fit.penalty
     sizes = (m1, ms, alpha, beta, penalty)
     start = np.array([beta / (1 + penalty), 0.0])
     found = iterate(
@@ -153,10 +151,8 @@ def usable_power(
 
 def small_step_risk(
     features: LinearFeatures,
+    fit: Fit,
     *,
-    samples_ratio: float,
-    width_ratio: float,
-    ridge: float,
     alignment: float = 0.0,
     strength: float = 0.0,
     pair_spike: float = 0.0,
@@ -180,22 +176,22 @@ def small_step_risk(
     of the ridge alone, which adds :math:`s^2/(\lambda\chi)` to :math:`g_v` in :math:`\rho_v`.
 
     Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; s ``pair_spike``, and
-    then ``width_ratio`` counts pairs; lambda ``ridge``; the others as in :func:`linear_order`.
+    then ``fit.width_ratio`` counts pairs; lambda is the ridge; the others as in
+    :func:`linear_order`.
 
     Assumes: n, p, d large and proportional. R >= the energy of g beyond degree one.
     Status: theorem; heuristic for pairs.
     References: Ba et al. 2022, arXiv:2205.01445; Moniri et al. 2023, arXiv:2310.07891.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> risk = small_step_risk(features, samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
+    >>> risk = small_step_risk(features, Fit.of(2.0, 1.0, 0.1))
     >>> round(risk.test, 4), round(risk.objective, 4)
     (0.2257, 0.1258)
     """
-    order = linear_order(
-        features, samples_ratio=samples_ratio, width_ratio=width_ratio, ridge=ridge
-    )
+    order = linear_order(features, fit)
     rho_t = 1 / (1 + order.x)
-    gain = 1 + strength**2 / width_ratio
+    gain = 1 + strength**2 / fit.width_ratio
+    ridge = fit.penalty / fit.width_ratio
     rho_v = 1 / (1 + order.x * (gain + _pair_gain(pair_spike, ridge, order.chi)))
     gained = 0.0 if math.isinf(gain) else gain * rho_v**2
     across, energy = 1 - alignment**2, features.linear**2

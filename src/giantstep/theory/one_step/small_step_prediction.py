@@ -7,9 +7,9 @@ import numpy as np
 from giantstep.answer import Prediction, Status
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import tail_energy
+from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.risk.sizes import Sizes
+from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk, usable_power
 from giantstep.theory.one_step.stepped_network import one_step
@@ -52,19 +52,15 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     sigma = activation(settings.activation)
     features = LinearFeatures.of(problem, sigma)
     spikes, cosine = np.asarray(step.blocks(sizes).spikes), float(step.alignment(sizes))
+    width = sizes.width_ratio / 2 if paired else sizes.width_ratio
+    fit, power = Fit.of(sizes.readout_samples_ratio, width, sizes.ridge), 0.0
     if paired:
-        sizes = sizes._replace(width_ratio=sizes.width_ratio / 2)
-    power = usable_power(sigma, spikes, fractions)
-    strength = float(np.sqrt(sizes.width_ratio * power))
-    risk = small_step_risk(
-        features,
-        samples_ratio=sizes.readout_samples_ratio,
-        width_ratio=sizes.width_ratio,
-        ridge=sizes.ridge,
-        alignment=cosine,
-        **({"pair_spike": float(abs(spikes[0]))} if paired else {"strength": strength}),
-    )
-    baselines = without_step(problem, sigma, sizes)
+        moved = {"pair_spike": float(abs(spikes[0]))}
+    else:
+        power = usable_power(sigma, spikes, fractions)
+        moved = {"strength": float(np.sqrt(width * power))}
+    risk = small_step_risk(features, fit, alignment=cosine, **moved)
+    baselines = without_small_step(problem, sigma, fit)
     metrics = {
         "test_error": float(risk.test),
         "test_error_noisy": float(risk.test) + problem.noise,
@@ -89,29 +85,24 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     return Prediction.of(settings, metrics, statuses, REFERENCES, notes)
 
 
-def without_step(problem: Problem, sigma: Activation, sizes: Sizes) -> dict[str, float]:
+def without_small_step(problem: Problem, sigma: Activation, fit: Fit) -> dict[str, float]:
     r"""The risk of the same fit without the step, and the energy beyond degree one.
 
     .. math:: R(\theta = 0),\qquad \sum_{k\ge2}\frac1{k!}\|C_k\|^2
 
-    Symbols: sizes of the fit ``sizes``; C_k the Hermite tensors of the target.
+    Symbols: sizes and ridge ``fit``; C_k the Hermite tensors of the target.
 
     Assumes: n, p, d large and proportional.
     Status: theorem.
     References: Mei, Montanari 2019, arXiv:1908.05355.
 
-    >>> sizes = Sizes((), (), 2.0, 1.0, 0.1)
-    >>> found = without_step(Problem.of("relu(h1)"), activation("tanh"), sizes)
+    >>> problem, fit = Problem.of("relu(h1)"), Fit.of(2.0, 1.0, 0.1)
+    >>> found = without_small_step(problem, activation("tanh"), fit)
     >>> [round(value, 4) for value in found.values()]
     [0.0908, 0.4432]
     """
-    features = small_step_risk(
-        LinearFeatures.of(problem, sigma),
-        samples_ratio=sizes.readout_samples_ratio,
-        width_ratio=sizes.width_ratio,
-        ridge=sizes.ridge,
-    )
+    features = small_step_risk(LinearFeatures.of(problem, sigma), fit)
     return {
-        "linear_floor": tail_energy(problem.target, 1).value,
+        "linear_floor": target_tail_energy(problem.target, 1).value,
         "random_features_error": float(features.test),
     }

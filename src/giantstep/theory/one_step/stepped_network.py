@@ -30,7 +30,7 @@ from giantstep.theory.spiked_random_features.finite_size import (
     Version,
     best_version,
 )
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 #: With more readouts than this, neurons are not grouped by their components as well.
 MOST_GROUPED = 4
@@ -49,7 +49,6 @@ class OneStep(NamedTuple):
     signal: StepSignal
     readout: Float[np.ndarray, " blocks"]
     fractions: Float[np.ndarray, " blocks"]
-    noise: float
     dim: float
     version: Version
     normalise: bool
@@ -64,15 +63,21 @@ class OneStep(NamedTuple):
 
     def blocks(self, sizes: Sizes) -> Blocks:
         """Spikes and bulk variances of the neurons after the step, by their readout."""
-        blocks = self._moved(sizes)
-        return _on_the_sphere(blocks) if self.normalise else blocks
+        return self._placed(self._moved(sizes))
 
     def groups(self, sizes: Sizes) -> Blocks:
         """The same by their component along the learned direction too, where that counts."""
         if not self.resolved or len(self.readout) > MOST_GROUPED:
             return self.blocks(sizes)
-        blocks = grouped_by_component(self._moved(sizes), self.dim)
-        return _on_the_sphere(blocks) if self.normalise else blocks
+        return self._placed(grouped_by_component(self._moved(sizes), self.dim))
+
+    def _placed(self, blocks: Blocks) -> Blocks:
+        """Rows put back on the sphere; their lengths depend on components only once grouped."""
+        if not self.normalise:
+            return blocks
+        lengths = (blocks.spikes**2 + blocks.bulks) ** 0.5
+        spikes, bulks = blocks.spikes / lengths, blocks.bulks / lengths**2
+        return blocks._replace(spikes=spikes, bulks=bulks, length_tilt=None)
 
     def _moved(self, sizes: Sizes) -> Blocks:
         """The neurons as the step leaves them."""
@@ -113,28 +118,17 @@ class OneStep(NamedTuple):
         """Cosine of the learned direction with the target's mean gradient."""
         return alignment(self.signal, sizes.samples_ratios[0], self._finite_dim)
 
-    def prepared(self, sigma: Activation, problem: Problem, sizes: Sizes) -> Prepared:
-        """Tables that hold at these sizes."""
-        blocks = self.groups(sizes)
-        return Prepared.of(
-            sigma,
-            problem.target,
-            alignment=float(self.alignment(sizes)),
-            spikes=blocks.spikes,
-            bulks=blocks.bulks,
-            version=self.version,
-            dim=self.dim,
-        )
-
-    def risk(self, prepared: Prepared, sizes: Sizes) -> Risk:
+    def risk(self, sigma: Activation, problem: Problem, sizes: Sizes) -> Risk:
         """Test and train error, noise included."""
         return spiked_risk(
-            prepared,
+            sigma,
+            problem.target,
             self.groups(sizes),
+            alignment=float(self.alignment(sizes)),
             samples_ratio=sizes.readout_samples_ratio,
             width_ratio=sizes.width_ratio,
             ridge=sizes.ridge,
-            noise=self.noise,
+            noise=problem.noise,
             dim=self.dim,
             version=self.version,
         )
@@ -181,7 +175,6 @@ def one_step(
         StepSignal.of(problem, sigma, start_output),
         readout,
         fractions,
-        problem.noise,
         dimension(settings),
         version,
         settings.normalise,
@@ -190,11 +183,3 @@ def one_step(
         settings.loss == "square",
     )
     return step, sizes
-
-
-def _on_the_sphere(blocks: Blocks) -> Blocks:
-    """Rows put back on the sphere; their lengths depend on their components only once grouped."""
-    lengths = (blocks.spikes**2 + blocks.bulks) ** 0.5
-    return blocks._replace(
-        spikes=blocks.spikes / lengths, bulks=blocks.bulks / lengths**2, length_tilt=None
-    )

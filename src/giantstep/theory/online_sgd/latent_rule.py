@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.integration import block_of
+from giantstep.language.targets.integration import target_block
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
 
 #: By number of axes: Gauss-Hermite order, then order, length and reach of Gauss-Legendre panels.
@@ -27,6 +28,12 @@ _LINE = np.linspace(-7.0, 7.0, 2801)
 _ELSEWHERE = (0.6, 1.1)
 
 
+def check_isotropic(problem: Problem, what: str) -> None:
+    """Refuse inputs under which equations of motion do not close in the overlaps."""
+    why = "the equations close in the overlaps by isotropy"
+    check_inputs_covered(problem.inputs, (Gaussian,), what, NoTheory, why)
+
+
 @functools.lru_cache(maxsize=16)
 def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: bool) -> Rule:
     """A rule on the directions, the noises inside the label and, if asked, the label noise.
@@ -34,7 +41,7 @@ def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
     With ``label_signs`` panels end where the label changes its sign, as far as that happens at
     fixed values of one variable.
     """
-    block = block_of(problem.target)
+    block = target_block(problem.target)
     count = len(block.names) + noise_axis
     if count > 3:
         raise NoTheory(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -20,14 +19,6 @@ _FIELD = {1: ((12, 1.0), (10, 1.5)), 2: ((10, 2.0), (8, 2.0)), 3: ((8, 3.0), (7,
 SHORTEST = 1e-9
 #: Labels beyond this number are read off a table, where a coarse answer will do.
 TABULATED = 1500
-
-
-class Moments(NamedTuple):
-    """E[D h*], E[D h] and E[D^2], where D x is the move of a neuron on a sample."""
-
-    with_latent: Float[np.ndarray, " r"]
-    with_field: float
-    square: float
 
 
 class OneNeuron:
@@ -70,15 +61,6 @@ class OneNeuron:
             else gauss_hermite(48 if fine else 40)
         )
 
-    def moments(self, overlap: Float[np.ndarray, " r"]) -> Moments:
-        """The means at these overlaps."""
-        first, with_field, square = self._conditional(*self._field_law(overlap), self.labels)
-        return Moments(
-            (self.weights * first) @ self.latent,
-            float(self.weights @ with_field),
-            float(self.weights @ square),
-        )
-
     def risk(self, overlap: Float[np.ndarray, " r"]) -> float:
         """E (g - a sigma(h))^2 at these overlaps, without label noise."""
         mean, spread = self._field_law(overlap)
@@ -87,14 +69,15 @@ class OneNeuron:
         return float(self.weights @ ((self._clean[:, None] - output) ** 2 @ weights))
 
     def velocity(self, overlap: Float[np.ndarray, " r"], step_size: float) -> np.ndarray:
-        r"""dm/dtau, time in samples/d.
+        r"""dm/dtau, time in samples/d, where D x is the move of the neuron on a sample.
 
         .. math:: \frac{dm}{d\tau} = \gamma_0\big(E[D h_*] - m\,E[D h]\big)
             - \frac{\gamma_0^2}{2}\, m\, E[D^2]
         """
-        moments = self.moments(overlap)
-        drift = moments.with_latent - overlap * moments.with_field
-        return step_size * drift - step_size**2 / 2 * overlap * moments.square
+        first, with_field, square = self._conditional(*self._field_law(overlap), self.labels)
+        with_latent = (self.weights * first) @ self.latent
+        drift = with_latent - overlap * float(self.weights @ with_field)
+        return step_size * drift - step_size**2 / 2 * overlap * float(self.weights @ square)
 
     def at_start(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """E[D | h*], E[D h | h*] and E[D^2 | h*] at the nodes, for a neuron without overlap.

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
 from giantstep.numerics.ode import trajectory
@@ -24,6 +22,7 @@ from giantstep.theory.online_sgd.committee import (
     velocity,
 )
 from giantstep.theory.online_sgd.exit_times import wrong_sign
+from giantstep.theory.online_sgd.latent_rule import check_isotropic
 from giantstep.theory.online_sgd.one_neuron import OneNeuron
 
 REFERENCES = (
@@ -45,15 +44,6 @@ MOST_CALLS, MOST_SAMPLED_CALLS = 30_000, 3000
 ARRAYS, PATH_OPERATIONS = 6, 6000
 
 
-class Path(NamedTuple):
-    """Overlaps (times, p, r), Gram matrices, the risk at the times, and the time of exit."""
-
-    overlaps: Float[np.ndarray, "times p r"]
-    grams: Float[np.ndarray, "times p p"]
-    risk: Float[np.ndarray, " times"]
-    exit: float
-
-
 def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     """Overlaps, norms and the risk along time, from the equations of motion.
 
@@ -73,13 +63,7 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     >>> [round(float(cosine), 3) for cosine in law.metrics["overlap"][:, 0]]
     [0.54, 0.993]
     """
-    check_covered(
-        problem.inputs,
-        (Gaussian,),
-        "online SGD is predicted",
-        NoTheory,
-        "the equations close in the overlaps by isotropy",
-    )
+    check_isotropic(problem, "online SGD is predicted")
     sigma = activation(settings.activation)
     if settings.step_size.power != 0 and settings.dim is None:
         raise NoTheory(
@@ -92,8 +76,10 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     start, notes = _start(problem, settings, width)
     ways = _ways(problem, settings, sigma, width)
     paths = [_followed(settings, start, way) for way in ways]
-    metrics, errors = _metrics(paths, [way.weight for way in ways], settings)
+    metrics, errors = _averaged([path for path, _ in paths], [way.weight for way in ways])
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
+    if settings.until is not None:
+        metrics["exit_time"] = paths[0][1]
     if settings.until is not None and width == 1 and settings.geometry == "sphere":
         metrics |= _wrong_signs(problem, settings, sigma, float(start.overlaps[0, 0]))
     if settings.until is not None and not np.isfinite(metrics["exit_time"]):
@@ -154,7 +140,7 @@ def _start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, li
 
 
 class _Way(NamedTuple):
-    """How the layer moves, and what its risk is; accuracy and weight that it is worth."""
+    """How the layer moves, and what its risk is; with its tolerance and weight."""
 
     velocity: Callable[[Layer], Layer]
     risk: Callable[[Layer], float]
@@ -223,7 +209,8 @@ def _alone(neuron: OneNeuron, step_size: float, tolerance: float, weight: float)
     return _Way(moved, lambda layer: neuron.risk(layer.overlaps[0]), tolerance, weight)
 
 
-def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
+def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> tuple[dict[str, np.ndarray], float]:
+    """Metrics and arrays at the times, and the time of exit."""
     width, times = len(start.gram), settings.time_list
 
     def moved(numbers: np.ndarray) -> np.ndarray:
@@ -249,33 +236,27 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> Path:
             f"{times[-1]:g} ({found.message}); lower --step-size, or shorten --times"
         )
     layers = [Layer.unflat(numbers, width) for numbers in found.values]
-    risk = np.array([way.risk(layer) for layer in layers])
-    overlaps = np.stack([layer.overlaps for layer in layers])
-    return Path(overlaps, np.stack([layer.gram for layer in layers]), risk, found.crossing)
+    norms = np.sqrt(np.stack([np.diag(layer.gram) for layer in layers]))
+    cosines = np.stack([layer.overlaps for layer in layers]) / norms[..., None]
+    path = {
+        "overlap": cosines[:, 0] if width == 1 else np.sqrt(np.mean(cosines**2, axis=1)),
+        "norm": np.sqrt(np.mean(norms**2, axis=1)),
+        "test_error": np.array([way.risk(layer) for layer in layers]),
+        "cosines": cosines,
+        "norms": norms,
+    }
+    return path, found.crossing
 
 
-def _metrics(
-    paths: list[Path], weights: list[float], settings: OnlineSgd
+def _averaged(
+    paths: list[dict[str, np.ndarray]], weights: list[float]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The weighted mean of the paths; how far it lies from the last one is the error."""
-
-    def numbers(path: Path) -> dict[str, np.ndarray]:
-        norms = np.sqrt(np.einsum("tjj->tj", path.grams))
-        cosines = path.overlaps / norms[..., None]
-        alone = cosines.shape[1] == 1
-        overlap = cosines[:, 0] if alone else np.sqrt(np.mean(cosines**2, axis=1))
-        found = {"overlap": overlap, "norm": np.sqrt(np.mean(norms**2, axis=1))}
-        return found | {"test_error": path.risk, "cosines": cosines, "norms": norms}
-
-    each = [numbers(path) for path in paths]
-    metrics: dict[str, Any] = {
-        name: np.average([found[name] for found in each], axis=0, weights=weights)
-        for name in each[0]
-    }
-    errors = {name: np.abs(metrics[name] - each[-1][name]) for name in each[0]}
-    errors = {name: np.where(error > 1e-9, error, 0.0) for name, error in errors.items()}
-    if settings.until is not None:
-        metrics["exit_time"] = paths[0].exit
+    metrics, errors = {}, {}
+    for name, last in paths[-1].items():
+        metrics[name] = np.average([path[name] for path in paths], axis=0, weights=weights)
+        error = np.abs(metrics[name] - last)
+        errors[name] = np.where(error > 1e-9, error, 0.0)
     return metrics, errors
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.ratios import ratio_to_dim
@@ -41,7 +41,7 @@ def biased_features(
     >>> round(found["test_error"], 4), round(found["degrees_of_freedom"], 4)
     (0.6523, 0.3549)
     """
-    check_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
+    check_inputs_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
     start = Neurons.of(
         [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.start == "gaussian"
     )

@@ -13,7 +13,7 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation
 from giantstep.language.activations.kernels import KernelFunction
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import energies, moments
+from giantstep.language.targets.hermite import target_energies, target_moments
 
 #: Degrees of a target that the limit of large d distinguishes; features need two more.
 DEGREES = 8
@@ -30,7 +30,7 @@ class DegreeEnergies(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def feature_energies(sigma: Activation) -> DegreeEnergies:
+def ridge_feature_energies(sigma: Activation) -> DegreeEnergies:
     """mu_k^2/k!, and E[sigma^2]."""
     factorials = np.array([math.factorial(k) for k in range(DEGREES + 3)])
     by_degree = sigma.hermite(DEGREES + 2) ** 2 / factorials
@@ -41,21 +41,23 @@ def feature_energies(sigma: Activation) -> DegreeEnergies:
 
 
 @functools.lru_cache(maxsize=64)
-def kernel_energies(shape: KernelFunction) -> DegreeEnergies:
+def ridge_kernel_energies(shape: KernelFunction) -> DegreeEnergies:
     """The powers F_k, and F(1)."""
     by_degree = np.array([shape.power(k) for k in range(DEGREES + 3)])
     return DegreeEnergies(by_degree, float(shape.profile(1.0)))
 
 
 @functools.lru_cache(maxsize=64)
-def target_energies(target: Target) -> DegreeEnergies:
+def ridge_target_energies(target: Target) -> DegreeEnergies:
     """|P_k g|^2, and E[g^2] with the noise inside the label."""
-    return DegreeEnergies(energies(target, DEGREES), float(moments(target).second_moment))
+    return DegreeEnergies(
+        target_energies(target, DEGREES), float(target_moments(target).second_moment)
+    )
 
 
 def check_powers(shape: KernelFunction, target: Target, reach: int, first: int = 1) -> None:
     """Refuse a kernel without a power that the target has and that is within reach."""
-    energy = target_energies(target)
+    energy = ridge_target_energies(target)
     for k in range(first, min(reach, DEGREES) + 1):
         share = float(energy.by_degree[k]) / energy.total if energy.total else 0.0
         if share > 1e-9 and shape.power(k) == 0:

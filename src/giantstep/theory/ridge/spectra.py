@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.activations.kernels import KernelFunction
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import energies, moments
+from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
     even_moment,
@@ -30,6 +31,7 @@ LARGEST_GROUP = 1e40
 ROUNDING = 1e-24
 
 
+@functools.lru_cache(maxsize=64)
 def random_feature_spectrum(
     sigma: Activation, target: Target, dim: int, *, inputs: str, start: str
 ) -> Spectrum:
@@ -74,6 +76,7 @@ def random_feature_spectrum(
     return _assemble(singular**2, functions, trace, target, dim, radii, weights)
 
 
+@functools.lru_cache(maxsize=64)
 def kernel_spectrum(kernel: KernelFunction, target: Target, dim: int, *, inputs: str) -> Spectrum:
     r"""The spectrum of the kernel :math:`F(\langle x, x'\rangle/d)` in d dimensions.
 
@@ -194,6 +197,6 @@ def _target_energies(
         total = float(weights @ np.array([second for _, second in shapes]))
         return np.einsum("kr,krb->kb", profile, functions) ** 2, total
     energy = np.zeros((count, functions.shape[2]))
-    known = np.asarray(energies(target, min(count - 1, 8)))
+    known = np.asarray(target_energies(target, min(count - 1, 8)))
     energy[: len(known), 0] = known
-    return energy, float(moments(target).second_moment)
+    return energy, float(target_moments(target).second_moment)

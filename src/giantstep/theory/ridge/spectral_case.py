@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -13,9 +13,12 @@ import numpy as np
 
 from giantstep.answer import Status
 from giantstep.errors import NoTheory, SettingsError
+from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
+from giantstep.theory.ridge.degree_energies import ridge_target_energies
 from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
-from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.limit_note import limit_note
+from giantstep.theory.ridge.optimal_ridge import RANGE, BestRidge, optimal_ridge
 
 
 @jax.jit
@@ -46,14 +49,16 @@ class SpectralCase:
     status: Status
     references: tuple[str, ...]
     note: str
+    ridges: ClassVar[tuple[float, float]] = RANGE
 
     def metrics(self, ridge: float, noise: float) -> dict[str, float]:
         """Every number of the equivalent, and the test error with label noise."""
         self._check_well_posed(ridge)
-        risk = self._solve(ridge, noise)
+        with float64():
+            numbers = _risk(self.samples, self.width, ridge, self.spectrum, noise)
+            risk = RidgeRisk(*np.asarray(numbers))
         check_converged(risk, self.samples, self.width, ridge)
-        numbers = {name: value for name, value in risk._asdict().items() if name != "converged"}
-        found = {name: float(value) for name, value in numbers.items()}
+        found = {name: float(value) for name, value in risk._asdict().items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
 
     def gradient(self, ridge: float, noise: float) -> dict[str, float]:
@@ -61,20 +66,6 @@ class SpectralCase:
         with float64():
             slopes = jax.device_get(_slopes(self.samples, self.width, ridge, noise, self.spectrum))
         return dict(zip(("samples", "width", "ridge", "noise"), map(float, slopes), strict=True))
-
-    def best_ridge(self, noise: float) -> BestRidge:
-        """The ridge of least test error."""
-
-        def risk(ridge: float) -> float:
-            found = self._solve(ridge, noise)
-            return float(found.test_error) if found.converged else math.nan
-
-        return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
-
-    def _solve(self, ridge: float, noise: float) -> RidgeRisk:
-        with float64():
-            found = _risk(self.samples, self.width, ridge, self.spectrum, noise)
-            return RidgeRisk(*np.asarray(found))
 
     def _check_well_posed(self, ridge: float) -> None:
         """Refuse a fit without ridge whose features have a rank below samples and width."""
@@ -87,6 +78,80 @@ class SpectralCase:
                 f"ridge = 0 with {self.cause}: its features span fewer dimensions than there are "
                 "samples, so the fit is singular; give a ridge above 0"
             )
+
+
+def founded_at(problem: Problem, dim: int) -> tuple[Status, str]:
+    """How well an equivalent at a dimension is founded, and what to say of it.
+
+    Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
+    """
+    target = problem.target
+    if problem.inputs.has_fixed_norm and target.rank == 1 and not target.is_random:
+        return "theorem", f"the equivalent at d = {dim}"
+    return "heuristic", f"the equivalent at d = {dim}, right to O(1/d)"
+
+
+def far_from_limit(
+    problem: Problem, settings: Any, limit: float, case: Callable[[Any, Any], RidgeCase]
+) -> list[str]:
+    """What to say of a limit that the test error at a size one can run is far from."""
+
+    def at_size(dim: int) -> float:
+        found = case(problem, settings.replace(dim=dim))
+        return found.metrics(settings.ridge, problem.noise)["test_error"]
+
+    energy = ridge_target_energies(problem.target).total + problem.noise
+    sizes = [getattr(settings, name) for name in ("samples", "width") if hasattr(settings, name)]
+    return limit_note(limit, energy, tuple(sizes), at_size)
+
+
+class RidgeCase(Protocol):
+    """A fit whose risk is predicted at every ridge."""
+
+    @property
+    def note(self) -> str:
+        """What kind of prediction it is."""
+
+    @property
+    def ridges(self) -> tuple[float, float]:
+        """Ridges between which the best one is looked for."""
+
+    def metrics(self, ridge: float, noise: float) -> dict[str, float]:
+        """Every number that is predicted at a ridge; NaN where the equations were not solved."""
+
+    def gradient(self, ridge: float, noise: float) -> dict[str, float]:
+        """The derivative of the test error in each setting."""
+
+
+def metrics_at_ridge(
+    case: RidgeCase, settings: Any, noise: float, optimise: Sequence[str]
+) -> tuple[Any, dict[str, float], list[str]]:
+    """Settings, metrics and notes at the ridge that was given, or at the best, then one of them."""
+    if not wants_ridge(optimise):
+        return settings, case.metrics(settings.ridge, noise), [case.note]
+    best = best_ridge(
+        lambda ridge: case.metrics(ridge, noise),
+        lambda ridge: case.gradient(ridge, noise),
+        *case.ridges,
+    )
+    metrics = case.metrics(best.ridge, noise) | {"ridge": best.optimum}
+    return settings.replace(ridge=best.ridge), metrics, [case.note, ridge_remark(best)]
+
+
+def best_ridge(
+    metrics: Callable[[float], dict[str, float]],
+    gradient: Callable[[float], dict[str, float]],
+    *ends: float,
+) -> BestRidge:
+    """The ridge of least test error, between the ends; ridges without a solution are left out."""
+
+    def risk(ridge: float) -> float:
+        try:
+            return metrics(ridge)["test_error"]
+        except NoTheory:
+            return math.nan
+
+    return optimal_ridge(risk, lambda ridge: gradient(ridge)["ridge"], *ends)
 
 
 def check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:

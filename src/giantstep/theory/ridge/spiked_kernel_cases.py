@@ -16,9 +16,9 @@ from giantstep.language.sizes import Size
 from giantstep.language.targets import Target
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.theory.ridge.degree_energies import DEGREES, check_powers, target_energies
+from giantstep.theory.ridge.degree_energies import DEGREES, check_powers, ridge_target_energies
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
-from giantstep.theory.ridge.optimal_ridge import BestRidge, optimal_ridge
+from giantstep.theory.ridge.optimal_ridge import RANGE
 from giantstep.theory.ridge.spectral_case import SpectralCase
 from giantstep.theory.ridge.spiked_kernel import spiked_kernel_risk
 
@@ -45,6 +45,7 @@ class SpikedCase:
 
     status: ClassVar[Status] = "heuristic"
     references: ClassVar[tuple[str, ...]] = REFERENCES
+    ridges: ClassVar[tuple[float, float]] = RANGE
 
     samples: float
     spike: float
@@ -55,7 +56,8 @@ class SpikedCase:
     def metrics(self, ridge: float, noise: float) -> dict[str, float]:
         """Errors, norm and degrees of freedom; NaN where the fixed point was not reached."""
         with float64():
-            risk = jax.device_get(self._risk(ridge, noise))
+            numbers = (self.samples, self.spike, ridge, noise)
+            risk = jax.device_get(_risk(*numbers, self.dim, self.shapes))
         names = ("test_error", "train_error", "norm", "degrees_of_freedom")
         found = {name: float(getattr(risk, name)) for name in names}
         found["test_error_noisy"] = found["test_error"] + noise
@@ -68,19 +70,6 @@ class SpikedCase:
             slopes = jax.device_get(_slopes(*numbers, self.dim, self.shapes))
         names = ("samples", "spike", "ridge", "noise")
         return dict(zip(names, map(float, slopes), strict=True))
-
-    def best_ridge(self, noise: float) -> BestRidge:
-        """The ridge of least test error."""
-
-        def risk(ridge: float) -> float:
-            with float64():
-                found = self._risk(ridge, noise)
-                return float(found.test_error) if found.converged else math.nan
-
-        return optimal_ridge(risk, lambda ridge: self.gradient(ridge, noise)["ridge"])
-
-    def _risk(self, ridge: float, noise: float) -> Any:
-        return _risk(self.samples, self.spike, ridge, noise, self.dim, self.shapes)
 
 
 def spiked_case(
@@ -108,7 +97,7 @@ def spike_limit(
 
     The rest of the inputs is isotropic: one eigenvalue F'(0)/d of multiplicity d, and a tail.
     """
-    energy, gamma = target_energies(target), spike.power
+    energy, gamma = ridge_target_energies(target), spike.power
     thresholds = [1 - 1 / k for k in range(1, DEGREES + 1)]
     learned = 1 + sum(gamma > threshold + 1e-12 for threshold in thresholds)
     critical = learned <= DEGREES and abs(gamma - thresholds[learned - 1]) <= 1e-12

@@ -113,7 +113,9 @@ def _moments(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
     weighted = density * values
     mean = np.sum(weighted, axis=-1)
     slope = np.sum(weighted * z, axis=-1)
-    curve = (np.sum(weighted * z**2, axis=-1) - mean) / _curve_norm(dim)
+    # sqrt(E (z^2-1)^2) for a coordinate of the sphere in d - 1 dimensions.
+    curve_norm = (2 * (dim - 2) / (dim + 1)) ** 0.5
+    curve = (np.sum(weighted * z**2, axis=-1) - mean) / curve_norm
     return mean, slope, curve, np.sum(weighted * values, axis=-1)
 
 
@@ -186,8 +188,3 @@ def _density(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, 
     used = np.minimum(z**2 / nu, np.minimum(REACH**2 / nu, 1 - 1e-15))
     density = weights * np.exp((nu - 3) / 2 * np.log1p(-used))
     return density / np.sum(density, axis=-1, keepdims=True), z, values
-
-
-def _curve_norm(dim: Any) -> Any:
-    """sqrt(E (z^2-1)^2) for a coordinate of the sphere in d - 1 dimensions."""
-    return (2 * (dim - 2) / (dim + 1)) ** 0.5

@@ -10,7 +10,8 @@ from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
-from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
+from giantstep.language.targets.hermite import target_moments
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, legendre_panels, tensor_rule
 
 #: Panels of the range of integration.
 PANELS = 6
@@ -19,6 +20,8 @@ PANEL_ORDERS = {0: 1, 1: 16, 2: 10, 3: 5}
 SMOOTH_ORDERS = {0: 1, 1: 96, 2: 32, 3: 20, 4: 10, 5: 6}
 #: Gauss-Hermite nodes for each noise inside the label.
 NOISE_ORDER = 24
+#: Share of E[g^2] by which the nodes may miss it; a target that oscillates too fast for them does.
+RESOLVED = 0.02
 #: Values of the target held in memory at once.
 CHUNK = 1_000_000
 
@@ -65,15 +68,11 @@ class Latents(NamedTuple):
 
         return cls(powers, target.kinks, learned)
 
-    @property
-    def aligned(self) -> bool:
-        """Whether the learned direction is an axis, so that kinks stay along the axes."""
-        return int(np.count_nonzero(np.abs(self.learned) > 1e-12)) == 1
-
     def basis(self) -> tuple[np.ndarray, list[Sequence[float]]]:
         """Orthonormal rows, the learned direction first, and the kinks along each of them."""
         rank = len(self.learned)
-        if not self.aligned:
+        if np.count_nonzero(np.abs(self.learned) > 1e-12) > 1:
+            # The learned direction is no axis: kinks would not stay along the axes.
             complement = np.linalg.svd(self.learned[None, :])[2][1:]
             return np.vstack([self.learned, complement]), [()] * rank
         first = int(np.argmax(np.abs(self.learned)))
@@ -140,6 +139,18 @@ def conditional_label_moments(
     return LabelMoments(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
 
+def check_resolved(
+    target: Target, weights: Float[np.ndarray, " points"], found: LabelMoments
+) -> None:
+    """Raise :class:`NoTheory` where the nodes miss the power of the labels."""
+    power = target_moments(target).second_moment
+    if abs(weights @ found.power - power) > RESOLVED * power:
+        raise NoTheory(
+            f"target = {target.text}: it changes faster than the nodes of its integrals; "
+            "random-features and simulate take it"
+        )
+
+
 def _polynomials(z: np.ndarray, nu: float) -> np.ndarray:
     """Orthonormal polynomials of degree 0, 1, 2 on the sphere in nu dimensions."""
     free = z.shape[-1]
@@ -183,12 +194,9 @@ def _sphere_rule(
 
 def _panels(breaks: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre panels that end at the breaks of each point."""
-    unit, mass = np.polynomial.legendre.leggauss(order)
     fixed = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, PANELS + 1), (len(breaks), PANELS + 1))
     edges = np.sort(np.hstack([fixed, np.clip(breaks, -CUTOFF, CUTOFF)]), axis=1)
-    half = np.diff(edges, axis=1)[..., None] / 2
-    nodes = edges[:, :-1, None] + half * (unit + 1)
-    return nodes.reshape(len(breaks), -1), (half * mass).reshape(len(breaks), -1)
+    return legendre_panels(edges, order)
 
 
 def _smooth(points: int, free: int) -> tuple[np.ndarray, np.ndarray]:

@@ -108,22 +108,6 @@ def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Vers
     return "cumulants" if interpolating else "second-chaos"
 
 
-def spiked_layout(blocks: Blocks, labels: LabelMoments, version: Version) -> Layout:
-    """The channels of the spiked features: linear (0), spikes (1), second chaos (2).
-
-    >>> empty = np.zeros((1, 3))
-    >>> labels = LabelMoments(empty[0], empty, empty, empty[0])
-    >>> one = np.ones(1)
-    >>> spiked_layout(Blocks(one, one, one), labels, "limit")
-    Layout(blocks=1, families=(0, 1, 1), directions=(0, 1))
-    """
-    families = (0, 1) + (1,) * (blocks.along + (blocks.norm_spread is not None))
-    directions = (0,) * len(labels.slope) + (1,)
-    if version in RESOLVED:
-        families, directions = (*families, 2), directions + (2,) * len(labels.curve)
-    return Layout(len(blocks.spikes), families, directions)
-
-
 def spiked_equivalent(
     table: Table,
     grid: Grid,
@@ -134,7 +118,7 @@ def spiked_equivalent(
     width_ratios: Float[np.ndarray, " blocks"],
     dim: Any,
     version: Version,
-) -> Equivalent:
+) -> tuple[Equivalent, Layout]:
     r"""Features and labels after one giant step, channel by channel, given the learned projection.
 
     With :math:`\kappa = \langle v, x\rangle` the projection on the learned direction and
@@ -145,8 +129,8 @@ def spiked_equivalent(
             + \frac{\kappa}{r}\langle\hat w, v\rangle\Big)
             + t_a\,\langle \hat w^{\otimes 2}, \hat x_\perp^{\otimes 2}\rangle + e_a\xi .
 
-    Channels: linear, with u, d - 1 directions and the labels' slopes g_1; spikes, with
-    :math:`(\sqrt d\,m, \kappa u/r)`, one direction and the labels' mean g_0; second chaos, with
+    Channels: linear (0), with u, d - 1 directions and the labels' slopes g_1; spikes (1), with
+    :math:`(\sqrt d\,m, \kappa u/r)`, one direction and the labels' mean g_0; second chaos (2), with
     :math:`t\sqrt{d/D_2}`, :math:`D_2 = (d-2)(d+1)/2` directions and the labels' curves. Rows whose
     norms fluctuate as those of Gaussian vectors add :math:`t` to the spikes; rows whose lengths
     grow with their component along v as :math:`1 + \epsilon\langle\hat w, v\rangle` have
@@ -171,11 +155,11 @@ def spiked_equivalent(
     >>> grid, one = Grid.of("limit", LIMIT), np.ones(1)
     >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
     >>> labels = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
-    >>> model = spiked_equivalent(
+    >>> model, layout = spiked_equivalent(
     ...     Table.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
     ...     noise=0.0, width_ratios=one, dim=LIMIT, version="limit")
-    >>> round(float(model.power @ model.weights), 6)
-    0.432332
+    >>> round(float(model.power @ model.weights), 6), layout
+    (0.432332, Layout(blocks=1, families=(0, 1, 1), directions=(1,)))
     """
     shift = blocks.spikes[:, None] * grid.kappa[None, :]
     scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
@@ -184,7 +168,7 @@ def spiked_equivalent(
     cost = 0.0 if version in ("limit", "spike-strength") else 1 / dim
     wide = version in RESOLVED
     rest = rest - curve**2 if wide else rest
-    directions = [labels.slope, labels.mean[None, :]]
+    directions, channels = [labels.slope, labels.mean[None, :]], [0] * len(labels.slope) + [1]
     if blocks.along:
         # A row of unit length has 1 - <w, v>^2 left for the directions across v.
         left = (grid.kappa**2 - 1)[None, :] * curve / (2**0.5 * dim)
@@ -192,18 +176,21 @@ def spiked_equivalent(
         if blocks.length_tilt is not None:
             along = along + 2**0.5 * blocks.length_tilt[:, None] * curve
         modes = [slope, dim**0.5 * (mean + left if wide else mean), along]
-        shares = [1 - cost, cost, cost]
+        shares, families = [1 - cost, cost, cost], [0, 1, 1]
     else:
         modes = [(1 - 1 / dim) ** -0.5 * slope, dim**0.5 * mean]
-        shares = [1 - cost, cost]
+        shares, families = [1 - cost, cost], [0, 1]
     if blocks.norm_spread is not None:
         modes.append(blocks.norm_spread[:, None] * curve)
         shares.append(cost)
+        families.append(1)
     if wide:
         crowd = (dim - 2) * (dim + 1) / (2 * dim)
         modes.append(curve / crowd**0.5)
         shares.append(crowd)
+        families.append(2)
         directions.append(labels.curve)
+        channels += [2] * len(labels.curve)
     cumulants = None
     if version == "cumulants":
         neurons = (width_ratios * dim)[:, None]
@@ -212,7 +199,7 @@ def spiked_equivalent(
     correlation = blocks.correlation
     if correlation is not None:
         correlation = correlation / np.sum(width_ratios)
-    return Equivalent(
+    model = Equivalent(
         weights=grid.weights,
         modes=np.concatenate(modes),
         shares=np.repeat(np.array(shares), len(blocks.spikes)),
@@ -222,6 +209,7 @@ def spiked_equivalent(
         cumulants=cumulants,
         correlation=correlation,
     )
+    return model, Layout(len(blocks.spikes), tuple(families), tuple(channels))
 
 
 def _lengths(nu: float) -> tuple[np.ndarray, np.ndarray]:

@@ -9,9 +9,9 @@ import numpy as np
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import tail_energy
+from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.ratios import ratio_to_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.bounds import functional_bounds
@@ -33,7 +33,7 @@ from giantstep.theory.spiked_random_features.finite_size import (
     Version,
     best_version,
 )
-from giantstep.theory.spiked_random_features.risk import Prepared, spiked_risk
+from giantstep.theory.spiked_random_features.risk import spiked_risk
 
 REFERENCES = ("Cui et al. 2024, arXiv:2402.04980", "Dandi et al. 2024, arXiv:2410.18938")
 
@@ -66,7 +66,7 @@ def predict(
     >>> round(predict(Problem.of("sin(h1)"), settings).metrics["test_error"], 5)
     0.15299
     """
-    check_covered(
+    check_inputs_covered(
         problem.inputs,
         (Gaussian,),
         "the exact risk is known",
@@ -83,16 +83,16 @@ def predict(
         version = "limit" if settings.dim is None else finite
     blocks, noise = Blocks(spikes, bulks, fractions), problem.noise
     sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": settings.ridge}
+    fit = Fit.of(samples, width, settings.ridge)
     readout = spiked_readout(problem, sigma, blocks, settings.alignment)
     risk: ReadoutRisk | Risk
     if version == "limit":
-        risk = readout_risk(readout, Fit.of(samples, width, settings.ridge))
+        risk = readout_risk(readout, fit)
     else:
-        extent = {"alignment": settings.alignment, "spikes": spikes, "bulks": bulks}
-        prepared = Prepared.of(sigma, target, **extent, version=version, dim=dim)
-        risk = spiked_risk(prepared, blocks, **sizes, noise=noise, dim=dim, version=version)
+        known = {"alignment": settings.alignment, "noise": noise, "dim": dim}
+        risk = spiked_risk(sigma, target, blocks, **sizes, **known, version=version)
     bounds = functional_bounds(readout)
-    features = small_step_risk(LinearFeatures.of(problem, sigma), **sizes)
+    features = small_step_risk(LinearFeatures.of(problem, sigma), fit)
     test = float(risk.test) - noise if risk.converged else math.nan
     notes = [VERSION_NOTES[version]]
     if not risk.converged:
@@ -103,22 +103,17 @@ def predict(
         "train_error": float(risk.train) if risk.converged else math.nan,
         "bound_upper": bounds["bound_upper"],
         "bound_lower": bounds["bound_lower"],
-        "linear_floor": tail_energy(target, 1).value,
+        "linear_floor": target_tail_energy(target, 1).value,
         "random_features_error": float(features.test),
     }
     given = {} if settings.kappa is None else _features_at(settings.kappa, sigma, blocks, dim)
     in_limit = version == "limit"
     status: Status = "replica" if in_limit else "heuristic"
     alone = len(spikes) == 1 and target.rank == 1
-    statuses: dict[str, Status] = {
-        **dict.fromkeys(metrics, status),
-        **dict.fromkeys(
-            ("bound_upper", "bound_lower"), "theorem" if in_limit and alone else status
-        ),
-        "linear_floor": "theorem",
-        "random_features_error": "theorem" if in_limit else "heuristic",
-        **dict.fromkeys(given, "theorem"),
-    }
+    proved = ["linear_floor", *given, *(["random_features_error"] if in_limit else [])]
+    if in_limit and alone:
+        proved += ["bound_upper", "bound_lower"]
+    statuses: dict[str, Status] = dict.fromkeys(metrics, status) | dict.fromkeys(proved, "theorem")
     return Prediction.of(settings, metrics | given, statuses, REFERENCES, notes)
 
 

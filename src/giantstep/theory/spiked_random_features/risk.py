@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
@@ -18,6 +17,7 @@ from giantstep.theory.spiked_random_features.conditional_features import LIMIT, 
 from giantstep.theory.spiked_random_features.conditional_labels import (
     LabelMoments,
     Latents,
+    check_resolved,
     conditional_label_moments,
 )
 from giantstep.theory.spiked_random_features.finite_size import (
@@ -25,38 +25,7 @@ from giantstep.theory.spiked_random_features.finite_size import (
     Grid,
     Version,
     spiked_equivalent,
-    spiked_layout,
 )
-
-
-class Prepared(NamedTuple):
-    """What does not depend on the sizes and the ridge: tables of sigma and g, and the grid."""
-
-    table: Table
-    grid: Grid
-    labels: LabelMoments
-
-    @classmethod
-    def of(
-        cls,
-        sigma: Activation,
-        target: Target,
-        *,
-        alignment: float,
-        spikes: Float[np.ndarray, " blocks"],
-        bulks: Float[np.ndarray, " blocks"],
-        version: Version = "limit",
-        dim: float = LIMIT,
-    ) -> Prepared:
-        """Tables that serve these spikes and bulk variances, and all between them."""
-        steepest = float(np.max(np.abs(spikes) / np.sqrt(bulks)))
-        steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
-        grid, labels = _labels(target, float(alignment), version, float(dim), steepness)
-        narrow = float(np.min(grid.radius) * np.sqrt(np.min(bulks)))
-        wide = float(np.max(grid.radius) * np.sqrt(np.max(bulks)))
-        reach = float(np.max(np.abs(spikes))) * CUTOFF + REACH * wide
-        table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
-        return cls(table, grid, labels)
 
 
 @functools.lru_cache(maxsize=32)
@@ -69,13 +38,17 @@ def _labels(
     _, (along, *_) = latents.basis()
     kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
     grid = Grid.of(version, dim, kinks, steepness)
-    return grid, conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
+    found = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
+    check_resolved(target, grid.weights, found)
+    return grid, found
 
 
 def spiked_risk(
-    prepared: Prepared,
+    sigma: Activation,
+    target: Target,
     blocks: Blocks,
     *,
+    alignment: float,
     samples_ratio: Any,
     width_ratio: Any,
     ridge: Any,
@@ -98,7 +71,7 @@ def spiked_risk(
     Symbols: s, c and the fractions of neurons ``blocks``; n/d ``samples_ratio``;
     p/d ``width_ratio``; ``ridge`` multiplies :math:`|a|^2` in
     :math:`\sum_i (y_i - a\cdot\phi(x_i)/\sqrt p)^2 + \text{ridge}|a|^2`; Delta ``noise``;
-    gamma ``prepared``.
+    gamma ``alignment``.
 
     Assumes: inputs N(0, I_d); n, p, d proportional; s and c of order one and finitely many.
     Status: replica in the limit, where it is the result of the reference, here by leave-one-out;
@@ -107,23 +80,28 @@ def spiked_risk(
 
     >>> from giantstep.language.activations.activation import activation
     >>> one = np.ones(1)
-    >>> prepared = Prepared.of(
-    ...     activation("tanh"), Target("sin(h1)"), alignment=0.7, spikes=0.9 * one, bulks=one)
     >>> risk = spiked_risk(
-    ...     prepared, Blocks(0.9 * one, one, one), samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
+    ...     activation("tanh"), Target("sin(h1)"), Blocks(0.9 * one, one, one), alignment=0.7,
+    ...     samples_ratio=2.0, width_ratio=1.0, ridge=0.1)
     >>> round(float(risk.test), 5), round(float(risk.train), 5)
     (0.15299, 0.06643)
     """
+    steepest = float(np.max(np.abs(blocks.spikes) / np.sqrt(blocks.bulks)))
+    steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
+    grid, labels = _labels(target, float(alignment), version, float(dim), steepness)
+    narrow = float(np.min(grid.radius) * np.sqrt(np.min(blocks.bulks)))
+    wide = float(np.max(grid.radius) * np.sqrt(np.max(blocks.bulks)))
+    reach = float(np.max(np.abs(blocks.spikes))) * CUTOFF + REACH * wide
+    table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
     width_ratios = width_ratio * blocks.fractions
-    model = spiked_equivalent(
-        prepared.table,
-        prepared.grid,
-        prepared.labels,
+    model, layout = spiked_equivalent(
+        table,
+        grid,
+        labels,
         blocks,
         noise=noise,
         width_ratios=width_ratios,
         dim=dim,
         version=version,
     )
-    layout = spiked_layout(blocks, prepared.labels, version)
     return channel_risk(model, Ratios(samples_ratio, width_ratios, ridge * width_ratio), layout)

@@ -11,6 +11,7 @@ from jaxtyping import Complex, Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets import TreeTarget
+from giantstep.numerics.hermite import normalised_hermite
 
 #: Half the period of functions of a branch, and their highest frequency, in standard deviations.
 #: A leaf of degree 3 passes 21 of them with probability 1e-7; tanh(6^0.5 u) has 1e-6 beyond 24.
@@ -97,8 +98,6 @@ def branch_law(tree: TreeTarget, leaves: int) -> BranchLaw:
     step = np.pi / (HALF_PERIOD * spread)
     frequencies = step * np.arange(int(HIGHEST / spread / step) + 1)
     waves = np.exp(1j * np.outer(frequencies / np.sqrt(leaves), values))
-    hermite = [np.ones_like(z), z]
-    for k in range(1, HIGHEST_DEGREE):
-        hermite.append((z * hermite[-1] - np.sqrt(k) * hermite[-2]) / np.sqrt(k + 1))
+    hermite = normalised_hermite(z, HIGHEST_DEGREE)
     leaf = np.stack([waves @ (weights * polynomial) for polynomial in hermite])
     return BranchLaw(leaves, spread, frequencies, leaf, waves @ (weights * values))

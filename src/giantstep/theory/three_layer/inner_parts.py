@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from giantstep.language.targets import TreeTarget
-from giantstep.language.targets.hermite import energies
+from giantstep.language.targets.hermite import target_energies
 
 #: Degrees at which the inner function is looked at, and shares of its variance that count.
 INNER_DEGREE, VISIBLE_SHARE = 20, 1e-9
@@ -28,7 +28,7 @@ class InnerParts(NamedTuple):
 
 def inner_parts(tree: TreeTarget) -> InnerParts:
     """The parts of a tree's inner function."""
-    parts = energies(tree.inner_link, INNER_DEGREE)
+    parts = target_energies(tree.inner_link, INNER_DEGREE)
     shares = tuple(float(part) for part in parts / max(parts[1:].sum(), 1e-300))
     if not tree.inner_link.is_polynomial:
         return InnerParts(shares, None)

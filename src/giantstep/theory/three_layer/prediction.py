@@ -12,7 +12,7 @@ from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.theory.three_layer.floors import tree_moments
+from giantstep.theory.three_layer.floors import TreeMoments, tree_moments
 from giantstep.theory.three_layer.inner_parts import InnerParts, gap_of_the_theorem, inner_parts
 from giantstep.theory.three_layer.moment_span import leaf_overlap, moment_span, samples_for_span
 from giantstep.theory.three_layer.samples import (
@@ -52,15 +52,20 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
     """
     tree, dim = problem.target, settings.dim
     parts = inner_parts(tree)
-    metrics: dict[str, Any] = {}
-    statuses: dict[str, Status] = {}
+    found: dict[str, tuple[Any, Status]] = {}
     errors: dict[str, Any] = {}
     notes = ["no exact curve of the test error is known, use simulate for that"]
     if dim is None:
         notes.append("dim is missing: spans and floors are predicted at a dimension, give --dim")
     else:
-        _floors(problem, dim, parts, metrics, statuses, errors)
-        notes += _spans(problem, settings, dim, metrics, statuses)
+        moments = tree_moments(tree, tree.sizes(dim)[1])
+        floors = moments.floors[1:]
+        found["floor"] = np.array([floor.value for floor in floors]), "theorem"
+        errors["floor"] = np.array([floor.error for floor in floors])
+        found |= _threshold(problem, dim, parts, moments)
+        spans, more = _spans(problem, settings, dim)
+        found |= {name: (span, "heuristic") for name, span in spans.items()}
+        notes += more
     gap = gap_of_the_theorem(tree, parts)
     if gap:
         notes.append(f"no rates: {gap}")
@@ -68,52 +73,39 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
         assert parts.degree is not None
         epsilon = tree.leaves.power
         first, second = sample_exponents(epsilon, parts.degree)
-        metrics |= {"first_layer_exponent": first, "second_layer_exponent": second}
-        statuses |= dict.fromkeys(("first_layer_exponent", "second_layer_exponent"), "theorem")
+        found["first_layer_exponent"] = first, "theorem"
+        found["second_layer_exponent"] = second, "theorem"
         kappa = settings.samples.power
         if dim is not None:
             kappa = math.log(settings.samples.at(dim)) / math.log(dim)
         if kappa > 0:
-            metrics["random_layer_degree"] = random_layer_degree(kappa, epsilon)
-            statuses["random_layer_degree"] = "conjecture"
-    if not metrics:
+            found["random_layer_degree"] = random_layer_degree(kappa, epsilon), "conjecture"
+    if not found:
         raise NoTheory(f"target = {tree.text!r:.80}: {'; '.join(notes[1:])}")
+    metrics = {name: value for name, (value, _) in found.items()}
+    statuses = {name: status for name, (_, status) in found.items()}
     return Prediction.of(settings, metrics, statuses, REFERENCES, notes, errors=errors)
 
 
-def _floors(
-    problem: TreeProblem,
-    dim: int,
-    parts: InnerParts,
-    metrics: dict[str, Any],
-    statuses: dict[str, Status],
-    errors: dict[str, Any],
-) -> None:
+def _threshold(
+    problem: TreeProblem, dim: int, parts: InnerParts, moments: TreeMoments
+) -> dict[str, tuple[float, Status]]:
+    if not parts.quadratic_share:
+        return {}
     branches, leaves = problem.target.sizes(dim)
-    moments = tree_moments(problem.target, leaves)
-    metrics["floor"] = np.array([floor.value for floor in moments.floors[1:]])
-    errors["floor"] = np.array([floor.error for floor in moments.floors[1:]])
-    statuses["floor"] = "theorem"
-    if parts.quadratic_share:
-        # Noise in the labels takes its share of their variance, and of the correlation with it.
-        variance = moments.variance.value
-        seen = moments.correlation_squared.value * variance / (variance + problem.noise)
-        metrics["threshold"] = first_layer_threshold(
-            dim, leaves, branches, parts.quadratic_share, seen
-        )
-        statuses["threshold"] = "heuristic"
+    # Noise in the labels takes its share of their variance, and of the correlation with it.
+    variance = moments.variance.value
+    seen = moments.correlation_squared.value * variance / (variance + problem.noise)
+    threshold = first_layer_threshold(dim, leaves, branches, parts.quadratic_share, seen)
+    return {"threshold": (threshold, "heuristic")}
 
 
 def _spans(
-    problem: TreeProblem,
-    settings: ThreeLayer,
-    dim: int,
-    metrics: dict[str, Any],
-    statuses: dict[str, Status],
-) -> list[str]:
+    problem: TreeProblem, settings: ThreeLayer, dim: int
+) -> tuple[dict[str, float], list[str]]:
     """The span and the samples for it; a note where they are not known."""
     if problem.noise:
-        return ["no span: it is predicted for labels without noise"]
+        return {}, ["no span: it is predicted for labels without noise"]
     tree, leaves = problem.target, problem.target.sizes(dim)[1]
     try:
         samples = settings.samples.count(dim, "samples")
@@ -123,8 +115,6 @@ def _spans(
             if needed < math.inf:
                 found[name] = math.log(needed) / math.log(dim)
     except NoTheory as reason:
-        return [f"no span: {reason}"]
-    metrics |= found
-    statuses |= dict.fromkeys(found, "heuristic")
+        return {}, [f"no span: {reason}"]
     alone = leaf_overlap(tree, leaves, dim, samples).overlap_squared
-    return [] if alone else ["moment_span: no eigenvalue leaves the bulk yet"]
+    return found, [] if alone else ["moment_span: no eigenvalue leaves the bulk yet"]

@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 
-class SampleExponents(NamedTuple):
-    """Powers of d in the samples that the first and the second layer need."""
-
-    first_layer: float
-    second_layer: float
-
-
-def sample_exponents(leaf_exponent: float, degree: int) -> SampleExponents:
+def sample_exponents(leaf_exponent: float, degree: int) -> tuple[float, float]:
     r"""Powers of d in the samples from which the two hidden layers learn a tree, in turn.
 
     .. math:: l = d^\epsilon: \qquad n_1 \sim d^{1 + \epsilon}, \qquad n_2 \sim l^k = d^{k\epsilon}
@@ -25,9 +17,9 @@ def sample_exponents(leaf_exponent: float, degree: int) -> SampleExponents:
     References: Dandi et al. 2025, arXiv:2502.13961.
 
     >>> sample_exponents(0.5, 3)
-    SampleExponents(first_layer=1.5, second_layer=1.5)
+    (1.5, 1.5)
     """
-    return SampleExponents(1 + leaf_exponent, degree * leaf_exponent)
+    return 1 + leaf_exponent, degree * leaf_exponent
 
 
 def random_layer_degree(sample_exponent: float, leaf_exponent: float) -> int:

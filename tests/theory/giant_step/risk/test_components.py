@@ -7,6 +7,7 @@ import pytest
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.theory.giant_step.risk.components import on_krylov_space
 from giantstep.theory.giant_step.risk.finite_size import component_ratio
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
@@ -21,6 +22,15 @@ def layer_of(target: str, name: str, readout: tuple[float, ...] = (1.0,)) -> Fir
         problem, sigma, Neurons.of(readout), step_sizes=[1.0], samples_ratios=[4.0]
     )
     return layer
+
+
+def test_moments_that_no_covariance_has_are_refused() -> None:
+    """Ten columns and a link that was fitted ended in NaN, far from here."""
+    with pytest.raises(np.linalg.LinAlgError, match="no covariance has the second moments"):
+        on_krylov_space(np.array([0.5, -0.7, -204.0]).reshape(3, 1, 1))
+    assert on_krylov_space(np.array([2.0, 5.0, 14.0]).reshape(3, 1, 1)) == pytest.approx(
+        np.array([[2.0, 1.0], [1.0, 2.0]])
+    )
 
 
 def test_moments_of_a_quadratic_step() -> None:

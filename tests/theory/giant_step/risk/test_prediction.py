@@ -51,8 +51,14 @@ def test_the_error_after_the_first_of_two_steps_is_that_after_one(dim: int | Non
     assert two.metrics["random_features_error"] == one.metrics["random_features_error"]
 
 
-def test_large_d_is_the_limit() -> None:
-    limit, large = (predict(Problem.of("sin(h1)"), settings(dim=d)) for d in (None, 10**7))
+@pytest.mark.parametrize(
+    "changes", [{}, {"activation": "softplus(z+1)", "normalise": True, "steps": 1}]
+)
+def test_large_d_is_the_limit(changes: dict[str, Any]) -> None:
+    """On the sphere the error after one step was 10 % too large, however large d was."""
+    limit, large = (
+        predict(Problem.of("sin(h1)"), settings(dim=d, **changes)) for d in (None, 10**7)
+    )
     for name in ("test_error", "train_error"):
         np.testing.assert_allclose(large.metrics[name], limit.metrics[name], rtol=1e-4)
 
@@ -100,14 +106,22 @@ def test_the_ratio_of_order_one_over_d_is_of_that_order() -> None:
     assert (small.test - 1) / (large.test - 1) == pytest.approx(10, rel=0.2)
 
 
+@pytest.mark.slow
+def test_the_error_of_a_gaussian_readout_bounds_what_its_kinds_miss() -> None:
+    """Against sixteen kinds, which take minutes; four of them stated 2 % and missed 18 %."""
+    given = settings(activation="relu", readout="normal", samples="4d", step_size=0.8, ridge=0.1)
+    found = predict(Problem.of("h1 + He2(h1)/2"), given)
+    test, error = found.metrics["test_error"][-1], found.errors["test_error"][-1]
+    assert abs(test - 0.27801) < error < 0.2 * test
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"steps": 9}, "at most 8 steps"),
-        ({"readout": "1:0.2,2:0.2,3:0.2,4:0.2,5:0.2"}, "at most 4"),
+        ({"readout": "1:.2,2:.1,3:.1,4:.1,5:.1,6:.1,7:.1,8:.1,9:.1"}, "at most 8"),
         ({"readout_samples": "same"}, "fresh samples"),
-        ({"biases": "normal"}, "biases"),
-        ({"normalise": True}, "normalise"),
+        ({"biases": "normal", "readout": "sign"}, "at most 8; use fewer readout values, or biases"),
         ({"ridge": 0, "readout_samples": "1d"}, "n <= p"),
         ({"step_size": 1e5}, "lower step_size"),
         ({"width": "d^0.5"}, "width"),

@@ -8,14 +8,18 @@ from stepped_readouts import ONE, PAIRS, readout_on, stepped_layer
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
+from giantstep.language.targets import Target
+from giantstep.theory.giant_step.risk.batch_samples import frame_rule
 from giantstep.theory.giant_step.risk.bounds import network_error
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons, frame_of
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
+from giantstep.theory.giant_step.start_law import gaussian_cells
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 
 G12 = "h1 + He2(h1)/sqrt(2)"
 THREE = Neurons.of([-1.0, 0.5, 2.0], [0.3, 0.3, 0.4])
+ON_SPHERE = Neurons.of([1.0], normalise=True)
 #: Activation, target, noise; step size, n_0/d, steps; n/d, p/d, ridge; kinds; test and train error
 #: of an independent implementation, at d = 1e7 and on finer grids than its own; tolerance. For
 #: relu it smooths the slope's jump, and converges to ours in first order of its grid.
@@ -72,25 +76,41 @@ def test_references(
 @pytest.mark.parametrize("steps", [0, 1, 2])
 def test_no_movement_gives_random_features(sigma: str, target: str, steps: int) -> None:
     problem = Problem.of(target, noise=0.1)
-    sizes = {"samples_ratio": 2.0, "width_ratio": 1.5, "ridge": 0.05}
-    expected = small_step_risk(LinearFeatures.of(problem, activation(sigma)), **sizes)
+    fit = Fit.of(2.0, 1.5, 0.05)
+    expected = small_step_risk(LinearFeatures.of(problem, activation(sigma)), fit)
     layer = stepped_layer(sigma, target, [(0.0, 2.0)] * steps, noise=0.1)
-    found = risk(sigma, target, layer, Fit.of(2.0, 1.5, 0.05), 0.1)
+    found = risk(sigma, target, layer, fit, 0.1)
     assert found.test - 0.1 == pytest.approx(expected.test, rel=1e-8)
     assert found.train == pytest.approx(expected.train, rel=1e-8)
 
 
-def test_a_step_of_no_size_changes_nothing() -> None:
+@pytest.mark.parametrize("start", [ONE, ON_SPHERE, Neurons.of([1.0, -0.5], normalise=True)])
+def test_a_step_of_no_size_changes_nothing(start: Neurons) -> None:
     """At its end or at its beginning, and lengths of neurons are kept through it."""
     paths = [(2.0, 3.0), (0.0, 5.0)], [(2.0, 3.0)], [(0.0, 5.0), (2.0, 3.0)]
-    found = [
-        risk("softplus(z+1)", "tanh(h1)", stepped_layer("softplus(z+1)", "tanh(h1)", path), fit)
-        for path in paths
-        for fit in [Fit.of(2, 1, 0.05)]
-    ]
+    given = "softplus(z+1)", "tanh(h1)"
+    found = [risk(*given, stepped_layer(*given, path, start), Fit.of(2, 1, 0.05)) for path in paths]
     for other in (found[0], found[2]):
         assert other.test == pytest.approx(found[1].test, rel=1e-8)
         assert other.train == pytest.approx(found[1].train, rel=1e-8)
+
+
+def test_a_bias_is_a_shift_of_the_activation() -> None:
+    """Of one kind, and of two with equal biases."""
+    fit, path = Fit.of(2, 1, 0.05), (1.5, 3, 2)
+    shifted = risk("tanh(z+0.3)", "sin(h1)", stepped("tanh(z+0.3)", "sin(h1)", 0, path), fit)
+    for law in (([0.3], [1.0]), ([0.3, 0.3], [0.4, 0.6])):
+        layer = stepped("tanh", "sin(h1)", 0, path, Neurons.of([1.0], biases=law))
+        assert risk("tanh", "sin(h1)", layer, fit).test == pytest.approx(shifted.test, rel=1e-7)
+
+
+def test_many_kinds_are_integrated_over_the_directions_that_matter() -> None:
+    """Eight values of a readout: two directions beside the target's, and the risk of four axes."""
+    start = Neurons.of(*gaussian_cells(8))
+    layer = stepped_layer("gelu", "tanh(h1)", [(1.0, 3.0)] * 2, start, loss="square")
+    means, frame = frame_of(layer.means, 1)
+    assert frame.shape[1] == 3
+    np.testing.assert_allclose(means @ means.T, layer.means @ layer.means.T, atol=2e-3)
 
 
 def test_equal_kinds_may_be_split() -> None:
@@ -138,6 +158,18 @@ def test_the_risk_notices_each_constant_of_each_step(
     assert abs(risk(sigma, target, wrong, fit).test / right - 1) > 1e-6
 
 
+@pytest.mark.parametrize("part", ["lengths", "means", "before", "turns", "leans"])
+def test_the_risk_notices_each_constant_of_the_sphere(part: str) -> None:
+    """A change of 5 % in what rows do on their way back after the second step."""
+    layer = stepped("relu", G12, 0, (1.5, 4, 2), ON_SPHERE)
+    fit, (first, second) = Fit.of(2, 1, 0.05), layer.batches
+    assert second.sphere is not None
+    sphere = second.sphere._replace(**{part: 1.05 * getattr(second.sphere, part)})
+    wrong = layer._replace(batches=(first, second._replace(sphere=sphere)))
+    right = risk("relu", G12, layer, fit).test
+    assert abs(risk("relu", G12, wrong, fit).test / right - 1) > 1e-3
+
+
 def test_the_output_of_a_linear_network() -> None:
     """f(x) = <m, x>: m moves by R = y - f, and keeps the noise of both batches."""
     layer = stepped("identity", "h1", 0.5, (0.5, 4.0, 2))
@@ -165,3 +197,16 @@ def test_recursion_of_means_and_bulks_of_relu() -> None:
     spread = moved.std(axis=0) / samples**0.5
     assert np.all(np.abs(seen - moved.mean(axis=0)) < 5 * spread + 0.3 / neurons)
     assert np.all(5 * spread + 0.3 / neurons < 0.2 * np.abs(seen))
+
+
+@pytest.mark.parametrize("coarse", [True, False])
+@pytest.mark.parametrize("directions", [2, 3, 4, 5])
+def test_nodes_resolve_targets_that_oscillate(directions: int, coarse: bool) -> None:
+    """With three axes the power of sin(4.5*h1) was .015: two steps left .015 of .5, not .531."""
+    means = np.eye(directions)
+    points, labels, weights = frame_rule(
+        Target("sin(4.5*h1)"), means, np.ones(directions), coarse=coarse
+    )
+    assert weights @ labels**2 == pytest.approx(0.5, rel=2e-3)
+    slope = 4.5 * np.exp(-(4.5**2) / 2)
+    assert weights @ (labels * points[:, 0]) == pytest.approx(slope, abs=1e-3)

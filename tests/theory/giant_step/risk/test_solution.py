@@ -99,3 +99,16 @@ def test_a_risk_that_is_not_found_is_reported() -> None:
 
 def test_numbers_that_are_none_are_reported() -> None:
     assert not readout_risk(readout("relu"), HARD._replace(samples_ratio=math.nan)).converged
+
+
+def test_a_response_that_is_not_finite_is_no_solution(monkeypatch: pytest.MonkeyPatch) -> None:
+    """He2 with normal readouts ended in numpy's error; here in a risk that says it is missing."""
+
+    def no_response(*given: np.ndarray) -> np.ndarray:
+        return np.full_like(given[2], np.nan)
+
+    monkeypatch.setattr(solution, "response", no_response)
+    found = readout_risk(readout("tanh"), HARD)
+    assert not found.converged
+    assert math.isnan(found.test)
+    assert found.state is None

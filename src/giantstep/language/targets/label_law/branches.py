@@ -20,28 +20,32 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import Block, hermite_tables, integrable
-from giantstep.language.targets.kinks import (
-    atoms_and_rest,
-    find_kinks,
-    joint_values,
-    sharing_variables,
+from giantstep.language.expressions.kinks import (
+    expression_atoms,
+    expression_kinks,
+    expressions_by_variables,
+    joint_expression_values,
 )
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.polynomial import to_tree
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.polynomial import polynomial_expression
+from giantstep.language.expressions.tree import (
     Call,
     Node,
     Number,
     Product,
     Sum,
-    children,
-    replaced,
-    variables,
-    with_children,
+    expression_children,
+    expression_variables,
+    expression_with_children,
+    replaced_expression,
 )
+from giantstep.language.targets.integration import (
+    Block,
+    is_target_integrable,
+    target_hermite_tables,
+)
+from giantstep.language.targets.label_law import LabelMoments
+from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, hermite_primitives, hermite_values, multi_indices
 from giantstep.numerics.pieces import Function, Pieces, monotone_pieces
@@ -83,27 +87,27 @@ class Branches:
         return [index[self.axis] for index in self.indices]
 
 
-def single_branch(function: Function, kinks: Sequence[float], degree: int) -> Branches:
+def single_label_branch(function: Function, kinks: Sequence[float], degree: int) -> Branches:
     """A label that depends on one direction only."""
     indices = multi_indices(1, degree)
     return Branches((Branch(function, kinks, np.ones(len(indices))),), 0, indices)
 
 
-def branches_of(target: Target, degree: int) -> Branches | None:
+def label_branches(target: Target, degree: int) -> Branches | None:
     """The branches of a target; None if it is not of this kind.
 
-    >>> found = branches_of(Target("h1**2 + sign(h1*h2*h3)"), 2)
+    >>> found = label_branches(Target("h1**2 + sign(h1*h2*h3)"), 2)
     >>> sorted(float(branch.function(np.array(2.0))) for branch in found.branches)
     [3.0, 5.0]
     """
     tree = _with_split_signs(target.tree)
-    every, moving = atoms_and_rest(tree)
+    every, moving = expression_atoms(tree)
     if len(moving) != 1 or not (name := moving.pop()).startswith("h"):
         return None
-    atoms = [atom for atom in every if variables(atom) - {name}]
-    groups = sharing_variables(atoms)
-    if any(name in variables(atom) for atom in atoms) or not all(
-        integrable(Block.of(tuple(group))) for group in groups
+    atoms = [atom for atom in every if expression_variables(atom) - {name}]
+    groups = expressions_by_variables(atoms)
+    if any(name in expression_variables(atom) for atom in atoms) or not all(
+        is_target_integrable(Block.of(tuple(group))) for group in groups
     ):
         return None
     classes = [_classes(group, degree) for group in groups]
@@ -118,13 +122,13 @@ def branches_of(target: Target, degree: int) -> Branches | None:
             known |= part.known(row)
             product = product * part.on(indices)[row]
         # In normal form, so that classes with the same branch are joined.
-        branch = to_tree(normal_form(replaced(tree, known)))
+        branch = polynomial_expression(normal_form(replaced_expression(tree, known)))
         moments[branch] = moments.get(branch, np.zeros(len(indices))) + product
     return Branches(
         tuple(
             Branch(
                 Block((branch,), (name,)).on_line,
-                find_kinks(branch, (name,)).positions[name],
+                expression_kinks(branch, (name,)).positions[name],
                 product,
             )
             for branch, product in moments.items()
@@ -137,14 +141,14 @@ def branches_of(target: Target, degree: int) -> Branches | None:
 
 def _with_split_signs(node: Node) -> Node:
     """sign(a*b) as sign(a)*sign(b), and step(a*b) as (1 + sign(a)*sign(b))/2, everywhere."""
-    below = [_with_split_signs(child) for child in children(node)]
+    below = [_with_split_signs(child) for child in expression_children(node)]
     if not (isinstance(node, Call) and below and isinstance(below[0], Product)):
-        return with_children(node, below)
+        return expression_with_children(node, below)
     signs = Product(tuple(Call("sign", (factor,)) for factor in below[0].factors))
     if node.function == "step":
         half = Number(Fraction(1, 2))
         return Sum((half, Product((half, *signs.factors))))
-    return signs if node.function == "sign" else with_children(node, below)
+    return signs if node.function == "sign" else expression_with_children(node, below)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,14 +173,14 @@ class _Classes:
 
 
 def _classes(atoms: Sequence[Node], degree: int) -> _Classes:
-    block, values = Block.of(tuple(atoms)), joint_values(atoms)
+    block, values = Block.of(tuple(atoms)), joint_expression_values(atoms)
 
     def indicators(grid: GaussianGrid, _: np.ndarray) -> list[np.ndarray]:
         points = grid.points()
         labels = np.stack([Block((atom,), block.names)(points) for atom in atoms], axis=-1)
         return [1.0 * np.all(labels == row, axis=-1) for row in values]
 
-    table, error = hermite_tables(block, degree, indicators)
+    table, error = target_hermite_tables(block, degree, indicators)
     axes = tuple(int(name[1:]) - 1 for name in block.names[: block.latent])
     return _Classes(tuple(atoms), values, axes, table, error)
 
@@ -186,11 +190,11 @@ MAX_PIECES = 80
 NODES = 6000
 
 
-def preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMoments | None:
+def label_preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMoments | None:
     """E[He_j(h) | y] at quadrature nodes of the law of y; None if the label oscillates too much.
 
-    >>> from giantstep.language.targets.label_law.branches import single_branch
-    >>> moments = preimage_moments(single_branch(lambda h: h**2, [], degree=2))
+    >>> from giantstep.language.targets.label_law.branches import single_label_branch
+    >>> moments = label_preimage_moments(single_label_branch(lambda h: h**2, [], degree=2))
     >>> zeta = moments.moments[0, :, 2] / moments.mass
     >>> round(float(moments.mass @ zeta**2 / 2), 10)
     1.0

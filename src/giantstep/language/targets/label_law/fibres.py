@@ -112,7 +112,7 @@ class Fibres:
             return np.nan_to_num(length**2 * mean / (2 * step), posinf=0, neginf=0)
 
 
-def base_nodes(kinks: Sequence[float], count: int) -> Float[np.ndarray, " nodes"]:
+def label_fibre_nodes(kinks: Sequence[float], count: int) -> Float[np.ndarray, " nodes"]:
     """Evenly spaced nodes, with a pair of nodes at the two sides of every kink."""
     corners = [-CUTOFF, *(k for k in kinks if -CUTOFF < k < CUTOFF), CUTOFF]
     parts = []
@@ -122,7 +122,7 @@ def base_nodes(kinks: Sequence[float], count: int) -> Float[np.ndarray, " nodes"
     return np.concatenate(parts)
 
 
-def fibres_of(
+def label_fibres(
     function: Function,
     surfaces: Sequence[Function],
     lines: Float[np.ndarray, "lines outer"],

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.language.targets.expansion import expansion, hermite_series
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.integration import Block, block_of, hermite_tables
-from giantstep.language.targets.kinks import sharing_variables
-from giantstep.language.targets.symmetry import invariance
-from giantstep.language.targets.tree import Sum, total, variables
+from giantstep.language.expressions.kinks import expressions_by_variables
+from giantstep.language.expressions.tree import Sum, expression_variables, sum_expression
+from giantstep.language.targets.expansion import target_expansion, target_series
+from giantstep.language.targets.integration import Block, target_block, target_hermite_tables
+from giantstep.language.targets.symmetry import target_invariance
+from giantstep.language.targets.target import Target
 from giantstep.numerics.hermite import (
     MultiIndex,
     factorial,
@@ -70,7 +70,7 @@ class FunctionMoments:
 
 def label_itself(target: Target, degree: int) -> FunctionMoments:
     """The Hermite coefficients of the target: the family of one function, f(y) = y."""
-    found = expansion(target, degree)
+    found = target_expansion(target, degree)
     scale = math.sqrt(found.variance) or 1.0
     coefficients = {j: np.full((1, 1), c / scale) for j, c in found.coefficients.items()}
     return FunctionMoments(
@@ -87,7 +87,7 @@ def label_powers(target: Target, degree: int) -> FunctionMoments | None:
     >>> (found.coefficients[2, 0, 0] != 0).tolist()
     [[True, True, True]]
     """
-    series, rank = hermite_series(target), target.rank
+    series, rank = target_series(target), target.rank
     if series is None:
         return None
     degree = dense_degree(rank, degree, POWERS)
@@ -131,7 +131,7 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
         waves = functools.partial(_exponentials, frequencies=FREQUENCIES / width)
         count = len(FREQUENCIES)
     degree = dense_degree(target.rank, degree, 2 * count)
-    tables = [hermite_tables(b, degree, lambda _, y: waves(y), AGREEMENT) for b in blocks]
+    tables = [target_hermite_tables(b, degree, lambda _, y: waves(y), AGREEMENT) for b in blocks]
     indices = multi_indices(target.rank, degree)
     product = np.ones((count, len(indices)), dtype=complex)
     for block, (table, _) in zip(blocks, tables, strict=True):
@@ -145,12 +145,12 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
     return FunctionMoments(coefficients, degree, error, True, method)
 
 
-def sampled_waves(target: Target, degree: int, seed: int) -> FunctionMoments:
+def sampled_label_waves(target: Target, degree: int, seed: int) -> FunctionMoments:
     """Functions of the label wrapped around a circle, by Monte Carlo in independent replicas.
 
     The moments are made as symmetric as the target is.
     """
-    block = block_of(target)
+    block = target_block(target)
     centre, width = _place_and_spread(target)
     while math.comb(target.rank + degree, degree) > MAX_INDICES:
         degree -= 1
@@ -165,7 +165,9 @@ def sampled_waves(target: Target, degree: int, seed: int) -> FunctionMoments:
             values = hermite_values(points[:, : target.rank], degree)
             found[replica] += family @ np.stack([hermite_product(values, j) for j in indices], 1)
     found /= SAMPLES
-    coefficients = invariance(target).averaged({j: found[:, :, i] for i, j in enumerate(indices)})
+    coefficients = target_invariance(target).averaged(
+        {j: found[:, :, i] for i, j in enumerate(indices)}
+    )
     method = f"Monte Carlo: {found.shape[1]} functions of the label, {REPLICAS * SAMPLES} samples"
     error = 1 / math.sqrt(REPLICAS * SAMPLES)
     return FunctionMoments(coefficients, degree, error, True, method, sampled=True)
@@ -175,13 +177,13 @@ def _additive_blocks(target: Target) -> list[Block]:
     """The target as a sum of functions of different variables, as many as possible."""
     terms = target.tree.terms if isinstance(target.tree, Sum) else (target.tree,)
     # Constant terms only turn the phase.
-    groups = sharing_variables([term for term in terms if variables(term)])
-    return [Block.of((total(group),)) for group in groups]
+    groups = expressions_by_variables([term for term in terms if expression_variables(term)])
+    return [Block.of((sum_expression(group),)) for group in groups]
 
 
 def _place_and_spread(target: Target) -> tuple[float, float]:
     """The median of the label, and half the range of its middle 80 %."""
-    block = block_of(target)
+    block = target_block(target)
     points = np.random.default_rng(0).standard_normal((20_000, len(block.names)))
     low, middle, high = np.quantile(block(points), [0.1, 0.5, 0.9])
     return float(middle), float(high - low) / 2 or 1.0

@@ -12,35 +12,22 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.expansion import expansion
-from giantstep.language.targets.expression import Target
-from giantstep.language.targets.hermite import used_subspace
-from giantstep.language.targets.integration import Block, block_of, hermite_tables, integrable
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.branches import (
-    NODES,
-    branches_of,
-    preimage_moments,
-    single_branch,
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
+from giantstep.language.expressions.language import FUNCTIONS
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.polynomial import (
+    Unusable,
+    is_nonnegative_polynomial,
+    polynomial_expression,
 )
-from giantstep.language.targets.label_law.noisy import LABEL_ORDER, noisy_moments, smeared_classes
-from giantstep.language.targets.label_law.slices import (
-    Effort,
-    Slicing,
-    reordered,
-    sliced_moments,
-)
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.polynomial import Unusable, is_nonnegative, to_tree
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import (
     Call,
     Node,
     Number,
@@ -48,10 +35,37 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
-    replaced,
-    variables,
-    walk,
+    expression_variables,
+    replaced_expression,
+    walk_expression,
 )
+from giantstep.language.targets.expansion import target_expansion
+from giantstep.language.targets.hermite import target_subspace
+from giantstep.language.targets.integration import (
+    Block,
+    is_target_integrable,
+    target_block,
+    target_hermite_tables,
+)
+from giantstep.language.targets.label_law import LabelMoments
+from giantstep.language.targets.label_law.branches import (
+    NODES,
+    label_branches,
+    label_preimage_moments,
+    single_label_branch,
+)
+from giantstep.language.targets.label_law.noisy import (
+    LABEL_ORDER,
+    noisy_label_moments,
+    smeared_label_classes,
+)
+from giantstep.language.targets.label_law.slices import (
+    Effort,
+    Slicing,
+    reordered_label,
+    sliced_label_moments,
+)
+from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, multi_indices
 
@@ -73,24 +87,28 @@ def label_core(target: Target, *, noise: float = 0.0) -> LabelCore:
     """
     # Noise is added after the outer function: with it the outer function matters.
     core = _in_used_directions(target)
-    return core if noise > 0 else LabelCore(undone(core.target), core.rows)
+    return core if noise > 0 else LabelCore(_undone(core.target), core.rows)
 
 
 @functools.lru_cache(maxsize=256)
-def undone(target: Target) -> Target:
+def _undone(target: Target) -> Target:
     """The smallest expression of which the target is a strictly monotone function.
 
-    >>> undone(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
+    >>> _undone(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
     Target('h1*h2')
-    >>> undone(Target("h1**2"))
+    >>> _undone(Target("h1**2"))
     Target('h1**2')
     """
-    names = variables(target.tree)
-    candidates = [node for node in set(walk(target.tree)) if variables(node) == names]
-    for node in sorted(candidates, key=lambda node: (sum(1 for _ in walk(node)), to_text(node))):
+    names = expression_variables(target.tree)
+    candidates = [
+        node for node in set(walk_expression(target.tree)) if expression_variables(node) == names
+    ]
+    for node in sorted(
+        candidates, key=lambda node: (sum(1 for _ in walk_expression(node)), expression_text(node))
+    ):
         if _direction(target.tree, node):
             try:
-                return Target(to_text(_bare(node)))
+                return Target(expression_text(_bare(node)))
             except TargetError:  # not square integrable, as an argument of tanh may be
                 continue
     return target
@@ -99,7 +117,7 @@ def undone(target: Target) -> Target:
 @functools.lru_cache(maxsize=256)
 def _in_used_directions(target: Target) -> LabelCore:
     """The target as a function of coordinates in its used subspace."""
-    used = used_subspace(target)
+    used = target_subspace(target)
     if len(used) == target.rank:
         return LabelCore(target, np.eye(target.rank))
     new: dict[Node, Node] = {
@@ -112,7 +130,9 @@ def _in_used_directions(target: Target) -> LabelCore:
         for axis in range(target.rank)
     }
     try:
-        text = to_text(to_tree(normal_form(replaced(target.tree, new))))
+        text = expression_text(
+            polynomial_expression(normal_form(replaced_expression(target.tree, new)))
+        )
         return LabelCore(Target(text), used)
     except (TargetError, Unusable):  # too long to be written down
         return LabelCore(target, np.eye(target.rank))
@@ -122,14 +142,14 @@ def _direction(node: Node, inner: Node) -> int | None:
     """+1 or -1 if the node rises or falls strictly with the inner one, 0 if it is constant."""
     if node == inner:
         return 1
-    if not variables(node):
+    if not expression_variables(node):
         return 0
     match node:
         case Sum(terms):
             found = {_direction(term, inner) for term in terms} - {0}
             return found.pop() if len(found) == 1 else None
         case Product(factors):
-            moving = [factor for factor in factors if variables(factor)]
+            moving = [factor for factor in factors if expression_variables(factor)]
             if len(moving) > 1:
                 return None
             inside, sign = _direction(moving[0], inner), np.sign(_constant(factors))
@@ -138,7 +158,9 @@ def _direction(node: Node, inner: Node) -> int | None:
             return _direction(argument, inner)
         case Power(base, exponent) if exponent > 0 and _is_odd(exponent):
             return _direction(base, inner)
-        case Power(base, exponent) if exponent.denominator > 1 or is_nonnegative(normal_form(base)):
+        case Power(base, exponent) if exponent.denominator > 1 or is_nonnegative_polynomial(
+            normal_form(base)
+        ):
             below = _direction(base, inner)
             return below if below is None or exponent > 0 else -below
     return None
@@ -149,7 +171,9 @@ def _is_odd(exponent: Fraction) -> bool:
 
 
 def _constant(factors: Sequence[Node]) -> float:
-    return math.prod(float(evaluate(x, NUMPY, {})) for x in factors if not variables(x))
+    return math.prod(
+        float(evaluate_expression(x, NUMPY, {})) for x in factors if not expression_variables(x)
+    )
 
 
 def _bare(node: Node) -> Node:
@@ -158,8 +182,8 @@ def _bare(node: Node) -> Node:
     So 2*h1**3*h2**3 becomes h1*h2.
     """
     match node:
-        case Sum(parts) | Product(parts) if any(not variables(part) for part in parts):
-            moving = tuple(part for part in parts if variables(part))
+        case Sum(parts) | Product(parts) if any(not expression_variables(part) for part in parts):
+            moving = tuple(part for part in parts if expression_variables(part))
             return _bare(type(node)(moving) if len(moving) > 1 else moving[0])
         case Product(factors):
             powers = {x.exponent if isinstance(x, Power) else Fraction(1) for x in factors}
@@ -175,27 +199,24 @@ MAX_SAMPLED_INDICES = 500
 MAX_CLASS_INDICES = 20_000
 
 
-@dataclass(frozen=True)
-class Resolution:
-    """How finely labels are sampled: lines and nodes by number of axes, cells, replicas."""
+class Resolution(NamedTuple):
+    """How finely labels are sampled on up to two axes, on three and on more; and the degree."""
 
-    lines: tuple[int, int, int]
-    nodes: tuple[int, int, int]
-    cells: tuple[int, int, int]
-    replicas: int
+    efforts: tuple[Effort, Effort, Effort]
     degree: int
-
-    def of(self, axes: int) -> Effort:
-        """The numbers for a function on R^axes."""
-        which = min(max(axes - 2, 0), 2)
-        return Effort(self.lines[which], self.nodes[which], self.cells[which], self.replicas)
 
 
 #: Many moments on few cells, to find directions.
-BROAD = Resolution((800, 1000, 4000), (200, 150, 120), (100, 80, 64), 2, SAMPLED_DEGREE)
+BROAD = Resolution(
+    (Effort(800, 200, 100, 2), Effort(1000, 150, 80, 2), Effort(4000, 120, 64, 2)), SAMPLED_DEGREE
+)
 #: Few moments on many cells, for thresholds: a first look, and a closer one.
-FINE = Resolution((500, 400, 1500), (500, 500, 200), (500, 300, 200), 6, 2)
-FINER = Resolution((1200, 2000, 8000), (500, 300, 200), (500, 300, 200), 6, 2)
+FINE = Resolution(
+    (Effort(500, 500, 500, 6), Effort(400, 500, 300, 6), Effort(1500, 200, 200, 6)), 2
+)
+FINER = Resolution(
+    (Effort(1200, 500, 500, 6), Effort(2000, 300, 300, 6), Effort(8000, 200, 200, 6)), 2
+)
 
 
 def label_moments(
@@ -232,7 +253,8 @@ def _moments(
     while degree > 2 and math.comb(target.rank + degree, degree) > MAX_SAMPLED_INDICES:
         degree -= 1
     problem = _slicing(target) if noise == 0 else _with_noise(_slicing(target), noise)
-    return sliced_moments(problem, degree, resolution.of(problem.axes), seed)
+    effort = resolution.efforts[min(max(problem.axes - 2, 0), 2)]
+    return sliced_label_moments(problem, degree, effort, seed)
 
 
 @functools.lru_cache(maxsize=64)
@@ -240,18 +262,21 @@ def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMomen
     """The same in the target's own coordinates; None where labels would have to be sampled."""
     branches = None
     if target.rank == 1 and not target.noises:
-        branches = single_branch(block_of(target).on_line, target.kinks[0], degree)
+        branches = single_label_branch(target_block(target).on_line, target.kinks[0], degree)
     elif target.discrete_values is None:
-        branches = branches_of(target, _class_degree(target, degree))
+        branches = label_branches(target, _class_degree(target, degree))
     if target.discrete_values is not None and (branches is None or noise > 0):
         return _class_moments(target, noise, degree)
     if branches is None:
         return None
     if noise > 0:
-        coarse = noisy_moments(branches, noise, LABEL_ORDER - 2)
-        found = noisy_moments(branches, noise)
+        coarse = noisy_label_moments(branches, noise, LABEL_ORDER - 2)
+        found = noisy_label_moments(branches, noise)
     else:
-        coarse, found = preimage_moments(branches, NODES // 4), preimage_moments(branches)
+        coarse, found = (
+            label_preimage_moments(branches, NODES // 4),
+            label_preimage_moments(branches),
+        )
     return found and replace(found, coarse=coarse)
 
 
@@ -264,7 +289,7 @@ def _class_degree(target: Target, degree: int) -> int:
 
 def _slicing(target: Target) -> Slicing:
     """The target as a function of its directions, then of its noises."""
-    block = block_of(target)
+    block = target_block(target)
     return Slicing(block, block.latent, block.kinks, () if block.aligned else block.surfaces)
 
 
@@ -275,7 +300,7 @@ def _with_noise(view: Slicing, noise: float) -> Slicing:
     def noisy(points: np.ndarray) -> np.ndarray:
         return view.function(points[..., :-1]) + deviation * points[..., -1]
 
-    surfaces = tuple(reordered(surface, slice(-1)) for surface in view.surfaces)
+    surfaces = tuple(reordered_label(surface, slice(-1)) for surface in view.surfaces)
     return Slicing(noisy, view.latent, (*view.kinks, ()), surfaces)
 
 
@@ -285,15 +310,15 @@ def _class_moments(target: Target, noise: float, degree: int) -> LabelMoments | 
     indices = multi_indices(target.rank, _class_degree(target, degree))
     if len(values) == 2:
         found = _two_classes(target, values, indices)
-    elif integrable(block_of(target)):
-        found = _classes_by_quadrature(block_of(target), values, indices)
+    elif is_target_integrable(target_block(target)):
+        found = _classes_by_quadrature(target_block(target), values, indices)
     else:
         return None
     if found is None:
         return None
     moments, error = found
     if noise > 0:
-        return smeared_classes(values, indices, moments, noise, error=error)
+        return smeared_label_classes(values, indices, moments, noise, error=error)
     kept = moments[:, 0] > 1e-12
     method = "exact sums over classes"
     return LabelMoments(indices, moments[kept, 0], moments[None, kept], method, error=error)
@@ -304,7 +329,7 @@ def _two_classes(
 ) -> tuple[Float[np.ndarray, "classes indices"], float] | None:
     """Indicators of two classes are linear functions of the label itself; None if it is sampled."""
     low, high = values
-    found = expansion(target, sum(indices[-1]))
+    found = target_expansion(target, sum(indices[-1]))
     if found.sampled:
         return None
     of_label = np.array([found.coefficients.get(j, 0.0) for j in indices])
@@ -319,5 +344,5 @@ def _classes_by_quadrature(
     def indicators(_: GaussianGrid, labels: np.ndarray) -> list[np.ndarray]:
         return [1.0 * (np.abs(labels - value) < 1e-9) for value in values]
 
-    table, error = hermite_tables(block, sum(indices[-1]), indicators)
+    table, error = target_hermite_tables(block, sum(indices[-1]), indicators)
     return table[(slice(None), *np.array(indices).T)], error

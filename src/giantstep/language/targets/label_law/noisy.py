@@ -21,15 +21,15 @@ STEP = 0.5
 LABEL_ORDER = 8
 
 
-def noisy_moments(
+def noisy_label_moments(
     branches: Branches, variance: float, order: int = LABEL_ORDER
 ) -> LabelMoments | None:
     """p(y) and E[He_j(h) 1{y}] of a label with one moving direction, by quadrature in h and in y.
 
     None if the noise is too small for a grid of reasonable size.
 
-    >>> from giantstep.language.targets.label_law.branches import single_branch
-    >>> found = noisy_moments(single_branch(lambda h: h**2, [], degree=2), 0.5)
+    >>> from giantstep.language.targets.label_law.branches import single_label_branch
+    >>> found = noisy_label_moments(single_label_branch(lambda h: h**2, [], degree=2), 0.5)
     >>> zeta = found.moments[0, :, 2] / found.mass
     >>> round(1 / float(found.mass @ zeta**2), 5)
     0.57799
@@ -70,7 +70,7 @@ def _node_count(branch: Branch, deviation: float) -> int:
     return max(math.ceil(18 * slope / (STEP * deviation)), 2000)
 
 
-def smeared_classes(
+def smeared_label_classes(
     values: Sequence[float],
     indices: tuple[MultiIndex, ...],
     moments: Float[np.ndarray, "classes indices"],

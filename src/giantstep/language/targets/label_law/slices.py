@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.fibres import base_nodes, fibres_of
+from giantstep.language.targets.label_law.fibres import label_fibre_nodes, label_fibres
 from giantstep.numerics.grids import Function
 from giantstep.numerics.hermite import MultiIndex, hermite_values, multi_indices
 
@@ -54,15 +54,15 @@ class Slicing:
         order = (*(axis for axis in range(self.axes) if axis != inner), inner)
         back = np.argsort(order)
         return Slicing(
-            reordered(self.function, back),
+            reordered_label(self.function, back),
             self.latent,
             tuple(self.kinks[axis] for axis in order),
-            tuple(reordered(surface, back) for surface in self.surfaces),
+            tuple(reordered_label(surface, back) for surface in self.surfaces),
             order,
         )
 
 
-def reordered(function: Function, back: np.ndarray | slice) -> Function:
+def reordered_label(function: Function, back: np.ndarray | slice) -> Function:
     """The function of the chosen coordinates, in their order."""
     return lambda points: function(points[..., back])
 
@@ -76,11 +76,11 @@ class Effort(NamedTuple):
     replicas: int
 
 
-def sliced_moments(problem: Slicing, degree: int, effort: Effort, seed: int) -> LabelMoments:
+def sliced_label_moments(problem: Slicing, degree: int, effort: Effort, seed: int) -> LabelMoments:
     """E[1{y in cell} He_j(h)] for |j| <= degree, on about so many cells of the label.
 
     >>> product = Slicing(lambda h: h[..., 0] * h[..., 1], 2, ((), ()))
-    >>> found = sliced_moments(product, 2, Effort(200, 200, 200, replicas=2), seed=0)
+    >>> found = sliced_label_moments(product, 2, Effort(200, 200, 200, replicas=2), seed=0)
     >>> cross = found.indices.index((1, 1))
     >>> one, two = found.moments[:, :, cross]
     >>> round(float(sum(one * two / found.mass)), 2)
@@ -89,10 +89,10 @@ def sliced_moments(problem: Slicing, degree: int, effort: Effort, seed: int) -> 
     lines, nodes, cells, replicas = effort
     rng = np.random.default_rng(seed)
     problem = problem.sliced_along(_best_axis(problem, rng))
-    grid = base_nodes(problem.kinks[-1], nodes)
+    grid = label_fibre_nodes(problem.kinks[-1], nodes)
     sample, weights = _stratified_lines(rng, min(lines, 400), problem.kinks[:-1])
-    pilot = fibres_of(problem.function, problem.surfaces, sample, grid)
-    edges = label_edges(pilot.at, pilot.values, weights, cells)
+    pilot = label_fibres(problem.function, problem.surfaces, sample, grid)
+    edges = _label_edges(pilot.at, pilot.values, weights, cells)
     indices = multi_indices(problem.latent, degree)
     found = np.stack([_replica(problem, grid, edges, indices, lines, rng) for _ in range(replicas)])
     mass = found[:, :, 0].mean(axis=0)
@@ -159,7 +159,7 @@ def _replica(
     total = np.zeros((len(edges) + 1, len(indices)))
     size = max(CHUNK // (4 * len(edges)), 1)
     for part in (slice(start, start + size) for start in range(0, len(lines), size)):
-        fibres = fibres_of(problem.function, problem.surfaces, lines[part], grid)
+        fibres = label_fibres(problem.function, problem.surfaces, lines[part], grid)
         below = fibres.moments_below(edges, inner_degree)
         for column, index in enumerate(indices):
             factor, power = weights[part], 0
@@ -185,7 +185,7 @@ SPREAD = 3.0
 GRADES = 0.5 ** np.arange(2, 26)
 
 
-def label_edges(
+def _label_edges(
     at: Float[np.ndarray, "lines nodes"],
     values: Float[np.ndarray, "lines nodes"],
     weights: Float[np.ndarray, " lines"],

@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from giantstep.channels.cells import Affine, Discrete
-from giantstep.channels.posterior import Matrix, mixture
-from giantstep.channels.quadrature import even_rule
+from giantstep.channels.posterior import Matrix, mixed_posterior
+from giantstep.channels.quadrature import posterior_rule
 from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.amp.averages.rules import (
     Averages,
@@ -63,7 +63,7 @@ class CellEnsemble(NamedTuple):
         count = _OMEGAS[known.shape[0]]
         omega, weights = layered_nodes(known, widths, core.cells.kinks, count, self.stretch)
         classes = jax.vmap(core.cells.posteriors, in_axes=(0, None))(omega, unknown)
-        mixed = jax.vmap(jax.vmap(mixture, in_axes=(None, 0)), in_axes=(0, None))
+        mixed = jax.vmap(jax.vmap(mixed_posterior, in_axes=(None, 0)), in_axes=(0, None))
         found = mixed(classes, jnp.asarray(self.labels))
         chances = jnp.exp(classes.log_partition)
         flat = (weights[:, None] * chances[:, self.sources] * self.chances[None, :]).reshape(-1)
@@ -80,7 +80,7 @@ class CellEnsemble(NamedTuple):
 
 def cell_ensemble(core: Discrete, noise: float, coarse: bool) -> CellEnsemble:
     """The nodes for labels of finitely many values."""
-    nodes, logs = even_rule(_NOISES) if noise > 0 else (np.zeros(1), np.zeros(1))
+    nodes, logs = posterior_rule(_NOISES) if noise > 0 else (np.zeros(1), np.zeros(1))
     sources = np.repeat(np.arange(len(core.values)), len(nodes))
     clean = np.array(core.values)[sources]
     values = clean + np.sqrt(noise) * np.tile(nodes, len(core.values))

@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from giantstep.channels.channel import CLOSED_FORM, Channel, blockwise
+from giantstep.channels.channel import CLOSED_FORM, Channel, posterior_blocks
 from giantstep.channels.posterior import Matrix
 from giantstep.channels.preimages import Preimages
-from giantstep.channels.quadrature import even_rule, gaussian_nodes
-from giantstep.language.targets.symmetry import keeps_fields_apart
+from giantstep.channels.quadrature import posterior_nodes, posterior_rule
+from giantstep.language.targets.symmetry import target_keeps_fields_apart
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
 from giantstep.theory.amp.averages.rules import (
@@ -75,7 +75,9 @@ class GroupEnsemble(NamedTuple):
     def explained(self, core: Preimages, known: Matrix, unknown: Matrix) -> Float[Array, ""]:
         """E[E[y | omega]^2]."""
         omega = self.zeta @ cholesky(known).T
-        means = blockwise(core, lambda w: core.label_mean(w, unknown), omega, len(self.masses))
+        means = posterior_blocks(
+            core, lambda w: core.label_mean(w, unknown), omega, len(self.masses)
+        )
         return self.masses @ means**2
 
 
@@ -113,7 +115,7 @@ class TwoGroupEnsemble(NamedTuple):
     def _given_chance(self, core: Preimages, known: Array, unknown: Array, p: Array) -> Array:
         """E[g_1^2], p(1-p) E[D^2] and E[log Z], D = (A_1 - A_0)/Z, for every p."""
         variance = known + unknown
-        zeta, masses = even_rule(_BESIDE)
+        zeta, masses = posterior_rule(_BESIDE)
         spread = jnp.sqrt(jnp.maximum(known - known**2 / variance, 0.0))
         row = p[None, :]
         slots = jnp.asarray(np.array(core.slots)[:, None] == np.arange(2)[None, :], p.dtype)
@@ -141,10 +143,10 @@ class TwoGroupEnsemble(NamedTuple):
 
     def explained(self, core: Preimages, known: Matrix, unknown: Matrix) -> Float[Array, ""]:
         """E[E[y | omega]^2], linear in the groups' chances for given omega_1."""
-        zeta, masses = even_rule(_BESIDE)
+        zeta, masses = posterior_rule(_BESIDE)
 
         def means(omega: Array) -> Array:
-            x, logs = gaussian_nodes(
+            x, logs = posterior_nodes(
                 omega[None], unknown[:1, :1], core.structure.kinks[:1], (_MEAN_NODES,)
             )
             z = omega + x[:, 0] * jnp.sqrt(unknown[0, 0])
@@ -206,13 +208,13 @@ def noiseless_ensemble(
     first, groups, weights, values = first_field_nodes(channel, core, count, coarse)
     given = (first, groups, weights, core.labels(values))
     if len(structure.told) > 1:
-        apart = keeps_fields_apart(structure.target, structure.projection)
+        apart = target_keeps_fields_apart(structure.target, structure.projection)
         if apart and core.groups.count == 2 and structure.prior[0, 1:].any() == 0:
             return TwoGroupEnsemble(*given, stretch_of(coarse))
         count = round(COARSE * _GENERAL_NODES) if coarse else _GENERAL_NODES
         zeta, masses = (np.pad(part, (0, _GENERAL_NODES - count)) for part in gauss_hermite(count))
     else:
-        zeta = even_rule(_ALONE)[0] * stretch_of(coarse)
+        zeta = posterior_rule(_ALONE)[0] * stretch_of(coarse)
         masses = np.exp(-(zeta**2) / 2) / np.exp(-(zeta**2) / 2).sum()
     rule = tensor_rule([(zeta, masses)] * len(structure.told))
     spread = np.zeros((len(rule.weights), structure.fields))

@@ -22,7 +22,7 @@ from giantstep.channels.channel import Channel
 from giantstep.channels.posterior import Matrix
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import LabelMixture, Quadrature
-from giantstep.language.targets.symmetry import signed_permutations
+from giantstep.language.targets.symmetry import target_permutations
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.solve import halved
 from giantstep.theory.amp.averages.overlaps import Overlap
@@ -124,7 +124,7 @@ def noisy_ensemble(channel: Channel, coarse: bool) -> NoisyEnsemble:
     if structure.continuous == len(told) == 1:
         turns = Preimages(structure, core.groups).branch(0).low[1:]
         turns = turns[np.abs(turns) < _TURNS_WITHIN]
-    symmetries = tuple(signed_permutations(structure.target)) if square and len(told) > 1 else ()
+    symmetries = tuple(target_permutations(structure.target)) if square and len(told) > 1 else ()
     return NoisyEnsemble(channel, _label_count(channel, core), symmetries, turns, coarse)
 
 

@@ -22,13 +22,13 @@ def logit(m: Float[np.ndarray, " *k"] | np.floating | float) -> Any:
     return np.log(m / (1 - m))
 
 
-def inside(overlap: Overlap, low: float = 0.0) -> Overlap:
+def overlap_inside(overlap: Overlap, low: float = 0.0) -> Overlap:
     """The overlap with its eigenvalues brought into [low, 1 - EDGE]."""
     values, vectors = np.linalg.eigh((overlap + overlap.T) / 2)
     return (vectors * np.clip(values, low, 1 - EDGE)) @ vectors.T
 
 
-def room(overlap: Overlap, directions: Float[np.ndarray, "p r r"]) -> np.ndarray:
+def overlap_room(overlap: Overlap, directions: Float[np.ndarray, "p r r"]) -> np.ndarray:
     """How far M + t D stays below I, for each of the directions D, which are positive."""
     values, vectors = np.linalg.eigh(overlap)
     scale = 1 / np.sqrt(1 - values)
@@ -36,10 +36,10 @@ def room(overlap: Overlap, directions: Float[np.ndarray, "p r r"]) -> np.ndarray
     return 1 / np.linalg.eigvalsh(relative)[..., -1]
 
 
-def gap(value: Any, other: Any) -> Any:
+def overlap_gap(value: Any, other: Any) -> Any:
     """How far apart two numbers, or arrays of them, are; nothing between equal infinities.
 
-    >>> gap(np.array([1.0, np.inf]), np.array([1.5, np.inf])).tolist()
+    >>> overlap_gap(np.array([1.0, np.inf]), np.array([1.5, np.inf])).tolist()
     [0.5, 0.0]
     """
     value, other = np.asarray(value, dtype=float), np.asarray(other, dtype=float)

@@ -13,14 +13,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.channels.cells import Affine, Discrete
-from giantstep.channels.channel import Channel, Core, channel_for
+from giantstep.channels.channel import Channel, Core, channel_of_problem
 from giantstep.channels.committees.core import Committees
-from giantstep.channels.committees.fields import partitions
-from giantstep.channels.committees.sums import sums_of
+from giantstep.channels.committees.fields import committee_partitions
+from giantstep.channels.committees.sums import committee_sums
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.preprocessing import Labels
 from giantstep.channels.quadrature import Quadrature
 from giantstep.errors import NoTheory
+from giantstep.language.inputs import Gaussian, Sphere, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import in_float64
 from giantstep.theory.amp.averages.closed import AffineEnsemble, cell_ensemble
@@ -130,9 +131,15 @@ class Population:
         return LabelLaw(weights, values, *Labels(channel, values).moments())
 
 
+def check_exchangeable(problem: Problem, what: str) -> None:
+    """Refuse inputs that state evolution does not cover."""
+    why = "state evolution assumes input entries that are alike and independent"
+    check_inputs_covered(problem.inputs, (Gaussian, Sphere), what, NoTheory, why)
+
+
 def population_of(problem: Problem) -> Population:
     """The averages over a problem's labels; the same object for the same channel."""
-    return _population(channel_for(problem), coarse=False)
+    return _population(channel_of_problem(problem), coarse=False)
 
 
 @functools.lru_cache(maxsize=64)
@@ -180,10 +187,10 @@ def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
 
 def _committee_law(core: Committees) -> LabelLaw:
     """A committee's labels when nothing is known."""
-    sums, rank = sums_of(core.committee), core.committee.rank
+    sums, rank = committee_sums(core.committee), core.committee.rank
     nothing, prior = np.zeros((len(sums.labels), rank)), np.eye(rank)
     gradient, hessian = core.posteriors(sums.labels, nothing, prior, exact=True)
-    ((_, found),) = partitions(core.fields(prior, exact=True), nothing[:1])
+    ((_, found),) = committee_partitions(core.fields(prior, exact=True), nothing[:1])
     weights = np.maximum(sums.weights * found.value[0], 0.0)
     second = hessian + gradient[:, :, None] * gradient[:, None, :]
     seen = weights > 1e-9

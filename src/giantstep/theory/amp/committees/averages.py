@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.committees.fields import Fields, partitions
-from giantstep.channels.committees.sums import sums_of
+from giantstep.channels.committees.fields import Fields, committee_partitions
+from giantstep.channels.committees.sums import committee_sums
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.quadrature import gauss_hermite, normal_points, tensor_rule
@@ -41,7 +41,7 @@ class Rule:
 
 
 @functools.lru_cache(maxsize=32)
-def rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
+def committee_rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
     """The points of averages over the fields of r units; only one of ``share`` for a first look.
 
     Averages are symmetric in the units, so one of r! equal sectors will do: for two units the sign
@@ -99,11 +99,11 @@ class Averages(NamedTuple):
 
 def averages(committee: Committee, q_minus: float, q_plus: float, points: Rule) -> Averages:
     """The averages that state evolution and the free entropy are made of."""
-    sums, rank = sums_of(committee), committee.rank
+    sums, rank = committee_sums(committee), committee.rank
     fields = Fields(sums, 1 - q_minus, 1 - q_plus)
     omega = points.fields(q_minus, q_plus)
     total = np.zeros(4)
-    for part, found in partitions(fields, omega):
+    for part, found in committee_partitions(fields, omega):
         safe = np.maximum(found.value, _RARE)
         mass = points.weights[part, None] * sums.weights
         seen = mass * (found.value > _RARE)
@@ -158,12 +158,13 @@ def mean_averages(committee: Committee, overlap: float) -> Mean:
     References: Aubin et al. 2018, arXiv:1806.05451; Troiani et al. 2024, arXiv:2405.15480.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> found = mean_averages(committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + z1")), 0.5)
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + z1"))
+    >>> found = mean_averages(committee, 0.5)
     >>> round(found.fisher, 5), round(found.growth, 5)
     (0.30629, 0.0177)
     """
-    sums, rank = sums_of(committee), committee.rank
+    sums, rank = committee_sums(committee), committee.rank
     x = np.linspace(-_WIDTH, _WIDTH, _POINTS) if overlap > 0 else np.zeros(1)
     weights = np.exp(-(x**2) / 2)
     weights /= weights.sum()
@@ -201,8 +202,8 @@ def unspecialised_ratio(committee: Committee, overlap: float) -> float:
     References: Aubin et al. 2018, arXiv:1806.05451.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(unspecialised_ratio(committee, 0.702365), 5)
     1.5
     """
@@ -226,8 +227,8 @@ def unspecialised_overlap(committee: Committee, samples_ratio: float) -> float:
     References: Aubin et al. 2018, arXiv:1806.05451.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(unspecialised_overlap(committee, 1.5), 6)
     0.702365
     """

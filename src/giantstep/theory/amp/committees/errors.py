@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from giantstep.channels.committees.core import Covered, covered_committee, votes_on_lattice
+from giantstep.channels.committees.core import Covered, committee_with_channel, has_lattice_votes
 from giantstep.channels.committees.fields import Fields
-from giantstep.channels.committees.sums import expectation, link_values, panels, sums_of
-from giantstep.channels.structure import structure_of
+from giantstep.channels.committees.sums import committee_sums, link_moment, link_panels, link_values
+from giantstep.channels.structure import channel_structure
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee
@@ -42,8 +42,8 @@ def link_kernel(link: Target, correlation: float) -> float:
     """
     left = 1 - correlation**2
     if left < 1e-9:
-        return expectation(link, 2)
-    grid = panels(link, float(np.clip(2 * np.sqrt(left), 0.03, 0.5)))
+        return link_moment(link, 2)
+    grid = link_panels(link, float(np.clip(2 * np.sqrt(left), 0.03, 0.5)))
     law = grid.conditional(correlation * grid.nodes, left)[0]
     mass = grid.conditional(np.zeros(1), 1.0)[0][0]
     return float(mass @ (grid.values * (law @ grid.values)))
@@ -65,9 +65,9 @@ def committee_test_error(found: CommitteeOverlap, added_noise: float = 0.0) -> f
     Status: theorem.
     References: Aubin et al. 2018, arXiv:1806.05451.
 
-    >>> from giantstep.language.targets.symmetry import committee_of
+    >>> from giantstep.language.targets.symmetry import target_as_committee
     >>> from giantstep.theory.amp.committees.fixed_point import committee_overlap
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(committee_test_error(committee_overlap(committee, 3.0), added_noise=0.1), 4)
     0.0722
     """
@@ -94,9 +94,9 @@ def committee_free_entropy(found: CommitteeOverlap) -> float:
     Status: replica.
     References: Aubin et al. 2018, arXiv:1806.05451.
 
-    >>> from giantstep.language.targets.symmetry import committee_of
+    >>> from giantstep.language.targets.symmetry import target_as_committee
     >>> from giantstep.theory.amp.committees.fixed_point import committee_overlap
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(committee_free_entropy(committee_overlap(committee, 3.0)), 3)
     -2.19
     """
@@ -116,9 +116,9 @@ def committee_information(found: CommitteeOverlap) -> float:
     Status: replica.
     References: Aubin et al. 2018, arXiv:1806.05451.
 
-    >>> from giantstep.language.targets.symmetry import committee_of
+    >>> from giantstep.language.targets.symmetry import target_as_committee
     >>> from giantstep.theory.amp.committees.fixed_point import committee_overlap
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(committee_information(committee_overlap(committee, 3.0)), 2)
     1.39
     """
@@ -128,7 +128,7 @@ def committee_information(found: CommitteeOverlap) -> float:
 
 def _second_moment(committee: Committee) -> float:
     """E[y^2], noise included."""
-    sums = sums_of(committee)
+    sums = committee_sums(committee)
     fields = Fields(sums, 1.0, 1.0)
     whole = fields.phi(np.zeros(1)).zero[0] ** committee.rank
     density = ((whole @ fields.masses) @ sums.matrix).real
@@ -157,11 +157,11 @@ def as_committee(problem: Problem) -> Covered | None:
     Labels of few fields have closed forms if they are constant between jumps, or move with one
     field only; noiseless sums of few continuous links stay with quadrature.
     """
-    structure = structure_of(problem.target)
+    structure = channel_structure(problem.target)
     if structure.fields > _FEW:
-        return covered_committee(problem.target, problem.noise)
+        return committee_with_channel(problem.target, problem.noise)
     noisy = problem.noise > 0 or problem.target.noises > 0
     summed = structure.continuous > 1 and noisy and problem.target.discrete_values is None
-    if not (summed or votes_on_lattice(problem.target)):
+    if not (summed or has_lattice_votes(problem.target)):
         return None
-    return covered_committee(problem.target, problem.noise)
+    return committee_with_channel(problem.target, problem.noise)

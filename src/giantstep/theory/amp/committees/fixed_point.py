@@ -21,8 +21,8 @@ from giantstep.theory.amp.committees.averages import (
     Averages,
     Rule,
     averages,
+    committee_rule,
     mean_averages,
-    rule,
     unspecialised_overlap,
 )
 from giantstep.theory.amp.committees.specialisation import specialisation
@@ -163,7 +163,7 @@ class Branch:
 @functools.lru_cache(maxsize=32)
 def branch_of(committee: Committee, share: int = 1, seed: int = 0) -> Branch:
     """The branch by one of ``share`` points of the rule; the same object for the same question."""
-    return Branch(committee, rule(committee.rank, share, seed))
+    return Branch(committee, committee_rule(committee.rank, share, seed))
 
 
 #: Dimension for which iterations are counted where none is given.
@@ -246,8 +246,8 @@ def committee_overlap(
     References: Aubin et al. 2018, arXiv:1806.05451; Troiani et al. 2024, arXiv:2405.15480.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> found = committee_overlap(committee, 5.0)
     >>> round(found.q_minus, 2), round(found.q_plus, 2)
     (0.19, 0.93)
@@ -264,7 +264,8 @@ def committee_overlap(
     branch = branch_of(committee)
     point, slopes = branch.solved(samples_ratio, near, slopes)
     rate = float(np.linalg.eigvals(np.eye(2) - slopes).real.max())
-    return _placed(committee, point, rate, _other(committee, point, slopes, rate))
+    found = _placed(committee, point, rate)
+    return dataclasses.replace(found, other=_other(committee, point, slopes, rate))
 
 
 def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverlap:
@@ -279,11 +280,9 @@ def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverl
     return CommitteeOverlap(committee, samples_ratio, 0.0, q, found, max(rates))
 
 
-def _placed(
-    committee: Committee, point: Point, rate: float, other: CommitteeOverlap | None = None
-) -> CommitteeOverlap:
+def _placed(committee: Committee, point: Point, rate: float) -> CommitteeOverlap:
     where = (point.q_minus, point.q_plus)
-    return CommitteeOverlap(committee, point.samples_ratio, *where, point.averages, rate, other)
+    return CommitteeOverlap(committee, point.samples_ratio, *where, point.averages, rate)
 
 
 def _other(

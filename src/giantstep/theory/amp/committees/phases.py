@@ -79,8 +79,8 @@ def spinodal(committee: Committee) -> tuple[float, float] | None:
     References: Aubin et al. 2018, arXiv:1806.05451.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> spinodal(committee_of(Target("sign(sign(h1) + sign(h2))"))) is None
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> spinodal(target_as_committee(Target("sign(sign(h1) + sign(h2))"))) is None
     True
     """
     curve = branch_curve(committee)
@@ -106,8 +106,8 @@ def information_threshold(committee: Committee) -> float | None:
     References: Aubin et al. 2018, arXiv:1806.05451.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> information_threshold(committee_of(Target("sign(sign(h1) + sign(h2))"))) is None
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> information_threshold(target_as_committee(Target("sign(sign(h1) + sign(h2))"))) is None
     True
     """
     begins = spinodal(committee)

@@ -45,8 +45,8 @@ def specialisation(committee: Committee) -> Specialisation:
     References: Aubin et al. 2018, arXiv:1806.05451; Troiani et al. 2024, arXiv:2405.15480.
 
     >>> from giantstep.language.targets import Target
-    >>> from giantstep.language.targets.symmetry import committee_of
-    >>> committee = committee_of(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
+    >>> from giantstep.language.targets.symmetry import target_as_committee
+    >>> committee = target_as_committee(Target("(tanh(h1) + tanh(h2))/sqrt(2) + sqrt(0.1)*z1"))
     >>> round(specialisation(committee).samples_ratio, 4)
     3.944
     """

@@ -16,8 +16,8 @@ from giantstep.language.targets.integration import (
     MAX_AXES,
     MAX_SMOOTH_AXES,
     Block,
-    block_of,
-    panel_grid,
+    target_block,
+    target_grid,
 )
 from giantstep.numerics.grids import GaussianGrid, hermite_grid
 from giantstep.numerics.quadrature import compressed_rule, gauss_hermite, tensor_rule
@@ -31,14 +31,17 @@ FINE_PANELS, COARSE_PANELS = (
 FINE_HERMITE, COARSE_HERMITE = {4: 24, 5: 14}, {4: 16, 5: 10}
 FINE_ORDER, COARSE_ORDER = 8, 5
 #: Gauss-Hermite nodes for the label noise, at the first step and later.
-NOISE_ORDER, LATER_NOISE_ORDER = 20, 7
+NOISE_ORDER, LATER_NOISE_ORDER = 20, 5
 #: Equidistant nodes on each axis where labels are smooth, by number of axes, and how far they go;
 #: panels (length, nodes) where they are not. Steep features get more.
-EVEN = {1: 121, 2: 49, 3: 27, 4: 19, 5: 13}
+EVEN = {1: 85, 2: 35, 3: 21, 4: 17, 5: 13}
 FAR = {1: 6.8, 2: 6.8, 3: 6.8, 4: 5.8, 5: 5.4}
 PANELS = {1: (1.5, 10), 2: (2.0, 7), 3: (3.5, 6)}
 #: Nodes of less weight than this, relative to the heaviest, are left out.
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-11
+#: Coarse rules have this share of the nodes on an axis. Labels are resolved if that changes their
+#: moments by no more than this share of the power; nodes are at most about so much denser.
+COARSER, RESOLVED, FINEST = 0.7, 1e-3, 5.0
 
 
 class BatchSamples(NamedTuple):
@@ -103,7 +106,7 @@ def frame_rule(
     >>> round(float(weights @ labels**2), 6), round(float(weights @ points[:, 1] ** 2), 6)
     (0.5, 1.0)
     """
-    block, rank = block_of(target), target.rank
+    block, rank = target_block(target), target.rank
     others = means.shape[1] - rank
     axes = len(block.names) + others
     if axes > max(EVEN) or (not block.smooth and len(block.names) > MAX_AXES):
@@ -113,35 +116,64 @@ def frame_rule(
             "target with kinks; use fewer steps or readout values, or a target of fewer directions"
         )
     steepness = np.maximum(1.0, np.max(np.abs(means) / deviations[:, None], axis=0) / 2)
-    thin = 0.7 if coarse else 1.0
-    even = [
-        _even(math.ceil(EVEN[axes] * thin * min(float(steep), 4.0)), FAR[axes])
-        for steep in (*steepness[:rank], *[1.0] * target.noises, *steepness[rank:])
-    ]
-    if block.smooth:
-        rule = tensor_rule(even)
-        inner, masses, extra = rule.nodes[:, : len(block.names)], rule.weights, rule.nodes
-        extra = extra[:, len(block.names) :]
-    else:
-        length, order = PANELS[len(block.names)]
-        grid = panel_grid(block, length / min(float(np.max(steepness[:rank])), 3.0), order)
-        masses = grid.masses().ravel()
-        kept = masses > NEGLIGIBLE * masses.max()
-        inner, masses = grid.points().reshape(len(masses), -1)[kept], masses[kept]
-        extra = np.zeros((len(masses), 0))
-        if others:
-            rule = tensor_rule(even[len(block.names) :])
-            extra = np.tile(rule.nodes, (len(masses), 1))
-            inner = np.repeat(inner, len(rule.weights), axis=0)
-            masses = np.outer(masses, rule.weights).ravel()
+    thin = COARSER if coarse else 1.0
+    finer = thin * _refinement(target, axes)
+    inner, masses = _label_nodes(block, axes, finer * np.minimum(steepness[:rank], 4.0))
+    kept = masses > NEGLIGIBLE * masses.max()
+    inner, masses = inner[kept], masses[kept]
+    extra = np.zeros((len(masses), 0))
+    if others:
+        more = thin * np.minimum(steepness[rank:], 4.0)
+        rule = tensor_rule([_even(EVEN[axes] * float(each), FAR[axes]) for each in more])
+        extra = np.tile(rule.nodes, (len(masses), 1))
+        inner = np.repeat(inner, len(rule.weights), axis=0)
+        masses = np.outer(masses, rule.weights).ravel()
     kept = masses > NEGLIGIBLE * masses.max()
     inner, masses, extra = inner[kept], masses[kept], extra[kept]
     points = np.concatenate([inner[:, :rank], extra], axis=1)
     return points, np.array(block(inner)), masses / masses.sum()
 
 
-def _even(count: int, far: float) -> tuple[np.ndarray, np.ndarray]:
-    nodes = np.linspace(-far, far, count)
+def _label_nodes(
+    block: Block, axes: int, finer: Float[np.ndarray, " r"]
+) -> tuple[Float[np.ndarray, "nodes variables"], Float[np.ndarray, " nodes"]]:
+    """Nodes on the axes of the target, ``finer`` on each of its directions, and their masses."""
+    if block.smooth:
+        noises = [float(np.min(finer))] * (len(block.names) - len(finer))
+        rule = tensor_rule([_even(EVEN[axes] * each, FAR[axes]) for each in (*finer, *noises)])
+        return rule.nodes, rule.weights
+    length, order = PANELS[len(block.names)]
+    grid = target_grid(block, length / min(float(np.max(finer)), 3.0), order)
+    masses = grid.masses().ravel()
+    return grid.points().reshape(len(masses), -1), masses
+
+
+@functools.lru_cache(maxsize=64)
+def _refinement(target: Target, axes: int) -> float:
+    """How much finer the nodes must be for a target that oscillates: where moments settle."""
+    block = target_block(target)
+
+    def moments(finer: float) -> np.ndarray:
+        nodes, masses = _label_nodes(block, axes, np.full(target.rank, finer))
+        labels, shares = block(nodes), masses / masses.sum()
+        power = float(shares @ labels**2)
+        linear = np.array([shares @ labels, *((shares * labels) @ nodes[:, : target.rank])])
+        return np.array([power, *(linear * math.sqrt(power))])
+
+    finer, fewer, found = 1.0, moments(COARSER), moments(1.0)
+    while finer < FINEST:
+        if np.all(np.abs(found - fewer) <= RESOLVED * found[0]):
+            return finer
+        finer /= COARSER
+        fewer, found = found, moments(finer)
+    raise NoTheory(
+        f"target = {target.text}: it changes faster than the nodes of its integrals, of {axes} "
+        "axes; use simulate, or fewer steps"
+    )
+
+
+def _even(count: float, far: float) -> tuple[np.ndarray, np.ndarray]:
+    nodes = np.linspace(-far, far, math.ceil(count))
     weights = np.exp(-(nodes**2) / 2)
     return nodes, weights / weights.sum()
 
@@ -184,7 +216,7 @@ def start_labels(target: Target, noise: float, *, coarse: bool = False) -> Label
 @functools.lru_cache(maxsize=64)
 def _noiseless(target: Target, coarse: bool) -> tuple[np.ndarray, np.ndarray]:
     """Nodes for g(h), and the weights of 1, h and h h^T on them."""
-    block, rank = block_of(target), target.rank
+    block, rank = target_block(target), target.rank
     if len(block.names) > MAX_SMOOTH_AXES:
         raise NoTheory(
             f"target has {len(block.names)} variables: the labels of the step are integrated for "
@@ -204,4 +236,4 @@ def _grid(block: Block, coarse: bool) -> GaussianGrid:
     axes = len(block.names)
     if axes > MAX_AXES:
         return hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])
-    return panel_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])
+    return target_grid(block, *(COARSE_PANELS if coarse else FINE_PANELS)[axes])

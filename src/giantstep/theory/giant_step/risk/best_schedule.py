@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.errors import NoTheory, SettingsError, refuse
+from giantstep.errors import NoTheory, SettingsError, raise_refusal
 from giantstep.language.problem import Problem
-from giantstep.language.targets.hermite import tail_energy
+from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.over_sizes import RiskOverSizes
 from giantstep.theory.giant_step.risk.sizes import Sizes
@@ -105,7 +105,7 @@ def best_schedule(
     if set(optimise) - SEARCH.keys() or not optimise:
         raise SettingsError(f"optimise = {tuple(optimise)!r}: use step_size, ridge or both")
     powers = any(size.power for size in settings.step_size.over(settings.steps))
-    refuse(
+    raise_refusal(
         {
             f"step_size = {settings.step_size}: the best sizes are looked for among plain numbers; "
             "give one, or --dim": settings.dim is None and powers
@@ -128,7 +128,7 @@ def best_schedule(
     if "step_size" in optimise and settings.steps:
         sizes_of_steps = found.step_sizes
         best = best.replace(step_size=sizes_of_steps if settings.steps > 1 else sizes_of_steps[0])
-    linear = tail_energy(problem.target, 1).value
+    linear = target_tail_energy(problem.target, 1).value
     return BestSchedule(best, np.array(errors), linear - errors[-1], at_edge)
 
 

@@ -27,8 +27,8 @@ from giantstep.theory.giant_step.risk.pencil import Pencil
 class Components:
     """Covariances of rows' components, kind by kind: the frame first, then the space Gamma F.
 
-    ``directions`` of the frame, in coordinates, on which samples have projections e ``at``;
-    ``lengths`` by which rows are divided. ``alike``: as if all directions were alike.
+    ``directions`` of the frame, in coordinates, on which samples have projections e ``at``.
+    ``alike``: as if all directions were alike.
     """
 
     def __init__(
@@ -36,7 +36,6 @@ class Components:
         pencil: Pencil,
         directions: Float[np.ndarray, "vectors D"],
         at: Float[np.ndarray, "D points"],
-        lengths: Float[np.ndarray, " k"],
         dim: float,
         *,
         alike: bool = False,
@@ -47,7 +46,7 @@ class Components:
             own, squares = bulks[:, None, None] * np.eye(self.frame), bulks**2
         else:
             moments, squares, crossed = pencil.moments(directions)
-            spaces = np.array([_on_krylov_space(each) for each in moments])
+            spaces = np.array([on_krylov_space(each) for each in moments])
             # Kinds share the directions Gamma F up to their signs: t S F for the first step.
             aside = np.trace(crossed[0] - moments[0, 0] @ moments[:, 0], axis1=1, axis2=2)
             signs = np.ones(spaces.shape[:2])
@@ -56,8 +55,8 @@ class Components:
         along = np.trace(own[:, : self.frame, : self.frame], axis1=1, axis2=2)
         #: The largest mean square of a kind's components on the frame, relative to its bulk.
         self.share = float(np.max(along / bulks)) / dim
-        self.own = own / (lengths**2)[:, None, None]
-        self.rest = squares / lengths**4 * (dim - own.shape[1])
+        self.own = own
+        self.rest = squares * (dim - own.shape[1])
         roots = np.array([_root(each) for each in self.own])
         products = np.einsum("aij,bjk->abik", roots, roots)
         self.covariances = np.where(neurons.twins[..., None, None], products, 0.0)
@@ -117,13 +116,15 @@ class Components:
         return whole.transpose(2, 0, 3, 1).reshape(size, size)
 
 
-def _on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E E"]:
+def on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E E"]:
     """Gamma on the space of F and Gamma F, in an orthonormal basis that begins with F."""
     size = moments.shape[-1]
     chain = [np.eye(size), *moments]
     products, turned = (
         np.block([[chain[i + j + more] for j in range(2)] for i in range(2)]) for more in (0, 1)
     )
+    if not np.all(np.diag(products) > 0):
+        raise np.linalg.LinAlgError(f"no covariance has the second moments {moments[1]}")
     units = np.sqrt(np.diag(products))
     scale = np.outer(units, units)
     lower = np.linalg.cholesky(products / scale + 1e-10 * np.eye(2 * size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -70,9 +71,8 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
     """
     if not readout.layer.batches or fit.dim == LIMIT:
         return NONE, 0.0
-    given = readout.problem, sigma, readout.layer
     try:
-        both = [Readout(*given, coarse=True, dim=fit.dim, alike=alike) for alike in (False, True)]
+        both = _with_components(readout, sigma, fit.dim)
     except (NoTheory, np.linalg.LinAlgError):
         return NONE, 0.0
     found, plain = (readout_risk(each, fit) for each in both)
@@ -83,6 +83,13 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
         return NONE, 0.0
     ratio = (found.test - noise) / (plain.test - noise)
     return Ratios(ratio, found.train / plain.train), components.share
+
+
+@functools.lru_cache(maxsize=8)
+def _with_components(readout: Readout, sigma: Activation, dim: float) -> list[Readout]:
+    """The readout with components of the rows to second order, and as if these were alike."""
+    given = readout.problem, sigma, readout.layer
+    return [Readout(*given, coarse=True, dim=dim, alike=alike) for alike in (False, True)]
 
 
 def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
@@ -171,9 +178,7 @@ def one_step_ratio(
     1.0
     """
     plain = step._replace(version="spike-strength", tilted=True)
-    resolved, reference = (
-        each.risk(each.prepared(sigma, problem, sizes), sizes) for each in (step, plain)
-    )
+    resolved, reference = (each.risk(sigma, problem, sizes) for each in (step, plain))
     return _trusted(resolved, reference, problem.noise)
 
 

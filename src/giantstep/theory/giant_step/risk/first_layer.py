@@ -10,8 +10,12 @@ from jaxtyping import Bool, Float
 
 from giantstep.theory.giant_step.risk.batch_samples import BatchSamples
 
-#: Directions of less weight than this, relative to the strongest, are none.
-NO_DIRECTION = 1e-6
+#: Directions of less weight than this, relative to the strongest, are none: for few kinds of
+#: neurons, and for more, whose means are nearly a smooth function of the readout in a few of them.
+NO_DIRECTION, NO_DIRECTION_OF_MANY = 1e-6, 0.03
+#: So many kinds are few; more of them are integrated over so many axes at most, if not over one
+#: direction beside the target's.
+FEW_KINDS, AXES_OF_MANY = 4, 4
 
 
 class Neurons(NamedTuple):
@@ -19,7 +23,7 @@ class Neurons(NamedTuple):
 
     ``twins[a, b]``: neurons of kinds a and b come in pairs with equal first rows; ``gaussian``:
     first rows are N(0, I/d), not on the sphere; ``normalise``: rows go back to the sphere after
-    the step.
+    each step.
     """
 
     readout: Float[np.ndarray, " k"]
@@ -67,6 +71,22 @@ class Neurons(NamedTuple):
         return bool(np.any(self.twins & ~np.eye(len(self.readout), dtype=bool)))
 
 
+class Sphere(NamedTuple):
+    """What rows do on the way back to the sphere after a step, kind by kind and in coordinates.
+
+    With l^2 = |m|^2 + c a row's bulk becomes b <- (1 - m m^T / l^2) b / l - delta m / (2 l^3), and
+    from then on its squared length is off by -2 <m, b>. ``lengths`` l; ``means`` m / l; ``before``:
+    the means at which the step began, along which a component moved the rows by ``turns`` t q, and
+    changed their lengths by ``leans``.
+    """
+
+    lengths: Float[np.ndarray, " k"]
+    means: Float[np.ndarray, "k vectors"]
+    before: Float[np.ndarray, "k vectors"]
+    turns: Float[np.ndarray, "k vectors"]
+    leans: Float[np.ndarray, "k vectors"]
+
+
 class GradientBatch(NamedTuple):
     """What one batch did to the rows: all that the resolvent of the rows needs of it.
 
@@ -75,7 +95,7 @@ class GradientBatch(NamedTuple):
     sums X^T v / n_0 are the directions that the batch adds, less their ``drifts`` along e: an
     orthonormal basis of the noise, then ``leans`` and ``kicks``, one per kind, from which lengths
     take their parts linear in the rows (``first_lean``: index of the first). ``lengths``: d times
-    the covariance of their independent parts.
+    the covariance of their independent parts. ``sphere``: None where rows are not put back on it.
     """
 
     samples: BatchSamples
@@ -89,16 +109,17 @@ class GradientBatch(NamedTuple):
     drifts: Float[np.ndarray, "added D"]
     first_lean: int
     lengths: Float[np.ndarray, "k k"]
+    sphere: Sphere | None = None
 
 
 class FirstLayer(NamedTuple):
     """The rows after the steps of ``batches``.
 
     ``means`` in coordinates; ``bulks`` c_a, and the covariances of twins off the diagonal;
-    ``pushes[s]``: coordinates of the vector (t/2) q by which delta after step s moved the rows, by
-    kind, as later steps left it; ``memory[s, t]``: how delta after step s depends on what step t
-    added to it, by kind; ``common``: p/d times the covariance, between kinds, of the sums of all
-    rows' bulks, which the network's own output correlates.
+    ``pushes[s]``: coordinates of the vector by which delta after step s moved the rows, (t/2) q or
+    on the sphere -m/(2 l^3), by kind, as later steps left it; ``memory[s, t]``: how delta after
+    step s depends on what step t added to it, by kind; ``common``: p/d times the covariance,
+    between kinds, of the sums of all rows' bulks, which the network's own output correlates.
     """
 
     neurons: Neurons
@@ -140,12 +161,18 @@ def frame_of(
 ) -> tuple[Float[np.ndarray, "k D"], Float[np.ndarray, "vectors D"]]:
     """Coordinates of the means in a frame of the target's directions and those beyond; the frame.
 
+    Means of many kinds keep the strongest of the directions beyond.
+
     >>> coordinates, frame = frame_of(np.array([[1.0, 3.0, 4.0]]), 1)
     >>> np.abs(coordinates).round(9).tolist(), frame.shape
     ([[1.0, 5.0]], (3, 2))
     """
     left, values, right = np.linalg.svd(means[:, rank:], full_matrices=False)
-    kept = values > NO_DIRECTION * max(float(np.max(np.abs(means), initial=0.0)), 1e-12)
+    many = len(means) > FEW_KINDS
+    least = NO_DIRECTION_OF_MANY if many else NO_DIRECTION
+    kept = values > least * max(float(np.max(np.abs(means), initial=0.0)), 1e-12)
+    if many:
+        kept[max(AXES_OF_MANY - rank, 1) :] = False
     frame = np.zeros((means.shape[1], rank + int(kept.sum())))
     frame[:rank, :rank] = np.eye(rank)
     frame[rank:, rank:] = right[kept].T

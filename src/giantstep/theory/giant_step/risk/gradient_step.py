@@ -28,6 +28,7 @@ from giantstep.theory.giant_step.risk.first_layer import (
     FirstLayer,
     GradientBatch,
     Neurons,
+    Sphere,
     frame_of,
 )
 from giantstep.theory.giant_step.risk.neuron_averages import (
@@ -124,6 +125,8 @@ class _Step:
         self.layer, self.phi, self.t = layer, 1 / ratio, step_size * neurons.readout
         self.pull = step_size if loss == "square" else 0.0
         self.kicks = kicks and not neurons.paired
+        #: Whether rows are on the sphere, where their lengths follow their components.
+        self.tied = neurons.normalise and bool(layer.batches)
         self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
         coordinates, self.frame = frame_of(layer.means, problem.target.rank)
         if layer.batches:
@@ -153,8 +156,9 @@ class _Step:
         """The layer after the step."""
         layer, found, t, k = self.layer, self.averages, self.t, len(self.t)
         first, r = self.samples.first, self.residuals
-        # The batch's own vectors: an orthonormal basis of the noise in X^T(R w_0), X^T(R w_2).
-        driving = np.concatenate([found.slope, found.twist]) * r
+        # The batch's own vectors: an orthonormal basis of the noise in X^T(R w_0), X^T(R w_2),
+        # and on the sphere in what the pushes become.
+        driving = np.concatenate([found.slope, found.twist, *self._pushed()]) * r
         drift = driving @ first.T
         power = self.phi * (driving * self.samples.weights) @ driving.T
         values, turns = np.linalg.eigh(power)
@@ -190,20 +194,38 @@ class _Step:
             lengths=self._independent_lengths(curves),
         )
         turn = self.mean(found.bend * r)
-        means = np.pad(layer.means, [(0, 0), (0, added)])
-        means += t[:, None] * moved(drift[:k], root[:k])
+        before = np.pad(layer.means, [(0, 0), (0, added)])
+        means = before + t[:, None] * moved(drift[:k], root[:k])
         stretched = np.outer(1 + t * turn, 1 + t * turn) * layer.bulks
         bulks = stretched + np.outer(t, t) * self.phi * self.mean(r**2 * covariance)
         pushes = [np.pad(self._turned(push, turn), [(0, 0), (0, added)]) for push in layer.pushes]
-        return FirstLayer(
+        turns = t[:, None] * moved(drift[k : 2 * k], root[k : 2 * k])
+        stepped = FirstLayer(
             layer.neurons,
             (*layer.batches, batch),
             means,
             np.where(layer.neurons.twins, bulks, 0.0),
-            (*pushes, t[:, None] / 2 * moved(drift[k:], root[k:])),
+            (*pushes, turns / 2),
             self._memory(growth, lean),
             self._common(turn),
         )
+        if not layer.neurons.normalise:
+            return stepped
+        for s, push in enumerate(pushes):
+            push[:, old : old + noises] += t[:, None] * root[(2 + s) * k : (3 + s) * k]
+            push -= turns * np.sum(push * before, axis=1, keepdims=True)
+        if not self.tied:
+            # Rows that start on the sphere have no lengths that could push them.
+            pushes = [turns / 2 if layer.spread else np.zeros_like(turns)]
+        leans = -2 * growth[:, None] * before
+        return _on_sphere(stepped._replace(pushes=tuple(pushes)), before, turns, leans)
+
+    def _pushed(self) -> list[np.ndarray]:
+        """w_1 <push, x> of every push that rows on the sphere have had."""
+        if not self.tied:
+            return []
+        points = self.samples.first / self.samples.weights
+        return [self.averages.bend * (push @ self.frame @ points) for push in self.layer.pushes]
 
     def _turned(self, push: np.ndarray, turn: np.ndarray) -> np.ndarray:
         """A push after A of this step; what the batch adds to it anew is left out."""
@@ -274,7 +296,7 @@ class _Step:
         twins, bulks = self.layer.neurons.twins, self.layer.bulks
         _, scatters = self._scatters
         found = np.zeros_like(bulks)
-        for i, j in np.argwhere(twins).tolist():
+        for i, j in np.argwhere(np.triu(twins)).tolist():
             a, b, ta, tb = y[i], y[j], t[i], t[j]
             both = mean(a * b)
 
@@ -293,7 +315,8 @@ class _Step:
             found[i, j] = 2 * bulks[i, j] ** 2 * spectral + phi * mean(self._chaos(i, j, curves))
             found[i, j] += 4 * ta**2 * tb**2 * phi**2 * both * bulks[i, j] * scattered
             found[i, j] += 2 * ta**2 * tb**2 * phi**2 * scattered**2
-        return (found + found.T) / 2
+            found[j, i] = found[i, j]
+        return found
 
     def _chaos(self, i: int, j: int, curves: tuple[np.ndarray, ...]) -> np.ndarray:
         """Products of the chaoses of degree three and more of f_i and f_j, at each sample."""
@@ -335,9 +358,32 @@ class _Step:
         layer, size = self.layer, len(self.layer.memory)
         memory = np.zeros((size + 1, size + 1, len(growth)))
         memory[:size, :size], memory[size, size] = layer.memory, 1.0
-        carried = growth * layer.memory[size - 1]
+        carried = np.zeros_like(memory[0, :size]) if self.tied else growth * layer.memory[size - 1]
         for s, push in enumerate(layer.pushes):
             seen = np.sum((lean @ self.samples.first.T) * (push @ self.frame), axis=1)
+            if self.tied:
+                seen -= 2 * growth * np.sum(layer.means * push, axis=1)
             carried = carried + seen * layer.memory[s]
         memory[size, :size] = carried
         return memory
+
+
+def _on_sphere(
+    layer: FirstLayer, before: np.ndarray, turns: np.ndarray, leans: np.ndarray
+) -> FirstLayer:
+    """The layer with its rows back on the sphere; see :class:`Sphere`."""
+    lengths = np.sqrt(np.sum(layer.means**2, axis=1) + layer.variances)
+    both, each = np.outer(lengths, lengths), lengths[:, None]
+    means = layer.means / each
+    pushes = [
+        (push - means * np.sum(means * push, axis=1, keepdims=True)) / each for push in layer.pushes
+    ]
+    *batches, last = layer.batches
+    sphere = Sphere(lengths, means, before, turns, leans)
+    return layer._replace(
+        batches=(*batches, last._replace(sphere=sphere)),
+        means=means,
+        bulks=layer.bulks / both,
+        pushes=(*pushes, -means / (2 * each**2)),
+        common=layer.common / both,
+    )

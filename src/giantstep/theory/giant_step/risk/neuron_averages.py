@@ -181,11 +181,12 @@ def chaos_coefficients(
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
         rho = slopes - (mass @ slopes)[:, None] - ((mass * z) @ slopes)[:, None] * z
-        found = []
+        sides = mass * rho * z, mass * rho**2
+        found: list[Any] = []
         before, here = np.zeros_like(z), np.ones_like(z)
         for n in range(degree + 1):
             if n >= 3:
-                found += [(mass * z * rho * here).sum(1), (mass * rho**2 * here).sum(1)]
+                found += [np.einsum("nu,nu->n", side, here) for side in sides]
             # Orthonormal Hermite polynomials, which do not overflow.
             before, here = here, (z * here - math.sqrt(n) * before) / math.sqrt(n + 1)
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
+from giantstep.settings.ratios import ratios_of_steps, sizes_of_steps
 from giantstep.theory.giant_step.risk.finite_size import (
     NONE,
     Ratios,
@@ -68,9 +69,9 @@ class RiskOverSizes:
         #: Whether the rows start as the isotropic theory, and corrections of order 1/d, know them.
         self.plain = not self.start.paired and settings.biases == "none"
         self.corrected = self.plain and settings.dim is not None
-        self._step = one_step(problem, settings)[0] if self.corrected and settings.steps else None
-        self._path: tuple[object, list[FirstLayer]] = None, []
-        self._readouts: dict[int, Readout] = {}
+        # After one step more is known at order 1/d, but not once rows are back on the sphere.
+        known = self.corrected and settings.steps > 0 and not settings.normalise
+        self._step = one_step(problem, settings)[0] if known else None
         self._states: dict[int, State] = {}
 
     @property
@@ -79,27 +80,16 @@ class RiskOverSizes:
         return self._step.version if self._step and self.settings.steps == 1 else "fitting-cost"
 
     def layers(self, sizes: Sizes) -> list[FirstLayer]:
-        """The first layer before the first step and after each, kept while steps stay the same."""
-        key = sizes.step_sizes, sizes.samples_ratios
-        if self._path[0] != key:
-            found = first_layers(
-                self.problem,
-                self.sigma,
-                self.start,
-                step_sizes=sizes.step_sizes,
-                samples_ratios=sizes.samples_ratios,
-                loss=self.settings.loss,
-                coarse=self._coarse,
-            )
-            self._path, self._readouts = (key, list(found)), {}
-        return self._path[1]
+        """The first layer before the first step and after each."""
+        return self._steps(sizes).layers
 
     def readout(self, sizes: Sizes, after: int) -> Readout:
         """Features and labels of the fit after a number of the steps."""
-        layer = self.layers(sizes)[after]
-        if after not in self._readouts:
-            self._readouts[after] = Readout(self.problem, self.sigma, layer, coarse=self._coarse)
-        return self._readouts[after]
+        return self._steps(sizes).readout(after)
+
+    def _steps(self, sizes: Sizes) -> Steps:
+        given = sizes.step_sizes, sizes.samples_ratios
+        return steps_of(self.problem, self.settings, given, coarse=self._coarse)
 
     def at(
         self,
@@ -155,6 +145,47 @@ class RiskOverSizes:
         neurons = Neurons.of([1.0], biases=law, gaussian=self.start.gaussian)
         (layer,) = first_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
         return Readout(self.problem, self.sigma, layer)
+
+
+class Steps:
+    """The first layers before the first step and after each, and readouts fitted to them."""
+
+    def __init__(
+        self, problem: Problem, settings: GiantStep, given: tuple[Any, Any], coarse: bool
+    ) -> None:
+        sigma = activation(settings.activation)
+        self.layers = list(
+            first_layers(
+                problem,
+                sigma,
+                start_of(settings, coarse=coarse),
+                step_sizes=given[0],
+                samples_ratios=given[1],
+                loss=settings.loss,
+                coarse=coarse,
+            )
+        )
+        self.readout = functools.cache(
+            lambda after: Readout(problem, sigma, self.layers[after], coarse=coarse)
+        )
+
+
+_kept = functools.lru_cache(maxsize=4)(Steps)
+
+
+def steps_of(
+    problem: Problem,
+    settings: GiantStep,
+    given: tuple[Any, Any] | None = None,
+    *,
+    coarse: bool = False,
+) -> Steps:
+    """Steps of the settings' sizes, or of ``given`` step sizes and samples; the last are kept.
+
+    No ridge changes them: a curve over ridges finds them once.
+    """
+    given = given or (tuple(sizes_of_steps(settings)), tuple(ratios_of_steps(settings)))
+    return _kept(problem, settings.replace(ridge=1.0), given, coarse)
 
 
 def features_without_steps(problem: Problem, settings: GiantStep) -> tuple[float, float]:

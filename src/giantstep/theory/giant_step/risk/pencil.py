@@ -19,12 +19,14 @@ positive, which singles out the solution.
 
 from __future__ import annotations
 
+import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from giantstep.numerics.solve import STEP
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, GradientBatch
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Sphere
+from giantstep.theory.giant_step.risk.sample_terms import SampleTerms, averages
 
 #: Radius, relative to 1/Gamma, and points of the circle on which moments are read off.
 CIRCLE, CIRCLE_POINTS = 0.02, 8
@@ -73,14 +75,18 @@ class Pencil:
         #: G^T = J G J with these signs.
         self.signs = np.repeat(signs, k)
         self._chain = self._links()
+        self._samples: list[Any] = [SampleTerms(batch) for batch in layer.batches]
 
     def _links(self) -> np.ndarray:
         """The part of K that never changes."""
         k, chain, one = self.kinds, np.zeros((self.size, self.size)), np.eye(self.kinds)
         for i in range(2 * self.steps):
-            sign = -1.0 if i % 2 == 0 else 1.0
+            sphere = self.layer.batches[self.steps - 1 - i // 2].sphere
+            # Rows that a step leaves with the length l are divided by it.
+            link = -one if sphere is None else -np.diag(sphere.lengths)
             here, after = slice(i * k, (i + 1) * k), slice((i + 1) * k, (i + 2) * k)
-            chain[here, after], chain[after, here] = sign * one, -sign * one
+            link = one if i % 2 else link
+            chain[here, after], chain[after, here] = link, -link
         return chain
 
     def resolvent(self, state: State) -> Any:
@@ -99,6 +105,19 @@ class Pencil:
             return state.bound
         return np.linalg.inv(np.linalg.inv(state.bound) * self.layer.bulks)
 
+    def near(self, state: State) -> Pencil:
+        """The same with averages over samples to first order around a state, for derivatives."""
+        found, resolvent, spread = (
+            copy.copy(self),
+            self.resolvent(state),
+            np.linalg.inv(state.bound),
+        )
+        found._samples = [
+            samples.tangent(resolvent[place, place], spread)
+            for samples, place in zip(self._samples, self.places, strict=True)
+        ]
+        return found
+
     def averages(self, state: State) -> Averages:
         r"""G, the self-energies that it implies, N, and H by which the bulk holds the readout.
 
@@ -115,15 +134,10 @@ class Pencil:
             return Averages(resolvent, (), bulk, left * self.layer.bulks)
         spread = np.linalg.inv(state.bound)
         energies, held = [], 0.0
-        for batch, place in zip(self.layer.batches, self.places, strict=True):
-            terms, own = self.terms(batch, spread), resolvent[place, place]
-            dressed = _inverse(np.eye(2 * k) + batch.crowding * (own @ terms))
-            weights = batch.samples.weights
-            energies.append(np.tensordot(weights, terms @ dressed, 1))
-            seen = dressed[:, :k] @ own[:, :k]
-            scattered = batch.scatters * (batch.crowding * weights * batch.residuals**2)
-            taken = np.einsum("abn,nab->ab", scattered, seen)
-            held = held + np.outer(batch.steps, batch.steps) * taken
+        for samples, place in zip(self._samples, self.places, strict=True):
+            energy, taken = samples(resolvent[place, place], spread)
+            energies.append(energy)
+            held = held + taken
         first, energy = self.places[0], state.energies[0]
         own = resolvent[first, first]
         turned = (energy[k:, :k] - np.eye(k)) @ own[:k, k:] + energy[k:, k:] @ own[k:, k:]
@@ -173,16 +187,6 @@ class Pencil:
             "vi,vawb,wj->abij", directions, forms, directions, optimize=True
         ), found.bulk
 
-    def terms(self, batch: GradientBatch, spread: Any) -> Any:
-        """M at every sample of a batch."""
-        k, t = self.kinds, batch.steps
-        terms = np.zeros((len(batch.residuals), 2 * k, 2 * k), np.result_type(spread, float))
-        scattered = batch.crowding * batch.residuals**2 * batch.scatters
-        terms[:, :k, :k] = (scattered * (np.outer(t, t) * spread)[..., None]).transpose(2, 0, 1)
-        turned, kinds = (t[:, None] * batch.bends * batch.residuals).T, np.arange(k)
-        terms[:, kinds, k + kinds], terms[:, k + kinds, kinds] = turned, -turned
-        return terms
-
     def forms(self, state: State) -> Any:
         r"""Quadratic forms of the resolvent between all vectors and blocks.
 
@@ -201,51 +205,69 @@ class Pencil:
         spread = np.linalg.inv(state.bound)
         rank = self.layer.means.shape[1] - sum(len(b.vectors) for b in self.layer.batches)
         forms = np.kron(np.eye(rank), resolvent)
-        for batch, place in zip(self.layer.batches, self.places, strict=True):
-            forms = self._grown(forms, batch, place, resolvent, spread)
+        for batch, place in zip(self._samples, self.places, strict=True):
+            seen, _ = batch.seen(resolvent[place, place], spread)
+            forms = self._grown(forms, batch, place, resolvent, seen)
+            if batch.batch.sphere is not None:
+                forms = self._on_sphere(forms, batch.batch.sphere, place)
         return forms.reshape(len(forms) // size, size, len(forms) // size, size)
 
     def _grown(
-        self, forms: Any, batch: GradientBatch, place: slice, resolvent: Any, spread: Any
+        self, forms: Any, batch: SampleTerms, place: slice, resolvent: Any, seen: Any
     ) -> Any:
-        k, size, phi, samples = self.kinds, self.size, batch.crowding, batch.samples
-        vectors, axes = batch.frame.shape
-        own = resolvent[place, place]
-        terms = self.terms(batch, spread)
-        seen = (_inverse(np.eye(2 * k) + phi * (terms @ own)) @ terms).reshape(len(terms), -1)
-
-        def embedded(small: Any) -> Any:
-            """From the frame's directions and the batch's blocks to all vectors and blocks."""
-            return np.tensordot(batch.frame, small, 1)
-
-        moments = samples.second - np.eye(axes)[..., None] * samples.weights
-        change = (moments.reshape(axes**2, -1) @ seen).reshape(axes, axes, 2 * k, 2 * k)
-        full = np.zeros((axes, size, axes, size), seen.dtype)
-        full[:, place, :, place] = change.transpose(0, 2, 1, 3)
-        full = np.tensordot(embedded(full), batch.frame, ((2,), (1,))).transpose(0, 1, 3, 2)
-        full = full.reshape(vectors * size, vectors * size)
-        corrected = forms @ full
-        forms = forms - corrected @ np.linalg.solve(np.eye(len(forms)) + corrected, forms)
+        size, phi = self.size, batch.crowding
+        (vectors, axes), old = batch.frame.shape, len(forms)
+        # Between all vectors and the directions of the frame, too, along which all corrections are.
+        columns = np.tensordot(forms.reshape(old, vectors, size), batch.frame, ((1,), (0,)))
+        columns = columns.transpose(0, 2, 1).reshape(old, axes * size)
+        both = np.hstack([forms, columns])
+        turned = np.tensordot(batch.frame, both.reshape(vectors, -1), ((0,), (0,)))
+        both = np.vstack([both, turned.reshape(axes * size, -1)])
+        at = (old + size * np.arange(axes)[:, None] + np.arange(size)[place]).ravel()
+        spread_out, charged, pairs = batch.measures
+        change = averages(spread_out, seen).transpose(0, 2, 1, 3).reshape(len(at), len(at))
+        kernel = np.eye(len(at)) + both[np.ix_(at, at)] @ change
+        both = both - both[:, at] @ change @ np.linalg.solve(kernel, both[at])
 
         added = len(batch.vectors)
-        charged = batch.vectors[:, None] * samples.first
-        bound = (charged.reshape(added * axes, -1) @ seen).reshape(added, axes, 2 * k, 2 * k)
+        bound = averages(charged, seen)
         plain = np.einsum("ix,ap->xaip", charged.sum(-1) - batch.drifts, np.eye(size))
         right, left = (plain.astype(seen.dtype) for _ in range(2))
         right[:, place] -= phi * np.einsum("ixab,bp->xaip", bound, resolvent[place])
         left[:, place] -= phi * np.einsum("ixab,pa->xbip", bound, resolvent[:, place])
-        right, left = (
-            embedded(side).reshape(vectors * size, added * size) for side in (right, left)
-        )
-        pairs = (batch.vectors[:, None] * batch.vectors * samples.weights).reshape(added**2, -1)
-        inner = (pairs @ seen).reshape(added, added, 2 * k, 2 * k)
-        itself = np.einsum("ij,pq->ipjq", pairs.sum(1).reshape(added, added), resolvent)
+        right, left = (side.reshape(axes * size, added * size) for side in (right, left))
+        inner = averages(pairs, seen)
+        itself = np.einsum("ij,pq->ipjq", pairs.sum(-1), resolvent)
         itself = itself - phi * np.einsum(
             "pa,ijab,bq->ipjq", resolvent[:, place], inner, resolvent[place], optimize=True
         )
-        on_right = forms @ right
-        corner = phi * itself.reshape(added * size, added * size) + left.T @ on_right
-        return np.block([[forms, on_right], [left.T @ forms, corner]])
+        on_right, on_left = both[:, old:] @ right, left.T @ both[old:, :old]
+        corner = phi * itself.reshape(added * size, added * size) + left.T @ on_right[old:]
+        return np.block([[both[:old, :old], on_right[:old]], [on_left, corner]])
+
+    def _on_sphere(self, forms: Any, sphere: Sphere, place: slice) -> Any:
+        r"""Forms once rows are back on the sphere, by changes of rank one.
+
+        The links l become :math:`l\,(1 - mm^T/l^2)^{-1} = l\,(1 + mm^T/c)`, and A becomes
+        :math:`A - t\,qm^T` with m of before the step.
+        """
+        k, size = self.kinds, self.size
+        p, kinds = place.start + np.arange(k), np.arange(k)
+        means = sphere.means
+        stretched = (sphere.lengths / (1 - np.sum(means**2, axis=1)))[:, None] * means
+        left, right = np.zeros((2, len(forms) // size, size, 4, k))
+        changes = (
+            (p - k, -stretched, p, means),
+            (p, stretched, p - k, means),
+            (p, -sphere.turns, p + k, sphere.before),
+            (p + k, sphere.before, p, sphere.turns),
+        )
+        for i, (to, column, by, row) in enumerate(changes):
+            left[:, to, i, kinds], right[:, by, i, kinds] = column.T, row.T
+        left, right = left.reshape(len(forms), -1), right.reshape(len(forms), -1)
+        moved = forms @ left
+        kernel = np.eye(4 * k) + right.T @ moved
+        return forms - moved @ np.linalg.solve(kernel, right.T @ forms)
 
     def overlaps(self, state: State, directions: np.ndarray) -> Any:
         r"""K between directions and lengths, k entries each: forms of the bulk without them.
@@ -268,6 +290,9 @@ class Pencil:
                 lean, place = batch.first_lean + kinds, self.places[t - 1].start + kinds
                 probes[lean, place + k, i, kinds] -= share
                 probes[lean + k, place, i, kinds] += share * np.diag(spread)
+                if batch.sphere is not None:
+                    leans = batch.sphere.leans.T
+                    probes[: len(leans), place + k, i, kinds] -= share * leans
         size, entries = forms.shape[0] * forms.shape[1], (count + len(levels)) * k
         left = probes.copy()
         left[:, :, count:] *= self.signs[:, None, None]
@@ -293,13 +318,3 @@ class Pencil:
         """The steps after which a length differs between neurons, the last one first."""
         first = 0 if self.layer.spread else 1
         return list(range(self.steps, first - 1, -1))
-
-
-def _inverse(matrices: Any) -> Any:
-    """Inverses of many small matrices; those of two rows in closed form, which is faster."""
-    if matrices.shape[-1] != 2:
-        return np.linalg.inv(matrices)
-    a, b = matrices[..., 0, 0], matrices[..., 0, 1]
-    c, d = matrices[..., 1, 0], matrices[..., 1, 1]
-    found = np.stack([np.stack([d, -b], -1), np.stack([-c, a], -1)], -2)
-    return found / (a * d - b * c)[..., None, None]

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from giantstep.answer import Prediction, Status
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import tail_energy
+from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
 from giantstep.theory.giant_step.risk.bounds import functional_bounds, network_error
@@ -89,7 +89,7 @@ def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
     metrics: dict[str, Any] = {
         **{name: float(e[-1]) if settings.steps == 1 else e for name, e in errors.items()},
         **_of_the_network(fine, risks[-1]),
-        "linear_floor": tail_energy(problem.target, 1).value,
+        "linear_floor": target_tail_energy(problem.target, 1).value,
         "random_features_error": risks[0].test,
     }
     return Prediction.of(
@@ -111,9 +111,6 @@ def _of_the_network(fine: RiskOverSizes, risk: Errors) -> dict[str, Any]:
     metrics: dict[str, Any] = {}
     if settings.steps == 1:
         spikes, cosine = spikes_of(layer.means, fine.problem.target)
-        if settings.normalise:
-            length = np.sqrt(spikes**2 + variances)
-            spikes, variances = spikes / length, variances / length**2
         metrics |= {"spike_strength": _one_or_list(spikes), "alignment": cosine}
     if fixed_width(settings):
         # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.

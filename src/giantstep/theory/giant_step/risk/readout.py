@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 from typing import Any, NamedTuple
@@ -18,10 +19,12 @@ from giantstep.theory.giant_step.risk.components import Components
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
 from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
+from giantstep.theory.giant_step.risk.sample_terms import averages, by_parts
 from giantstep.theory.giant_step.risk.twin_products import twin_products
 from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.spiked_random_features.conditional_labels import (
     Latents,
+    check_resolved,
     conditional_label_moments,
 )
 
@@ -154,6 +157,7 @@ def _conditional(
         length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
         kappa, weights = split_gaussian(kinks, panel_length=length)
     moments = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
+    check_resolved(target, weights, moments)
     return kappa, weights, moments, rows
 
 
@@ -178,22 +182,17 @@ class Readout:
         whole = dim is not None and bool(layer.batches)
         self.learned = learned(problem, layer, coarse=coarse, whole=whole)
         neurons, s = layer.neurons, self.learned.projections
-        length = np.ones(len(s))
-        if neurons.normalise and layer.batches:
-            length = np.sqrt(np.sum(layer.means**2, axis=1) + layer.variances)
         self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
-        bulks = layer.bulks / np.outer(length, length)
-        s = s / length[:, None]
-        found = self._averages(np.diag(bulks), s)
-        self.noise = self._noise(found, bulks, s)
+        found = self._averages(layer.variances, s)
+        self.noise = self._noise(found, layer.bulks, s)
         self.components = None
         if dim is not None and layer.batches:
             rank = problem.target.rank
             directions, at = self.learned.directions[:, :rank], self.learned.kappa[:rank]
-            self.components = Components(self.pencil, directions, at, length, dim, alike=alike)
-            found = self._spread_out(self.components, found, bulks, s)
-        self.means, self.slopes = found.mean, found.slope / length[:, None]
-        self.functions = self._functions(found, bulks, s, length)
+            self.components = Components(self.pencil, directions, at, dim, alike=alike)
+            found = self._spread_out(self.components, found, layer.bulks, s)
+        self.means, self.slopes = found.mean, found.slope
+        self.functions = self._functions(found, s)
 
     def _averages(self, variances: np.ndarray, s: np.ndarray) -> NeuronAverages:
         averages = [
@@ -233,14 +232,15 @@ class Readout:
         return noise
 
     def _functions(
-        self, found: NeuronAverages, bulks: np.ndarray, s: np.ndarray, length: np.ndarray
+        self, found: NeuronAverages, s: np.ndarray
     ) -> Float[np.ndarray, "groups functions points"]:
         r"""How the mean output changes with a row's mean, its components, and its lengths.
 
         Group 0 are functions of kappa, group i those that multiply z_i: :math:`m_a`; along each
         direction :math:`\kappa_iu_a` or :math:`z_iu_a`; :math:`w_1/2` for the last length, and for
-        that after step s the components of the push it gave. Rows back on the sphere have
-        :math:`m/l, b/l`, :math:`l^2 = |m|^2 + c`, and their own length l_j follows both.
+        that after step s the components of the push it gave. On the sphere a row's squared length
+        is off by :math:`-2\langle m, b\rangle`, so that :math:`-w_1m_i` joins the functions of
+        each direction, and the last length, too, has given a push.
         """
         along, k = len(self.learned.kappa), len(s)
         directions = self.learned.directions
@@ -253,18 +253,14 @@ class Readout:
         single[0, :along] = self.learned.kappa[:, None] * self.slopes
         for i in range(along, total):
             single[1 + i - along, i] = self.slopes
-        stretch = found.bend / 2
-        if np.any(length != 1):
-            unit = (self.layer.means @ self.directions)[:, :along] / length[:, None]
-            shared = s * found.slope + 2 * np.diag(bulks)[:, None] * stretch
-            single[0, :along] -= (unit / length[:, None]).T[..., None] * shared
-            shorter = 2 * (1 - np.diag(bulks))[:, None] * stretch - s * found.slope
-            stretch = shorter / (2 * length**2)[:, None]
+        if self.layer.neurons.normalise and self.layer.batches:
+            along_mean = (self.layer.means @ directions)[:, :along]
+            single[0, :along] -= along_mean.T[..., None] * found.bend
         lengths = []
         for step in self.pencil.levels:
-            if step == self.pencil.steps:
+            if step == len(self.layer.pushes):
                 here = np.zeros((groups, k, s.shape[1]))
-                here[0] = stretch
+                here[0] = found.bend / 2
             else:
                 parts = self.layer.pushes[step] @ self.directions
                 here = np.einsum("gdan,ad->gan", single, parts)
@@ -286,7 +282,7 @@ class Readout:
     def _label_free(self) -> Float[np.ndarray, "vectors directions"]:
         """Directions of the pushes beyond all those of which the labels speak."""
         known = self.learned.directions
-        pushes = [self.layer.pushes[s] for s in self.pencil.levels if s < self.pencil.steps]
+        pushes = [self.layer.pushes[s] for s in self.pencil.levels if s < len(self.layer.pushes)]
         if not pushes:
             return np.zeros((len(known), 0))
         given = np.concatenate(pushes)
@@ -307,6 +303,20 @@ class Readout:
         flat = tuple(np.zeros((2 * k, 2 * k)) for _ in self.layer.batches)
         return State(2 * bound, flat, coupling)
 
+    def near(self, state: State, fit: Fit) -> Readout:
+        """The same with all averages to first order around a state, for derivatives."""
+        found = copy.copy(self)
+        found.pencil = self.pencil.near(state)
+        at, flat = self._given(state, self._bulk(state), fit), self._pairs
+        flat = flat.reshape(-1, flat.shape[-1])
+        weights, omega = self.learned.weights, self._omega(at, fit)
+        slopes = (flat * (-omega * (omega / weights) / fit.samples_ratio)) @ flat.T
+        value, probed = flat @ omega, flat @ weights
+        found._fitted = lambda given, fit: (  # type: ignore[method-assign]
+            value + slopes @ (given - at).ravel() + probed * fit.probe
+        ).reshape(at.shape)
+        return found
+
     def next_state(self, state: State, fit: Fit) -> State:
         r"""One iteration of the unknowns.
 
@@ -317,29 +327,48 @@ class Readout:
                 + \bar\lambda\delta_{ab} + H_{ab},\qquad \chi = \beta B^{-1}
         """
         mean, scale = self.pencil.averages(state), np.outer(self.roots(fit), self.roots(fit))
-        weights = self.weights(state, mean.bulk, fit)
-        bound = self.noise @ weights + fit.penalty * np.eye(len(scale)) + mean.held / scale
-        coupling = scale * ((self.slopes * weights) @ self.slopes.T)
-        return State(np.where(self.layer.neurons.twins, bound, 0.0), mean.energies, coupling)
+        slopes, noise = self._fitted(self._given(state, mean.bulk, fit), fit)
+        bound = noise + fit.penalty * np.eye(len(scale)) + mean.held / scale
+        bound = np.where(self.layer.neurons.twins, bound, 0.0)
+        return State(bound, mean.energies, scale * slopes)
 
-    def weights(self, state: State, bulk: Any, fit: Fit) -> Any:
+    def _given(self, state: State, bulk: Any, fit: Fit) -> Any:
+        """N_ab and chi_ab, on which the leverage V depends."""
+        scale = np.outer(self.roots(fit), self.roots(fit))
+        return np.stack([scale * bulk, scale * np.linalg.inv(state.bound)])
+
+    def _omega(self, given: Any, fit: Fit) -> Any:
         """omega times the weights of the points."""
-        roots = self.roots(fit)[:, None]
-        slopes, spread = roots * self.slopes, np.linalg.inv(state.bound) * (roots * roots.T)
-        leverage = np.sum(slopes * (bulk @ slopes), axis=0) + np.tensordot(spread, self.noise, 2)
+        leverage = averages(given.ravel(), self._pairs.reshape(given.size, -1).T)
         return self.learned.weights * (fit.samples_ratio / (1 + leverage) + fit.probe)
+
+    def _fitted(self, given: Any, fit: Fit) -> Any:
+        """E[u_a u_b omega] and E[e^2_ab omega]."""
+        return averages(self._omega(given, fit), self._pairs)
+
+    def weights(self, state: State, fit: Fit) -> Any:
+        """omega times the weights of the points, at a state."""
+        return self._omega(self._given(state, self._bulk(state), fit), fit)
+
+    def _bulk(self, state: State) -> Any:
+        k = len(self.means)
+        return self.pencil.resolvent(state)[:k, :k]
+
+    @functools.cached_property
+    def _pairs(self) -> Float[np.ndarray, "2 k k points"]:
+        """u_a u_b and e^2_ab."""
+        return np.stack([self.slopes[:, None] * self.slopes, self.noise])
 
     def columns(self, state: State, fit: Fit) -> SpikeColumns:
         """K, L and the sources of :meth:`objective`, which spectra of features need too."""
         roots, k = self.roots(fit), len(self.means)
-        bulk = self.pencil.resolvent(state)[:k, :k]
-        weights = self.weights(state, bulk, fit)
+        weights = self.weights(state, fit)
         single = self.pencil.overlaps(state, self.directions)
         functions = np.tile(roots, self.functions.shape[1] // k)[:, None] * self.functions
-        weighted = functions * weights
-        load = np.einsum("gin,gjn->ij", weighted, functions, optimize=True)
-        labels = self.learned.labels
-        source = np.einsum("gin,gn->i", weighted[: len(labels)], labels)
+        labels, (groups, entries, points) = self.learned.labels, functions.shape
+        flat = functions.swapaxes(0, 1).reshape(entries, groups * points)
+        load = by_parts(lambda each: (flat * np.tile(each, groups)) @ flat.T, weights)
+        source = averages(np.tile(weights, len(labels)) * labels.ravel(), flat[:, : labels.size])
         overlaps, last = np.zeros(load.shape, single.dtype), k + len(single)
         spread = np.linalg.inv(state.bound)
         overlaps[:k, :k], overlaps[k:last, k:last] = fit.dim * spread, single

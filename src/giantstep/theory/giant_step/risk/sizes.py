@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from giantstep.errors import NoTheory, TargetError, refuse
-from giantstep.language.inputs import Gaussian, check_covered
+from giantstep.errors import NoTheory, TargetError, raise_refusal
+from giantstep.language.inputs import Gaussian, check_inputs_covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
@@ -55,7 +55,7 @@ def dimension(settings: GiantStep) -> float:
 
 def check_risk(problem: Problem, settings: GiantStep) -> None:
     """Raise NoTheory, in one line and before anything is computed, for what is not covered."""
-    check_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
+    check_inputs_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
     few, steps, limit = fixed_width(settings), settings.steps, settings.dim is None
     paired = settings.readout == "symmetric-sign"
     silent = steps == 1 and (paired or (settings.readout, settings.loss) == ("ones", "correlation"))
@@ -74,12 +74,6 @@ def check_risk(problem: Problem, settings: GiantStep) -> None:
             settings.batches == "reused" and steps > 1
         ),
         "detrend: the exact risk is known without it": settings.detrend,
-        "normalise: on the sphere the length of a row's bulk follows its component along the mean, "
-        "which the theory of a second step takes as independent; drop --normalise, or take one "
-        "step": settings.normalise and steps > 1,
-        f"biases = {settings.biases}: after a second step each value of the bias has a mean row of "
-        "its own, and integrals over so many directions are not computed; use biases = none, or "
-        "take one step": settings.biases != "none" and steps > 1,
         f"width = {settings.width}: without a dimension a fixed number of neurons is covered for "
         "one step with readout = symmetric-sign, or ones with loss = correlation; give a multiple "
         "of d, such as 1d, or --dim": few and not silent,
@@ -97,7 +91,7 @@ def check_risk(problem: Problem, settings: GiantStep) -> None:
             settings.dim is not None and settings.dim < 10
         ),
     }
-    refuse(refusals)
+    raise_refusal(refusals)
     samples = settings.readout_samples or settings.samples
     dim = dimension(settings)
     if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):

@@ -92,23 +92,24 @@ def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> Re
     probed = fit._replace(probe=1j * STEP)
     bound = fit._replace(penalty=fit.penalty + 1j * STEP)
 
+    around = readout.near(layout.state(root.value), fit)
+
     def image(vector: np.ndarray, given: Fit = fit) -> np.ndarray:
-        return layout.packed(readout.next_state(layout.state(vector), given))
+        return layout.packed(around.next_state(layout.state(vector), given))
 
     at = root.value + 0j
     sources = np.stack([image(at, given).imag / STEP for given in (probed, bound)], axis=1)
     moved = response(image, root.value, sources)
     if not np.all(np.isfinite(moved)):
         return nothing
-    test, slope = (
-        readout.objective(layout.state(at + 1j * STEP * change), given).imag / STEP
+    probes, bounds = (
+        readout.objective(layout.state(at + 1j * STEP * change), given)
         for change, given in zip(moved.T, (probed, bound), strict=True)
     )
+    test, slope, least = probes.imag / STEP, bounds.imag / STEP, bounds.real
     state = layout.state(root.value)
-    least = readout.objective(state, fit)
     train = (least - fit.penalty * slope) / fit.samples_ratio
-    bulk = readout.pencil.resolvent(state)[: len(readout.means), : len(readout.means)]
-    taken = float(np.sum(readout.weights(state, bulk, fit))) / fit.samples_ratio
+    taken = float(np.sum(readout.weights(state, fit))) / fit.samples_ratio
     finite = bool(np.isfinite(test) and np.isfinite(train))
     return ReadoutRisk(
         float(test),
@@ -130,40 +131,45 @@ class Layout:
     """
 
     def __init__(self, twins: Bool[np.ndarray, "k k"], like: State) -> None:
-        k = len(twins)
+        k, steps = len(twins), len(like.energies)
         corner, full = np.triu(np.ones((k, k), dtype=bool)), np.ones((k, k), dtype=bool)
-        masks = [corner & twins, *[corner, full, corner] * len(like.energies), corner]
-        self._places = [np.nonzero(mask) for mask in masks]
-        self._ends = np.cumsum([len(rows) for rows, _ in self._places])[:-1]
+        masks = [corner & twins, *[corner, full, corner] * steps, corner]
         bound = float(np.max(np.abs(like.bound)))
         coupled = max(float(np.max(np.abs(like.coupling))), 1e-300)
         # Parts that vanish, by symmetry or to rounding, are measured by what they are added to.
-        floors = [bound, *[1 / bound, 1.0, coupled] * len(like.energies), coupled]
-        self._units = [
+        floors = [bound, *[1 / bound, 1.0, coupled] * steps, coupled]
+        units = [
             max(float(np.max(np.abs(part))), SMALL * floor)
             for part, floor in zip(_parts(like), floors, strict=True)
         ]
-        self._size = k
+        self._shapes = [like.bound.shape, *[(2 * k, 2 * k)] * steps, like.coupling.shape]
+        self._ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
+        #: Where each entry is, and where once more, in the matrices one after the other.
+        first, *middle, last = self._matrices(np.arange(self._ends[-1]))
+        turned = State(first.T, tuple(energy.T for energy in middle), last.T)
+        self._places, self._mirrors = (
+            np.concatenate([part[mask] for part, mask in zip(_parts(each), masks, strict=True)])
+            for each in (State(first, tuple(middle), last), turned)
+        )
+        counts = [int(mask.sum()) for mask in masks]
+        self._units = np.repeat(units, counts)
+        self._signs = np.repeat([1, *[1, -1, 1] * steps, 1], counts)
+
+    def _matrices(self, flat: Any) -> list[Any]:
+        ends = zip(self._ends, self._ends[1:], self._shapes, strict=False)
+        return [flat[low:high].reshape(shape) for low, high, shape in ends]
 
     def packed(self, state: State) -> Any:
         """The independent entries, in their units."""
-        entries = zip(_parts(state), self._places, self._units, strict=True)
-        return np.concatenate([part[place] / unit for part, place, unit in entries])
+        parts = (state.bound, *state.energies, state.coupling)
+        return np.concatenate([part.ravel() for part in parts])[self._places] / self._units
 
     def state(self, vector: Any) -> State:
         """The matrices of which these are the entries."""
-        k, parts = self._size, []
-        entries = np.split(vector, self._ends)
-        for entry, place, unit in zip(entries, self._places, self._units, strict=True):
-            part = np.zeros((k, k), vector.dtype)
-            part[place] = entry * unit
-            parts.append(part)
-        bound, *middle, coupling = parts
-        energies = tuple(
-            np.block([[_symmetric(p), q], [-q.T, _symmetric(r)]])
-            for p, q, r in zip(middle[::3], middle[1::3], middle[2::3], strict=True)
-        )
-        return State(_symmetric(bound), energies, _symmetric(coupling))
+        flat, entries = np.zeros(self._ends[-1], vector.dtype), vector * self._units
+        flat[self._mirrors], flat[self._places] = self._signs * entries, entries
+        bound, *energies, coupling = self._matrices(flat)
+        return State(bound, tuple(energies), coupling)
 
 
 def _parts(state: State) -> list[Any]:
@@ -174,10 +180,6 @@ def _parts(state: State) -> list[Any]:
         for part in (energy[:k, :k], energy[:k, k:], energy[k:, k:])
     ]
     return [state.bound, *quarters, state.coupling]
-
-
-def _symmetric(upper: Any) -> Any:
-    return upper + np.triu(upper, 1).T
 
 
 def _solution(readout: Readout, fit: Fit, near: State | None) -> _Solved | None:

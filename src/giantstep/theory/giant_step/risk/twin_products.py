@@ -49,18 +49,20 @@ def twin_products(
     >>> round(float(found[0]), 10) == round((3**0.5 + 2 * math.pi / 3) / (2 * math.pi), 10)
     True
     """
+    (first, second), places = np.unique(np.stack(shifts), axis=1, return_inverse=True)
     deviations = math.sqrt(variances[0]), math.sqrt(variances[1])
     cosine = min(max(covariance / (deviations[0] * deviations[1]), -1.0), 1.0)
     sine = math.sqrt(1 - cosine**2)
     edges = np.array(kinks)
-    cuts = [(edges - shifts[0][:, None]) / deviations[0]]
+    cuts = [(edges - first[:, None]) / deviations[0]]
     if abs(cosine) > 1e-3:
-        centres = (edges - shifts[1][:, None]) / (deviations[1] * cosine)
+        centres = (edges - second[:, None]) / (deviations[1] * cosine)
         cuts.append((centres[:, :, None] + sine / cosine * GRADED).reshape(len(centres), -1))
     z, weights = _panels(np.hstack(cuts), deviations[0])
-    outer = function(shifts[0][:, None] + deviations[0] * z) * weights
-    given = shifts[1][:, None] + deviations[1] * cosine * z
-    return np.sum(outer * _smoothed(function, edges, given, deviations[1] * sine), axis=1)
+    outer = function(first[:, None] + deviations[0] * z) * weights
+    given = second[:, None] + deviations[1] * cosine * z
+    found = np.sum(outer * _smoothed(function, edges, given, deviations[1] * sine), axis=1)
+    return found[places.ravel()]
 
 
 def _smoothed(function: Function, kinks: np.ndarray, at: np.ndarray, width: float) -> np.ndarray:

@@ -59,7 +59,10 @@ def grouped(
         own, masses = points[:, chosen], weights[chosen]
         gaps = own - (own @ masses / masses.sum())[:, None]
         scatter = gaps**2 @ masses
-        return -float(scatter.max()), next(order), chosen, gaps[int(scatter.argmax())] > 0
+        above = gaps[int(scatter.argmax())] > 0
+        # Points that only rounding tells apart may all lie on one side of their mean.
+        halves = above.any() and not above.all()
+        return -float(scatter.max()) if halves else 0.0, next(order), chosen, above
 
     heap = [entry(np.arange(points.shape[1]))]
     for group in range(1, groups):

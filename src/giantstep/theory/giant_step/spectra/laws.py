@@ -209,8 +209,8 @@ class WeightLaw(Law):
     .. math:: Y_{ab} = d\,m_a^TQm_b + \frac{(\Theta - c)_{ab}}{\sqrt{\beta_a\beta_b}}\,
         \frac1d\mathrm{tr}\,Q,
 
-    with Theta the covariance of the kinds' sums, which the network's own output correlates. Rows
-    put back on the sphere have D the square of their length. ``dim``: d.
+    with Theta the covariance of the kinds' sums, which the network's own output correlates.
+    ``dim``: d.
     """
 
     def __init__(self, layer: FirstLayer, width_ratio: float, dim: float) -> None:
@@ -221,30 +221,28 @@ class WeightLaw(Law):
         rank = layer.means.shape[1] - sum(len(batch.vectors) for batch in layer.batches)
         self.means, self.frame = frame_of(layer.means, rank)
         power = np.sum(self.means**2, axis=1)
-        #: Squared lengths by which rows are divided.
-        self.lengths = power + layer.variances if neurons.normalise else np.ones(len(power))
-        mean = float(neurons.fractions @ (layer.variances / self.lengths))
+        mean = float(neurons.fractions @ layer.variances)
         #: theta^2 = sum_j |m_j|^2 of the rows.
-        self.strength = dim * float(self.roots**2 @ (power / self.lengths))
+        self.strength = dim * float(self.roots**2 @ power)
         super().__init__(layer, mean * max(width_ratio, 1.0), max(0.0, 1 - 1 / width_ratio), far=10)
         self.reach = 4 * (1 + math.sqrt(self.beta)) ** 2
         self.highest = 4 * self.strength + 4 * self.unit * self.reach if self.strength else 0.0
 
     def image(self, state: State, z: complex) -> State:
-        """One iteration at C = -11^T/z, D = l^2."""
+        """One iteration at C = -11^T/z, D = 1."""
         found, twins = self.light.averages(state), self.layer.neurons.twins
-        bound = np.where(twins, np.diag(self.lengths) + found.held / self.scale, 0.0)
+        bound = np.where(twins, np.eye(len(twins)) + found.held / self.scale, 0.0)
         return State(bound, found.energies, -self.scale / z)
 
     def guess(self, z: complex) -> State:
         """No held bulk."""
         k = len(self.scale)
         flat = tuple(np.zeros((2 * k, 2 * k)) for _ in self.layer.batches)
-        return State(np.diag(self.lengths).astype(complex), flat, -self.scale / z)
+        return State(np.eye(k, dtype=complex), flat, -self.scale / z)
 
     def moments(self, state: State, z: complex) -> complex:
         """(1/p) tr (W W^T - z)^-1."""
-        spread = np.diag(np.linalg.inv(state.bound)) * self.lengths
+        spread = np.diag(np.linalg.inv(state.bound))
         return complex(-(self.layer.neurons.fractions @ spread) / z)
 
     def matrices(self, state: State, x: float) -> tuple[np.ndarray, np.ndarray]:
@@ -275,7 +273,7 @@ class WeightLaw(Law):
 
     def left(self, outlier: Outlier) -> Float[np.ndarray, " k"]:
         """The outlier's left singular vector on the sums of the kinds."""
-        return outlier.vector * np.sqrt(self.lengths / outlier.value)
+        return outlier.vector / math.sqrt(outlier.value)
 
 
 class FeatureLaw(Law):

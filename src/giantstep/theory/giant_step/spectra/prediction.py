@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.bibliography import cite
-from giantstep.errors import NoTheory, refuse
+from giantstep.errors import NoTheory, raise_refusal
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets.integration import block_of, integrable
+from giantstep.language.targets.integration import is_target_integrable, target_block
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -89,7 +89,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     seen = right[: rows.problem.target.rank]
     # W^T a - W_0^T a, which tells the learned direction, has bulks in it, as the vectors have.
     sums = rows.layer.bulks if neurons.paired else rows.layer.common
-    excess = left @ (sums / np.sqrt(np.outer(law.lengths, law.lengths)) - neurons.twins) @ left
+    excess = left @ (sums - neurons.twins) @ left
     common = math.sqrt(max(1 + float(excess) / law.strength, 0.0)) if strength else 1.0
     if settings.steps == 1 and strength:
         details["alignment"] = float(np.linalg.norm(seen))
@@ -220,7 +220,9 @@ def stepped_rows(
     bent = paired or settings.steps > 1 or abs(mu_2) > NEGLIGIBLE
     few = bent if support is None else len(support[0]) <= MOST_KINDS
     small = settings.dim is None and settings.step_size.power != 0
-    covered = few and not isotropic and not small and integrable(block_of(problem.target))
+    covered = (
+        few and not isotropic and not small and is_target_integrable(target_block(problem.target))
+    )
     notes = [] if support else ["a Gaussian readout: {} kinds of neurons"]
     if settings.steps == 0:
         return _spiked(np.zeros(1), np.ones(1), np.ones(1))
@@ -308,7 +310,7 @@ def _check(settings: GiantStep) -> None:
             settings.dim is None and power not in (0, -0.5)
         ),
     }
-    refuse(refusals)
+    raise_refusal(refusals)
 
 
 def _found(law: Law, settings: GiantStep | SpikedRandomFeatures) -> Bulk:

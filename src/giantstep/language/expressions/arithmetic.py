@@ -9,44 +9,47 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from giantstep.language.targets.language import MAX_EXPONENT, MAX_NUMBER
-from giantstep.language.targets.polynomial import (
+from giantstep.language.expressions.language import MAX_EXPONENT, MAX_NUMBER
+from giantstep.language.expressions.polynomial import (
     MAX_EXPANSION,
     MAX_TERMS,
     Generator,
     Monomial,
     Polynomial,
     Unusable,
-    abs_of,
-    add,
+    abs_of_generator,
+    add_polynomials,
     alone,
-    checked,
-    constant,
-    exp_of,
-    generator,
-    is_constant,
-    is_nonnegative,
-    is_smooth,
-    is_written_whole,
-    is_zero,
-    leading,
-    monomial_of,
-    rational,
-    scaled,
-    shortest,
-    sign_of,
-    to_tree,
-    value_of,
-    within_hermite,
-    written,
+    checked_coefficient,
+    constant_polynomial,
+    constant_polynomial_value,
+    exp_of_polynomial,
+    generator_polynomial,
+    is_constant_polynomial,
+    is_hermite_polynomial,
+    is_nonnegative_polynomial,
+    is_short_coefficient,
+    is_smooth_polynomial,
+    is_zero_polynomial,
+    leading_coefficient,
+    monomial_of_exponents,
+    polynomial_as_rational,
+    polynomial_expression,
+    scaled_polynomial,
+    shortest_polynomial,
+    sign_of_monomial,
+    written_coefficient,
 )
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import Call, Hermite, Node, Number, Power
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import Call, Hermite, Node, Number, Power
 
 Exponents = dict[Generator, int]
 _HALF = Fraction(1, 2)
-#: Products of two terms that one expression may take: at most about a second.
+#: Products of two terms, and terms of joined exponents, that one expression may take: at most
+#: about a second.
 MAX_WORK = 3_000
+#: Characters of an exponential that take as long to join as one term.
+PRINTED = 50
 
 
 @dataclass
@@ -67,7 +70,7 @@ _workbench: ContextVar[_Workbench] = ContextVar("workbench")
 
 
 @contextmanager
-def workbench() -> Iterator[None]:
+def expression_workbench() -> Iterator[None]:
     """The context in which products and powers are computed."""
     token = _workbench.set(_Workbench())
     try:
@@ -81,11 +84,11 @@ def known_normal_forms() -> dict[Node, Polynomial]:
     return _workbench.get().normal_forms
 
 
-def product(factors: Iterable[tuple[Polynomial, int]]) -> Polynomial:
+def polynomial_product(factors: Iterable[tuple[Polynomial, int]]) -> Polynomial:
     """The product of polynomials to whole powers, multiplied out where that stays short."""
     coefficient, exponents, vanishes = Fraction(1), Exponents(), False
     for polynomial, n in factors:
-        if n < 0 and is_zero(polynomial):
+        if n < 0 and is_zero_polynomial(polynomial):
             raise Unusable("it divides by zero")
         if polynomial:
             coefficient *= _multiply_in(exponents, polynomial, n)
@@ -94,14 +97,14 @@ def product(factors: Iterable[tuple[Polynomial, int]]) -> Polynomial:
     if vanishes:
         return {}
     coefficient *= _apply_laws(exponents)
-    return scaled(_multiplied_out(exponents), coefficient)
+    return scaled_polynomial(_multiplied_out(exponents), coefficient)
 
 
 def _multiplied_out(exponents: Exponents) -> Polynomial:
     for base, n in exponents.items():
         if base.constant and abs(n) > 1:
-            _check_size(value_of(alone(base)), n)
-    return _expansion(monomial_of(exponents))
+            _check_size(constant_polynomial_value(alone(base)), n)
+    return _expansion(monomial_of_exponents(exponents))
 
 
 def _expansion(monomial: Monomial) -> Polynomial:
@@ -129,7 +132,9 @@ def _expanded(monomial: Monomial) -> Polynomial:
 
 
 def _is_short(polynomial: Polynomial) -> bool:
-    return within_hermite(polynomial) and len(shortest(polynomial)[0]) <= MAX_TERMS
+    return (
+        is_hermite_polynomial(polynomial) and len(shortest_polynomial(polynomial)[0]) <= MAX_TERMS
+    )
 
 
 def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
@@ -141,28 +146,30 @@ def _multiply(left: Polynomial, right: Polynomial) -> Polynomial:
             for base, n in other:
                 exponents[base] = exponents.get(base, 0) + n
             number = coefficient * factor * _apply_laws(exponents)
-            pieces.append(scaled(_multiplied_out(exponents), number))
-    return add(*pieces)
+            pieces.append(scaled_polynomial(_multiplied_out(exponents), number))
+    return add_polynomials(*pieces)
 
 
 def _multiply_in(exponents: Exponents, polynomial: Polynomial, n: int) -> Fraction:
     """Multiply the exponents by a polynomial to the n; returns the number left in front."""
     if len(polynomial) > 1:
-        first = leading(polynomial)
-        monic = scaled(polynomial, 1 / first)
-        monomial: Monomial = ((Generator(to_tree(monic), (monic,), is_group=True), 1),)
+        first = leading_coefficient(polynomial)
+        monic = scaled_polynomial(polynomial, 1 / first)
+        monomial: Monomial = (
+            (Generator(polynomial_expression(monic), (monic,), is_group=True), 1),
+        )
     else:
         ((monomial, first),) = polynomial.items()
     for base, exponent in monomial:
         exponents[base] = exponents.get(base, 0) + exponent * n
-    return whole_power(first, n)
+    return _whole_power(first, n)
 
 
-def whole_power(base: Fraction, n: int) -> Fraction:
+def _whole_power(base: Fraction, n: int) -> Fraction:
     """A number to a whole power, refused before it grows large."""
     if abs(n) > 1:
         _check_size(float(base), n)
-    return checked(base**n)
+    return checked_coefficient(base**n)
 
 
 def _check_size(base: float, n: int) -> None:
@@ -197,8 +204,12 @@ def _join_exponentials(exponents: Exponents) -> Fraction:
         return Fraction(1)
     for base in found:
         del exponents[base]
-    total = add(*(scaled(base.parts[0], Fraction(n)) for base, n in found.items()))
-    return _multiply_in(exponents, exp_of(total), 1)
+    total = add_polynomials(
+        *(scaled_polynomial(base.parts[0], Fraction(n)) for base, n in found.items())
+    )
+    # Each is printed whole, with all that is nested in it.
+    _workbench.get().spend(len(total) + sum(len(base.text) for base in found) // PRINTED)
+    return _multiply_in(exponents, exp_of_polynomial(total), 1)
 
 
 def _join_signs(exponents: Exponents) -> Fraction:
@@ -206,7 +217,7 @@ def _join_signs(exponents: Exponents) -> Fraction:
     found = _calls(exponents, "sign")
     joined = []
     for base, n in found.items():
-        if is_smooth(base.parts[0]):
+        if is_smooth_polynomial(base.parts[0]):
             exponents[base] = n % 2
             if n % 2 and len(base.parts[0]) == 1:
                 joined.append(base)
@@ -218,7 +229,7 @@ def _join_signs(exponents: Exponents) -> Fraction:
     for base in joined:
         del exponents[base]
         _multiply_in(inside, base.parts[0], 1)
-    return _multiply_in(exponents, sign_of(monomial_of(inside)), 1)
+    return _multiply_in(exponents, sign_of_monomial(monomial_of_exponents(inside)), 1)
 
 
 def _reduce_powers(exponents: Exponents) -> Fraction:
@@ -236,9 +247,9 @@ def _reduce_powers(exponents: Exponents) -> Fraction:
                 coefficient *= _multiply_in(exponents, base.parts[0], n - n % 2)
             case Power(inner, q) if n not in (-1, 0, 1) and not isinstance(inner, Number):
                 inside = base.parts[0]
-                if (q * n).denominator > 1 or is_nonnegative(inside):
+                if (q * n).denominator > 1 or is_nonnegative_polynomial(inside):
                     del exponents[base]
-                    coefficient *= _multiply_in(exponents, power(inside, q * n), 1)
+                    coefficient *= _multiply_in(exponents, polynomial_power(inside, q * n), 1)
     return coefficient
 
 
@@ -256,32 +267,34 @@ def _join_roots(exponents: Exponents) -> Fraction:
         number, q = base.node.base.value, base.node.exponent * n
         del exponents[base]
         if q.denominator == 2:
-            coefficient *= whole_power(number, math.floor(q))
+            coefficient *= _whole_power(number, math.floor(q))
             under_root *= number
         else:
             roots[number] = roots.get(number, Fraction(0)) + q
     for number, q in [*roots.items(), (under_root, _HALF)]:
-        coefficient *= _multiply_in(exponents, number_power(number, q), 1)
+        coefficient *= _multiply_in(exponents, _number_power(number, q), 1)
     return coefficient
 
 
-def number_power(base: Fraction, q: Fraction) -> Polynomial:
+def _number_power(base: Fraction, q: Fraction) -> Polynomial:
     """A positive rational number to a rational power: r**n * r**f with 0 <= f < 1."""
     n = math.floor(q)
-    base = checked(base)
-    number, fraction = whole_power(base, n), q - n
+    base = checked_coefficient(base)
+    number, fraction = _whole_power(base, n), q - n
     if fraction == 0:
-        return constant(number)
+        return constant_polynomial(number)
     if fraction == _HALF:
         outside, squarefree = _split_square(base)
-        if not is_written_whole(squarefree):
-            outside, squarefree = _split_square(written(base))
-        base, number = Fraction(squarefree), checked(number * outside)
+        if not is_short_coefficient(squarefree):
+            outside, squarefree = _split_square(written_coefficient(base))
+        base, number = Fraction(squarefree), checked_coefficient(number * outside)
     # What stays under the root is written out, and must be the same when read again.
-    base = written(base)
+    base = written_coefficient(base)
     if base == 1:
-        return constant(number)
-    return scaled(generator(Power(Number(base), fraction), constant(base)), number)
+        return constant_polynomial(number)
+    return scaled_polynomial(
+        generator_polynomial(Power(Number(base), fraction), constant_polynomial(base)), number
+    )
 
 
 def _split_square(value: Fraction) -> tuple[Fraction, int]:
@@ -299,67 +312,77 @@ def _split_square(value: Fraction) -> tuple[Fraction, int]:
     return outside, n
 
 
-def power(base: Polynomial, q: Fraction) -> Polynomial:
+def polynomial_power(base: Polynomial, q: Fraction) -> Polynomial:
     """A polynomial to a rational power."""
-    number = rational(base)
+    number = polynomial_as_rational(base)
     if number == 0 and q > 0:
         return {}
-    if is_zero(base):
+    if is_zero_polynomial(base):
         raise Unusable("it divides by zero")
     if abs(q) > MAX_EXPONENT and number not in (1, -1):
         size = f" {float(q):g}" if abs(q) < MAX_NUMBER else ""
         raise Unusable(f"the exponent{size} is beyond {MAX_EXPONENT}")
     if q.denominator == 1:
-        return product([(base, int(q) if number not in (1, -1) else int(q) % 2)])
-    if is_constant(base) and value_of(base) < 0:
-        raise Unusable(f"{to_text(to_tree(base))[:60]} is negative and has no real power {q}")
+        return polynomial_product([(base, int(q) if number not in (1, -1) else int(q) % 2)])
+    if is_constant_polynomial(base) and constant_polynomial_value(base) < 0:
+        raise Unusable(
+            f"{expression_text(polynomial_expression(base))[:60]} is negative and has no real "
+            f"power {q}"
+        )
     if number is not None:
-        return number_power(number, q)
+        return _number_power(number, q)
     return _root(base, q)
 
 
 def _root(base: Polynomial, q: Fraction) -> Polynomial:
     """A polynomial to a fractional power; positive factors are taken out."""
-    first = abs(leading(base))
+    first = abs(leading_coefficient(base))
     if first != 1:
-        return product([(number_power(first, q), 1), (_root(scaled(base, 1 / first), q), 1)])
-    if len(base) > 1 or not is_nonnegative(base):
+        return polynomial_product(
+            [(_number_power(first, q), 1), (_root(scaled_polynomial(base, 1 / first), q), 1)]
+        )
+    if len(base) > 1 or not is_nonnegative_polynomial(base):
         return _root_generator(base, q)
     factors = []
     for part, n in next(iter(base)):
-        inside = abs_of(part)
+        inside = abs_of_generator(part)
         if isinstance(part.node, Call) and part.node.function == "exp":
-            factors.append((exp_of(scaled(part.parts[0], n * q)), 1))
+            factors.append((exp_of_polynomial(scaled_polynomial(part.parts[0], n * q)), 1))
         elif (n * q).denominator == 1:
             factors.append((inside, int(n * q)))
         else:
             factors.append((_root_generator(inside, n * q), 1))
-    return product(factors)
+    return polynomial_product(factors)
 
 
 def _root_generator(base: Polynomial, q: Fraction) -> Polynomial:
     if abs(q) > MAX_EXPONENT:
         raise Unusable(f"an exponent in it is beyond {MAX_EXPONENT}")
-    root = Generator(Power(to_tree(base), abs(q)), (base,))
+    root = Generator(Power(polynomial_expression(base), abs(q)), (base,))
     if root.constant:
         for part in (base, alone(root)):
-            value_of(part)
+            constant_polynomial_value(part)
     return {((root, 1 if q > 0 else -1),): Fraction(1)}
 
 
-def hermite(degree: int, x: Polynomial) -> Polynomial:
+def hermite_of_polynomial(degree: int, x: Polynomial) -> Polynomial:
     """He_k of a polynomial, multiplied out where that stays short."""
-    before, last = constant(1), x
+    before, last = constant_polynomial(1), x
     if degree == 0:
         return before
     if math.comb(len(x) + degree - 1, degree) > MAX_EXPANSION:
         return _kept_hermite(degree, x)
     for k in range(1, degree):
-        before, last = last, add(_multiply(last, x), scaled(before, Fraction(-k)))
+        before, last = (
+            last,
+            add_polynomials(_multiply(last, x), scaled_polynomial(before, Fraction(-k))),
+        )
     return last if _is_short(last) else _kept_hermite(degree, x)
 
 
 def _kept_hermite(degree: int, x: Polynomial) -> Polynomial:
-    sign = Fraction(1 if leading(x) > 0 else -1)
-    x = scaled(x, sign)
-    return scaled(generator(Hermite(degree, to_tree(x)), x), sign**degree)
+    sign = Fraction(1 if leading_coefficient(x) > 0 else -1)
+    x = scaled_polynomial(x, sign)
+    return scaled_polynomial(
+        generator_polynomial(Hermite(degree, polynomial_expression(x)), x), sign**degree
+    )

@@ -13,36 +13,36 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from giantstep.language.targets.arithmetic import (
-    hermite,
+from giantstep.language.expressions.arithmetic import (
+    expression_workbench,
+    hermite_of_polynomial,
     known_normal_forms,
-    power,
-    product,
-    workbench,
+    polynomial_power,
+    polynomial_product,
 )
-from giantstep.language.targets.language import FUNCTIONS, MAX_EXPONENT
-from giantstep.language.targets.polynomial import (
+from giantstep.language.expressions.language import FUNCTIONS, MAX_EXPONENT
+from giantstep.language.expressions.polynomial import (
     Polynomial,
     Unusable,
-    abs_of,
-    add,
+    abs_of_generator,
+    add_polynomials,
     alone,
-    constant,
-    exp_of,
-    generator,
-    is_constant,
-    is_nonnegative,
-    is_zero,
-    leading,
-    rational,
-    scaled,
-    sign_of,
-    to_tree,
-    value_of,
-    written,
+    constant_polynomial,
+    constant_polynomial_value,
+    exp_of_polynomial,
+    generator_polynomial,
+    is_constant_polynomial,
+    is_nonnegative_polynomial,
+    is_zero_polynomial,
+    leading_coefficient,
+    polynomial_as_rational,
+    polynomial_expression,
+    scaled_polynomial,
+    sign_of_monomial,
+    written_coefficient,
 )
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import (
     Call,
     Exponential,
     Hermite,
@@ -58,7 +58,7 @@ from giantstep.language.targets.tree import (
 
 def normal_form(node: Node) -> Polynomial:
     """The polynomial over generators that the tree is equal to."""
-    with workbench():
+    with expression_workbench():
         return _normal(node)
 
 
@@ -73,19 +73,19 @@ def _normal(node: Node) -> Polynomial:
 def _computed(node: Node) -> Polynomial:
     match node:
         case Number(value):
-            return constant(value)
+            return constant_polynomial(value)
         case Pi() | Variable():
-            return generator(node)
+            return generator_polynomial(node)
         case Sum(terms):
-            return add(*(_normal(term) for term in terms))
+            return add_polynomials(*(_normal(term) for term in terms))
         case Product():
-            return product(_flattened(node))
+            return polynomial_product(_flattened(node))
         case Power(base, exponent):
-            return _power(base, constant(exponent))
+            return _power(base, constant_polynomial(exponent))
         case Exponential(base, exponent):
             return _power(base, _normal(exponent))
         case Hermite(degree, argument):
-            return hermite(degree, _normal(argument))
+            return hermite_of_polynomial(degree, _normal(argument))
         case Call(function, arguments):
             return _call(function, [_normal(argument) for argument in arguments])
     raise TypeError(f"not a node: {node!r}")
@@ -99,12 +99,12 @@ def _flattened(node: Node) -> list[tuple[Polynomial, int]]:
         case Power(base, exponent) if _is_moderate(exponent):
             return [(polynomial, n * int(exponent)) for polynomial, n in _flattened(base)]
         case Exponential(base, exponent):
-            number = rational(_normal(exponent))
+            number = polynomial_as_rational(_normal(exponent))
             if number is not None:
                 return (
                     _flattened(Power(base, number))
                     if _is_moderate(number)
-                    else [(power(_normal(base), number), 1)]
+                    else [(polynomial_power(_normal(base), number), 1)]
                 )
     return [(_normal(node), 1)]
 
@@ -114,26 +114,34 @@ def _is_moderate(exponent: Fraction) -> bool:
 
 
 def _power(base: Node, exponent: Polynomial) -> Polynomial:
-    number = rational(exponent)
+    number = polynomial_as_rational(exponent)
     if number is not None and _is_moderate(number):
-        return product(_flattened(Power(base, number)))
+        return polynomial_product(_flattened(Power(base, number)))
     if number is not None:
         return _fractional_power(base, number)
     inside = _normal(base)
-    if not is_constant(inside) or is_zero(inside) or value_of(inside) < 0:
+    if (
+        not is_constant_polynomial(inside)
+        or is_zero_polynomial(inside)
+        or constant_polynomial_value(inside) < 0
+    ):
         raise Unusable(
             "an exponent must be a number unless its base is a positive number: "
             "write exp(h2*log(|h1|)) for |h1|**h2"
         )
-    return exp_of(product([(exponent, 1), (_constant_call("log", inside), 1)]))
+    return exp_of_polynomial(
+        polynomial_product([(exponent, 1), (_constant_call("log", inside), 1)])
+    )
 
 
 def _fractional_power(base: Node, exponent: Fraction) -> Polynomial:
     """Even powers under a root are undone before they are multiplied out: sqrt(a**2) = |a|."""
     factors = _flattened(base)
     if any(n % 2 for _, n in factors):
-        return power(_normal(base), exponent)
-    return product((power(_call("abs", [x]), n * exponent), 1) for x, n in factors)
+        return polynomial_power(_normal(base), exponent)
+    return polynomial_product(
+        (polynomial_power(_call("abs", [x]), n * exponent), 1) for x, n in factors
+    )
 
 
 def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
@@ -142,48 +150,59 @@ def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
     if facts.many_arguments:
         return _extreme(function, arguments)
     (x,) = arguments
-    if is_zero(x) and facts.zero is not None:
-        return constant(facts.zero)
-    if is_constant(x):
+    if is_zero_polynomial(x) and facts.zero is not None:
+        return constant_polynomial(facts.zero)
+    if is_constant_polynomial(x):
         return _constant_call(function, x)
-    first, front = leading(x), Fraction(1)
+    first, front = leading_coefficient(x), Fraction(1)
     if facts.homogeneous is not None:
-        x = scaled(x, 1 / abs(first))
+        x = scaled_polynomial(x, 1 / abs(first))
         front = abs(first) ** facts.homogeneous
     if first < 0 and facts.parity != "none":
-        x = scaled(x, Fraction(-1))
+        x = scaled_polynomial(x, Fraction(-1))
         front = -front if facts.parity == "odd" else front
-    if function in ("abs", "relu") and is_nonnegative(x):
-        return scaled(x, front)
+    if function in ("abs", "relu") and is_nonnegative_polynomial(x):
+        return scaled_polynomial(x, front)
     if len(x) == 1 and function == "sign":
-        return scaled(sign_of(next(iter(x))), front)
+        return scaled_polynomial(sign_of_monomial(next(iter(x))), front)
     if len(x) == 1 and function == "abs":
         factors = next(iter(x))
-        return scaled(
-            product((alone(g) if n % 2 == 0 else abs_of(g), n) for g, n in factors), front
+        return scaled_polynomial(
+            polynomial_product(
+                (alone(g) if n % 2 == 0 else abs_of_generator(g), n) for g, n in factors
+            ),
+            front,
         )
-    return scaled(generator(Call(function, (to_tree(x),)), x), front)
+    return scaled_polynomial(
+        generator_polynomial(Call(function, (polynomial_expression(x),)), x), front
+    )
 
 
 def _constant_call(function: str, x: Polynomial) -> Polynomial:
-    number = rational(x)
+    number = polynomial_as_rational(x)
     if number is not None and not FUNCTIONS[function].kink:
         # log(1 + 1e-20) is written log(1), which is 0.
-        x = constant(written(number))
-    value, facts = value_of(x), FUNCTIONS[function]
+        x = constant_polynomial(written_coefficient(number))
+    value, facts = constant_polynomial_value(x), FUNCTIONS[function]
     parity, sign = facts.parity, 1.0 if value > 0 else -1.0
     if facts.homogeneous is not None:
         at_sign = Fraction(float(facts.numpy(sign)))
-        return scaled(x, at_sign * int(sign)) if facts.homogeneous else constant(at_sign)
-    if function == "log" and (value < 0 or is_zero(x)):
-        raise Unusable(f"log({to_text(to_tree(x))[:60]}) is not a real number")
-    if function == "log" and rational(x) == 1:
+        return (
+            scaled_polynomial(x, at_sign * int(sign))
+            if facts.homogeneous
+            else constant_polynomial(at_sign)
+        )
+    if function == "log" and (value < 0 or is_zero_polynomial(x)):
+        raise Unusable(
+            f"log({expression_text(polynomial_expression(x))[:60]}) is not a real number"
+        )
+    if function == "log" and polynomial_as_rational(x) == 1:
         return {}
-    if parity != "none" and leading(x) < 0:
-        flipped = _constant_call(function, scaled(x, Fraction(-1)))
-        return scaled(flipped, Fraction(-1 if parity == "odd" else 1))
-    result = generator(Call(function, (to_tree(x),)), x)
-    value_of(result)
+    if parity != "none" and leading_coefficient(x) < 0:
+        flipped = _constant_call(function, scaled_polynomial(x, Fraction(-1)))
+        return scaled_polynomial(flipped, Fraction(-1 if parity == "odd" else 1))
+    result = generator_polynomial(Call(function, (polynomial_expression(x),)), x)
+    constant_polynomial_value(result)
     return result
 
 
@@ -192,17 +211,19 @@ def _extreme(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
     joined: dict[str, Polynomial] = {}
     for argument in arguments:
         for part in _nested(function, argument):
-            joined[to_text(to_tree(part))] = part
-    others = [joined[text] for text in sorted(joined) if not is_constant(joined[text])]
-    constants = [joined[text] for text in sorted(joined) if is_constant(joined[text])]
+            joined[expression_text(polynomial_expression(part))] = part
+    others = [joined[text] for text in sorted(joined) if not is_constant_polynomial(joined[text])]
+    constants = [joined[text] for text in sorted(joined) if is_constant_polynomial(joined[text])]
     if constants:
-        others.append((max if function == "max" else min)(constants, key=value_of))
+        others.append((max if function == "max" else min)(constants, key=constant_polynomial_value))
     if len(others) == 1:
         return others[0]
     if len(others) == 2 and not others[1]:
         sign = Fraction(1 if function == "max" else -1)
-        return scaled(_call("relu", [scaled(others[0], sign)]), sign)
-    return generator(Call(function, tuple(to_tree(part) for part in others)), *others)
+        return scaled_polynomial(_call("relu", [scaled_polynomial(others[0], sign)]), sign)
+    return generator_polynomial(
+        Call(function, tuple(polynomial_expression(part) for part in others)), *others
+    )
 
 
 def _nested(function: str, argument: Polynomial) -> tuple[Polynomial, ...]:

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.language import FUNCTIONS
+from giantstep.language.expressions.tree import (
     Call,
     Hermite,
     Node,
@@ -19,34 +19,34 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
-    total,
+    sum_expression,
 )
 from giantstep.numerics.linear_algebra import Rows
 
 _HALF = Fraction(1, 2)
 
 
-def to_text(node: Node) -> str:
+def expression_text(node: Node) -> str:
     """The text of a tree in normal form.
 
-    >>> to_text(Sum((Variable("h1"), Product((Number(Fraction(-1, 3)), Variable("h2"))))))
+    >>> expression_text(Sum((Variable("h1"), Product((Number(Fraction(-1, 3)), Variable("h2"))))))
     'h1 - h2/3'
     """
     match node:
         case Number(value):
-            return number_text(value)
+            return _number_text(value)
         case Pi():
             return "pi"
         case Variable(name):
             return name
         case Sum(terms):
-            return _signed_sum([to_text(term) for term in terms])
+            return _signed_sum([expression_text(term) for term in terms])
         case Product() | Power():
             return _product_text(node)
         case Hermite(degree, argument):
-            return f"He{degree}({to_text(argument)})"
+            return f"He{degree}({expression_text(argument)})"
         case Call(function, arguments):
-            return f"{function}({', '.join(to_text(argument) for argument in arguments)})"
+            return f"{function}({', '.join(expression_text(argument) for argument in arguments)})"
     raise TypeError(f"not a node in normal form: {node!r}")
 
 
@@ -55,23 +55,23 @@ def _signed_sum(pieces: list[str]) -> str:
     return pieces[0] + "".join(signed)
 
 
-def shortened(node: Node) -> str:
+def short_expression_text(node: Node) -> str:
     """The text of a tree, cut off for an error message."""
-    text = to_text(node)
+    text = expression_text(node)
     return text if len(text) <= 50 else text[:47] + "..."
 
 
-def number_text(value: Fraction) -> str:
+def _number_text(value: Fraction) -> str:
     """A rational number: decimal if it ends within 15 digits, else a fraction.
 
-    >>> number_text(Fraction(1, 4)), number_text(Fraction(-1, 3))
+    >>> _number_text(Fraction(1, 4)), _number_text(Fraction(-1, 3))
     ('0.25', '-1/3')
     """
-    decimal = decimal_text(value)
+    decimal = _decimal_text(value)
     return decimal if decimal is not None else f"{value.numerator}/{value.denominator}"
 
 
-def decimal_text(value: Fraction) -> str | None:
+def _decimal_text(value: Fraction) -> str | None:
     """The exact decimal text of a rational number, if it has a short one."""
     whole = str(value.numerator) if value.denominator == 1 else None
     if whole and len(whole) <= 18:
@@ -82,7 +82,7 @@ def decimal_text(value: Fraction) -> str | None:
     return whole if whole and len(whole) <= 36 else None
 
 
-def split_product(node: Node) -> tuple[Fraction, list[Node], list[Node]]:
+def _split_product(node: Node) -> tuple[Fraction, list[Node], list[Node]]:
     """The number in front, the other factors above the bar, and those below it."""
     number = Fraction(1)
     above: list[Node] = []
@@ -99,11 +99,11 @@ def split_product(node: Node) -> tuple[Fraction, list[Node], list[Node]]:
 
 
 def _product_text(node: Node) -> str:
-    number, above, below = split_product(node)
+    number, above, below = _split_product(node)
     pieces = [_factor_text(factor) for factor in above]
     divisors = [_factor_text(factor) for factor in below]
     size = abs(number)
-    decimal = decimal_text(size)
+    decimal = _decimal_text(size)
     if decimal is None:
         decimal = str(size.numerator)
         divisors.insert(0, str(size.denominator))
@@ -116,16 +116,16 @@ def _product_text(node: Node) -> str:
 def _factor_text(node: Node) -> str:
     match node:
         case Power(base, exponent) if exponent == _HALF:
-            return f"sqrt({to_text(base)})"
+            return f"sqrt({expression_text(base)})"
         case Power(base, exponent):
-            text = number_text(exponent)
+            text = _number_text(exponent)
             raised = f"({text})" if "/" in text else text
             return f"{_closed_text(base)}**{raised}"
     return _closed_text(node)
 
 
 def _closed_text(node: Node) -> str:
-    text = to_text(node)
+    text = expression_text(node)
     match node:
         case Power(_, exponent):
             closed = exponent == _HALF
@@ -136,10 +136,10 @@ def _closed_text(node: Node) -> str:
     return text if closed else f"({text})"
 
 
-def to_latex(node: Node) -> str:
+def expression_latex(node: Node) -> str:
     r"""The tree as LaTeX, for mathematics mode.
 
-    >>> to_latex(Product((Hermite(3, Variable("h1")), Variable("h2"))))
+    >>> expression_latex(Product((Hermite(3, Variable("h1")), Variable("h2"))))
     '\\mathrm{He}_{3}(h_{1})\\, h_{2}'
     """
     match node:
@@ -150,19 +150,19 @@ def to_latex(node: Node) -> str:
         case Variable(name):
             return f"{name[0]}_{{{name[1:]}}}" if name[1:].isdigit() else name
         case Sum(terms):
-            return _signed_sum([to_latex(term) for term in terms])
+            return _signed_sum([expression_latex(term) for term in terms])
         case Product() | Power():
             return _latex_product(node)
         case Hermite(degree, argument):
             return rf"\mathrm{{He}}_{{{degree}}}{_latex_round(argument)}"
         case Call("abs", (argument,)):
-            return rf"\left|{to_latex(argument)}\right|"
+            return rf"\left|{expression_latex(argument)}\right|"
         case Call("step", (argument,)):
             return rf"\mathbf{{1}}\{{{_latex_inequality(argument)}\}}"
-        case Call("exp", (argument,)) if "frac" not in (inside := to_latex(argument)):
+        case Call("exp", (argument,)) if "frac" not in (inside := expression_latex(argument)):
             return f"e^{{{inside}}}"
         case Call(function, arguments) if FUNCTIONS[function].many_arguments:
-            inside = ",\\, ".join(to_latex(argument) for argument in arguments)
+            inside = ",\\, ".join(expression_latex(argument) for argument in arguments)
             return rf"{FUNCTIONS[function].latex}\left({inside}\right)"
         case Call(function, (argument,)):
             name = FUNCTIONS[function].latex or rf"\operatorname{{{function}}}"
@@ -171,7 +171,7 @@ def to_latex(node: Node) -> str:
 
 
 def _latex_number(value: Fraction) -> str:
-    decimal = decimal_text(value)
+    decimal = _decimal_text(value)
     if decimal is None:
         sign = "-" if value < 0 else ""
         return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
@@ -180,7 +180,7 @@ def _latex_number(value: Fraction) -> str:
 
 
 def _latex_round(node: Node) -> str:
-    inside = to_latex(node)
+    inside = expression_latex(node)
     return f"({inside})" if isinstance(node, Variable) else rf"\left({inside}\right)"
 
 
@@ -190,19 +190,19 @@ def _latex_inequality(node: Node) -> str:
     constant = [term.value for term in terms if isinstance(term, Number)]
     others = tuple(term for term in terms if not isinstance(term, Number))
     bound = -constant[0] if constant else Fraction(0)
-    left = to_latex(total(others))
-    if all(to_latex(term).startswith("-") for term in others):
-        flipped = " + ".join(to_latex(term)[1:] for term in others)
+    left = expression_latex(sum_expression(others))
+    if all(expression_latex(term).startswith("-") for term in others):
+        flipped = " + ".join(expression_latex(term)[1:] for term in others)
         return f"{flipped} < {_latex_number(-bound)}"
     return f"{left} > {_latex_number(bound)}"
 
 
 def _latex_product(node: Node) -> str:
-    number, above, below = split_product(node)
+    number, above, below = _split_product(node)
     sign, size = ("-" if number < 0 else ""), abs(number)
     upper = [_latex_factor(factor, alone=len(above) == 1) for factor in above]
     lower = [_latex_factor(factor, alone=len(below) == 1) for factor in below]
-    if decimal_text(size) is None:
+    if _decimal_text(size) is None:
         lower.insert(0, str(size.denominator))
         size = Fraction(size.numerator)
     if size != 1 or not upper:
@@ -219,15 +219,15 @@ def _latex_join(factors: list[str]) -> str:
 def _latex_factor(node: Node, alone: bool) -> str:
     match node:
         case Power(base, exponent) if exponent == _HALF:
-            return rf"\sqrt{{{to_latex(base)}}}"
+            return rf"\sqrt{{{expression_latex(base)}}}"
         case Power(base, exponent):
             in_bars = isinstance(base, Call) and base.function == "abs"
             closed = in_bars or isinstance(base, Variable | Pi) or base == Number(abs(_whole(base)))
-            inside = to_latex(base) if closed else rf"\left({to_latex(base)}\right)"
+            inside = expression_latex(base) if closed else rf"\left({expression_latex(base)}\right)"
             return rf"{inside}^{{{_latex_number(exponent)}}}"
         case Sum() if not alone:
-            return rf"\left({to_latex(node)}\right)"
-    return to_latex(node)
+            return rf"\left({expression_latex(node)}\right)"
+    return expression_latex(node)
 
 
 def _whole(node: Node) -> Fraction:

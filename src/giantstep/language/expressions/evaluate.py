@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from giantstep.errors import GiantstepError
-from giantstep.language.targets.language import FUNCTIONS
-from giantstep.language.targets.magnitude import Magnitude
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.language import FUNCTIONS
+from giantstep.language.expressions.magnitude import Magnitude
+from giantstep.language.expressions.tree import (
     Call,
     Exponential,
     Hermite,
@@ -27,9 +27,9 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
-    children,
-    variables,
-    walk,
+    expression_children,
+    expression_variables,
+    walk_expression,
 )
 
 
@@ -68,7 +68,7 @@ class Algebra(ABC):
         """A function of the language applied to values."""
 
 
-def evaluate(
+def evaluate_expression(
     node: Node,
     algebra: Algebra,
     variables: Mapping[str, Any],
@@ -83,7 +83,7 @@ def evaluate(
 def _repeated(tree: Node) -> frozenset[Node]:
     """The subtrees that are worth remembering because they occur more than once."""
     kinds = (Power, Hermite, Call, Exponential)
-    counts = Counter(part for part in walk(tree) if isinstance(part, kinds))
+    counts = Counter(part for part in walk_expression(tree) if isinstance(part, kinds))
     return frozenset(part for part, count in counts.items() if count > 1)
 
 
@@ -103,7 +103,7 @@ def _value(
             return algebra.product([_value(f, algebra, variables, known) for f in factors])
     value = known.get(node)
     if value is None:
-        below = [_value(child, algebra, variables, known) for child in children(node)]
+        below = [_value(child, algebra, variables, known) for child in expression_children(node)]
         value = _applied(node, algebra, below)
         if node in known:
             known[node] = value
@@ -208,25 +208,25 @@ class MagnitudeAlgebra(Algebra):
 MAGNITUDE = MagnitudeAlgebra()
 
 
-def on_line(node: Node, name: str, x: np.ndarray) -> np.ndarray:
+def expression_on_line(node: Node, name: str, x: np.ndarray) -> np.ndarray:
     """A function of one variable at each of its values."""
     with np.errstate(all="ignore"):
-        return np.broadcast_to(evaluate(node, NUMPY, {name: x}), x.shape)
+        return np.broadcast_to(evaluate_expression(node, NUMPY, {name: x}), x.shape)
 
 
-def magnitude(node: Node, names: Sequence[str], points: np.ndarray) -> Magnitude:
+def expression_magnitude(node: Node, names: Sequence[str], points: np.ndarray) -> Magnitude:
     """The size of a node at points of shape (..., number of names)."""
     at = {name: Magnitude.of(points[..., i]) for i, name in enumerate(names)}
-    result = evaluate(node, MAGNITUDE, at)
+    result = evaluate_expression(node, MAGNITUDE, at)
     shape = points.shape[:-1]
     return Magnitude(np.broadcast_to(result.sign, shape), np.broadcast_to(result.log, shape))
 
 
-def to_sympy(tree: Node) -> Any:
+def expression_to_sympy(tree: Node) -> Any:
     """The SymPy expression, in real symbols of the same names; numbers stay exact.
 
-    >>> from giantstep.language.targets.parser import parse
-    >>> to_sympy(parse("He3(h1)/3"))
+    >>> from giantstep.language.expressions.parser import parse_expression
+    >>> expression_to_sympy(parse_expression("He3(h1)/3"))
     h1**3/3 - h1
     """
     try:
@@ -235,8 +235,8 @@ def to_sympy(tree: Node) -> Any:
         raise GiantstepError(
             "expressions in SymPy need SymPy: pip install '.[sympy]' in giantstep's folder"
         ) from None
-    symbols = {name: sympy.Symbol(name, real=True) for name in variables(tree)}
-    return evaluate(tree, SympyAlgebra(sympy), symbols)
+    symbols = {name: sympy.Symbol(name, real=True) for name in expression_variables(tree)}
+    return evaluate_expression(tree, SympyAlgebra(sympy), symbols)
 
 
 class SympyAlgebra(Algebra):

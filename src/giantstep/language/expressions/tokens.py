@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from giantstep.language.targets.language import ABBREVIATIONS, FUNCTIONS, SPELLINGS
+from giantstep.language.expressions.language import ABBREVIATIONS, FUNCTIONS, SPELLINGS
 
 _LETTERS = r"[A-Za-z]+"
 #: Names such as leaky_relu: elsewhere an underscore stands in front of an index.
@@ -107,7 +107,7 @@ class Token:
 Fail = Callable[[str, int], NoReturn]
 
 
-def tokenise(text: str, fail: Fail, directions: bool = True) -> list[Token]:
+def tokenise_expression(text: str, fail: Fail, directions: bool = True) -> list[Token]:
     """The tokens of a text, with one of kind ``end`` behind the last.
 
     With ``directions``, x1, x2, .. are read as h1, h2, ..

@@ -4,17 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import JAX, NUMPY, evaluate, to_sympy
-from giantstep.language.targets.integrability import singular_base
-from giantstep.language.targets.kinks import Kinks, discrete_values, find_kinks
-from giantstep.language.targets.printing import to_latex
-from giantstep.language.targets.reading import is_tree, read_function, read_target, refuse_tree
-from giantstep.language.targets.tree import Call, Node, Variable, replaced, variables, walk
+from giantstep.language.expressions.evaluate import (
+    JAX,
+    NUMPY,
+    evaluate_expression,
+    expression_to_sympy,
+)
+from giantstep.language.expressions.integrability import singular_expression
+from giantstep.language.expressions.kinks import discrete_expression_values, expression_kinks
+from giantstep.language.expressions.printing import expression_latex
+from giantstep.language.expressions.tree import (
+    Call,
+    Node,
+    Variable,
+    expression_variables,
+    replaced_expression,
+    walk_expression,
+)
+from giantstep.language.targets.reading import (
+    is_tree_target,
+    read_function_expression,
+    read_target,
+    refuse_tree_target,
+)
+
+if TYPE_CHECKING:
+    from giantstep.language.targets.integration import Block
 
 
 @dataclass(frozen=True)
@@ -37,8 +57,8 @@ class Target:
 
     def __post_init__(self) -> None:
         if not isinstance(self.text, str):
-            if is_tree(str(self.text)):
-                refuse_tree(str(self.text))
+            if is_tree_target(str(self.text)):
+                refuse_tree_target(str(self.text))
             raise TargetError(f"a target is written as text, such as 'h1 + h2', not {self.text!r}")
         text, tree = read_target(self.text)
         object.__setattr__(self, "text", text)
@@ -53,12 +73,12 @@ class Target:
     @cached_property
     def rank(self) -> int:
         """Number r of latent directions h1..hr."""
-        return sum(name.startswith("h") for name in variables(self.tree))
+        return sum(name.startswith("h") for name in expression_variables(self.tree))
 
     @cached_property
     def noises(self) -> int:
         """Number of independent standard normal variables z1, z2, .. inside the label."""
-        return sum(name.startswith("z") for name in variables(self.tree))
+        return sum(name.startswith("z") for name in expression_variables(self.tree))
 
     @property
     def is_random(self) -> bool:
@@ -69,8 +89,9 @@ class Target:
     def is_polynomial(self) -> bool:
         """Whether g is a polynomial in h and z."""
         return not any(
-            variables(part) and (isinstance(part, Call) or singular_base(part) is not None)
-            for part in walk(self.tree)
+            expression_variables(part)
+            and (isinstance(part, Call) or singular_expression(part) is not None)
+            for part in walk_expression(self.tree)
         )
 
     def numpy(self, h: np.ndarray, z: np.ndarray | None = None) -> np.ndarray:
@@ -80,7 +101,7 @@ class Target:
         array([ 2., 12.])
         """
         with np.errstate(all="ignore"):
-            return np.asarray(evaluate(self.tree, NUMPY, self._leaves(np.asarray(h), z)))
+            return np.asarray(evaluate_expression(self.tree, NUMPY, self._leaves(np.asarray(h), z)))
 
     def __call__(self, h: Any, z: Any = None) -> np.ndarray:
         """g at latent points: directions on the last axis; for one direction, numbers will do.
@@ -97,7 +118,7 @@ class Target:
         """g in JAX: jit, vmap and grad go through; derivatives are finite at kinks."""
         import jax.numpy as jnp
 
-        return evaluate(self.tree, JAX, self._leaves(jnp.asarray(h), z))
+        return evaluate_expression(self.tree, JAX, self._leaves(jnp.asarray(h), z))
 
     def _leaves(self, h: Any, z: Any) -> dict[str, Any]:
         if h.shape[-1:] != (self.rank,):
@@ -115,12 +136,12 @@ class Target:
             leaves |= {f"z{i + 1}": z[..., i] for i in range(self.noises)}
         return leaves
 
-    @cached_property
-    def _found_kinks(self) -> Kinks:
-        return find_kinks(self.tree, self._names("h", self.rank) + self._names("z", self.noises))
+    @property
+    def _block(self) -> Block:
+        # A file of its own, which knows this one.
+        from giantstep.language.targets.integration import target_block
 
-    def _names(self, letter: str, count: int) -> tuple[str, ...]:
-        return tuple(f"{letter}{i + 1}" for i in range(count))
+        return target_block(self)
 
     @property
     def kinks(self) -> tuple[tuple[float, ...], ...]:
@@ -129,19 +150,17 @@ class Target:
         >>> Target("sign(h1*h2) + relu(h2 - 1)").kinks
         ((0.0,), (0.0, 1.0))
         """
-        positions = self._found_kinks.positions
-        return tuple(positions[name] for name in self._names("h", self.rank))
+        return self._block.kinks[: self.rank]
 
     @property
     def noise_kinks(self) -> tuple[tuple[float, ...], ...]:
         """The same for each noise."""
-        positions = self._found_kinks.positions
-        return tuple(positions[name] for name in self._names("z", self.noises))
+        return self._block.kinks[self.rank :]
 
     @property
     def aligned_kinks(self) -> bool:
         """False if there are kinks besides, on other surfaces, as in relu(h1 + h2 - 1)."""
-        return self._found_kinks.aligned
+        return self._block.aligned
 
     @cached_property
     def discrete_values(self) -> tuple[float, ...] | None:
@@ -150,19 +169,19 @@ class Target:
         >>> Target("sign(h1) + (|h2| < 1)").discrete_values
         (-1.0, 0.0, 1.0, 2.0)
         """
-        return discrete_values(self.tree)
+        return discrete_expression_values(self.tree)
 
     @cached_property
     def latex(self) -> str:
         """The expression in LaTeX, for mathematics mode."""
-        return to_latex(self.tree)
+        return expression_latex(self.tree)
 
     def _repr_latex_(self) -> str:
         return f"${self.latex}$"
 
     def sympy(self) -> Any:
         """The expression in SymPy, in real symbols h1, h2, .. and z1, z2, .."""
-        return to_sympy(self.tree)
+        return expression_to_sympy(self.tree)
 
 
 @dataclass(frozen=True)
@@ -184,31 +203,31 @@ class ScalarFunction:
             raise TargetError(
                 f"a function is written as text, such as 'relu(z)', not {self.text!r}"
             )
-        text, tree = read_function(self.text, self.variable)
+        text, tree = read_function_expression(self.text, self.variable)
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "tree", tree)
 
     def numpy(self, x: np.ndarray) -> np.ndarray:
         """The function of each entry."""
         with np.errstate(all="ignore"):
-            return np.asarray(evaluate(self.tree, NUMPY, {self.variable: np.asarray(x)}))
+            return np.asarray(evaluate_expression(self.tree, NUMPY, {self.variable: np.asarray(x)}))
 
     def jax(self, x: Any) -> Any:
         """The function of each entry, in JAX."""
         import jax.numpy as jnp
 
-        return evaluate(self.tree, JAX, {self.variable: jnp.asarray(x)})
+        return evaluate_expression(self.tree, JAX, {self.variable: jnp.asarray(x)})
 
     def of(self, name: str) -> Node:
         """The tree with another name for the variable."""
-        return replaced(self.tree, {Variable(self.variable): Variable(name)})
+        return replaced_expression(self.tree, {Variable(self.variable): Variable(name)})
 
     @cached_property
     def kinks(self) -> tuple[float, ...]:
         """Sorted positions of kinks, jumps and poles."""
-        return find_kinks(self.tree, (self.variable,)).positions[self.variable]
+        return expression_kinks(self.tree, (self.variable,)).positions[self.variable]
 
     @cached_property
     def latex(self) -> str:
         """The expression in LaTeX, for mathematics mode."""
-        return to_latex(self.tree)
+        return expression_latex(self.tree)

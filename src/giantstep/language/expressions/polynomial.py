@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.evaluate import NUMPY, evaluate
-from giantstep.language.targets.language import (
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
+from giantstep.language.expressions.language import (
     FUNCTIONS,
     MAX_CHARACTERS,
     MAX_EXPONENT,
     MAX_HERMITE,
     MAX_NUMBER,
 )
-from giantstep.language.targets.printing import to_text
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.printing import expression_text
+from giantstep.language.expressions.tree import (
     Call,
     Hermite,
     Node,
@@ -33,9 +33,9 @@ from giantstep.language.targets.tree import (
     Power,
     Product,
     Variable,
-    total,
-    variables,
-    walk,
+    expression_variables,
+    sum_expression,
+    walk_expression,
 )
 
 #: Products and powers are multiplied out up to this many monomials ...
@@ -47,7 +47,7 @@ MAX_TERMS = 40
 MAX_BITS, MAX_WRITTEN_BITS = 1200, 110
 #: A number beyond MAX_NUMBER, or below one over it, is longer than this.
 _BITS_WITHIN_RANGE = 300
-#: Functions whose products and powers simplify, see :mod:`giantstep.language.targets.arithmetic`.
+#: Functions whose products and powers simplify, see ``arithmetic``.
 LAWFUL_FUNCTIONS = frozenset({"exp", "sign", "step", "abs"})
 
 
@@ -58,7 +58,7 @@ class Unusable(TargetError):
     """Why an expression cannot be a target; whoever has the text at hand quotes it in front."""
 
 
-def natural(text: str) -> tuple[str | int, ...]:
+def natural_name_order(text: str) -> tuple[str | int, ...]:
     """A sorting key that puts h2 before h10."""
     pieces = re.split(r"(\d+)", text)
     return tuple(int(piece) if i % 2 else piece for i, piece in enumerate(pieces))
@@ -80,7 +80,7 @@ class Generator:
     has_laws: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        names, text = variables(self.node), to_text(self.node)
+        names, text = expression_variables(self.node), expression_text(self.node)
         if len(text) > MAX_CHARACTERS:
             raise Unusable(TOO_LONG)
         rank = 0 if not names else 1 if isinstance(self.node, Variable) else 2
@@ -88,7 +88,9 @@ class Generator:
         object.__setattr__(self, "text", text)
         object.__setattr__(self, "constant", not names)
         object.__setattr__(self, "has_laws", lawful or isinstance(self.node, Power))
-        object.__setattr__(self, "order", (rank, sorted(map(natural, names)), natural(text)))
+        object.__setattr__(
+            self, "order", (rank, sorted(map(natural_name_order, names)), natural_name_order(text))
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Generator) and self.text == other.text
@@ -102,29 +104,29 @@ Monomial = tuple[tuple[Generator, int], ...]
 Polynomial = dict[Monomial, Fraction]
 
 
-def constant(value: Fraction | int) -> Polynomial:
+def constant_polynomial(value: Fraction | int) -> Polynomial:
     """A rational number as a polynomial."""
     return {(): Fraction(value)} if value else {}
 
 
-def generator(node: Node, *parts: Polynomial) -> Polynomial:
+def generator_polynomial(node: Node, *parts: Polynomial) -> Polynomial:
     """A generator as a polynomial."""
     return {((Generator(node, parts), 1),): Fraction(1)}
 
 
-def rational(polynomial: Polynomial) -> Fraction | None:
+def polynomial_as_rational(polynomial: Polynomial) -> Fraction | None:
     """The value of a polynomial that is a rational number, else None."""
     if not polynomial:
         return Fraction(0)
     return polynomial.get(()) if len(polynomial) == 1 else None
 
 
-def is_constant(polynomial: Polynomial) -> bool:
+def is_constant_polynomial(polynomial: Polynomial) -> bool:
     """Whether no generator depends on a variable."""
     return all(g.constant for monomial in polynomial for g, _ in monomial)
 
 
-def checked(value: Fraction) -> Fraction:
+def checked_coefficient(value: Fraction) -> Fraction:
     """The coefficient, rounded if it is very long, refused if it is out of range."""
     if _bits(value) > _BITS_WITHIN_RANGE:
         # Whole numbers throughout: a long numerator or denominator is beyond float64.
@@ -134,12 +136,12 @@ def checked(value: Fraction) -> Fraction:
     return value if _bits(value) <= MAX_BITS else _rounded(value)
 
 
-def written(value: Fraction) -> Fraction:
+def written_coefficient(value: Fraction) -> Fraction:
     """The number as it is written: rounded to float64 if it is long."""
-    return value if is_written_whole(value) else _rounded(value)
+    return value if is_short_coefficient(value) else _rounded(value)
 
 
-def is_written_whole(value: Fraction | int) -> bool:
+def is_short_coefficient(value: Fraction | int) -> bool:
     """Whether a number is short enough to be written with all of its digits."""
     return value.numerator.bit_length() + value.denominator.bit_length() <= MAX_WRITTEN_BITS
 
@@ -152,23 +154,23 @@ def _rounded(value: Fraction) -> Fraction:
     return Fraction(repr(float(value)))
 
 
-def add(*polynomials: Polynomial) -> Polynomial:
+def add_polynomials(*polynomials: Polynomial) -> Polynomial:
     """The sum."""
     total: Polynomial = {}
     for polynomial in polynomials:
         for monomial, coefficient in polynomial.items():
             total[monomial] = total.get(monomial, Fraction(0)) + coefficient
-    return {monomial: checked(c) for monomial, c in total.items() if c}
+    return {monomial: checked_coefficient(c) for monomial, c in total.items() if c}
 
 
-def scaled(polynomial: Polynomial, factor: Fraction) -> Polynomial:
+def scaled_polynomial(polynomial: Polynomial, factor: Fraction) -> Polynomial:
     """The polynomial times a number."""
     if factor == 1:
         return polynomial
-    return {m: checked(c * factor) for m, c in polynomial.items()} if factor else {}
+    return {m: checked_coefficient(c * factor) for m, c in polynomial.items()} if factor else {}
 
 
-def monomial_of(exponents: dict[Generator, int]) -> Monomial:
+def monomial_of_exponents(exponents: dict[Generator, int]) -> Monomial:
     """The monomial with these exponents."""
     if any(abs(exponent) > MAX_EXPONENT for exponent in exponents.values()):
         raise Unusable(f"an exponent in it is beyond {MAX_EXPONENT}")
@@ -176,7 +178,7 @@ def monomial_of(exponents: dict[Generator, int]) -> Monomial:
     return tuple(sorted(present, key=lambda pair: pair[0].order))
 
 
-def ordered(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
+def _ordered(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
     """The terms in reading order: polynomials of the variables by degree, functions, number."""
     return sorted(polynomial.items(), key=lambda term: _reading_order(term[0]))
 
@@ -188,7 +190,7 @@ def _reading_order(monomial: Monomial) -> tuple[Any, ...]:
     return (not varying, functions, _degree(monomial), varying, every)
 
 
-def in_hermite(polynomial: Polynomial) -> Polynomial | None:
+def _in_hermite(polynomial: Polynomial) -> Polynomial | None:
     """The same polynomial in the Hermite basis: an exponent k from 2 to 20 now means He_k.
 
     None if that gets longer on the way.
@@ -216,12 +218,12 @@ def _is_hermite(base: Generator, exponent: int) -> bool:
     return 2 <= exponent <= MAX_HERMITE and not base.constant
 
 
-def within_hermite(polynomial: Polynomial) -> bool:
+def is_hermite_polynomial(polynomial: Polynomial) -> bool:
     """Whether no exponent is beyond the Hermite polynomials of the language."""
     return all(e <= MAX_HERMITE or g.constant for m in polynomial for g, e in m)
 
 
-def shortest(polynomial: Polynomial) -> tuple[Polynomial, bool]:
+def shortest_polynomial(polynomial: Polynomial) -> tuple[Polynomial, bool]:
     """The basis with fewer terms, and whether it is the Hermite one.
 
     A tie goes to monomials up to degree 2; beyond, to the smaller coefficients, which also mean
@@ -230,7 +232,7 @@ def shortest(polynomial: Polynomial) -> tuple[Polynomial, bool]:
     degree = max((sum(e for g, e in m if e > 0 and not g.constant) for m in polynomial), default=0)
     if degree < 2:
         return polynomial, False
-    hermite = in_hermite(polynomial)
+    hermite = _in_hermite(polynomial)
     if hermite is None:
         return polynomial, False
 
@@ -244,9 +246,9 @@ def _cost(basis: Polynomial) -> tuple[int, Fraction]:
     return len(basis), sum((abs(c) for c in basis.values()), Fraction(0))
 
 
-def leading(polynomial: Polynomial) -> Fraction:
+def leading_coefficient(polynomial: Polynomial) -> Fraction:
     """The coefficient of the first of the terms of highest degree."""
-    terms = ordered(shortest(polynomial)[0])
+    terms = _ordered(shortest_polynomial(polynomial)[0])
     return max(terms, key=lambda term: _degree(term[0]))[1]
 
 
@@ -254,25 +256,27 @@ def _degree(monomial: Monomial) -> int:
     return sum(e for g, e in monomial if not g.constant)
 
 
-def to_tree(polynomial: Polynomial) -> Node:
+def polynomial_expression(polynomial: Polynomial) -> Node:
     """The tree of a polynomial, in its shorter basis and in reading order."""
-    terms, hermite = shortest(polynomial)
-    if not hermite and not all(map(is_written_whole, terms.values())):
+    terms, hermite = shortest_polynomial(polynomial)
+    if not hermite and not all(map(is_short_coefficient, terms.values())):
         # Rounded, z1**2 - 0.99999999999999999999 is He2(z1), and must be written as such.
-        terms, hermite = shortest({m: written(c) for m, c in terms.items()})
+        terms, hermite = shortest_polynomial({m: written_coefficient(c) for m, c in terms.items()})
     if not terms:
         return Number(Fraction(0))
-    in_order = ordered(terms)
+    in_order = _ordered(terms)
     if in_order[0][1] < 0 and in_order[-1][0] == () and in_order[-1][1] > 0:
         in_order = [in_order[-1], *in_order[:-1]]
-    return total([_term(monomial, coefficient, hermite) for monomial, coefficient in in_order])
+    return sum_expression(
+        [_term(monomial, coefficient, hermite) for monomial, coefficient in in_order]
+    )
 
 
 def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
-    coefficient = written(coefficient)
+    coefficient = written_coefficient(coefficient)
     factors: list[Node] = []
     for base, exponent in monomial:
-        under_root = whole_under_root(base.node)
+        under_root = _whole_under_root(base.node)
         if under_root and exponent == 1 and coefficient.denominator % under_root == 0:
             exponent, coefficient = -1, coefficient * under_root
         if exponent == 1:
@@ -288,7 +292,7 @@ def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
     return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
 
-def whole_under_root(node: Node) -> int:
+def _whole_under_root(node: Node) -> int:
     """n if the node is the square root of a whole number n, else 0."""
     match node:
         case Power(Number(value), exponent) if exponent == Fraction(1, 2):
@@ -300,23 +304,26 @@ def whole_under_root(node: Node) -> int:
 CANCELLED = 1e-12
 
 
-def value_of(polynomial: Polynomial) -> float:
+def constant_polynomial_value(polynomial: Polynomial) -> float:
     """The value of a constant."""
     with np.errstate(all="ignore"):
-        value = float(evaluate(to_tree(polynomial), NUMPY, {}))
+        value = float(evaluate_expression(polynomial_expression(polynomial), NUMPY, {}))
     if not math.isfinite(value) or abs(value) > MAX_NUMBER:
-        shown = to_text(to_tree(polynomial))[:60]
+        shown = expression_text(polynomial_expression(polynomial))[:60]
         raise Unusable(f"{shown} is not a finite number below {MAX_NUMBER:g}")
     return value
 
 
-def is_zero(polynomial: Polynomial) -> bool:
+def is_zero_polynomial(polynomial: Polynomial) -> bool:
     """Whether it is the constant zero, as far as float64 can tell."""
-    if rational(polynomial) is not None or not is_constant(polynomial):
+    if polynomial_as_rational(polynomial) is not None or not is_constant_polynomial(polynomial):
         return not polynomial
-    terms = [value_of({monomial: coefficient}) for monomial, coefficient in polynomial.items()]
+    terms = [
+        constant_polynomial_value({monomial: coefficient})
+        for monomial, coefficient in polynomial.items()
+    ]
     oscillations = [
-        value_of(alone(base))
+        constant_polynomial_value(alone(base))
         for base, _ in next(iter(polynomial))
         if len(terms) == 1 and isinstance(base.node, Call) and base.node.function in ("sin", "cos")
     ]
@@ -324,7 +331,7 @@ def is_zero(polynomial: Polynomial) -> bool:
     return cancels or any(abs(value) < CANCELLED for value in oscillations)
 
 
-def is_nonnegative(polynomial: Polynomial) -> bool:
+def is_nonnegative_polynomial(polynomial: Polynomial) -> bool:
     """Whether it is plainly nowhere negative: a sum of positive multiples of such terms."""
     return all(
         coefficient > 0 and all(n % 2 == 0 or _is_nonnegative(base) for base, n in monomial)
@@ -334,9 +341,9 @@ def is_nonnegative(polynomial: Polynomial) -> bool:
 
 def _is_nonnegative(base: Generator) -> bool:
     if base.constant:
-        return value_of(alone(base)) >= 0
+        return constant_polynomial_value(alone(base)) >= 0
     if base.is_group:
-        return is_nonnegative(base.parts[0])
+        return is_nonnegative_polynomial(base.parts[0])
     match base.node:
         case Call(function, _):
             return FUNCTIONS[function].values != "any"
@@ -345,14 +352,14 @@ def _is_nonnegative(base: Generator) -> bool:
     return False
 
 
-def is_smooth(polynomial: Polynomial) -> bool:
+def is_smooth_polynomial(polynomial: Polynomial) -> bool:
     """Whether it is analytic, so that it vanishes almost nowhere unless it is zero."""
     return not any(
         (isinstance(part, Call) and FUNCTIONS[part.function].kink)
         or (isinstance(part, Power) and part.exponent.denominator > 1)
         for monomial in polynomial
         for base, _ in monomial
-        for part in walk(base.node)
+        for part in walk_expression(base.node)
     )
 
 
@@ -361,38 +368,42 @@ def alone(base: Generator) -> Polynomial:
     return {((base, 1),): Fraction(1)}
 
 
-def exp_of(x: Polynomial) -> Polynomial:
+def exp_of_polynomial(x: Polynomial) -> Polynomial:
     """exp of a polynomial."""
     if not x:
-        return constant(1)
-    result = generator(Call("exp", (to_tree(x),)), x)
-    if is_constant(x):
-        value_of(result)
+        return constant_polynomial(1)
+    result = generator_polynomial(Call("exp", (polynomial_expression(x),)), x)
+    if is_constant_polynomial(x):
+        constant_polynomial_value(result)
     return result
 
 
-def abs_of(base: Generator) -> Polynomial:
+def abs_of_generator(base: Generator) -> Polynomial:
     """The absolute value of a generator."""
     plain = alone(base)
-    if base.constant and value_of(plain) < 0:
+    if base.constant and constant_polynomial_value(plain) < 0:
         return {((base, 1),): Fraction(-1)}
-    return plain if is_nonnegative(plain) else generator(Call("abs", (base.node,)), plain)
+    return (
+        plain
+        if is_nonnegative_polynomial(plain)
+        else generator_polynomial(Call("abs", (base.node,)), plain)
+    )
 
 
-def sign_of(monomial: Monomial) -> Polynomial:
+def sign_of_monomial(monomial: Monomial) -> Polynomial:
     """The sign of a monomial: positive factors and even powers do not count."""
     front, kept = Fraction(1), {}
     for base, n in monomial:
         if base.constant:
-            front *= 1 if n % 2 == 0 or value_of(alone(base)) > 0 else -1
+            front *= 1 if n % 2 == 0 or constant_polynomial_value(alone(base)) > 0 else -1
         elif isinstance(base.node, Variable):
             kept[base] = n % 2
         elif not (
             isinstance(base.node, Call) and FUNCTIONS[base.node.function].values == "positive"
         ):
-            even = 0 if is_smooth(alone(base)) else 2
+            even = 0 if is_smooth_polynomial(alone(base)) else 2
             kept[base] = (1 if n % 2 else even) * (1 if n > 0 else -1)
-    x: Polynomial = {monomial_of(kept): Fraction(1)}
+    x: Polynomial = {monomial_of_exponents(kept): Fraction(1)}
     if not any(kept.values()):
-        return constant(front)
-    return {((Generator(Call("sign", (to_tree(x),)), (x,)), 1),): front}
+        return constant_polynomial(front)
+    return {((Generator(Call("sign", (polynomial_expression(x),)), (x,)), 1),): front}

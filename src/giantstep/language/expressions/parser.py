@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import NoReturn
 
 from giantstep.errors import TargetError
-from giantstep.language.targets.language import (
+from giantstep.language.expressions.language import (
     ABBREVIATIONS,
     FUNCTIONS,
     MAX_CHARACTERS,
@@ -22,8 +22,8 @@ from giantstep.language.targets.language import (
     MAX_WRITTEN_OUT,
     SPELLINGS,
 )
-from giantstep.language.targets.tokens import Token, tokenise
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.tokens import Token, tokenise_expression
+from giantstep.language.expressions.tree import (
     Call,
     Exponential,
     Hermite,
@@ -34,8 +34,8 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
-    replaced,
-    walk,
+    replaced_expression,
+    walk_expression,
 )
 
 _DIRECTIONS = frozenset(f"{letter}{i}" for letter in "hz" for i in range(1, MAX_INDEX + 1))
@@ -51,19 +51,19 @@ _MINUS_ONE = Number(Fraction(-1))
 _ONE = Number(Fraction(1))
 
 
-def parse(text: str, letters: tuple[str, ...] = (), noun: str = "target") -> Node:
+def parse_expression(text: str, letters: tuple[str, ...] = (), noun: str = "target") -> Node:
     """Read an expression in h1.. and z1.., or in a few ``letters``.
 
-    >>> parse("2*h1")
+    >>> parse_expression("2*h1")
     Product(factors=(Number(value=Fraction(2, 1)), Variable(name='h1')))
     """
     return _Parser(text, letters, noun).whole()
 
 
-def is_plain(text: str) -> bool:
+def is_plain_expression(text: str) -> bool:
     """Whether a target that can be read is written as the language writes it.
 
-    >>> is_plain("h1*h2"), is_plain("x1*x2"), is_plain("2h1")
+    >>> is_plain_expression("h1*h2"), is_plain_expression("x1*x2"), is_plain_expression("2h1")
     (True, False, False)
     """
     parser = _Parser(text, (), "target")
@@ -72,7 +72,7 @@ def is_plain(text: str) -> bool:
     return not (parser.juxtaposed or framed or any(token.pasted for token in parser.tokens))
 
 
-def quoted(text: str) -> str:
+def quoted_expression(text: str) -> str:
     """The text on one line, in quotes, shortened in the middle if it is long."""
     shown = text if len(text) <= 60 else f"{text[:40]}...{text[-15:]}"
     return ascii(shown)
@@ -87,7 +87,7 @@ class _Parser:
             self.fail(f"it is too long, {len(text)} characters; at most {MAX_CHARACTERS} are read")
         if not text.strip():
             self.fail(f"it is empty: write an expression such as {self.example} + He3(h1)*h2")
-        self.tokens = tokenise(text, self.fail, directions=not letters)
+        self.tokens = tokenise_expression(text, self.fail, directions=not letters)
         self.position = 0
         #: Bars that are open inside the innermost parenthesis: the next bar closes one.
         self.bars = 0
@@ -96,7 +96,7 @@ class _Parser:
     def fail(self, problem: str, place: Token | int | None = None) -> NoReturn:
         start = place.start if isinstance(place, Token) else place
         where = "" if start is None else f" (character {start + 1})"
-        raise TargetError(f"{self.noun} {quoted(self.text)}: {problem}{where}")
+        raise TargetError(f"{self.noun} {quoted_expression(self.text)}: {problem}{where}")
 
     @property
     def current(self) -> Token:
@@ -208,7 +208,7 @@ class _Parser:
         zero = not re.search("[1-9]", re.split("[eE]", token.text)[0])
         if not ((zero and size == 0) or 1 / MAX_NUMBER <= size <= MAX_NUMBER):
             self.fail(
-                f"the number {quoted(token.text)} is too long, or not between "
+                f"the number {quoted_expression(token.text)} is too long, or not between "
                 f"{1 / MAX_NUMBER:g} and {MAX_NUMBER:g}",
                 token,
             )
@@ -247,23 +247,28 @@ class _Parser:
     def unknown(self, token: Token, names: tuple[str, ...]) -> NoReturn:
         typed = ascii(token.typed)[1:-1]
         if re.fullmatch("He[0-9]+", token.text):
-            self.fail(f"Hermite polynomials end at He{MAX_HERMITE}, not {quoted(typed)}", token)
+            self.fail(
+                f"Hermite polynomials end at He{MAX_HERMITE}, not {quoted_expression(typed)}", token
+            )
         if not self.letters and (match := re.fullmatch("([hz])[0-9]*", token.text)):
             letter = typed[0] if typed[0] in "xX" else match[1]
             first, last = f"{letter}1", f"{letter}{MAX_INDEX}"
             if "[" in typed:
                 first, last = f"{letter}[0]", f"{letter}[{MAX_INDEX - 1}]"
-            self.fail(f"write {first} to {last}, not {quoted(typed)}", token)
+            self.fail(f"write {first} to {last}, not {quoted_expression(typed)}", token)
         if len(self.letters) > 1 and len(token.text) == 1:
             known_letters = " and ".join(names)
-            self.fail(f"the name {quoted(token.typed)} is unknown: write {known_letters}", token)
+            self.fail(
+                f"the name {quoted_expression(token.typed)} is unknown: write {known_letters}",
+                token,
+            )
         # A noise is never suggested: who types another letter means a direction.
         names_meant = [name for name in names if name != "z1"]
         known = {name.lower(): name for name in (*FUNCTIONS, *SPELLINGS, "pi", *names_meant)}
         near = difflib.get_close_matches(token.text.lower(), known, n=1, cutoff=0.5)
         language = f"the language has {' '.join((*names, 'pi', *FUNCTIONS, 'sqrt'))}, He2 to He20"
         hint = f"did you mean {known[near[0]]}?" if near else language
-        self.fail(f"the name {quoted(token.typed)} is unknown: {hint}", token)
+        self.fail(f"the name {quoted_expression(token.typed)} is unknown: {hint}", token)
 
     def call(self, token: Token) -> Node:
         opened = self.advance()
@@ -291,8 +296,8 @@ class _Parser:
         if short is not None:
             constant = arguments[1] if count > 1 else Number(short.constant or Fraction(0))
             given: dict[Node, Node] = {Variable("x"): arguments[0], Variable("a"): constant}
-            whole = replaced(_meaning(name), given)
-            if sum(1 for _ in walk(whole)) > MAX_WRITTEN_OUT:
+            whole = replaced_expression(_meaning(name), given)
+            if sum(1 for _ in walk_expression(whole)) > MAX_WRITTEN_OUT:
                 self.fail(f"{name} is nested too deeply: it stands for {short.text}", token)
             return whole
         return Hermite(int(name.removeprefix("He")), arguments[0])
@@ -307,7 +312,7 @@ class _Parser:
 
 @functools.cache
 def _meaning(name: str) -> Node:
-    return parse(ABBREVIATIONS[name].text, ("x", "a"))
+    return parse_expression(ABBREVIATIONS[name].text, ("x", "a"))
 
 
 def _sum(left: Node, right: Node) -> Node:

@@ -7,9 +7,10 @@ Subtraction, division, negation and comparisons have no node of their own: the p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,22 +32,29 @@ class Variable:
     name: str
 
 
+class _Inner:
+    """A node with nodes below it: its hash, which walks over all of them, is computed once."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
 @dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(_Inner):
     """A sum of two or more terms."""
 
     terms: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class Product(_Inner):
     """A product of two or more factors."""
 
     factors: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class Power(_Inner):
     """A base to a constant rational exponent."""
 
     base: Node
@@ -54,7 +62,7 @@ class Power:
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential:
+class Exponential(_Inner):
     """A base to an exponent that is not a number; the normal form rewrites it with ``exp``."""
 
     base: Node
@@ -62,7 +70,7 @@ class Exponential:
 
 
 @dataclass(frozen=True, slots=True)
-class Hermite:
+class Hermite(_Inner):
     """The probabilists' Hermite polynomial of one degree."""
 
     degree: int
@@ -70,7 +78,7 @@ class Hermite:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Inner):
     """A named function of one or more arguments."""
 
     function: str
@@ -80,7 +88,22 @@ class Call:
 Node = Number | Pi | Variable | Sum | Product | Power | Exponential | Hermite | Call
 
 
-def children(node: Node) -> tuple[Node, ...]:
+def _remembered(whole_hash: Callable[[Any], int]) -> Callable[[Any], int]:
+    def remembered(self: _Inner) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", whole_hash(self))
+            return self._hash
+
+    return remembered
+
+
+for _kind in (Sum, Product, Power, Exponential, Hermite, Call):
+    _kind.__hash__ = _remembered(_kind.__hash__)  # type: ignore[assignment, method-assign]
+
+
+def expression_children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below."""
     match node:
         case Sum(terms):
@@ -98,8 +121,8 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
-def with_children(node: Node, below: Sequence[Node]) -> Node:
-    """The same kind of node over other nodes, given in the order of :func:`children`."""
+def expression_with_children(node: Node, below: Sequence[Node]) -> Node:
+    """The same kind of node over other nodes, given in the order of :func:`expression_children`."""
     match node:
         case Sum():
             return Sum(tuple(below))
@@ -116,27 +139,29 @@ def with_children(node: Node, below: Sequence[Node]) -> Node:
     return node
 
 
-def total(terms: Sequence[Node]) -> Node:
+def sum_expression(terms: Sequence[Node]) -> Node:
     """The sum of the terms; a single one is itself."""
     return Sum(tuple(terms)) if len(terms) > 1 else terms[0]
 
 
-def replaced(node: Node, new: Mapping[Node, Node]) -> Node:
+def replaced_expression(node: Node, new: Mapping[Node, Node]) -> Node:
     """The tree with some subtrees replaced by others."""
     if node in new:
         return new[node]
-    return with_children(node, [replaced(child, new) for child in children(node)])
+    return expression_with_children(
+        node, [replaced_expression(child, new) for child in expression_children(node)]
+    )
 
 
-def walk(node: Node) -> Iterator[Node]:
+def walk_expression(node: Node) -> Iterator[Node]:
     """The node and everything below it, parents first."""
     waiting = [node]
     while waiting:
         current = waiting.pop()
         yield current
-        waiting.extend(children(current))
+        waiting.extend(expression_children(current))
 
 
-def variables(node: Node) -> frozenset[str]:
+def expression_variables(node: Node) -> frozenset[str]:
     """The names of the variables that the node depends on."""
-    return frozenset(part.name for part in walk(node) if isinstance(part, Variable))
+    return frozenset(part.name for part in walk_expression(node) if isinstance(part, Variable))

@@ -23,13 +23,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from giantstep.language.targets.evaluate import magnitude
-from giantstep.language.targets.language import FUNCTIONS, MAX_DEGREE
-from giantstep.language.targets.magnitude import Magnitude
-from giantstep.language.targets.normal import normal_form
-from giantstep.language.targets.polynomial import Unusable, is_nonnegative, natural
-from giantstep.language.targets.printing import shortened
-from giantstep.language.targets.tree import (
+from giantstep.language.expressions.evaluate import expression_magnitude
+from giantstep.language.expressions.language import FUNCTIONS, MAX_DEGREE
+from giantstep.language.expressions.magnitude import Magnitude
+from giantstep.language.expressions.normal import normal_form
+from giantstep.language.expressions.polynomial import (
+    Unusable,
+    is_nonnegative_polynomial,
+    natural_name_order,
+)
+from giantstep.language.expressions.printing import short_expression_text
+from giantstep.language.expressions.tree import (
     Call,
     Hermite,
     Node,
@@ -37,9 +41,9 @@ from giantstep.language.targets.tree import (
     Product,
     Sum,
     Variable,
-    children,
-    variables,
-    walk,
+    expression_children,
+    expression_variables,
+    walk_expression,
 )
 
 #: Nodes inside roots, logarithms and denominators, counted for each of them: about a second.
@@ -54,31 +58,31 @@ _FAR = 1e12
 _ROUNDING = 1e-9
 
 
-def check_integrable(tree: Node) -> None:
+def check_expression_integrable(tree: Node) -> None:
     """Raise :class:`Unusable`, saying why, unless E[g^2] is finite."""
     degree = _degree(tree)
     if degree > MAX_DEGREE and math.isfinite(degree):
         raise Unusable(f"it grows like a polynomial of degree {degree:g}, beyond {MAX_DEGREE}")
-    names = sorted(variables(tree), key=natural)
+    names = sorted(expression_variables(tree), key=natural_name_order)
     random = np.random.default_rng(0)
-    tame = math.isfinite(degree) and not any(_is_singular(part) for part in walk(tree))
+    tame = math.isfinite(degree) and not any(_is_singular(part) for part in walk_expression(tree))
     if not tame:
         _check_work(tree)
     with np.errstate(all="ignore"):
         if not tame:
             _check_domain(tree, names, random)
-        typical = magnitude(tree, names, random.standard_normal((8, len(names))))
+        typical = expression_magnitude(tree, names, random.standard_normal((8, len(names))))
         if np.any(typical.log > MAX_LOG_MOMENT / 2):
             raise Unusable("its values are beyond 1e100")
         if not tame:
             _check_growth(tree, names, random)
-            check_poles(tree, names, random)
+            _check_poles(tree, names, random)
 
 
 def _check_work(tree: Node) -> None:
     """Refuse roots, logarithms and denominators inside one another that take long to look at."""
-    singular = [part for part in walk(tree) if _is_singular(part)]
-    inside = itertools.chain.from_iterable(walk(part) for part in singular)
+    singular = [part for part in walk_expression(tree) if _is_singular(part)]
+    inside = itertools.chain.from_iterable(walk_expression(part) for part in singular)
     work = sum(part.degree if isinstance(part, Hermite) else 1 for part in inside)
     if work > MAX_WORK:
         raise Unusable(
@@ -87,7 +91,7 @@ def _check_work(tree: Node) -> None:
         )
 
 
-def singular_base(node: Node) -> Node | None:
+def singular_expression(node: Node) -> Node | None:
     """The argument of a logarithm, or the base of a negative or fractional power; else None."""
     match node:
         case Call(function, (base,)) if FUNCTIONS[function].growth == "logarithmic":
@@ -98,13 +102,13 @@ def singular_base(node: Node) -> Node | None:
 
 
 def _is_singular(node: Node) -> bool:
-    base = singular_base(node)
-    return base is not None and bool(variables(base))
+    base = singular_expression(node)
+    return base is not None and bool(expression_variables(base))
 
 
 def _degree(node: Node) -> float:
     """A degree of polynomial growth that bounds the node; infinite where there is none."""
-    below = [_degree(child) for child in children(node)]
+    below = [_degree(child) for child in expression_children(node)]
     match node:
         case Variable():
             return 1.0
@@ -113,14 +117,18 @@ def _degree(node: Node) -> float:
         case Product():
             return sum(below)
         case Power(_, exponent):
-            return below[0] * float(exponent) if exponent > 0 or not variables(node) else math.inf
+            return (
+                below[0] * float(exponent)
+                if exponent > 0 or not expression_variables(node)
+                else math.inf
+            )
         case Hermite(k, _):
             return below[0] * k
         case Call(function, _) if FUNCTIONS[function].growth == "bounded":
             return 0.0
         case Call(function, _) if FUNCTIONS[function].growth == "linear":
             return max(below)
-        case Call() if variables(node):
+        case Call() if expression_variables(node):
             return math.inf
     return 0.0
 
@@ -128,15 +136,22 @@ def _degree(node: Node) -> float:
 def _check_domain(tree: Node, names: Sequence[str], random: np.random.Generator) -> None:
     cloud = random.standard_normal((len(_SCALES), _POINTS, len(names)))
     points = (cloud * np.array(_SCALES)[:, None, None]).reshape(-1, len(names))
-    for part in reversed(list(walk(tree))):
-        base = singular_base(part)
-        if base is None or not variables(base):
+    for part in reversed(list(walk_expression(tree))):
+        base = singular_expression(part)
+        if base is None or not expression_variables(base):
             continue
-        if _is_infinite_at_zero(part) and np.any(magnitude(base, names, points).sign == 0):
-            raise Unusable(f"{shortened(part)} is infinite where {shortened(base)} = 0")
+        if _is_infinite_at_zero(part) and np.any(
+            expression_magnitude(base, names, points).sign == 0
+        ):
+            raise Unusable(
+                f"{short_expression_text(part)} is infinite where {short_expression_text(base)} = 0"
+            )
         fractional = not isinstance(part, Power) or part.exponent.denominator > 1
         if fractional and _is_negative_somewhere(base, names, points, random):
-            raise Unusable(f"{shortened(part)} is not a real number where {shortened(base)} < 0")
+            raise Unusable(
+                f"{short_expression_text(part)} is not a real number where "
+                f"{short_expression_text(base)} < 0"
+            )
 
 
 def _is_negative_somewhere(
@@ -145,14 +160,14 @@ def _is_negative_somewhere(
     """At one of the points, or where a search from the lowest of them leads."""
 
     def plain(points: np.ndarray) -> np.ndarray:
-        return magnitude(base, names, points).plain()
+        return expression_magnitude(base, names, points).plain()
 
     values = plain(points)
-    if np.any(values < 0) or is_nonnegative(normal_form(base)):
+    if np.any(values < 0) or is_nonnegative_polynomial(normal_form(base)):
         return bool(np.any(values < 0))
-    axes = [i for i, name in enumerate(names) if name in variables(base)]
+    axes = [i for i, name in enumerate(names) if name in expression_variables(base)]
     starts = points[np.argsort(values)[:4]]
-    _, lowest = descend(plain, starts, axes, 1.0, random)
+    _, lowest = _descend(plain, starts, axes, 1.0, random)
     return bool(lowest.min() < -_ROUNDING * np.median(values))
 
 
@@ -160,9 +175,9 @@ def _check_growth(tree: Node, names: Sequence[str], random: np.random.Generator)
     """Along rays, in the variables that some exponential depends on."""
     inside = {
         name
-        for part in walk(tree)
+        for part in walk_expression(tree)
         if isinstance(part, Call) and FUNCTIONS[part.function].growth == "exponential"
-        for name in variables(part)
+        for name in expression_variables(part)
     }
     axes = [i for i, name in enumerate(names) if name in inside]
     if not axes:
@@ -183,7 +198,7 @@ def _check_growth(tree: Node, names: Sequence[str], random: np.random.Generator)
             f"with c = {steepest_growth:.3g}, and c must be below 1/4"
         )
     radii = np.linspace(0.5, 60.0, 120)
-    along = magnitude(tree, names, radii[:, None, None] * directions)
+    along = expression_magnitude(tree, names, radii[:, None, None] * directions)
     if np.max(2 * along.log - radii[:, None] ** 2 / 2) > MAX_LOG_MOMENT:
         raise Unusable("its second moment is beyond 1e200: use a smaller constant in exp")
 
@@ -202,7 +217,7 @@ def _growth(
     tree: Node, names: Sequence[str], origins: np.ndarray, directions: np.ndarray
 ) -> np.ndarray:
     """lim log|g| / t^2 along rays in each direction; the largest over the rays' origins."""
-    size = magnitude(tree, names, origins + _FAR * directions)
+    size = expression_magnitude(tree, names, origins + _FAR * directions)
     growth = size.log / _FAR**2
     return np.max(np.where(np.isnan(growth), np.inf, growth), axis=0)
 
@@ -220,7 +235,7 @@ _NOISE = 1e-9
 _TOLERANCE = 5e-3
 
 
-def check_poles(tree: Node, names: Sequence[str], random: np.random.Generator) -> None:
+def _check_poles(tree: Node, names: Sequence[str], random: np.random.Generator) -> None:
     """Raise :class:`Unusable` if the square of the target has an infinite integral at a pole."""
     bases = _vanishing_bases(tree)
     if len(bases) > MAX_BASES:
@@ -233,11 +248,11 @@ def check_poles(tree: Node, names: Sequence[str], random: np.random.Generator) -
         if len(zeros) and 2 * _order(tree, names, zeros, lines) >= codimension - 2 * _TOLERANCE:
             raise Unusable(
                 f"its second moment is infinite: it grows too fast near the points "
-                f"where {shortened(base)} = 0"
+                f"where {short_expression_text(base)} = 0"
             )
 
 
-def vanishes_somewhere(node: Node, names: Sequence[str]) -> bool:
+def expression_vanishes(node: Node, names: Sequence[str]) -> bool:
     """Whether a zero of the node was found."""
     random = np.random.default_rng(0)
     with np.errstate(all="ignore"):
@@ -251,8 +266,12 @@ def _is_infinite_at_zero(node: Node) -> bool:
 
 
 def _vanishing_bases(tree: Node) -> list[Node]:
-    bases = {singular_base(part): None for part in walk(tree) if _is_infinite_at_zero(part)}
-    return [base for base in bases if base is not None and variables(base)]
+    bases = {
+        singular_expression(part): None
+        for part in walk_expression(tree)
+        if _is_infinite_at_zero(part)
+    }
+    return [base for base in bases if base is not None and expression_variables(base)]
 
 
 def _zeros_on_lines(
@@ -262,7 +281,7 @@ def _zeros_on_lines(
     dim = len(names)
     origins = random.standard_normal((_LINES, dim))
     vectors = _unit(random.standard_normal((_LINES, dim)))
-    size = magnitude(base, names, origins[:, None] + _ALONG[:, None] * vectors[:, None])
+    size = expression_magnitude(base, names, origins[:, None] + _ALONG[:, None] * vectors[:, None])
     line, left = np.nonzero(size.sign[:, 1:] != size.sign[:, :-1])
     crossing = _nearest(line, left, left + 1)
     inner = size.log[:, 1:-1]
@@ -291,7 +310,7 @@ class _Lines:
         return self.origins + position[..., None] * self.vectors
 
     def at(self, position: np.ndarray) -> Magnitude:
-        return magnitude(self.node, self.names, self.points(position))
+        return expression_magnitude(self.node, self.names, self.points(position))
 
     def vanish(self, position: np.ndarray) -> np.ndarray:
         """Whether the values go to zero there, rather than jump or stay away from it."""
@@ -334,9 +353,9 @@ def _order(tree: Node, names: Sequence[str], zeros: np.ndarray, vectors: np.ndar
     """The largest s such that the target grows like distance**(-s) at one of the zeros."""
     steps = _DISTANCES[:, None, None, None] * np.array([1.0, -1.0])[:, None, None] * vectors
     near, twice = zeros + steps, zeros + 2 * steps
-    difference = magnitude(tree, names, near) - magnitude(tree, names, twice)
+    difference = expression_magnitude(tree, names, near) - expression_magnitude(tree, names, twice)
     terms = tree.terms if isinstance(tree, Sum) else (tree,)
-    largest = np.max([magnitude(term, names, near).log for term in terms], axis=0)
+    largest = np.max([expression_magnitude(term, names, near).log for term in terms], axis=0)
     reliable = difference.log > largest + np.log(_NOISE)
     slopes = np.diff(difference.log, axis=0) / np.log(_DISTANCES[0] / _DISTANCES[1])
     slopes = np.where(reliable[1:] & reliable[:-1], slopes, -np.inf)
@@ -350,24 +369,24 @@ def _isolated_zeros(
     base: Node, names: Sequence[str], random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """One zero of a base that does not vanish on any line, several directions, codimension."""
-    inside = variables(base)
+    inside = expression_variables(base)
     axes = [i for i, name in enumerate(names) if name in inside]
     nothing = np.zeros((0, len(names)))
     cloud = random.standard_normal((1000, len(names)))
 
     def size(points: np.ndarray) -> np.ndarray:
-        return magnitude(base, names, points).log
+        return expression_magnitude(base, names, points).log
 
     sizes = size(cloud)
     if len(axes) < 2 or not np.all(np.isfinite(sizes)):
         return nothing, nothing, 1
     best = cloud[np.argsort(sizes)[:1]]
-    zero, log = descend(size, best, axes, 1.0, random)
+    zero, log = _descend(size, best, axes, 1.0, random)
     if log[0] > np.median(sizes) + np.log(1e-6):
         return nothing, nothing, 1
     around = np.repeat(zero, 3 * len(axes), axis=0)
     around[:, axes] += 0.1 * _unit(random.standard_normal((len(around), len(axes))))
-    others, logs = descend(size, around, axes, 0.05, random)
+    others, logs = _descend(size, around, axes, 0.05, random)
     reached = others[logs < np.median(sizes) + np.log(1e-6)]
     spread = np.linalg.svd(reached - zero, compute_uv=False) if len(reached) else np.zeros(1)
     codimension = max(len(axes) - int(np.sum(spread > 1e-2)), 1)
@@ -376,7 +395,7 @@ def _isolated_zeros(
     return np.repeat(zero, 8, axis=0), _unit(vectors), codimension
 
 
-def descend(
+def _descend(
     score: Callable[[np.ndarray], np.ndarray],
     starts: np.ndarray,
     axes: Sequence[int],

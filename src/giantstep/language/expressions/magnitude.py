@@ -55,7 +55,9 @@ class Magnitude:
         )
 
 
-def odd(function: Callable[[Reals], Reals], slope: float) -> Callable[[Magnitude], Magnitude]:
+def odd_magnitude(
+    function: Callable[[Reals], Reals], slope: float
+) -> Callable[[Magnitude], Magnitude]:
     """An odd function that is ``slope * x`` near zero."""
 
     def of(x: Magnitude) -> Magnitude:
@@ -69,7 +71,7 @@ def odd(function: Callable[[Reals], Reals], slope: float) -> Callable[[Magnitude
     return of
 
 
-def oscillation(function: Callable[[Reals], Reals]) -> Callable[[Magnitude], Magnitude]:
+def oscillation_magnitude(function: Callable[[Reals], Reals]) -> Callable[[Magnitude], Magnitude]:
     """sin and cos; beyond 1e15 their phase is lost and their size is 1."""
 
     def of(plain: Reals) -> Reals:
@@ -79,37 +81,37 @@ def oscillation(function: Callable[[Reals], Reals]) -> Callable[[Magnitude], Mag
     return of
 
 
-def log_sigmoid(x: Reals) -> Reals:
+def sigmoid_magnitude(x: Reals) -> Reals:
     """log of 1/(1 + e^-x)."""
     return -np.logaddexp(0.0, -x)
 
 
-def log_normal_distribution(x: Reals) -> Reals:
+def normal_magnitude(x: Reals) -> Reals:
     """log of Phi(x)."""
-    body = log_sigmoid(1.5957691 * x + 0.07135 * x**3)
+    body = sigmoid_magnitude(1.5957691 * x + 0.07135 * x**3)
     tail = -(x**2) / 2 - np.log(np.maximum(-x, 1.0) * math.sqrt(2 * math.pi))
     return np.where(x < -3, tail, body)
 
 
-def positive(log: Reals) -> Magnitude:
+def positive_magnitude(log: Reals) -> Magnitude:
     """The number whose logarithm is given."""
     return Magnitude(np.ones_like(log), log)
 
 
-def rectified(x: Magnitude) -> Magnitude:
+def rectified_magnitude(x: Magnitude) -> Magnitude:
     """max(x, 0)."""
     on = x.sign > 0
     return Magnitude(np.where(on, x.sign, 0.0), np.where(on, x.log, -np.inf))
 
 
-def softplus(x: Magnitude) -> Magnitude:
+def softplus_magnitude(x: Magnitude) -> Magnitude:
     """log(1 + e^x)."""
     plain = x.plain()
     body = np.log(np.logaddexp(0.0, np.clip(plain, -30, 30)))
-    return positive(np.where(plain > 30, x.log, np.where(plain < -30, plain, body)))
+    return positive_magnitude(np.where(plain > 30, x.log, np.where(plain < -30, plain, body)))
 
 
-def larger(a: Magnitude, b: Magnitude) -> Magnitude:
+def larger_magnitude(a: Magnitude, b: Magnitude) -> Magnitude:
     """The larger of two."""
     same = np.where(a.sign > 0, a.log > b.log, a.log < b.log)
     first = np.where(a.sign == b.sign, same, a.sign > b.sign)
