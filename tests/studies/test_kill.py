@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import signal
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ import psutil
 import pytest
 from processes import ENVIRONMENT, done_so_far, end, kept, wait_until, workers_of
 
+from giantstep.asking.studies.dask_cluster import _quiet
 from giantstep.asking.studies.kept import Kept
 from giantstep.asking.studies.study import Study
 
@@ -193,3 +195,13 @@ def test_a_dask_scheduler_is_killed_and_every_row_is_kept(
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 0, said
     assert_whole(store, uninterrupted, content)
+
+
+def test_what_dask_logs_of_a_lost_scheduler_stays_out_of_sight() -> None:
+    import distributed  # noqa: F401  (it gives its loggers their levels)
+
+    names = ("distributed.batched", "distributed.client", "tornado.application", "asyncio")
+    loggers = [logging.getLogger(name) for name in names]
+    with _quiet():
+        assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
+    assert all(logger.isEnabledFor(logging.ERROR) for logger in loggers)

@@ -22,6 +22,8 @@ _CONNECT_SECONDS = 10.0
 _ADDRESS = re.compile(
     r"(?:(?P<protocol>[a-z+]+)://)?(?P<host>\[[0-9a-fA-F:.]+\]|[^\s:/\[\]]+):(?P<port>[0-9]{1,5})/?"
 )
+#: Dask gives each of these a level of its own; the rest of its loggers follow the first.
+_LOGGERS = ("distributed", "distributed.client", "tornado.application", "asyncio")
 _REMEDY = "give the address that `dask scheduler` printed, such as tcp://host:8786"
 
 
@@ -31,7 +33,7 @@ def dask_client(address: str) -> Iterator[Client]:
     from distributed import Client
 
     _knock(address)
-    with _quiet("distributed.client"):
+    with _quiet():
         try:
             client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:
@@ -77,14 +79,17 @@ def _no_answer(address: str, error: Exception) -> GiantstepError:
 
 
 @contextlib.contextmanager
-def _quiet(logger: str) -> Iterator[None]:
-    """What it would log is in the errors we raise."""
-    level = logging.getLogger(logger).level
-    logging.getLogger(logger).setLevel(logging.CRITICAL)
+def _quiet() -> Iterator[None]:
+    """What Dask would log of a lost scheduler, tracebacks among it, is in the errors we raise."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
     try:
         yield
     finally:
-        logging.getLogger(logger).setLevel(level)
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 @contextlib.contextmanager
