@@ -77,11 +77,18 @@ def median(values: np.ndarray) -> tuple[float, float]:
     return float(np.median(values)), float(high - low) / 2 if np.isfinite(high) else np.inf
 
 
+def spread(values: np.ndarray) -> tuple[float, float]:
+    """The standard deviation of some runs, and its standard error for Gaussian ones."""
+    deviation = float(np.std(values, ddof=1))
+    return deviation, deviation / float(np.sqrt(2 * (len(values) - 1)))
+
+
 #: How runs are put together, by name.
 AVERAGES: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
     "mean": mean,
     "root mean square": root_mean_square,
     "median": median,
+    "spread": spread,
 }
 
 
@@ -96,8 +103,13 @@ def fit_runs(
 ) -> Fit:
     """A fit to runs at several sizes, one row of ``runs`` per size, or to one number per size.
 
-    ``along`` says what the slope is: of logarithms ("power"), or per logarithm of the size
-    ("logarithm"), as for times that grow with log d.
+    ``along`` says what the slope is: of logarithms ("power"); per logarithm of the size
+    ("logarithm"), as for times that grow with log d; or, where the sizes are times, the rate at
+    which the logarithm of the distance from the last value falls ("decay").
+
+    >>> times = np.array([1.0, 2.0, 3.0, 4.0, 40.0])
+    >>> print(fit_runs(times, 5 + np.exp(-0.7 * times), along="decay"))
+    -0.700 +- 0.000
     """
     table = np.asarray(runs, float)
     values, errors = table, None
@@ -105,4 +117,8 @@ def fit_runs(
         values, errors = np.transpose([AVERAGES[average](row) for row in table])
     if along == "logarithm":
         return fit_slope(np.log(np.asarray(size, float)), values, errors)
+    if along == "decay":
+        away = np.abs(values[:-1] - values[-1])
+        relative = None if errors is None else np.hypot(errors[:-1], errors[-1]) / away
+        return fit_slope(np.asarray(size, float)[:-1], np.log(away), relative)
     return fit_power(size, np.abs(values), errors)

@@ -31,10 +31,11 @@ class Check:
     ``value`` is the way to it in the JSON of the answer, joined by slashes; a star stands for every
     entry of a list. A number is to be ``about`` something ``within`` a distance, anything else to
     be ``equal``. With ``fit`` the numbers at the swept sizes are put together, and their exponent
-    ("power") or their growth per logarithm of the size ("logarithm") is what must be about that,
-    measured to half of that distance at least; ``average`` says how runs become one number, there
-    or, without a fit, of the runs of the last star. Where the last star runs along steps,
-    ``reaches`` makes of each run the number of steps until then.
+    ("power"), their growth per logarithm of the size ("logarithm") or the rate at which they come
+    to the last one ("decay") is what must be about that, measured to half of that distance at
+    least; ``average`` says how runs become one number, there or, without a fit, of the runs of the
+    last star. Where the last star runs along steps, ``reaches`` makes of each run the number of
+    steps until then.
     """
 
     value: str
