@@ -26,6 +26,10 @@ os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 import jaxtyping
 from hypothesis import settings
 from jaxtyping import config, install_import_hook
+from threadpoolctl import threadpool_limits
+
+# Plugins of pytest have imported numpy by now, which reads the two lines above only as it starts.
+threadpool_limits(1)
 
 sys.path.insert(0, str(Path(__file__).parent))
 import shape_checks
