@@ -21,6 +21,7 @@ from giantstep.errors import MOST_SAID, GiantstepError, SettingsError
 from giantstep.laboratory.work import do_for_lab
 from giantstep.settings.mean_field import MeanField
 from giantstep.settings.online_sgd import OnlineSgd
+from giantstep.settings.three_layer import ThreeLayer
 
 
 @pytest.mark.parametrize(
@@ -29,15 +30,20 @@ from giantstep.settings.online_sgd import OnlineSgd
         lambda: gs.simulate(gs.GiantStep(dim=1000, width=10**9), "h1"),
         lambda: gs.simulate(MeanField(dim=1000, width=10**9), "h1"),
         lambda: gs.spectrum(gs.GiantStep(dim=10**6, width="1d", samples="4d"), "h1"),
+        lambda: gs.simulate(ThreeLayer(dim=10**6), "tree-he2"),
+        lambda: gs.predict(gs.GiantStep(step_size=1e6, ridge=0.1, width="1d"), "h1"),
         lambda: gs.predict(MeanField(dim=100, width=2000, activation="relu"), "h1*h2*h3"),
         lambda: gs.predict(OnlineSgd(width=2000, activation="erf2"), "erf(h1/sqrt(2))"),
     ],
-    ids=["giant-step", "mean-field", "spectrum", "mean-field theory", "online-sgd theory"],
+    ids=[
+        *("giant-step", "mean-field", "spectrum", "three-layer"),
+        *("giant-step theory", "mean-field theory", "online-sgd theory"),
+    ],
 )
 def test_what_does_not_fit_is_refused_before_memory_is_taken(ask: Callable[[], object]) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(SettingsError, match="lower "):
+        with pytest.raises(GiantstepError, match="lower "):
             ask()
         assert tracemalloc.get_traced_memory()[1] < 300 * 2**20
     finally:

@@ -279,12 +279,9 @@ READ_ALL = """
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 from giantstep.errors import GiantstepError
-from giantstep.language.activations.kernels import kernel
-from giantstep.language.sizes import Size, StepInSamples
-from giantstep.language.targets import any_target
-readers = [any_target, Size.parse, lambda text: StepInSamples.read(text, "step_size"), kernel]
+from benchmarks.fuzz import READERS
 for text in json.load(sys.stdin):
-    for read in readers:
+    for read in READERS.values():
         try:
             read(text)
         except GiantstepError:

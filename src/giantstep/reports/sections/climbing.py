@@ -88,8 +88,8 @@ def _lead(found: Explanation, run: Answer) -> str:
         clear = (mean > CLEAR * level) & (mean - 3 * error > level)
         own = [f"h{i + 1}" for i in group]
         if clear[1:].any():
-            rise = f"{listed(own)} (to {mean[-1]:.2f})"
-            when.setdefault(int(np.argmax(clear[1:])) + 1, []).append(rise)
+            step = int(np.argmax(clear[1:])) + 1
+            when.setdefault(step, []).append(f"{listed(own)} ({mean[step]:.2f})")
         else:
             missed.setdefault(_reason(found, group[0], len(mean) - 1), []).extend(own)
     parts = [

@@ -12,7 +12,7 @@ import numpy as np
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.activations.kernels import KernelFunction
 from giantstep.language.targets import Target
-from giantstep.language.targets.hermite import target_energies, target_moments
+from giantstep.language.targets.expansion import Expansion, target_expansion
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
     even_moment,
@@ -20,10 +20,13 @@ from giantstep.numerics.gegenbauer import (
     harmonic_dimension,
     orthonormal_gegenbauer,
 )
+from giantstep.numerics.hermite import MultiIndex, factorial
 from giantstep.theory.ridge.deterministic_equivalent import Spectrum
 
 #: Degrees of spherical harmonics that are resolved; the others are in the tail.
 DEGREES = 24
+#: Hermite degrees of targets of several directions.
+HERMITE_DEGREES = 8
 #: Nodes for the norm of a Gaussian vector.
 RADII = 10
 #: A group of more eigenvalues than this is never resolved by a sample: it belongs to the tail.
@@ -48,8 +51,8 @@ def random_feature_spectrum(
     energies are the projections of :math:`E_t[g(\rho t) p_k(t)]`.
 
     Symbols: sigma ``sigma``, g ``target``, d ``dim``; ``inputs`` and ``start`` (the
-    law of the rows) are `sphere` or `gaussian`. A target of several directions is given its
-    Hermite energies, right to O(1/d).
+    law of the rows) are `sphere` or `gaussian`. A target of several directions is followed up to
+    its Hermite degree 8.
 
     Assumes: isotropic inputs and rows, at least 3 dimensions.
     Status: theorem
@@ -187,6 +190,8 @@ def _target_energies(
     target: Target, functions: np.ndarray, dim: int, radii: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """The target's energy on each eigenfunction, and its whole energy."""
+    from scipy.special import eval_genlaguerre, gamma
+
     count = len(functions)
     if target.rank == 1 and not target.is_random:
         shapes = [
@@ -196,7 +201,69 @@ def _target_energies(
         profile = np.stack([shape for shape, _ in shapes], axis=1) * np.sqrt(weights)
         total = float(weights @ np.array([second for _, second in shapes]))
         return np.einsum("kr,krb->kb", profile, functions) ** 2, total
-    energy = np.zeros((count, functions.shape[2]))
-    known = np.asarray(target_energies(target, min(count - 1, 8)))
-    energy[: len(known), 0] = known
-    return energy, float(target_moments(target).second_moment)
+    found = target_expansion(target, min(count - 1, HERMITE_DEGREES))
+    energy, total = np.zeros((count, functions.shape[2])), found.second_moment
+    for degree, products in enumerate(_harmonic_products(found, dim)):
+        # e^(-Laplacian/2) makes |x|^(2j) Y a Laguerre polynomial of |x|^2/2 times Y.
+        order = np.arange(len(products))[:, None]
+        laguerre = eval_genlaguerre(order, degree + dim / 2 - 1, radii**2 / 2)
+        profile = (-2.0) ** order * gamma(order + 1) * laguerre * radii**degree * np.sqrt(weights)
+        seen = profile @ functions[degree]
+        energy[degree] = np.maximum(np.einsum("jb,ji,ib->b", seen, products, seen), 0.0)
+        total += float(np.einsum("jr,ji,ir->", profile, products, profile))
+        total -= found.energy(degree, degree)
+    return energy, total
+
+
+def _harmonic_products(found: Expansion, dim: int) -> list[np.ndarray]:
+    r"""For each degree l, E_u[Y_j(u) Y_i(u)] over the unit sphere of all dimensions.
+
+    The part of Hermite degree k is e^(-Laplacian/2) p_k with p_k = sum_j |x|^(2j) Y_j homogeneous,
+    and Y_j harmonic of degree l = k - 2j. In the product p(d/dx) q the terms of that sum are
+    orthogonal, for multiplication by |x|^2 is adjoint to the Laplacian. So the products of powers
+    of the Laplacian on the p_k are sums over l of those of the Y_j, solved for from l = 0 on.
+    """
+    traces = {}
+    for k in range(found.degree + 1):
+        part = {index: c for index, c in found.coefficients.items() if sum(index) == k}
+        for power in range(k // 2 + 1):
+            traces[k - 2 * power, power] = part
+            part = _laplacian(part)
+    products: list[np.ndarray] = []
+    for degree in range(found.degree + 1):
+        orders = range((found.degree - degree) // 2 + 1)
+        own = np.array(
+            [[_paired(traces[degree, j], traces[degree, i]) for i in orders] for j in orders]
+        )
+        for low in range(degree % 2, degree, 2):
+            up = (degree - low) // 2
+            scale = np.array([_powers(j + up, j, low, dim) for j in orders])
+            seen = products[low][up:, up:] * _powers(up, up, low, dim)
+            own -= scale[:, None] * seen * scale
+        scale = np.array([_powers(j, j, degree, dim) for j in orders])
+        products.append(own / scale[:, None] / scale)
+    moments = [math.prod(dim + 2.0 * i for i in range(degree)) for degree in range(len(products))]
+    return [own / moment for own, moment in zip(products, moments, strict=True)]
+
+
+def _laplacian(part: dict[MultiIndex, float]) -> dict[MultiIndex, float]:
+    """The Laplacian of sum_j c_j x^j/j!, as coefficients of the same kind."""
+    lower: dict[MultiIndex, float] = {}
+    for index, c in part.items():
+        for axis, power in enumerate(index):
+            if power > 1:
+                place = (*index[:axis], power - 2, *index[axis + 1 :])
+                lower[place] = lower.get(place, 0.0) + c
+    return lower
+
+
+def _paired(one: dict[MultiIndex, float], other: dict[MultiIndex, float]) -> float:
+    """p(d/dx) q for two homogeneous polynomials sum_j c_j x^j/j! of one degree."""
+    return math.fsum(
+        c * other[index] / factorial(index) for index, c in one.items() if index in other
+    )
+
+
+def _powers(j: int, times: int, degree: int, dim: int) -> float:
+    """The factor by which that many Laplacians take |x|^(2j) Y to |x|^(2j - 2 times) Y."""
+    return math.prod(2.0 * i * (2 * i + 2 * degree + dim - 2) for i in range(j - times + 1, j + 1))
