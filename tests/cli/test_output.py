@@ -1,15 +1,18 @@
-"""What the command line does when its output cannot be shown or written."""
+"""Lists of what there is, and what is done when output cannot be shown or written."""
 
 from __future__ import annotations
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
+from giantstep.cli.main import app
 from giantstep.cli.output import run_command_line
 
 PROGRAM = [sys.executable, "-c", "from giantstep.cli.main import main; main()"]
@@ -74,3 +77,33 @@ def test_the_exit_code_of_a_command_is_kept() -> None:
     with pytest.raises(typer.Exit) as stopped:
         run_command_line(stop)
     assert stopped.value.exit_code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "key", "holds"),
+    [
+        ("targets", "targets", "tree-he2"),
+        ("figure --list", "figures", "one-step-risk"),
+        ("figure --list --paper 2402.04980", "figures", "one-step-risk"),
+        ("reproduce 2402.04980", "figures", "one-step-risk"),
+    ],
+)
+def test_lists_are_told_as_text_and_as_json(words: str, key: str, holds: str) -> None:
+    text, data = (CliRunner().invoke(app, [*words.split(), *more]) for more in ([], ["--json"]))
+    assert (text.exit_code, data.exit_code) == (0, 0), text.output + data.output
+    assert holds in text.stdout
+    assert holds in str(json.loads(data.stdout)[key])
+
+
+def test_the_demo_explains_and_reports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("giantstep.cli.demo.SHOWCASE", ("sin(h1)",))
+    reported = []
+    monkeypatch.setattr(
+        "giantstep.reports.page.write_report",
+        lambda problem, page, **_: reported.append((problem.target.text, page)),
+    )
+    done = CliRunner().invoke(app, ["demo", "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert "y = sin(h1)" in done.stdout
+    assert (tmp_path / "staircase-1.png").stat().st_size > 0
+    assert reported == [("h1 + h1*h2", tmp_path / "report.html")]

@@ -37,10 +37,6 @@ class Question:
     settings: Settings
     problem: Problem | TreeProblem | NoTarget
 
-    def get(self, name: str) -> Any:
-        """What stands under a name, in the problem or in the settings."""
-        return getattr(self.problem if name in FIELDS else self.settings, name)
-
     def replace(self, name: str, value: Any) -> Question:
         """The same question with one thing changed."""
         if name in FIELDS:

@@ -16,12 +16,6 @@ class Estimate:
     error: float
     method: str
 
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        return f"{self.value:.6g} ± {self.error:.1g} ({self.method})"
-
 
 #: Squares below this are rounding errors.
 TINY = 1e-24

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, Inexact, Shaped
 
 from giantstep.numerics.hermite import hermite_values
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
@@ -59,8 +59,8 @@ class GaussianGrid:
         return masses
 
     def contract(
-        self, values: Float[np.ndarray, " ..."], degrees: Sequence[int | None]
-    ) -> Float[np.ndarray, " ..."]:
+        self, values: Inexact[np.ndarray, " ..."], degrees: Sequence[int | None]
+    ) -> Inexact[np.ndarray, " ..."]:
         """E[f(h) He_{j_1}(h_1) He_{j_2}(h_2) ...] for all j_i <= degrees[i].
 
         The first axes may have degree None: they are left pointwise, and the result is a function

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logit, ndtr, xlogy
 
+from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee, target_as_committee
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
 from giantstep.theory.amp.committees.averages import (
+    Averages,
     averages,
     committee_rule,
     mean_averages,
     unspecialised_overlap,
 )
 from giantstep.theory.amp.committees.errors import (
+    _log_likelihood,
+    _second_moment,
     committee_free_entropy,
     committee_test_error,
     link_kernel,
 )
-from giantstep.theory.amp.committees.fixed_point import branch_of, committee_overlap
+from giantstep.theory.amp.committees.fixed_point import (
+    Branch,
+    Point,
+    branch_of,
+    committee_overlap,
+    first_point,
+    last_point,
+)
 from giantstep.theory.amp.committees.phases import information_threshold, spinodal
 from giantstep.theory.amp.committees.specialisation import specialisation
 from giantstep.theory.amp.prediction import predict
@@ -71,6 +83,36 @@ def test_many_units() -> None:
     ratios = [specialisation(committee("relu", r)).samples_ratio / r for r in (10, 20)]
     gaps = [ratio * c2**2 / unexplained - 1 for ratio in ratios]
     assert 0 < gaps[1] < gaps[0] < 0.01
+
+
+def test_votes_on_continuous_sums() -> None:
+    """Waves that make up a step, against integrals over the directions."""
+    told = Committee(Target("tanh(h1)"), 2, 0.2, 0.3, (0.0, 0.5, 1.0))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    weights = weights / weights.sum()
+    sums = 0.2 + np.tanh(nodes)[:, None] + np.tanh(nodes)
+    above = ndtr(sums / np.sqrt(0.3))
+    assert _second_moment(told) == pytest.approx(weights @ above @ weights, abs=1e-6)
+    known = weights @ (xlogy(above, above) + xlogy(1 - above, 1 - above)) @ weights
+    assert _log_likelihood(told) == pytest.approx(known, abs=2e-4)
+    noisy = Committee(Target("tanh(h1)"), 2, 0.2, 0.3, (0.0, 0.5, 1.0), 0.1)
+    assert _second_moment(noisy) == pytest.approx(_second_moment(told) + 0.1, abs=1e-6)
+
+
+def test_a_start_from_below_and_one_from_above_take_different_branches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of alpha(q-) that rises, falls and rises, the first and the last branch are reached."""
+    ratios, nothing = {0.1: 2.0, 0.3: 5.0, 0.5: 3.0, 0.9: 6.0}, Averages(0.0, 0.0, 0.0, 0.0)
+    points = [Point(q, 0.95, ratio, nothing) for q, ratio in ratios.items()]
+    monkeypatch.setattr(Branch, "scan", lambda self: iter(points))
+    curve = branch_of(committee("tanh", 2))
+    low, high = first_point(curve, 4.0, 1.0), last_point(curve, 4.0)
+    assert logit(0.1) < low[0] < logit(0.3) < logit(0.5) < high[0] < logit(0.9)
+    assert last_point(curve, 1.5) is None
+    for outside in (lambda: first_point(curve, 7.0, 1.0), lambda: last_point(curve, 7.0)):
+        with pytest.raises(NoTheory, match=r"known almost perfectly.* up to about 6d"):
+            outside()
 
 
 def test_a_linear_link_is_one_direction() -> None:

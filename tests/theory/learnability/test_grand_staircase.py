@@ -37,6 +37,9 @@ STAIRS = {
     "He4(h1) + sign(h1*h2*h3)": [(2, [E1]), (2, [E2, E3])],
     "sign(h1) + sign(h2)": [(1, [PLUS]), (2, [MINUS])],
     "h1*z1": [(2, [[1.0]])],
+    # Sums, of whose exponentials products are integrated.
+    "abs(h1) - h1**2/sqrt(2*pi) + abs(h2) - h2**2/sqrt(2*pi) + h3": [(1, [E3]), (2, [E1, E2])],
+    "+".join(f"h{i}**2*exp(-h{i}**2)" for i in (1, 2, 3)): [(4, ALL)],
 }
 
 

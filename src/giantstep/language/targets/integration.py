@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float, Inexact, Shaped
 
 from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
 from giantstep.language.expressions.kinks import (
@@ -197,10 +197,10 @@ def is_target_integrable(block: Block) -> bool:
 
 def integrate_target(
     block: Block,
-    functional: Callable[[GaussianGrid, np.ndarray], Float[np.ndarray, " ..."]],
+    functional: Callable[[GaussianGrid, np.ndarray], Inexact[np.ndarray, " ..."]],
     frame: Float[np.ndarray, "D D"] | None = None,
     agreement: float | None = None,
-) -> tuple[Float[np.ndarray, " ..."], float, str]:
+) -> tuple[Inexact[np.ndarray, " ..."], float, str]:
     """The functional's value, its error and the rule used.
 
     ``functional(grid, values)`` returns an array from the block's values on the grid's nodes. With

@@ -226,8 +226,3 @@ class ScalarFunction:
     def kinks(self) -> tuple[float, ...]:
         """Sorted positions of kinks, jumps and poles."""
         return expression_kinks(self.tree, (self.variable,)).positions[self.variable]
-
-    @cached_property
-    def latex(self) -> str:
-        """The expression in LaTeX, for mathematics mode."""
-        return expression_latex(self.tree)

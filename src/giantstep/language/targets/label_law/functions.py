@@ -92,6 +92,8 @@ def label_powers(target: Target, degree: int) -> FunctionMoments | None:
         return None
     degree = dense_degree(rank, degree, POWERS)
     power, members = series, []
+    # A product of two Hermite polynomials has at least two terms for each variable in both.
+    growth = sum(2 ** sum(map(bool, j)) for j in series.terms)
     for _ in range(POWERS):
         low = {
             j[:rank]: float(a) * factorial(j)
@@ -101,7 +103,7 @@ def label_powers(target: Target, degree: int) -> FunctionMoments | None:
         sizes = [abs(c) / math.sqrt(factorial(j)) for j, c in low.items() if any(j)]
         if max(sizes, default=0.0) > 0:
             members.append({j: c / max(sizes) for j, c in low.items() if any(j)})
-        if len(power.terms) * len(series.terms) > PRODUCTS:
+        if len(power.terms) * growth > PRODUCTS:
             break
         power = power * series
     indices = dict.fromkeys([(0,) * rank, *(j for member in members for j in member)])
