@@ -10,6 +10,7 @@ import pytest
 from giantstep.asking.verbs import predict, simulate
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
+from giantstep.learners.gradient_flow import Covariance, _starts
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.gradient_flow import GradientFlow
 
@@ -40,6 +41,13 @@ def test_a_flow_on_a_million_samples(geometry: str) -> None:
         assert abs(fine.mean(name) - law.metrics[name]) <= allowed + stepping, name
     for name in ("overlap", "target_overlap"):
         assert quantile * fine.sem(name) < 0.05 * law.metrics[name], name
+
+
+def test_a_preconditioned_flow_starts_at_the_overlap_that_is_given() -> None:
+    covariance = Covariance(PROBLEM, 40)
+    given = GradientFlow(geometry="preconditioned", start_overlap=0.3, starts=3)
+    starts = _starts(given, covariance, np.random.default_rng(0))
+    assert covariance.measured(starts)["overlap"] == pytest.approx(0.3, abs=1e-12)
 
 
 def test_random_starts_choose_their_sign() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.language.targets import Target
+from giantstep.language.targets import Target, hermite
 from giantstep.language.targets.expansion import _quadrature_expansion, target_expansion
 from giantstep.language.targets.hermite import (
     conditional_target_energy,
@@ -17,7 +17,7 @@ from giantstep.language.targets.hermite import (
     target_tail_energy,
     target_tensors,
 )
-from giantstep.language.targets.integration import MAX_AXES
+from giantstep.language.targets.integration import MAX_AXES, target_block
 from giantstep.numerics.hermite import factorial
 
 #: E g^2, then |P_{>l} g|^2 for l = 0..3 (Mei, Misiakiewicz, Montanari 2021 plateaus).
@@ -162,6 +162,17 @@ def test_conditional_tail_in_a_rotated_frame(text: str) -> None:
     found = conditional_target_energy(target, row, 0)
     assert sem < 0.05 * found.value
     assert abs(found.value - expected) < 4 * sem
+
+
+def test_conditional_energies_by_pairs_of_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in for quadrature over many directions."""
+    monkeypatch.setattr(hermite, "SAMPLES", 1 << 15)
+    block, frame = target_block(Target("tanh(h1 + h1*h2)")), np.eye(2)[::-1]
+    exact, *_ = hermite._by_quadrature(block, frame, 1, 2)
+    found, error, method = hermite._by_sampling(block, frame, 1, 2)
+    assert method.startswith("Monte Carlo")
+    assert error < 0.1 * exact.sum()
+    np.testing.assert_allclose(np.cumsum(found), np.cumsum(exact), atol=4 * error)
 
 
 def test_learned_directions_must_be_orthonormal() -> None:
