@@ -3,7 +3,8 @@
 Rows have spikes of order one along what was learned, h1 for n ~ d, h1 and h2 for n ~ d^2. The terms
 are those of the slide, of energy 1 each, with h1 h2 h3 for He4(h1) He2(h2) h3. The activation has
 its first three Hermite coefficients alike: a term that is linear in a direction that was not
-learned, times He2(h1), is fitted through the third, and relu has none.
+learned, times He2(h1), is fitted through the third, and relu has none. The last term, quadratic in
+what was not learned, times He2(h2), takes a fourth one as large.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import pytest
 
 TERMS = 5
 SPIKE, RIDGE, DIM, SEEDS = 1.5, 1e-4, 32, 3
+#: For n and p of order d^2: p^2 n operations grow as d^6.
+SMALL_DIM = 14
 
 
 def terms(inputs: np.ndarray) -> np.ndarray:
@@ -22,10 +25,12 @@ def terms(inputs: np.ndarray) -> np.ndarray:
     return np.stack([h1, squares[1], squares[0] * h2, h1 * h2 * h3, squares[1] * squares[2]], 1)
 
 
-def shares(samples: int, width: int, learned: int, seed: int) -> np.ndarray:
+def shares(
+    dim: int, samples: int, width: int, learned: int, seed: int, quartic: float = 0.0
+) -> np.ndarray:
     """The coefficient of each term in the fitted network: 1 where it is fitted, 0 where not."""
-    rng = np.random.default_rng([DIM, samples, width, seed])
-    rows = rng.standard_normal((width, DIM))
+    rng = np.random.default_rng([dim, samples, width, seed])
+    rows = rng.standard_normal((width, dim))
     rows[:, :learned] = 0
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     rows[:, :learned] = SPIKE * rng.standard_normal((width, learned))
@@ -33,9 +38,12 @@ def shares(samples: int, width: int, learned: int, seed: int) -> np.ndarray:
 
     def features(inputs: np.ndarray) -> np.ndarray:
         z = inputs @ rows.T + biases
-        return (z + (z**2 - 1) / np.sqrt(2) + (z**3 - 3 * z) / np.sqrt(6)) / np.sqrt(width)
+        square = z * z
+        fourth = quartic * (square * square - 6 * square + 3) / np.sqrt(24)
+        lower = z + (square - 1) / np.sqrt(2) + z * (square - 3) / np.sqrt(6)
+        return (lower + fourth) / np.sqrt(width)
 
-    inputs, fresh = rng.standard_normal((samples, DIM)), rng.standard_normal((6000, DIM))
+    inputs, fresh = rng.standard_normal((samples, dim)), rng.standard_normal((6000, dim))
     phi = features(inputs)
     gram = phi.T @ phi + RIDGE * samples * np.eye(width)
     readout = np.linalg.solve(gram, phi.T @ terms(inputs).sum(axis=1))
@@ -54,7 +62,17 @@ def shares(samples: int, width: int, learned: int, seed: int) -> np.ndarray:
 def test_terms_are_fitted_where_the_slide_says(
     samples: int, width: int, learned: int, fitted: list[int]
 ) -> None:
-    found = np.mean([shares(samples, width, learned, seed) for seed in range(SEEDS)], axis=0)
+    found = np.mean([shares(DIM, samples, width, learned, seed) for seed in range(SEEDS)], axis=0)
     rest = [term for term in range(TERMS) if term not in fitted]
     assert found[fitted].min() > 0.5
     assert np.abs(found[rest]).max() < 0.3
+
+
+def test_the_last_term_is_fitted_where_n_and_p_are_of_order_d_squared() -> None:
+    dim, samples = SMALL_DIM, 16 * SMALL_DIM**2
+    many, few = (
+        np.mean([shares(dim, samples, width, 2, seed, 1.0) for seed in range(2)], axis=0)
+        for width in (8 * dim**2, 8 * dim)
+    )
+    assert many.min() > 0.75
+    assert few[-1] < 0.35

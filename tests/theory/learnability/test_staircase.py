@@ -137,3 +137,22 @@ def test_equal_links_have_no_second_stair_of_leap_one(link: str) -> None:
         assert abs(across) < 1e-10
         assert abs(not_equal) > 0.01
     assert [stair.leap for stair in leap_staircase(equal).stairs] == [1, 2]
+
+
+def test_four_equal_links_have_no_second_stair_of_leap_one() -> None:
+    """The same across (1, 1, 1, 1), along three orthogonal directions that permute the links."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(12)
+    across = np.array([[1, 1, -1, -1], [1, -1, 1, -1], [1, -1, -1, 1]]) / 2
+    points = np.stack(np.meshgrid(nodes, nodes, nodes), axis=-1).reshape(-1, 3)
+    law = np.einsum("i,j,k->ijk", weights, weights, weights).ravel() / weights.sum() ** 3
+    equal, apart = (
+        Target(f"tanh(h1) + tanh(h2) + tanh(h3) + {factor}*tanh(h4)") for factor in (1, 2)
+    )
+    for given in (-1.5, 0.4, 2.0):
+        fields = given / 2 + points @ across
+        learned, beside = ((law * t.numpy(fields)) @ points for t in (equal, apart))
+        assert np.abs(learned).max() < 1e-10
+        assert np.abs(beside).min() > 0.01
+    stairs = leap_staircase(equal).stairs
+    assert [stair.leap for stair in stairs] == [1, 2]
+    np.testing.assert_allclose(np.abs(stairs[0].directions), [[0.5] * 4], atol=1e-8)
