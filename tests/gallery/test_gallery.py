@@ -128,6 +128,8 @@ def test_figures_of_papers() -> None:
         lines = reproduction_words(number, *names)
         assert lines[0].endswith(cited_paper(number).title)
         assert [line.partition(":")[0] for line in lines[1:] if line[0] != " "] == list(names)
+        units = [line for line in lines if line.startswith("  in our units: ")]
+        assert len(set(units)) == len(units)
     with pytest.raises(GiantstepError, match=r"Cui et al. 2024, arXiv:2402\.04980"):
         figures_of_paper("1234.56789")
     with pytest.raises(GiantstepError, match="one-step-risk"):

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from laboratory.browsing import (
     browsing,
+    complaints,
     dots_are_there,
     downloaded,
     expect,
@@ -75,6 +76,15 @@ def test_stories_set_the_page_up(page: Any) -> None:
             "(name) => document.getElementById('plot').data.find((t) => t.name === name)?.y.length",
             pinned,
         )
+    # A kernel has no neurons: the cloud is gone, and the plot follows the light of the room.
+    page.click("[data-story=spike]")
+    line_is_there(page)
+    until(page, "document.getElementById('plot').data?.length")
+    ink = "document.getElementById('plot').layout.font.color"
+    for scheme, colour in [("dark", "#e7ecef"), ("light", "#1d2730")]:
+        page.emulate_media(color_scheme=scheme)
+        until(page, f"{ink} === '{colour}'")
+    assert not complaints(page)
     page.click("[data-story=staircase]")
     line_is_there(page)
     # Another learner is another story.
@@ -152,6 +162,8 @@ def test_scales_pins_and_the_way_back(page: Any) -> None:
     until(page, "decodeURIComponent(location.hash).includes('\"target\":\"h1\"')")
     line_is_there(page)
     assert page.evaluate("document.getElementById('plot').layout.xaxis.type") == "log"
+    ticks = page.evaluate("document.getElementById('plot').layout.xaxis.ticktext")
+    assert ticks == ["0.5", "1", "2", "5", "10"]
     page.uncheck("#log-x")
     page.check("#log-y")
     shape = "(() => { const l = document.getElementById('plot').layout; "
@@ -169,6 +181,8 @@ def test_scales_pins_and_the_way_back(page: Any) -> None:
     page.fill("#target", "h1*h2")
     until(page, "document.getElementById('plot').data.some((t) => t.name === 'theory h1*h2')")
     expect(page.locator("#pins input")).to_have_attribute("placeholder", "h1")
+    # What is pinned is not drawn once more as a line of before.
+    assert "before" not in page.evaluate("document.getElementById('plot').data.map((t) => t.name)")
     page.fill("#target", "h1")
     page.select_option("#learner", "kernel")
     until(page, "document.getElementById('plot').data?.some((t) => t.name === 'theory kernel')")

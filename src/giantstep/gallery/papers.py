@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,12 +92,17 @@ def drawn_elsewhere(given: str) -> tuple[str, ...]:
 
 
 def reproduction_words(given: str, *names: str) -> list[str]:
-    """The paper, and of each figure what it shows, units, and what is missing, a line each."""
+    """The paper, and of each figure what it shows, units, and what is missing, a line each.
+
+    Units of several figures are said once, below the title.
+    """
     about = cited_paper(arxiv_number(given))
-    lines = [f"{about.short}, {about.title}"]
-    for name in names:
-        known = figure_reproduction(given, name)
+    known = {name: figure_reproduction(given, name) for name in names}
+    figures_in = Counter(unit for each in known.values() for unit in each.units)
+    shared = [unit for unit, count in figures_in.items() if count > 1]
+    lines = [f"{about.short}, {about.title}", *(f"  in our units: {unit}" for unit in shared)]
+    for name, each in known.items():
         lines.append(f"{name}: {figure_named(name).title}")
-        lines += [f"  in our units: {line}" for line in known.units]
-        lines += [f"  not covered: {line}" for line in known.missing]
+        lines += [f"  in our units: {unit}" for unit in each.units if unit not in shared]
+        lines += [f"  not covered: {line}" for line in each.missing]
     return lines

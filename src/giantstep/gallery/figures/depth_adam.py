@@ -87,7 +87,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("2502.13961")
 SIZES = figure_sizes(
     trees=(("tree-he2",), ("tree-he2",), ("tree-he2", "tree-authors")),
-    kappas=((2.4,), (1.75, 1.95, 2.1, 2.25, 2.4), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
+    kappas=((2.4,), (1.6, 1.75, 1.95, 2.1, 2.25, 2.4), (1.5, 5 / 3, 11 / 6, 2.0, 2.1, 2.2)),
     dim=(25, 25, 64),
     seeds=(3, 3, 5),
 )

@@ -6,6 +6,9 @@ import { ghostColour, hue, layout } from "./plots.js";
 import { state } from "./state.js";
 
 const MOST_TICKS = 12; // Up to so many steps, each has its tick.
+const LEAST_TICKS = 3; // On a logarithmic axis, where numbers as short as 1, 2, 5 are taken first.
+// The brighter part of viridis: names of contours are dark and can be read on all of it.
+const HEIGHTS = [[0, "#2d7d95"], [0.25, "#21918c"], [0.5, "#35b779"], [0.75, "#90d743"], [1, "#fde725"]];
 
 export function metricsOf(now, row) {
   const have = new Set([...(now.theory?.metrics() ?? []), ...(now.dots?.metrics() ?? [])]);
@@ -27,15 +30,28 @@ export function statusOf(now, metric) {
 const xAxis = (now, traces) => {
   const isFewSteps = now.axis === "step" && Math.max(0, ...traces.flatMap((each) => each.x)) <= MOST_TICKS;
   const ticks = now.plan.ticks ? { tickvals: now.plan.x, ticktext: now.plan.ticks.map(typesetLabel) } : isFewSteps ? { dtick: 1 } : {};
-  return { type: isLogarithmic(now) ? "log" : "linear", ...(state.xScale ? {} : ticks) };
+  return { ...scale(isLogarithmic(now), traces.flatMap((each) => each.x)), ...(state.xScale ? {} : ticks) };
 };
 export const isLogarithmic = (now) => (state.xScale ? state.xScale === "log" : Boolean(now.plan.axis && now.axis !== "step" && now.plan.log));
+
+// Numbers written whole along a logarithmic axis, where 0.4 would else be a small 4.
+function scale(isLog, values) {
+  const known = values.filter((each) => each > 0);
+  if (!isLog || !known.length) return { type: isLog ? "log" : "linear" };
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const decades = Array.from({ length: Math.ceil(Math.log10(high)) - Math.floor(Math.log10(low)) + 1 }, (_, k) => 10 ** (Math.floor(Math.log10(low)) + k));
+  const among = (digitsOfTicks) => decades.flatMap((power) => digitsOfTicks.map((digit) => Number((digit * power).toPrecision(1)))).filter((each) => each >= low * 0.999 && each <= high * 1.001);
+  const tickvals = [[1], [1, 2, 5], [1, 2, 3, 4, 5, 6, 7, 8, 9]].map(among).find((each) => each.length >= LEAST_TICKS);
+  return tickvals ? { type: "log", tickvals, ticktext: tickvals.map(String) } : { type: "log" };
+}
 
 // Dots up to the step that is played, the whole of them otherwise.
 export function curves(now, ghosts, metric, until) {
   const traces = [];
   const line = (points, rest) => traces.push({ x: points.map(([x]) => x), y: points.map(([, n]) => n[0]), mode: "lines", ...rest });
+  const pinned = state.pins.map((each) => JSON.stringify({ ...each.asked, seeds: 0 }));
   for (const ghost of ghosts) {
+    if (pinned.includes(ghost.text)) continue;
     if (ghost.axis !== now.axis || ghost.asked.learner !== now.asked.learner) continue;
     for (const [, points] of ghost.theory?.of(metric) ?? []) line(points, { name: "before", line: { color: ghostColour(), width: 1.2, dash: "dot" }, showlegend: false, hoverinfo: "skip" });
   }
@@ -62,7 +78,7 @@ export function curves(now, ghosts, metric, until) {
     traces.push({ x: ends, y: ends.map(() => dim ** -0.5), mode: "lines", name: "chance", line: { color: ghostColour(), width: 1.2, dash: "dashdot" }, hoverinfo: "skip" });
   }
   const label = typesetLabel(now.plan.axis ? now.plan.label : now.axis);
-  return [traces, layout(label, words(metric), { xaxis: xAxis(now, traces), yaxis: { type: state.logY ? "log" : "linear" } })];
+  return [traces, layout(label, words(metric), { xaxis: xAxis(now, traces), yaxis: scale(state.logY, traces.flatMap((each) => each.y)) })];
 }
 
 const short = (text) => typesetLabel(text.replace(/\d*\.\d{3,}/, (found) => digits(Number(found))));
@@ -79,11 +95,11 @@ export function map(now, metric) {
   const z = ys.map((y) => xs.map((x) => found.get(`${x} ${y}`) ?? null));
   const heights = all.map(([, , numbers]) => numbers[0]);
   const [cmin, cmax] = [Math.min(...heights), Math.max(...heights)];
-  const coloraxis = { colorscale: "Viridis", cmin, cmax, colorbar: { title: { text: words(metric) }, thickness: 14 } };
+  const coloraxis = { colorscale: HEIGHTS, cmin, cmax, colorbar: { title: { text: words(metric) }, thickness: 14 } };
   const traces = [];
   // A few points that have come first are not a surface yet.
   const isSurface = xs.length > 1 && ys.length > 1 && cmax > cmin && cells.length > xs.length;
-  if (isSurface) traces.push({ type: "contour", name: "theory", x: xs, y: ys, z, coloraxis: "coloraxis", connectgaps: true, contours: { coloring: "heatmap", showlabels: true }, line: { width: 1 } });
+  if (isSurface) traces.push({ type: "contour", name: "theory", x: xs, y: ys, z, coloraxis: "coloraxis", connectgaps: true, contours: { coloring: "heatmap", showlabels: true, labelfont: { color: "#1d2730" } }, line: { width: 1, color: "#1d2730" } });
   if (dots.length) {
     const marker = { color: dots.map(([, , n]) => n[0]), coloraxis: "coloraxis", size: 13, line: { color: "#ffffff", width: 1.5 } };
     traces.push({ type: "scatter", mode: "markers", name: "simulated", x: dots.map(([x]) => x), y: dots.map(([, y]) => y), marker });

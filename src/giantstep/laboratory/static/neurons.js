@@ -68,8 +68,14 @@ function pause() {
 
 export function hide() {
   line.stop();
-  found = null;
+  forget();
   at("cloud").hidden = true;
+}
+
+// A cloud that is gone is not drawn again when colours change.
+function forget() {
+  found = null;
+  clear("neuron-plot");
 }
 
 export async function refresh(row, asked) {
@@ -87,8 +93,7 @@ export async function refresh(row, asked) {
     });
   } catch (error) {
     if (isAbort(error)) return undefined;
-    found = null;
-    clear("neuron-plot");
+    forget();
     at("neuron-plot").classList.remove("stale");
     say(at("neuron-said"), error.message, true);
   }
