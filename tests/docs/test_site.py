@@ -91,6 +91,19 @@ def test_the_answer_on_the_first_page_is_what_explain_says(page: str) -> None:
     assert " ".join(shown.split()) in words
 
 
+def test_the_comparison_of_the_first_page_is_what_predict_says() -> None:
+    text = (DOCS / "../README.md").read_text()
+    rows = re.findall(r"^ +(\d)d +\d+ +h(\d) .* (0\.\d+) ± (0\.\d+) +-?[\d.]+$", text, re.MULTILINE)
+    assert len(rows) == 6
+    settings = giantstep.GiantStep(dim=500, samples=["2d", "4d", "8d"], step_size=2, steps=2)
+    laws = dict(zip("248", giantstep.predict(settings, "h1 + h1*h2").predictions, strict=True))
+    for samples, direction, *shown in rows:
+        found = laws[samples]
+        values = (found.metrics["overlap"], found.errors["overlap"])
+        own = [each[-1, int(direction) - 1] for each in values]
+        assert [float(each) for each in shown] == pytest.approx(own, rel=0.02), (samples, direction)
+
+
 def test_every_command_is_there() -> None:
     pages = builder("commands").pages()
     for verb in ("explain", "predict giant-step", "study run", "cite", "talks"):

@@ -80,7 +80,8 @@ def figure_reproduction(given: str, name: str) -> Reproduction:
     known = figures_of_paper(given)
     if name not in known:
         raise GiantstepError(
-            f"figure = {name!r} draws nothing of {arxiv_number(given)}: use {', '.join(known)}"
+            f"figure = {name!r} draws nothing of {arxiv_number(given)}: use {', '.join(known)} "
+            f"({BY_CONTENT})"
         )
     entry = _papers().get(arxiv_number(given), {}).get(name, {})
     return Reproduction(tuple(entry.get("units", ())), tuple(entry.get("missing", ())))

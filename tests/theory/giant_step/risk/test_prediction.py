@@ -141,3 +141,8 @@ def test_targets_without_a_fourth_moment_are_refused(text: str, steps: int) -> N
     with pytest.raises(NoTheory, match="fourth moment is infinite"):
         predict(Problem.of(text), settings(steps=steps))
     assert np.isfinite(Problem.of(text).target.numpy(np.ones((1, 1)))).all()
+
+
+def test_targets_whose_square_is_constant_have_a_fourth_moment() -> None:
+    test_error = predict(Problem.of("sign(h1)"), settings()).metrics["test_error"]
+    assert 0 < test_error[1] < test_error[0] < 1

@@ -97,7 +97,8 @@ def check_risk(problem: Problem, settings: GiantStep) -> None:
     if settings.ridge == 0 and samples.at(dim) <= settings.width.at(dim):
         raise NoTheory("ridge = 0 with n <= p: give a positive ridge, such as 1e-4")
     try:
-        Target(f"({problem.target.text})**2" if steps else problem.target.text)
+        # The square of a sign is constant, which is no target: h1 is added to it.
+        Target(f"({problem.target.text})**2 + h1" if steps else problem.target.text)
     except TargetError as error:
         raise NoTheory(
             f"target = {problem.target.text[:60]}: its fourth moment is infinite, on which the "
