@@ -33,7 +33,7 @@ def draw(table: DataFrame) -> Picture:
     names = {loss + text: f"{loss}, {text}" for loss in LOSSES for text in RIDGES.values()}
     return overlay_panels(
         table.assign(curve=table.loss + table.ridge.map(RIDGES)),
-        Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 6]),
+        Side("ratio", "samples / $d$", "log", ticks=[0.5, 1, 2, 4, 6]),
         Side("test_error", "share of wrong signs"),
         Side("train_loss", "training loss"),
         curves=("curve", names),

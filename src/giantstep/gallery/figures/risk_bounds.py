@@ -63,7 +63,7 @@ def draw(table: DataFrame) -> Picture:
     figure, (left, right) = new_figure(7.4, 3.8, ncols=2)
     small, far = sorted(table.dim.unique())
     sizes = ("dim", {small: f"$d = {small:.0f}$", far: "limit of large $d$"})
-    samples = Side("ratio", "readout samples / d", "log", ticks=[0.5, 1, 2, 5, 10, 20, 50])
+    samples = Side("ratio", "readout samples / $d$", "log", ticks=[0.5, 1, 2, 5, 10, 20, 50])
     error = Side("test_error", "test error at the best ridge", "log", ticks=[0.01, 0.02, 0.05, 0.1])
     draw_curves(left, table, samples, error, sizes)
     first = table.iloc[0]

@@ -110,7 +110,7 @@ def draw(table: DataFrame) -> Picture:
     line = table[table.kind == "theory"]
     panel.plot(line.ratio, line.test_error, color=GREY, label="theory for Gaussian inputs")
     dots = table[table.kind.isin(KINDS)]
-    samples = Side("ratio", "samples / d", "log", ticks=[0.5, 1, 2, 4, 8, 16])
+    samples = Side("ratio", "samples / $d$", "log", ticks=[0.5, 1, 2, 4, 8, 16])
     error = Side("test_error", "test error", limits=(0, None))
     draw_curves(panel, dots, samples, error, ("kind", KINDS))
     panel.legend(loc="upper right")
