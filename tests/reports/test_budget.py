@@ -39,7 +39,7 @@ def test_a_curve_ends_before_the_point_that_takes_too_long(monkeypatch: pytest.M
         assert cell_seconds == TINY.point_seconds
         laws = (two.predictions[0], *missing)
         return dataclasses.replace(
-            two, predictions=laws[:2], failures={(1, None): "took longer than 20 s"}
+            two, predictions=laws[:2], failures={(1, None): "took longer than 20 s: give it more"}
         )
 
     monkeypatch.setattr(message_passing, "predict", ended)
@@ -48,7 +48,7 @@ def test_a_curve_ends_before_the_point_that_takes_too_long(monkeypatch: pytest.M
     section = message_passing.build_section(found)
     assert "The curve ends at n = 0.25 d" in " ".join(section.notes)
     two = dataclasses.replace(two, predictions=(None, None))
-    with pytest.raises(NoTheory, match="left out: took longer than 20 s"):
+    with pytest.raises(NoTheory, match="longer than 20 s; to wait for it: giantstep predict amp"):
         message_passing.build_section(found)
 
 

@@ -95,7 +95,8 @@ def _curve_in_workers(
     done = [law is not None for law in found.predictions]
     first_missing = done.index(False) if False in done else len(done)
     if first_missing == 0:
-        raise NoTheory(f"left out: {next(iter(found.failures.values()))}")
+        reason = next(iter(found.failures.values())).partition(":")[0]
+        raise NoTheory(f"left out: {reason}; to wait for it: {experiment.command('predict')}")
     return _collected(experiment, list(found)[:first_missing])
 
 
