@@ -68,7 +68,7 @@ def test_a_constant_column_is_ignored_whatever_comes_later(
     before = model.predict(rows[300:])
     rows[300:, -1] = 1e3
     assert_allclose(model.predict(rows[300:]), before)
-    assert model.notes_ == ("ignored 1 constant columns",)
+    assert model.notes_ == ("ignored 1 constant column",)
 
 
 def test_a_mark_that_one_row_has_does_not_spoil_its_score() -> None:
@@ -282,7 +282,7 @@ def test_columns_are_read_as_they_were_meant() -> None:
     assert table["day"] == (pd.Timestamp("2024-03-02") - pd.Timestamp("1970-01-01")).days
     said = " ".join(prepared.notes)
     for words in (
-        "'price': texts were read as numbers, and 2 texts are missing",
+        "'price': texts were read as numbers; 2 texts left missing",
         "'day': dates became days",
         "left out column 'customer_id': it numbers the rows",
         "left out column 'row': it numbers the rows",
@@ -300,7 +300,7 @@ def test_a_label_written_as_text_is_read_as_numbers() -> None:
     assert prepared.task == "regression"
     assert_allclose(prepared.labels, 1000 * np.arange(19) + 0.5)
     said = " ".join(prepared.notes)
-    assert "label 'label': texts were read as numbers, and 1 text is missing" in said
+    assert "label 'label': texts were read as numbers; 1 text left missing" in said
     assert "left out 1 row without a label" in said
 
 
@@ -323,12 +323,25 @@ def test_copies_counts_and_slips_are_said() -> None:
     prepared = prepare_table_to_fit(twice.drop(columns=["row"]), "label")
     assert prepared.task == "regression"
     said = " ".join(prepared.notes)
-    assert "3 rows are copies of others" in said
+    assert "copies of other rows: 3" in said
     assert "left out column 'customer_id'" in said
     assert "taken for counts, and fitted as numbers; --task decides" in said
     assert prepare_table_to_fit(frame.assign(label=[0, 1] * 10), "label").task == "classification"
-    with pytest.raises(GiantstepError, match="'lable' is not a column: did you mean 'label'"):
-        prepare_table_to_fit(frame, "lable")
+    for slip in ("lable", "LABEL"):
+        with pytest.raises(GiantstepError, match="is not a column: did you mean 'label'"):
+            prepare_table_to_fit(frame, slip)
+
+
+@pytest.mark.parametrize("written", ["%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y-%m-%d", "%b %d, %Y"])
+def test_dates_are_days_in_their_order_however_they_are_written(written: str) -> None:
+    """05.01. was read as the first of May, and 13.01. as the thirteenth of January."""
+    dates = pd.date_range("2024-01-05", periods=20, freq="3D")
+    frame = pd.DataFrame({"day": dates.strftime(written), "label": np.linspace(0, 1, 20)})
+    prepared = prepare_table_to_fit(frame, "label")
+    read = prepared.encoder.fit(prepared.inputs)
+    assert_allclose(np.diff(read.transform(prepared.inputs)["day"]), 3.0)
+    # Two rows to predict are read as the column was.
+    assert_allclose(np.diff(read.transform(prepared.inputs.iloc[:2])["day"]), 3.0)
 
 
 @pytest.mark.parametrize(
@@ -338,6 +351,7 @@ def test_copies_counts_and_slips_are_said() -> None:
         ("größe;y\n1.5;2\n2.5;3\n", "utf-8", "';'"),
         ("größe\ty\n1.5\t2\n2.5\t3\n", "utf-8", "'\\t'"),
         ("größe,y\n1.5,2\n2.5,3\n", "cp1252", "Windows-1252"),
+        ("größe,y\n1.5,2\n2.5,3\n", "utf-16", "UTF-16"),
         ("\ufeffgröße,y\n1.5,2\n2.5,3\n", "utf-8", ""),
     ],
 )

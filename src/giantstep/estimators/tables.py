@@ -5,7 +5,10 @@ from __future__ import annotations
 import csv
 import difflib
 import re
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +19,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
+from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError
 from giantstep.files import file_written_beside
 
@@ -38,7 +42,12 @@ NUMBER = re.compile(
     r"[$€£]?\s*([+-]?(?:\d[\d,' ]*)?\.?\d+(?:e[+-]?\d+)?)\s*([^\d\s]*|[^\W\d_]+[23])",
     re.IGNORECASE,
 )
-DATE = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}")
+DATE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\W+\d",
+    re.IGNORECASE,
+)
+#: Dates that begin with the day: a point after it, or a first number above 12.
+DAY_FIRST = re.compile(r"\d{1,2}\.\d{1,2}\.|(?:1[3-9]|2\d|3[01])[-/]\d{1,2}[-/]")
 #: Names of columns that number rows, and the share of their numbers that must be different.
 DIFFERENT = 0.95
 IDENTIFIER = re.compile(r"(?:.*[_ ])?(?:id|index|rownames|row|no|nr)|unnamed: 0", re.IGNORECASE)
@@ -65,7 +74,8 @@ class Prepared:
 class ReadColumns(TransformerMixin, BaseEstimator):
     """The columns of a table as they were meant: numbers, dates as days, or categories.
 
-    ``kinds`` is a dictionary from the name of a column to ``number``, ``date`` or ``category``.
+    ``kinds`` is a dictionary from the name of a column to ``number``, ``date``, ``day-first`` (a
+    date that begins with its day) or ``category``.
     """
 
     def __init__(self, kinds: dict[str, str]) -> None:
@@ -78,9 +88,10 @@ class ReadColumns(TransformerMixin, BaseEstimator):
 
     def transform(self, X: pd.DataFrame) -> pd.DataFrame:
         """The same columns; what cannot be read is missing."""
-        read = {
+        read: dict[str, Callable[[pd.Series], pd.Series]] = {
             "number": column_as_numbers,
             "date": _column_as_days,
+            "day-first": partial(_column_as_days, day_first=True),
             "category": _column_as_categories,
         }
         return pd.DataFrame({name: read[kind](X[name]) for name, kind in self.kinds.items()})
@@ -113,9 +124,18 @@ def _number(text: object) -> tuple[float, str]:
     return float(re.sub(r"[,' ]", "", found[1])), found[2]
 
 
-def _column_as_days(column: pd.Series) -> pd.Series:
-    """Dates as days since 1970."""
-    dates = pd.to_datetime(column, errors="coerce", utc=True, format="mixed")
+def _column_as_days(column: pd.Series, day_first: bool = False) -> pd.Series:
+    """Dates as days since 1970.
+
+    >>> _column_as_days(pd.Series(["02.01.1970", "31.01.1970"]), day_first=True).tolist()
+    [1.0, 30.0]
+    """
+    with warnings.catch_warnings():
+        # A year may stand first all the same.
+        warnings.simplefilter("ignore", UserWarning)
+        dates = pd.to_datetime(
+            column, errors="coerce", utc=True, format="mixed", dayfirst=day_first
+        )
     return (dates - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
 
 
@@ -159,14 +179,22 @@ def read_table_to_fit(path: Path) -> pd.DataFrame:
 
 
 def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
-    options: dict[str, Any] = {"encoding": "utf-8-sig"}
+    def lines(encoding: str) -> pd.DataFrame:
+        options.update(encoding=encoding, encoding_errors="strict")
+        if encoding == "cp1252":
+            options["encoding_errors"] = "replace"
+        return pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **options)
+
+    options: dict[str, Any] = {}
     try:
         # The last bytes may be the first ones that are not UTF-8.
-        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **options)
+        head = lines("utf-8-sig")
     except UnicodeDecodeError:
-        options = {"encoding": "cp1252", "encoding_errors": "replace"}
-        notes.append("the file is not in UTF-8: read as Windows-1252")
-        head = pd.read_csv(path, sep="\x01", quoting=csv.QUOTE_NONE, **options)
+        head, name = lines("cp1252"), "Windows-1252"
+        # The two bytes that every file in UTF-16 begins with.
+        if str(head.columns[0])[:2] in ("ÿþ", "þÿ"):
+            head, name = lines("utf-16"), "UTF-16"
+        notes.append(f"the file is not in UTF-8: read as {name}")
     separator = max(",;\t|", key=str(head.columns[0]).count)
     decimal = "."
     if separator != ",":
@@ -199,10 +227,6 @@ def write_safe_csv(frame: pd.DataFrame, path: Path) -> None:
         safe.to_csv(beside, index=False)
 
 
-def _counted(columns: int) -> str:
-    return "1 column" if columns == 1 else f"{columns} columns"
-
-
 def _no_formula(value: Any) -> Any:
     """Text that begins as a formula does, behind an apostrophe."""
     begins = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
@@ -219,9 +243,10 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
     """
     label = plain_column_name(label)
     if label not in frame.columns:
-        near = difflib.get_close_matches(label, map(str, frame.columns), n=1, cutoff=0.5)
+        folded = {str(name).casefold(): str(name) for name in frame.columns}
+        near = difflib.get_close_matches(label.casefold(), folded, n=1, cutoff=0.5)
         names = ", ".join(map(str, frame.columns[:12])) + ", ..." * (len(frame.columns) > 12)
-        remedy = f"did you mean {near[0]!r}?" if near else f"use one of {names}"
+        remedy = f"did you mean {folded[near[0]]!r}?" if near else f"use one of {names}"
         raise GiantstepError(f"label = {label!r} is not a column: {remedy}")
     notes = list(frame.attrs.get("notes", ()))
     given = frame[label]
@@ -233,7 +258,7 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
     missing = int(frame[label].isna().sum())
     if missing:
         frame = frame[frame[label].notna()]
-        notes.append(f"left out {missing} row{'s' * (missing > 1)} without a label")
+        notes.append(f"left out {counted(missing, 'row')} without a label")
     labels, inputs = frame[label], frame.drop(columns=label)
     if len(frame) < LEAST_ROWS:
         raise GiantstepError(
@@ -253,8 +278,7 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
     copies = frame.duplicated()
     if copies.any():
         notes.append(
-            f"{copies.sum()} rows are copies of others: "
-            "where a copy is left out, scores are too good"
+            f"copies of other rows: {copies.sum()}; where one is left out, scores are too good"
         )
     kinds: dict[str, str] = {}
     for name in inputs.columns:
@@ -269,8 +293,8 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
     numbers = [name for name in kinds if name not in categories]
     if categories:
         notes.append(
-            f"turned {_counted(len(categories))} of categories into one column for each of at most "
-            f"{MOST_LEVELS} levels, or one for two"
+            f"turned {counted(len(categories), 'column')} of categories into one column for each "
+            f"of at most {MOST_LEVELS} levels, or one for two"
         )
     levels = OneHotEncoder(
         max_categories=MOST_LEVELS,
@@ -344,14 +368,14 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
     numbers = sum(np.isfinite(value) for value, _ in read)
     if numbers >= READABLE * len(there) and len(units) <= 1:
         lost = len(known) - numbers
-        are = "1 text is" if lost == 1 else f"{lost} texts are"
-        rest = f", and {are} missing" if lost else ""
+        rest = f"; {counted(lost, 'text')} left missing" if lost else ""
         return "number", f"texts were read as numbers{rest}"
     if (
         there.str.contains(DATE).mean() >= READABLE
         and _column_as_days(there).notna().mean() >= READABLE
     ):
-        return "date", "dates became days"
+        first = there.str.match(DAY_FIRST).any()
+        return ("day-first" if first else "date"), "dates became days"
     if levels > max(MOST_LEVELS, NAME_SHARE * len(column)):
         return "", f"{levels} different texts, which look like names of the rows"
     return "category", ""

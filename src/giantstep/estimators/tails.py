@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from giantstep.answer.plain import counted
 from giantstep.numerics.ridge.scaled import Roots
 
 #: Numbers farther from the quartiles than this many quartile distances are cut off: a slip of the
@@ -156,10 +157,10 @@ def what_was_done_to_rows(
     cut = int(np.sum((filled < scaler.low) | (filled > scaler.high)))
     constant = int(np.isinf(scaler.deviation).sum())
     done = {
-        f"filled {holes} missing numbers by medians of their columns, and marked them where "
-        f"there are {LEAST_MARKED} or more in one": holes,
-        f"cut off {cut} numbers far outside of the range of their columns": cut,
-        f"ignored {constant} constant columns": constant,
+        f"filled {counted(holes, 'missing number')} by medians of their columns, and marked them "
+        f"where there are {LEAST_MARKED} or more in one": holes,
+        f"cut off {counted(cut, 'number')} far outside of the range of their columns": cut,
+        f"ignored {counted(constant, 'constant column')}": constant,
         "compressed the tails of the label": np.isfinite(labels.clip),
     }
     return tuple(words for words, count in done.items() if count)
