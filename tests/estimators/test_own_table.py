@@ -56,8 +56,9 @@ def test_a_table_is_fitted_scored_and_shown(kept: Any) -> None:
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "label in data.csv" in page
     assert html.escape(found["verdict"]) in page
+    assert found["directions"]["evidence"] > 3
+    assert "Along which directions" in page
     if task == "regression":
-        assert found["directions"]["evidence"] > 3
         assert found["more_rows"][0]["samples"] == 140
         for words in ("matters", "R2 0.99", "(ridge 0.99", "twice the rows would give about"):
             assert words in found["verdict"]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from pandas import DataFrame
 from scipy.stats import binom
 from sklearn.linear_model import RidgeCV
 
@@ -157,17 +158,24 @@ def test_sets_of_classes_hold_the_true_one() -> None:
     X, y, _ = make_multi_index("h1*h2", dim=4, samples=1200)
     generator = np.random.default_rng(1)
     labels = np.where(generator.random(1200) < 1 / (1 + np.exp(-3 * y)), "yes", "no")
-    model = GiantStepClassifier(**SMALL).fit(X[:300], labels[:300])
-    found = model.predict_set(X[300:], 0.9)
+    names = ["a", "b", "c", "d"]
+    model = GiantStepClassifier(**SMALL).fit(DataFrame(X[:300], columns=names), labels[:300])
+    rows = DataFrame(X[300:], columns=names)
+    found = model.predict_set(rows, 0.9)
     truth = labels[300:, None] == model.classes_
     # Standard error .01 of the test and .017 of the threshold.
     assert abs(found[truth].mean() - 0.9) < 0.06
     assert found.sum(axis=1).mean() < 1.9
-    assert model.oof_score_ == pytest.approx(model.score(X[300:], labels[300:]), abs=0.08)
+    assert model.oof_score_ == pytest.approx(model.score(rows, labels[300:]), abs=0.08)
     # An interval of 90 % misses this table by .003, as one table of ten.
     low, high = model.score_interval(900, 0.99)
-    assert low < model.score(X[300:], labels[300:]) < high
+    assert low < model.score(rows, labels[300:]) < high
     with pytest.raises(SettingsError, match="samples = 0: give a positive number"):
         model.score_interval(0)
     assert model.feature_importances_.sum() == pytest.approx(1)
     assert sum(model.weights_.values()) == pytest.approx(1)
+    links, bars = model.plot_links(), model.plot_directions("no")
+    assert links.axes[0].get_ylabel() == "is yes"
+    assert {text.get_text() for text in bars.axes[0].get_yticklabels()} == set(names)
+    with pytest.raises(SettingsError, match="label = 'maybe': use one of"):
+        model.plot_links("maybe")

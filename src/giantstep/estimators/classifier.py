@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pandas import DataFrame
 from scipy.stats import norm
 from sklearn.base import ClassifierMixin
 from sklearn.linear_model import LogisticRegression
@@ -22,6 +23,9 @@ from giantstep.estimators.contract import (
     weighted_rows,
 )
 from giantstep.estimators.regressor import GiantStepRegressor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 #: Inverse ridges tried for the logistic readout.
 STRENGTHS = (0.01, 0.1, 1.0, 10.0)
@@ -63,8 +67,8 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
     classes_ : ndarray
         The labels.
     regressors_ : list of GiantStepRegressor
-        The experts of each class, or of the second one where there are two; their ``plot_links``
-        and ``directions_`` show what a class depends on.
+        The experts of each class, or of the second one where there are two; ``directions_`` of
+        ``regressor_of(label)`` is what a class depends on.
     readout_ : LogisticRegression
         What turns their predictions into probabilities.
     oof_score_, oof_score_sem_ : float
@@ -95,9 +99,10 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
                 f"y holds one class only ({self.classes_[0]!r}): a classifier needs at least two"
             )
         seen = range(1, 2) if len(self.classes_) == 2 else range(len(self.classes_))
+        rows = self._named(X)
         self.regressors_ = [
             GiantStepRegressor(**self.get_params(deep=False), streaming=False).fit(
-                X, (codes == code).astype(float), weights
+                rows, (codes == code).astype(float), weights
             )
             for code in seen
         ]
@@ -166,8 +171,32 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         return self.classes_[self.readout_.predict(scores)]
 
     def _scores(self, X: Any) -> np.ndarray:
-        X = self._checked(X)
-        return np.concatenate([model.expert_predictions(X) for model in self.regressors_], axis=1)
+        rows = self._named(self._checked(X))
+        said = [model.expert_predictions(rows) for model in self.regressors_]
+        return np.concatenate(said, axis=1)
+
+    def _named(self, X: np.ndarray) -> np.ndarray | DataFrame:
+        """Rows with the names of their columns, which the pictures show."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else DataFrame(X, columns=names)
+
+    def regressor_of(self, label: Any = None) -> GiantStepRegressor:
+        """The regressor of a class, by default of the last one; two classes share one."""
+        check_is_fitted(self)
+        known = list(self.classes_)
+        if label is not None and label not in known:
+            raise SettingsError(f"label = {label!r}: use one of {known}")
+        place = -1 if label is None else known.index(label)
+        return self.regressors_[0 if len(known) == 2 else place]
+
+    def plot_links(self, label: Any = None) -> Figure:
+        """Rows of a class (of two: of the second) over each learned index, with the fitted link."""
+        shown = self.classes_[-1] if label is None or len(self.classes_) == 2 else label
+        return self.regressor_of(label).plot_links(f"is {shown}")
+
+    def plot_directions(self, label: Any = None) -> Figure:
+        """The directions that a class depends on, over the columns, largest first."""
+        return self.regressor_of(label).plot_directions()
 
 
 def _readout(

@@ -23,6 +23,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError
 from giantstep.estimators.axes import AxisModel
 from giantstep.estimators.classifier import GiantStepClassifier
@@ -121,6 +122,13 @@ class Fitted:
         return self.pipeline[-1]
 
     @property
+    def shown(self) -> GiantStepRegressor | None:
+        """The regressor whose directions are shown; None where classes have one each."""
+        if isinstance(self.model, GiantStepRegressor):
+            return self.model
+        return self.model.regressors_[0] if len(self.model.regressors_) == 1 else None
+
+    @property
     def kind(self) -> str:
         """What the scores are."""
         return "accuracy" if self.task == "classification" else "R2"
@@ -159,11 +167,10 @@ class Fitted:
 
     def _combined(self) -> str:
         """In how many combinations, where held-out rows support them and they predict."""
-        if self.task == "classification" or self.model.evidence_ < CLEAR:
+        model = self.shown
+        if model is None or not model.evidence_ >= CLEAR or self.index_weight() < 0.5:
             return ""
-        if self.index_weight() < 0.5:
-            return ""
-        count = self.model.directions_.shape[1]
+        count = model.directions_.shape[1]
         return ", in one combination" if count == 1 else f", in {count} combinations"
 
     def index_weight(self) -> float:
@@ -173,14 +180,14 @@ class Fitted:
 
     def direction_lines(self) -> list[str]:
         """What is known of the directions: one story, from rows held out."""
-        model = self.model
-        if self.task == "classification" or not model.directions_.shape[1]:
+        model = self.shown
+        if model is None or not model.directions_.shape[1]:
             return []
-        if model.evidence_ < CLEAR:
+        if not model.evidence_ >= CLEAR:
             return ["no combination of columns stands out from chance on rows held out"]
         number = model.directions_.shape[1]
         lines = [
-            f"{number} direction{'s' * (number > 1)}: held-out rows support the link by "
+            f"{counted(number, 'direction')}: held-out rows support the link by "
             f"{model.evidence_:.1f} standard errors, and directions make up "
             f"{100 * self.index_weight():.0f} % of the prediction"
         ]
@@ -212,12 +219,12 @@ class Fitted:
             "importances": model.feature_importances_.tolist(),
             "notes": list(self.notes),
         }
-        if self.task == "regression":
+        if self.shown is not None:
             found["directions"] = {
-                "count": model.directions_.shape[1],
-                "evidence": model.evidence_,
-                "stability": model.stability_.tolist(),
-                "vectors": model.directions_.T.tolist(),
+                "count": self.shown.directions_.shape[1],
+                "evidence": self.shown.evidence_,
+                "stability": self.shown.stability_.tolist(),
+                "vectors": self.shown.directions_.T.tolist(),
             }
         if self.curve is not None:
             found["more_rows"] = self.curve.to_dict("records")

@@ -176,8 +176,8 @@ class IndexModel(NamedTuple):
         inputs: Float[np.ndarray, "n d"],
         labels: Float[np.ndarray, " n"],
         roots: Roots = 1.0,
-    ) -> float:
-        """The mean size of the link's leave-one-out errors, raised by what its directions took.
+    ) -> Float[np.ndarray, " n"]:
+        """Sizes of the link's leave-one-out errors, raised by what its directions took.
 
         The few rows in the tails of an index have most of the leverage, which GCV averages. Squares
         would leave the choice to the wildest of them.
@@ -190,7 +190,7 @@ class IndexModel(NamedTuple):
         errors = FixedRidge.of(scaled, link.fit.ridge, scaled.gram()).leave_one_out(labels)
         squares = float(np.mean((roots * link.fit.residuals) ** 2))
         raised = self.score * (1 - self.freedom / rows) ** 2 / max(squares, 1e-300)
-        return float(np.mean(roots**2 * np.abs(errors)) * np.sqrt(raised))
+        return roots**2 * np.abs(errors) * np.sqrt(raised)
 
     def rising(
         self, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]

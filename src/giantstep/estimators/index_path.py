@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -29,6 +30,8 @@ CLEAR_GAIN, SHORT_POLISH = 0.1, 3
 PAIR_STEPS = 3
 #: Columns have tails if more than this share of the numbers is compressed; of normal ones .0027 is.
 HEAVY = 0.006
+#: A polynomial of columns with tails is as good as other links if its error is larger by no more.
+AS_GOOD = 0.02
 #: Degrees of polynomials that are tried as links.
 DEGREES = (2, 3)
 #: A direction that leaves less than this share of the score is found: no search by pairs is needed.
@@ -57,6 +60,7 @@ def fit_index_path(
     extra: Float[np.ndarray, "d k"] | None = None,
     threshold: float = THRESHOLD,
     chances: dict[int, tuple[float, ...]] | None = None,
+    degree: int = 0,
     roots: Roots = 1.0,
 ) -> list[IndexModel]:
     """Index models of 1, 2, ... directions; shorter where no further direction is seen.
@@ -74,26 +78,17 @@ def fit_index_path(
     one met on the way.
     """
 
+    fitted = partial(fit_index_model, generator=generator, degree=degree)
+
     def best_of(starts: list[np.ndarray], steps: int) -> IndexModel:
         """The start whose score is least after these steps on half the units, then polished."""
-        tried = [
-            fit_index_model(
-                start,
-                inputs[::step],
-                labels[::step],
-                units=max(units // 2, 1),
-                steps=steps,
-                generator=generator,
-                roots=some,
-            )
-            for start in starts
-        ]
+        few = inputs[::step], labels[::step]
+        half = max(units // 2, 1)
+        tried = [fitted(start, *few, units=half, steps=steps, roots=some) for start in starts]
         return refined(min(tried, key=lambda model: model.score).directions, POLISH)
 
     def refined(start: np.ndarray, steps: int) -> IndexModel:
-        return fit_index_model(
-            start, inputs, labels, units=units, steps=steps, generator=generator, roots=roots
-        )
+        return fitted(start, inputs, labels, units=units, steps=steps, roots=roots)
 
     if not inputs.any():
         return []
@@ -159,6 +154,7 @@ def index_path_with_tails(
     for in both. Rows in the tails decide, so that leave-one-out errors choose.
     """
     raw = scaler.uncompressed(inputs)
+    with_tails = partial(fit_index_model, units=units, generator=generator, roots=roots)
     tried = [[model] for model in path]
     starts: list[tuple[np.ndarray, TailScaler | None, tuple[int, ...], list[IndexModel]]] = [
         (inputs, None, DEGREES, path)
@@ -168,29 +164,34 @@ def index_path_with_tails(
     if np.mean((np.abs(raw) > scaler.clip) & ~two) > HEAVY:
         scale = np.where(np.isinf(scaler.deviation_after), 0.0, 1 / scaler.deviation_after)
         turned = [model._replace(directions=model.directions * scale[:, None]) for model in path]
+        # What a few rows far out decide is found with the few numbers of a polynomial.
+        degree, most = DEGREES[-1], len(path)
         other = fit_index_path(
-            raw, labels, most=len(path), units=units, generator=generator, roots=roots
+            raw, labels, most=most, units=units, generator=generator, degree=degree, roots=roots
         )
-        starts += [(raw, scaler, (0, *DEGREES), turned), (raw, scaler, DEGREES, other)]
-        for models, model in zip(tried, other, strict=False):
-            models.append(model._replace(scaler=scaler))
+        starts += [(raw, scaler, (0, *DEGREES), models) for models in (turned, other)]
     for read, reader, degrees, models in starts:
         for found, model in zip(tried, models, strict=False):
             for degree in degrees:
-                trial = fit_index_model(
-                    model.directions,
-                    read,
-                    labels,
-                    units=units,
-                    steps=SHORT_POLISH,
-                    generator=generator,
-                    degree=degree,
-                    roots=roots,
+                trial = with_tails(
+                    model.directions, read, labels, steps=SHORT_POLISH, degree=degree
                 )
                 found.append(trial._replace(scaler=reader))
-    return [
-        min(found, key=lambda model: model.leave_one_out(inputs, labels, roots)) for found in tried
-    ]
+    return [_simplest(found, inputs, labels, roots) for found in tried]
+
+
+def _simplest(
+    models: list[IndexModel], inputs: np.ndarray, labels: np.ndarray, roots: Roots
+) -> IndexModel:
+    """The model of least leave-one-out error; of columns with tails, a polynomial that is as good.
+
+    Rows hardly tell a cubic from units that follow it; but only the cubic goes on beyond the data,
+    where the tails of the columns lead.
+    """
+    errors = [float(model.leave_one_out(inputs, labels, roots).mean()) for model in models]
+    going_on = [model.scaler is not None and model.link.degree > 0 for model in models]
+    chosen = np.argmin(np.array(errors) * np.where(going_on, 1 - AS_GOOD, 1.0))
+    return models[int(chosen)]
 
 
 def path_with_found_directions(

@@ -13,7 +13,6 @@ from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError
 from giantstep.estimators.fitting import Fitted
 from giantstep.estimators.link_theory import link_theory
-from giantstep.estimators.regressor import GiantStepRegressor
 from giantstep.estimators.tables import Prepared
 from giantstep.reports.drawing import report_canvas, report_style, report_svg
 from giantstep.reports.page import Page, write_report_page
@@ -27,14 +26,13 @@ def write_fit_page(
     words = ["giantstep", "fit", file, "--label", label, "--out", out.name]
     command = shlex.join(words + ["--seed", str(seed)] * (seed != 0))
     sections = [_scores(fitted, label, command)]
-    model = fitted.model
-    links = isinstance(model, GiantStepRegressor) and model.link_ is not None
+    links = fitted.shown is not None and fitted.shown.link_ is not None
     if links:
         sections.append(_links(fitted, label, command))
     notes = fitted.notes or ("nothing: every column was used as it is",)
     done = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
     sections.append(Section("table", "What was done to the table", lead=done))
-    if links:
+    if links and fitted.task == "regression":
         sections.append(_theory(fitted, prepared, command, seed))
     title = f"{label} in {file}"
     source = counted(len(prepared.labels), "row")
@@ -86,7 +84,8 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
 def _links(fitted: Fitted, label: str, command: str) -> Section:
     model = fitted.model
     with report_style():
-        drawing = report_svg(model.plot_links(label), "links", "labels over the learned indices")
+        links = model.plot_links(label) if fitted.task == "regression" else model.plot_links()
+        drawing = report_svg(links, "links", "labels over the learned indices")
         alt = "weights of the columns in each direction"
         bars = report_svg(model.plot_directions(), "directions", alt)
     return Section(

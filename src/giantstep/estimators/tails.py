@@ -14,6 +14,9 @@ from giantstep.numerics.ridge.scaled import Roots
 #: keyboard or a code for "missing" would otherwise set the scale of its column. Gaussian columns
 #: end at three such distances, those of Student's t with four degrees at ten in 300 rows.
 FENCE = 20.0
+#: A number beyond the fence is believed if the next smaller one is not farther off than by this
+#: factor: a slip stands alone, while a long tail leads up to its largest number.
+GAP = 6.0
 #: Quantiles whose distance is the unit; the later ones for columns that are mostly one value.
 SPREADS = ((0.25, 0.75), (0.05, 0.95), (0.01, 0.99))
 #: Gaps from which a column's are marked: a mark that one row has is that row's name.
@@ -181,7 +184,23 @@ def column_fences(inputs: Float[np.ndarray, "n d"]) -> tuple[np.ndarray, np.ndar
         up = np.where(above > middle, above - middle, half)
         low = np.where(half > 0, below - 2 * FENCE * down, low)
         high = np.where(half > 0, above + 2 * FENCE * up, high)
-    return low, high
+    centre = np.median(inputs, axis=0)
+    down, up = _reach(centre - inputs, centre - low), _reach(inputs - centre, high - centre)
+    return centre - down, centre + up
+
+
+def _reach(
+    distances: Float[np.ndarray, "n d"], fences: Float[np.ndarray, " d"]
+) -> Float[np.ndarray, " d"]:
+    """The fences, moved out where smaller numbers lead up to the largest.
+
+    >>> _reach(np.array([[1.0, 1.0], [4.0, 9.0], [12.0, 99.0]]), np.array([10.0, 10.0])).tolist()
+    [72.0, 54.0]
+    """
+    ordered = np.sort(distances, axis=0)
+    alone = (ordered[1:] > GAP * ordered[:-1]) & (ordered[1:] > fences)
+    last = np.where(alone.any(axis=0), alone.argmax(axis=0), len(ordered) - 1)
+    return np.maximum(fences, GAP * np.take_along_axis(ordered, last[None], axis=0)[0])
 
 
 def column_deviation(
