@@ -243,17 +243,18 @@ def fitted_link_curves(
     return curves
 
 
-def _uncorrelated(
-    directions: Float[np.ndarray, "d r"], inputs: Float[np.ndarray, "n d"]
+def uncorrelated_directions(
+    directions: Float[np.ndarray, "d r"], gram: Float[np.ndarray, "r r"]
 ) -> Float[np.ndarray, "d k"]:
-    """The same span, with indices of unit variance and no correlation; lost columns are dropped."""
-    gram = (inputs @ directions).T @ (inputs @ directions) / len(inputs)
+    """The same span, with indices of unit variance and no correlation; lost columns are dropped.
+
+    ``gram`` holds the mean products of the indices along the given directions.
+    """
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-10 * max(values[-1], 1e-300)
+    turn = vectors[:, kept] / np.sqrt(values[kept])
     # The symmetric root stays as close to the given columns as it can.
-    if kept.all():
-        return directions @ (vectors / np.sqrt(values)) @ vectors.T
-    return directions @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return directions @ (turn @ vectors.T if kept.all() else turn)
 
 
 def fit_index_model(
@@ -270,7 +271,8 @@ def fit_index_model(
     """The best model among those met in at most ``steps`` giant steps from these directions."""
 
     def fitted(along: np.ndarray, spent: float) -> IndexModel:
-        scaled = _uncorrelated(along, inputs)
+        indices = inputs @ along
+        scaled = uncorrelated_directions(along, indices.T @ indices / len(indices))
         link = _fit_link(
             inputs @ scaled, labels, units, generator, spent=spent, degree=degree, roots=roots
         )

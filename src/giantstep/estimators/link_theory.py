@@ -172,7 +172,7 @@ def link_theory(
             "samples": sizes,
             **predicted,
             "measured": scores.mean(axis=1),
-            "measured_sem": _standard_error(scores),
+            "measured_sem": pd.DataFrame(scores).sem(axis=1),
         }
     )
     notes = (
@@ -214,13 +214,6 @@ def _measured(
     return scores
 
 
-def _standard_error(scores: Float[np.ndarray, "points repeats"]) -> Float[np.ndarray, " points"]:
-    repeats = scores.shape[1]
-    if repeats < 2:
-        return np.full(len(scores), np.nan)
-    return scores.std(axis=1, ddof=1) / np.sqrt(repeats)
-
-
 def _predicted(
     link: LinkTarget, noise: float, variance: float, dim: int, sizes: np.ndarray
 ) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -232,17 +225,10 @@ def _predicted(
     notes: list[str] = []
     curves = {name: np.full(len(sizes), np.nan) for name in ("random_features", "giant_step")}
     for point, size in enumerate(map(int, sizes)):
-        questions: dict[str, tuple[Any, tuple[str, ...]]] = {
-            "random_features": (
-                RandomFeatures(dim=dim, samples=str(size), width=str(2 * size)),
-                ("ridge",),
-            ),
-            "giant_step": (
-                GiantStep(dim=dim, samples=str(size), width="1d", ridge=STEP_RIDGE),
-                (),
-            ),
-        }
-        for name, (settings, optimise) in questions.items():
+        features = RandomFeatures(dim=dim, samples=str(size), width=str(2 * size))
+        step = GiantStep(dim=dim, samples=str(size), width="1d", ridge=STEP_RIDGE)
+        learners: list[tuple[Any, tuple[str, ...]]] = [(features, ("ridge",)), (step, ())]
+        for name, (settings, optimise) in zip(curves, learners, strict=True):
             try:
                 # At a few columns the start of a step has no room: the answer is NaN.
                 with np.errstate(invalid="ignore"):

@@ -66,26 +66,33 @@ def residual_weights(
     indices: Float[np.ndarray, "n r"],
     generator: np.random.Generator,
     *,
-    slices: int = SLICES,
     roots: Roots = 1.0,
 ) -> Float[np.ndarray, "n l"]:
-    """Orthonormal columns: the residual, its slices, its products with functions of the indices.
-
-    Each is multiplied by the weights of the rows.
-    """
-    edges = np.quantile(residuals, np.arange(1, slices) / slices)
-    cells = np.searchsorted(edges, residuals, side="right")
-    columns = [residuals[:, None], (cells[:, None] == np.arange(slices)).astype(float)]
-    if indices.shape[1]:
-        mixing = generator.standard_normal((indices.shape[1], STAIRS))
-        shifts = generator.standard_normal(STAIRS)
-        columns += [residuals[:, None] * indices]
-        columns += [residuals[:, None] * np.tanh(indices @ mixing + shifts)]
-    weights = np.concatenate(columns, axis=1)
+    """Orthonormal functions of the residual, each multiplied by the weights of the rows."""
+    edges = np.quantile(residuals, np.arange(1, SLICES) / SLICES)
+    mixing = generator.standard_normal((indices.shape[1], STAIRS))
+    shifts = generator.standard_normal(STAIRS if indices.shape[1] else 0)
+    weights = residual_functions(residuals, indices, edges, mixing, shifts)
     weights *= np.broadcast_to(roots, residuals.shape)[:, None] ** 2
     weights -= weights.mean(axis=0)
     left, values, _ = np.linalg.svd(weights, full_matrices=False)
     return left[:, values > 1e-8 * max(values[0], 1e-300)]
+
+
+def residual_functions(
+    residuals: Float[np.ndarray, " n"],
+    indices: Float[np.ndarray, "n r"],
+    edges: Float[np.ndarray, " s"],
+    mixing: Float[np.ndarray, "r k"],
+    shifts: Float[np.ndarray, " k"],
+) -> Float[np.ndarray, "n l"]:
+    """The residual, indicators of its slices, and its products with functions of the indices."""
+    cells = np.searchsorted(edges, residuals, side="right")
+    found = [residuals[:, None], (cells[:, None] == np.arange(SLICES)).astype(float)]
+    if indices.shape[1]:
+        found.append(residuals[:, None] * indices)
+        found.append(residuals[:, None] * np.tanh(indices @ mixing + shifts))
+    return np.concatenate(found, axis=1)
 
 
 def first_moment_candidates(

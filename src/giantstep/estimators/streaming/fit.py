@@ -14,7 +14,12 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.experts import Expert, Experts, Sizes
-from giantstep.estimators.index_model import IndexModel, Link, draw_link_units
+from giantstep.estimators.index_model import (
+    IndexModel,
+    Link,
+    draw_link_units,
+    uncorrelated_directions,
+)
 from giantstep.estimators.index_path import GAIN
 from giantstep.estimators.moments import Whitening
 from giantstep.estimators.random_network import LINEAR_WEIGHT, RandomNetwork, draw_expert_layer
@@ -184,7 +189,8 @@ class _Fitter(NamedTuple):
 
     def trials(self, spans: list[np.ndarray], count: int) -> list[_Trial]:
         """The link of ``count`` units along each of these sets of directions."""
-        scaled = [self._uncorrelated(directions) for directions in spans]
+        whole = self.spectrum.whole
+        scaled = [uncorrelated_directions(span, span.T @ whole @ span) for span in spans]
         units = [draw_link_units(s.shape[1], count, self.generator) for s in scaled]
         work = partial(passes.streamed_link_sums, scales=self.scales, trials=scaled, units=units)
         found = self.rows.total(work)
@@ -202,13 +208,6 @@ class _Fitter(NamedTuple):
             model = IndexModel(directions, link, fit.freedom, fit.score, fit.residuals)
             result.append(_Trial(model, rest.error(fit), learn, rest))
         return result
-
-    def _uncorrelated(self, directions: np.ndarray) -> np.ndarray:
-        """The same span, with indices of unit variance and no correlation over all rows."""
-        values, vectors = np.linalg.eigh(directions.T @ self.spectrum.whole @ directions)
-        kept = values > 1e-10 * max(values[-1], 1e-300)
-        turn = vectors[:, kept] / np.sqrt(values[kept])
-        return directions @ (turn @ vectors.T if kept.all() else turn)
 
     def _polished(self, trial: _Trial) -> _Trial:
         """The best model met in a few Gauss-Newton giant steps."""

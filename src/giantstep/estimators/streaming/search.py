@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.index_model import IndexModel
-from giantstep.estimators.moments import SLICES, STAIRS, Whitening
+from giantstep.estimators.moments import SLICES, STAIRS, Whitening, residual_functions
 from giantstep.estimators.streaming.passes import Scales, is_streamed_held_out
 from giantstep.estimators.streaming.rows import Rows, Totals
 
@@ -42,12 +42,7 @@ class LabelFunctions(NamedTuple):
         if self.model is not None:
             indices = np.asarray(inputs @ self.model.directions.astype(inputs.dtype), dtype=float)
             residuals = labels - self.model.link.predict(indices)
-        cells = np.searchsorted(self.edges, residuals, side="right")
-        found = [residuals[:, None], (cells[:, None] == np.arange(SLICES)).astype(float)]
-        if indices.shape[1]:
-            found.append(residuals[:, None] * indices)
-            found.append(residuals[:, None] * np.tanh(indices @ self.mixing + self.shifts))
-        weights = np.concatenate(found, axis=1)
+        weights = residual_functions(residuals, indices, self.edges, self.mixing, self.shifts)
         if self.rotation is None:
             return weights
         return (weights - self.centre) @ self.rotation
