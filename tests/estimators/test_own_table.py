@@ -79,6 +79,13 @@ def test_no_column_matters_where_nothing_beats_the_most_frequent_class() -> None
     assert found.verdict() == "Use logistic here: accuracy 0.61 +- 0.03, giantstep 0.58 +- 0.03 ()."
 
 
+def test_the_forecast_says_whose_it_is_where_another_method_is_recommended() -> None:
+    scores = (Score("giantstep", 0.1, 0.02), Score("mean", 0.0, 0.01), Score("ridge", 0.4, 0.02))
+    curve = pd.DataFrame({"r2": [0.2], "r2_low": [0.1], "r2_high": [0.3]})
+    found = Fitted(None, scores, "regression", (), (), (), "ridge", curve)  # type: ignore[arg-type]
+    assert found.verdict().endswith("giantstep with twice the rows: about 0.20 +- 0.10.")
+
+
 def test_a_kept_model_predicts_the_same_rows(kept: Any) -> None:
     task, folder, frame, _ = kept
     run("apply", folder / "model.skops", folder / "data.csv", "--out", folder / "out.csv")

@@ -152,7 +152,8 @@ class Fitted:
         if self.curve is not None:
             twice = self.curve.iloc[0]
             half = (twice["r2_high"] - twice["r2_low"]) / 2
-            text += f"; twice the rows would give about {twice['r2']:.2f} +- {half:.2f}"
+            whom = "twice the rows would give" if best is ours else "giantstep with twice the rows:"
+            text += f"; {whom} about {twice['r2']:.2f} +- {half:.2f}"
         return text + "."
 
     def _columns_that_matter(self) -> str:
@@ -165,12 +166,16 @@ class Fitted:
         more = f" and {count - 4} more" if count > 4 else ""
         return f"{count} columns matter ({named}{more}){self._combined()}"
 
+    @property
+    def clear(self) -> bool:
+        """Whether held-out rows support the directions that are shown."""
+        return self.shown is not None and bool(self.shown.evidence_ >= CLEAR)
+
     def _combined(self) -> str:
         """In how many combinations, where held-out rows support them and they predict."""
-        model = self.shown
-        if model is None or not model.evidence_ >= CLEAR or self.index_weight() < 0.5:
+        if self.shown is None or not self.clear or self.index_weight() < 0.5:
             return ""
-        count = model.directions_.shape[1]
+        count = self.shown.directions_.shape[1]
         return ", in one combination" if count == 1 else f", in {count} combinations"
 
     def index_weight(self) -> float:
@@ -183,7 +188,7 @@ class Fitted:
         model = self.shown
         if model is None or not model.directions_.shape[1]:
             return []
-        if not model.evidence_ >= CLEAR:
+        if not self.clear:
             return ["no combination of columns stands out from chance on rows held out"]
         number = model.directions_.shape[1]
         lines = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ def write_fit_page(
     words = ["giantstep", "fit", file, "--label", label, "--out", out.name]
     command = shlex.join(words + ["--seed", str(seed)] * (seed != 0))
     sections = [_scores(fitted, label, command)]
-    links = fitted.shown is not None and fitted.shown.link_ is not None
+    directions = fitted.direction_lines()
+    links = bool(directions) and fitted.clear
     if links:
-        sections.append(_links(fitted, label, command))
+        sections += _links(fitted, label, command)
+    elif directions:
+        sections.append(Section("links", "Along which directions", lead=_sentences(directions)))
     notes = fitted.notes or ("nothing: every column was used as it is",)
-    done = tuple(f"{note[0].upper()}{note[1:]}." for note in notes)
-    sections.append(Section("table", "What was done to the table", lead=done))
+    sections.append(Section("table", "What was done to the table", lead=_sentences(notes)))
     if links and fitted.task == "regression":
         sections.append(_theory(fitted, prepared, command, seed))
     title = f"{label} in {file}"
@@ -39,20 +41,23 @@ def write_fit_page(
     write_report_page(Page(title, title, source, tuple(sections), command, fitted.verdict()), out)
 
 
+def _sentences(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(f"{line[0].upper()}{line[1:]}." for line in map(str.strip, lines))
+
+
 def _scores(fitted: Fitted, label: str, command: str) -> Section:
     with report_canvas(4.8, 0.5 + 0.35 * len(fitted.scores)) as (figure, axis):
         places = np.arange(len(fitted.scores))[::-1]
-        axis.errorbar(
-            [score.mean for score in fitted.scores],
-            places,
-            xerr=[score.sem for score in fitted.scores],
-            fmt="o",
-        )
-        axis.set_yticks(places, [score.name for score in fitted.scores])
+        names = []
+        for place, score in zip(places, fitted.scores, strict=True):
+            # What is worse than the mean by a whole variance is off the picture.
+            far = score.mean < -1
+            names.append(f"{score.name} (below -1)" if far else score.name)
+            if not far:
+                axis.errorbar(score.mean, place, xerr=score.sem, fmt="o", color="C0")
+        axis.set_yticks(places, names)
         axis.set_xlabel(f"{fitted.kind} on rows that were not fitted")
         alt = "; ".join(f"{score.name} {score}" for score in fitted.scores)
-        # What is worse than the mean by a whole variance is off the picture.
-        axis.set_xlim(left=max(axis.get_xlim()[0], -1.0))
         drawing = report_svg(figure, "scores", alt)
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
@@ -81,26 +86,29 @@ def _scores(fitted: Fitted, label: str, command: str) -> Section:
     )
 
 
-def _links(fitted: Fitted, label: str, command: str) -> Section:
+def _links(fitted: Fitted, label: str, command: str) -> list[Section]:
     model = fitted.model
     with report_style():
         links = model.plot_links(label) if fitted.task == "regression" else model.plot_links()
         drawing = report_svg(links, "links", "labels over the learned indices")
         alt = "weights of the columns in each direction"
         bars = report_svg(model.plot_directions(), "directions", alt)
-    return Section(
-        "links",
-        "Along which directions",
-        lead=(
-            "Each index is a weighted sum of columns; the curve is the fitted link along it, and "
-            "the band its standard error.",
-            *fitted.direction_lines(),
-        ),
-        pictures=(
-            Picture("links", drawing, "links", "Labels over the learned indices.", (command,)),
-            Picture("directions", bars, "directions", "Weights of the columns.", (command,)),
-        ),
+    lead = (
+        "Each index is a weighted sum of columns; the curve is the fitted link along it, and the "
+        "band its standard error.",
+        *_sentences(fitted.direction_lines()),
     )
+    caption = "Labels over the learned indices."
+    curves = Picture("links", drawing, "links", caption, (command,))
+    weights = Picture("directions", bars, "directions", "Weights of the columns.", (command,))
+    title = "Along which directions"
+    if fitted.shown is not None and fitted.shown.directions_.shape[1] == 1:
+        return [Section("links", title, lead=lead, pictures=(curves, weights))]
+    # Pictures with several panels are as wide as the page.
+    return [
+        Section("links", title, lead=lead, pictures=(curves,)),
+        Section("directions", "Weights of the columns", pictures=(weights,)),
+    ]
 
 
 def _theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Section:

@@ -31,10 +31,11 @@ def fitted_links_picture(
     from matplotlib.figure import Figure
 
     count = max(indices.shape[1], 1)
-    figure = Figure(figsize=(3.4 * count, 3.2), layout="constrained")
+    lines = -(-count // 2)
+    figure = Figure(figsize=(3.4 * min(count, 2), 3.2 * lines), layout="constrained")
     if not indices.shape[1]:
         return _nothing(figure)
-    axes = figure.subplots(1, count, squeeze=False)[0]
+    axes = [figure.add_subplot(lines, min(count, 2), place + 1) for place in range(count)]
     for index, axis, (at, value, error), name in zip(indices.T, axes, curves, names, strict=True):
         axis.plot(index, labels, ".", color="0.6", markersize=3, label="data")
         axis.fill_between(at, value - error, value + error, color="C0", alpha=0.25, linewidth=0)
