@@ -35,6 +35,7 @@ Caption = Annotated[
     ),
 ]
 Width = Annotated[PictureSize | None, PICTURE_SIZE]
+Full = Annotated[bool, typer.Option("--full/--quick", help="For a paper, or for a look.")]
 OUT = "Folder to write to, or one file that ends in .png, .pdf or .svg."
 
 
@@ -44,9 +45,7 @@ def figure_command(
         str | None,
         typer.Argument(help="A figure of the gallery.", autocompletion=completion.complete_figure),
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
-    ] = False,
+    full: Full = False,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     everything: Annotated[bool, typer.Option("--all", help="Draw the whole gallery.")] = False,
     paper: Annotated[
@@ -99,9 +98,7 @@ def reproduce_command(
             autocompletion=completion.complete_figure,
         ),
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full/--quick", help="For a paper, or for a look.")
-    ] = False,
+    full: Full = False,
     out: Annotated[Path, typer.Option(help=OUT)] = Path("figures"),
     caption: Caption = None,
     size: Width = None,

@@ -134,8 +134,6 @@ def write_report_page(page: Page, path: Path) -> None:
         style=(room / "page.css").read_text(encoding="utf-8"),
         version=__version__,
         page=page,
-        sections=page.sections,
-        command=page.command,
         script=(room / "page.js").read_text(encoding="utf-8"),
         references=_references(page.sections),
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import replace
 
 import numpy as np
 
 from giantstep.answer import Answer
-from giantstep.asking.table import LEARNERS
 from giantstep.asking.verbs import predict
 from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
@@ -19,14 +19,11 @@ from giantstep.reports.mathematics import sentence_mathml
 from giantstep.reports.parts import Context, Picture, Section, listed, report_csv
 from giantstep.reports.scale import FULL, QUICK
 
-LEARNER = "amp"
 FIRST = 0.25
 
 
 def build_section(context: Context) -> Section:
     """State evolution's curve, with the threshold where there is one."""
-    if LEARNER not in {row.name for row in LEARNERS}:
-        raise NoTheory(f"the learner {LEARNER} is not part of this installation")
     found = context.explanation
     if context.scale is QUICK and found.target.rank > QUICK.most_directions:
         raise NoTheory(
@@ -35,9 +32,8 @@ def build_section(context: Context) -> Section:
         )
     last = _largest_alpha(found)
     points = context.scale.message_points[found.target.rank > 1]
-    experiment = Experiment(
-        LEARNER, context.problem, {"samples": f"{FIRST}d:{last:g}d:{points}"}, seed=context.seed
-    )
+    samples = f"{FIRST}d:{last:g}d:{points}"
+    experiment = Experiment("amp", context.problem, {"samples": samples}, seed=context.seed)
     alphas, overlaps, laws = _curve(context, experiment)
     notes = [note for law in laws for note in law.notes]
     if len(alphas) < points:
@@ -92,12 +88,11 @@ def _curve_in_workers(
         cell_seconds=context.scale.point_seconds,
         progress=context.advance,
     )
-    done = [law is not None for law in found.predictions]
-    first_missing = done.index(False) if False in done else len(done)
-    if first_missing == 0:
+    arrived = len(list(itertools.takewhile(lambda law: law is not None, found.predictions)))
+    if arrived == 0:
         reason = next(iter(found.failures.values())).partition(":")[0]
         raise NoTheory(f"left out: {reason}; to wait for it: {experiment.command('predict')}")
-    return _collected(experiment, list(found)[:first_missing])
+    return _collected(experiment, list(found)[:arrived])
 
 
 def _collected(
