@@ -28,11 +28,11 @@ from hypothesis import settings
 from jaxtyping import config, install_import_hook
 from threadpoolctl import threadpool_limits
 
-# Plugins of pytest have imported numpy by now, which reads the two lines above only as it starts.
-threadpool_limits(1)
-
 sys.path.insert(0, str(Path(__file__).parent))
 import shape_checks
+
+# Plugins of pytest may have imported numpy before its threads were set above.
+threadpool_limits(1)
 
 # The hook writes `@jaxtyping.jaxtyped` above every function.
 jaxtyping.jaxtyped = shape_checks.jaxtyped

@@ -67,6 +67,12 @@ def until(page: Any, expression: str, arg: Any = None) -> Any:
     return value
 
 
+def target_is_read(page: Any, text: str) -> None:
+    """Waits for the page to take the target; until then it may draw the line of the one before."""
+    state = "JSON.parse(new URLSearchParams(location.hash.slice(1)).get('s'))"
+    until(page, f"(text) => {state}?.target === text", text)
+
+
 def line_is_there(page: Any) -> int:
     """Waits for the line that was asked for last; milliseconds that it took."""
     return int(until(page, "document.body.dataset.lineMs"))

@@ -15,6 +15,7 @@ from laboratory.browsing import (
     expect,
     line_is_there,
     setting,
+    target_is_read,
     traces,
     until,
 )
@@ -158,8 +159,7 @@ def test_what_was_said_of_the_target_before_is_dimmed(page: Any) -> None:
 def test_scales_pins_and_the_way_back(page: Any) -> None:
     page.select_option("#learner", "random-features")
     page.fill("#target", "h1")
-    # The line of the target before may come first: this one is another place of the browser's.
-    until(page, "decodeURIComponent(location.hash).includes('\"target\":\"h1\"')")
+    target_is_read(page, "h1")
     line_is_there(page)
     assert page.evaluate("document.getElementById('plot').layout.xaxis.type") == "log"
     ticks = page.evaluate("document.getElementById('plot').layout.xaxis.ticktext")
@@ -284,7 +284,7 @@ def test_every_other_control_does_what_it_says(page: Any) -> None:
 
 def test_a_state_opens_for_whoever_has_its_file(chromium: Any, page: Any, lab: Lab, tmp_path: Path):
     page.fill("#target", "sin(h1)")
-    until(page, "decodeURIComponent(location.hash).includes('\"target\":\"sin(h1)\"')")
+    target_is_read(page, "sin(h1)")
     page.select_option("#learner", "kernel")
     line_is_there(page)
     saved = downloaded(page, "#save-state")
