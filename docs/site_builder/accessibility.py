@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-#: A heading says its level; a block that is scrolled can be reached by keyboard.
+#: A heading says its level, a list of pages what it is; what is scrolled is reached by keyboard.
 CHANGES = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     "<pre><span></span>": '<pre tabindex="0"><span></span>',
+    '<div class="math">': '<div class="math" tabindex="0">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
 }
 
 

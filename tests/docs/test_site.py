@@ -104,6 +104,14 @@ def test_the_comparison_of_the_first_page_is_what_predict_says() -> None:
         assert [float(each) for each in shown] == pytest.approx(own, rel=0.02), (samples, direction)
 
 
+def test_what_is_scrolled_on_a_phone_is_reached_by_keyboard() -> None:
+    accessible = builder("accessibility").accessible
+    for page in ('<div class="math">', "<pre><span></span>"):
+        assert 'tabindex="0"' in accessible(page)
+    # As the parts are written that are to be found.
+    assert '<div class="math">' in (DOCS / "site_builder" / "mathml.py").read_text()
+
+
 def test_every_command_is_there() -> None:
     pages = builder("commands").pages()
     for verb in ("explain", "predict giant-step", "study run", "cite", "talks"):
