@@ -211,6 +211,15 @@ def test_verbs() -> None:
     assert outside.statuses["free_entropy"] == "replica"
 
 
+@pytest.mark.unchecked
+def test_units_that_have_specialised_are_said_to_have() -> None:
+    law = predict(Problem.of("(tanh(h1) + tanh(h2))/sqrt(2)", noise=0.1), Amp(samples="5d"))
+    values = law.metrics["overlap_squared_singular_values"]
+    assert values == pytest.approx([0.929, 0.19], abs=3e-3)
+    assert np.all(law.errors["overlap_squared"] > 0)
+    assert law.notes[0].startswith("the units have specialised")
+
+
 def test_explain_knows_where_units_part() -> None:
     (found,) = easy_thresholds(Target(_sum(3)), 0.1)
     expected = specialisation(target_as_committee(Target(_sum(3))).with_noise(0.1)).samples_ratio
