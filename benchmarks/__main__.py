@@ -12,7 +12,7 @@ from rich.table import Table
 import benchmarks
 
 #: Programs of their own, as in `python -m benchmarks.peers`, and a helper.
-PROGRAMS = ("__main__", "row", "peers", "large", "fuzz", "coverage", "several_steps")
+PROGRAMS = ("__main__", "row", "peers", "large", "fuzz", "coverage")
 #: What takes long and measures no speed: run by name, `python -m benchmarks spiked_network`.
 BY_NAME = ("spiked_network", "algorithm_one", "langevin_accuracy")
 

@@ -1,4 +1,4 @@
-"""Giant steps: the exact risk after one and several, its curves, the best step and ridge."""
+"""One giant step: the exact risk, its curves, the best step and ridge."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def rows() -> Iterator[Row]:
     yield under_limit("one risk, one block", _evaluation(STEP), 0.05)
     yield under_limit("one risk, three blocks", _evaluation(BLOCKS), 0.05)
     yield under_limit("one risk at d = 200", _evaluation(STEP.replace(dim=200)), 0.05)
-    yield under_limit("any activation, one block", _any_activation(RELU), 0.012)
-    yield under_limit("any activation at d = 200", _any_activation(RELU.replace(dim=200)), 0.15)
-    yield under_limit("any activation, pairs", _any_activation(PAIRS), 1.5)
-    yield under_limit("any activation, Gaussian readout", _any_activation(GAUSSIAN), 1.5)
+    yield under_limit("any activation, one block", fresh_point(RELU), 0.012)
+    yield under_limit("any activation at d = 200", fresh_point(RELU.replace(dim=200)), 0.15)
+    yield under_limit("any activation, pairs", fresh_point(PAIRS), 1.5)
+    yield under_limit("any activation, Gaussian readout", fresh_point(GAUSSIAN), 1.5)
     yield from _curve()
     yield _curve_of_any_activation()
     yield _memory()
@@ -60,14 +60,15 @@ def _evaluation(settings: GiantStep) -> float:
     return seconds(evaluate, 10)
 
 
-def _any_activation(settings: GiantStep) -> float:
-    """A point that no neighbour helps, rows and labels included: each has steps of its own."""
+def fresh_point(settings: GiantStep, ridges: tuple[float, ...] = ()) -> float:
+    """A point, or a curve of ridges, rows and labels included: each has steps of its own."""
     size = float(settings.step_size.at(1))
     sizes = itertools.count(size, size * 1e-9)
 
-    def evaluate() -> float:
-        over = RiskOverSizes(SINE, settings.replace(step_size=next(sizes)))
-        return over.at(over.sizes).test
+    def evaluate() -> None:
+        over = RiskOverSizes(SINE, settings.replace(step_size=next(sizes)), along=ridges)
+        for ridge in ridges or (over.sizes.ridge,):
+            over.at(over.sizes._replace(ridge=ridge))
 
     evaluate()
     return seconds(evaluate, 5)
@@ -89,7 +90,7 @@ def _along(settings: GiantStep, values: np.ndarray) -> None:
 def _memory() -> Row:
     """The most that a Gaussian readout, the largest of these, allocates at once."""
     tracemalloc.start()
-    _any_activation(GAUSSIAN)
+    fresh_point(GAUSSIAN)
     peak = tracemalloc.get_traced_memory()[1] / 2**30
     tracemalloc.stop()
     return Row("Gaussian readout", f"{peak:.2f} GiB", "limit 1 GiB", peak, "<= 1", peak <= 1)
@@ -99,21 +100,3 @@ def _curve() -> Iterator[Row]:
     values = np.linspace(0.2, 3.0, 100)
     took = seconds(lambda: _along(STEP, values))
     yield under_limit("a curve of 100 points", took, 1.0)
-    for steps, limit in ((2, 0.1), (3, 0.3)):
-        several = STEP.replace(steps=steps, samples="2d", readout_samples="2d")
-        took = _any_activation(several)
-        yield under_limit(f"{steps} steps", took, limit)
-        curve = seconds(lambda several=several: _over_ridges(several), 1)
-        yield Row(
-            f"{steps} steps, 50 ridges over one", f"{curve:.2f} s", f"{took:.3f} s", curve / took,
-            "<= 5", curve <= 5 * took,
-        )  # fmt: skip
-        pairs = _any_activation(several.replace(readout="symmetric-sign"))
-        yield under_limit(f"{steps} steps, pairs", pairs, 3 * limit)
-
-
-def _over_ridges(settings: GiantStep) -> None:
-    """The risk along a curve of ridges; the rows are found once."""
-    over = RiskOverSizes(SINE, settings)
-    for ridge in np.geomspace(0.05, 5.0, 50):
-        over.at(over.sizes._replace(ridge=float(ridge)))

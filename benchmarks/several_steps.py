@@ -1,18 +1,21 @@
-"""Does the risk after several giant steps agree with real steps? Settings drawn by a seed.
+"""The risk after several giant steps: its speed, and whether it agrees with real steps.
 
 ``python -m benchmarks.several_steps DIM SEEDS [FIRST [COUNT]]`` predicts and simulates settings
 FIRST, FIRST + 1, ... at that dimension and prints simulation over theory, less one, with its
 standard error, row by row; then the mean weighted by inverse variances, and the rms beside the
-noise. Settings without a theory say why.
+noise. Settings, drawn by a seed, without a theory say why.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 
 import numpy as np
 
-from giantstep.asking.verbs import compare
+from benchmarks.one_step import RELU, SINE, STEP, fresh_point
+from benchmarks.row import Row, cpu_seconds, under_limit
+from giantstep.asking.verbs import compare, predict
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
@@ -26,6 +29,37 @@ TARGETS = (
     ("h1 + {c}*h1*h2", "tanh(h1 + {c}*h2)", "sin(h1) + {c}*h2/2"),
     ("h1 + {c}*h2*h3/2", "tanh(h1) + {c}*sin(h2)*cos(h3)", "h1 + {c}*h2*h1/2 + tanh(h3)/2"),
 )
+SEVERAL = STEP.replace(samples="2d", readout_samples="2d")
+
+
+def rows() -> Iterator[Row]:
+    """A point and 50 ridges, after compilation, by number of steps; then curves as people ask."""
+    for steps, limit in ((1, 0.012), (2, 0.1), (3, 0.3)):
+        settings = RELU if steps == 1 else SEVERAL.replace(steps=steps)
+        point = fresh_point(settings)
+        yield under_limit(f"{steps} steps", point, limit)
+        ridges = tuple(np.geomspace(0.05, 5.0, 50).tolist())
+        yield _beside_a_point(f"{steps} steps, 50 ridges", fresh_point(settings, ridges), point)
+        if steps > 1:
+            pairs = fresh_point(settings.replace(readout="symmetric-sign"))
+            yield under_limit(f"{steps} steps, pairs", pairs, 3 * limit)
+    for settings in (RELU, SEVERAL.replace(steps=2), SEVERAL.replace(steps=2, dim=200)):
+        point, curve = _asked(settings), _asked(settings, np.geomspace(1e-4, 10.0, 50).tolist())
+        where = f"d = {settings.dim}" if settings.dim else "the limit"
+        yield _beside_a_point(f"predict, {settings.steps} steps, {where}, 50 ridges", curve, point)
+
+
+def _asked(settings: GiantStep, ridges: list[float] | None = None) -> float:
+    """A prediction at one ridge or many, of steps that none before had."""
+    predict(settings, SINE)
+    moved = settings.replace(step_size=1e-9 * len(ridges or "1") + settings.step_size.at(1))
+    asked = moved.replace(ridge=ridges) if ridges else moved
+    return cpu_seconds(lambda: predict(asked, SINE), 1)
+
+
+def _beside_a_point(work: str, curve: float, point: float) -> Row:
+    met = curve <= 5 * point
+    return Row(work, f"{curve:.3f} s", f"a point {point:.3f} s", curve / point, "<= 5", met)
 
 
 def questions(count: int = COUNT) -> list[tuple[Problem, GiantStep]]:

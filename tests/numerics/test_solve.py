@@ -18,7 +18,6 @@ from giantstep.numerics.solve import (
     fixed_point,
     implicit_fixed_point,
     iterate,
-    newton,
 )
 
 
@@ -156,14 +155,14 @@ def test_each_bracket_has_its_own_status() -> None:
     assert np.isnan(found.value[1:]).all()
 
 
-def test_anderson_and_newton_agree_on_a_stiff_map() -> None:
+def test_anderson_finds_the_fixed_point_of_a_stiff_map_sooner() -> None:
     def stiff(x: np.ndarray) -> np.ndarray:
         return np.cos(np.array([1.0, 0.9, 0.5]) * x[::-1]) / (1 + x**2)
 
-    plain = iterate(stiff, np.full(3, 0.5), half_steps=10_000)
-    anderson = iterate(stiff, np.full(3, 0.5), memory=5, half_steps=3)
-    exact = newton(stiff, plain.value)
-    assert all(found.converged for found in (plain, anderson, exact))
+    plain = iterate(lambda x: (x + stiff(x)) / 2, np.full(3, 0.5))
+    anderson = iterate(stiff, np.full(3, 0.5), memory=5)
+    assert plain.converged
+    assert anderson.converged
     assert anderson.iterations < plain.iterations
-    np.testing.assert_allclose(anderson.value, exact.value, atol=1e-9)
-    np.testing.assert_allclose(plain.value, exact.value, atol=1e-9)
+    np.testing.assert_allclose(anderson.value, plain.value, atol=1e-9)
+    np.testing.assert_allclose(stiff(plain.value), plain.value, atol=1e-9)

@@ -43,17 +43,20 @@ def question_seconds(row: Learner, questions: Sequence[Question], seeds: int) ->
     return sum(cost.seconds(seeds) for cost in costs if cost)
 
 
-def predict_question(row: Learner, question: Question, optimise: Sequence[str] = ()) -> Prediction:
+def predict_question(
+    row: Learner, question: Question, optimise: Sequence[str] = (), along: Sequence[Any] = ()
+) -> Prediction:
     """The prediction of one question for the learner of that row.
 
     ``optimise`` names settings to replace by those of least test error; the prediction's own
-    settings have them.
+    settings have them. ``along``: all values of ``row.along`` on the curve of this point.
     """
     unknown = [name for name in optimise if name not in row.optimisable]
     if unknown:
         known = ", ".join(row.optimisable) or "nothing"
         raise SettingsError(f"optimise = {unknown[0]!r}: {row.name} can optimise {known}")
     how: dict[str, Any] = {"optimise": tuple(optimise)} if optimise else {}
+    how |= {"along": tuple(along)} if along else {}
     if cost := row.cost_of("predict", question):
         cost.check()
     try:

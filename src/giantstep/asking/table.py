@@ -31,7 +31,8 @@ class Learner:
     prediction in theory/NAME.py or theory/NAME/prediction.py.
 
     ``metrics`` lists exactly what simulation, theory and their comparison return, over all
-    settings. ``optimisable`` are the settings for which ``predict`` finds the best value.
+    settings. ``optimisable`` are the settings for which ``predict`` finds the best value;
+    ``along``: the one of which it takes all values of a curve, to solve them together.
     ``has_target`` is False where the settings say what is to be learned, ``has_tree`` True where
     the target is a tree. ``package`` is where the modules live; a learner of one's own names its
     own package, and may name its metrics by texts. ``cost`` estimates what a simulation needs;
@@ -52,6 +53,7 @@ class Learner:
     predict: str = ""
     cost: str = ""
     optimisable: tuple[str, ...] = ()
+    along: str = ""
     has_target: bool = True
     has_tree: bool = False
     package: str = "giantstep"
@@ -158,6 +160,7 @@ LEARNERS = (
         references=cite("2305.18270", "2402.04980"),
         example="--target 'h1 + h1*h2' --dim 1000 --samples 8d --steps 3 --step-size 2",
         optimisable=("step_size", "ridge"),
+        along="ridge",
         smallest=(
             "--target 'h1 + h1*h2' --dim 30 --width 4 --ridge 0.1",
             "--target 'sin(h1)' --dim 40 --width 1d --samples 4d --readout-samples 2d "

@@ -157,8 +157,12 @@ def ask(
     laws: list[Prediction] = []
     runs: list[Run] = []
     if PREDICT in verbs:
+        # Neighbours on a curve share what is solved together; elsewhere it would be lost between.
+        *_, last = ("", *questions.axes)
+        curve = last == questions.learner.along and not optimise
+        along = questions.axes[last].values if last and curve else ()
         for number, point in enumerate(points):
-            laws.append(predict_question(questions.learner, point, optimise))
+            laws.append(predict_question(questions.learner, point, optimise, along))
             if progress is not None and verbs == (PREDICT,):
                 progress((number + 1) / len(points))
     if SIMULATE in verbs:

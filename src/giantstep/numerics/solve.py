@@ -21,8 +21,6 @@ Map = Callable[[np.ndarray], np.ndarray]
 RELATIVE = 4 * 2.0**-52
 #: Length of a complex step: so small that its square is lost.
 STEP = 1e-30
-#: Up to this many unknowns the whole Jacobian is built; beyond, it is only applied.
-DENSE = 64
 
 
 class Status(enum.IntEnum):
@@ -136,15 +134,12 @@ def iterate(
     tolerance: float = 1e-11,
     max_iterations: int = 10_000,
     memory: int = 0,
-    half_steps: int = 0,
-    residual_of: Callable[[np.ndarray, np.ndarray], float] | None = None,
 ) -> Solution[Vector]:
     """The fixed point of a map of numpy arrays; for JAX see :func:`fixed_point`.
 
     With ``memory``, each step is Anderson's: the combination of the last images whose residual is
-    least. It pays where f is expensive. The first ``half_steps`` go half the way. The residual is
-    the largest change of an entry relative to 1 plus that entry, unless ``residual_of`` measures a
-    change and an image otherwise.
+    least. It pays where f is expensive. The residual is
+    the largest change of an entry relative to 1 plus that entry.
 
     >>> found = iterate(np.cos, np.array([1.0]))
     >>> round(float(found.value[0]), 9), found.converged
@@ -158,94 +153,23 @@ def iterate(
     while count < max_iterations:
         image, count = f(x), count + 1
         gap = image - x
-        residual = float((residual_of or _by_entry)(gap, image))
+        residual = float(np.max(np.abs(gap) / (1 + np.abs(image))))
         # A NaN compares False: the iteration stops, and has not converged.
         if not residual > tolerance:
             break
         points, gaps = [*points, x][-memory - 1 :], [*gaps, gap][-memory - 1 :]
         x = image
-        if count <= half_steps:
-            x = image - gap / 2
-        elif len(gaps) > 1:
+        if len(gaps) > 1:
             steps, changes = np.diff(points, axis=0).T, np.diff(gaps, axis=0).T
             mix = np.linalg.lstsq(changes, gap, rcond=1e-10)[0]
             x = image - (steps + changes) @ mix
     return Solution(image, residual, count, _status(residual, tolerance))
 
 
-def newton(
-    f: Map, start: Vector, *, tolerance: float = 1e-10, max_iterations: int = 15
-) -> Solution[Vector]:
-    """Newton's iteration for a fixed point of an analytic f, from a good start.
-
-    >>> root = newton(np.cos, np.array([0.7]))
-    >>> round(float(root.value[0]), 9), root.iterations < 6
-    (0.739085133, True)
-    """
-    x, residual, count = start, math.inf, 0
-    while count < max_iterations:
-        gap, count = f(x) - x, count + 1
-        residual = relative_change(gap, x)
-        if not residual > tolerance:
-            break
-        x = x + response(f, x, gap[:, None])[:, 0]
-    return Solution(x, residual, count, _status(residual, tolerance))
-
-
-def relative_change(gap: Vector, x: Vector) -> float:
-    """The largest change relative to the largest entry."""
-    return float(np.max(np.abs(gap)) / max(float(np.max(np.abs(x))), 1e-300))
-
-
-def _by_entry(gap: np.ndarray, image: np.ndarray) -> float:
-    return np.max(np.abs(gap) / (1 + np.abs(image)))
-
-
 def _status(residual: float, tolerance: float) -> Status:
     if residual <= tolerance:
         return Status.CONVERGED
     return Status.TOO_MANY_ITERATIONS if math.isfinite(residual) else Status.NOT_FINITE
-
-
-def derivative_along(f: Map, x: Vector, direction: Vector) -> Float[np.ndarray, " m"]:
-    """The derivative of f at x along a direction, by a complex step: Im f(x + i h v) / h.
-
-    A function written in numpy without absolute values or conjugates also takes complex numbers;
-    the derivative is exact to rounding, since nothing is subtracted.
-
-    >>> float(derivative_along(np.square, np.array([3.0]), np.array([2.0]))[0])
-    12.0
-    """
-    return f(x + 1j * STEP * direction).imag / STEP
-
-
-def response(
-    f: Map, x: Vector, source: Float[np.ndarray, "n sources"]
-) -> Float[np.ndarray, "n sources"]:
-    """How far a fixed point x of f moves when f is shifted: (1 - f'(x))^-1 source.
-
-    >>> moved = response(lambda x: x / 2, np.array([0.0]), np.array([[1.0]]))
-    >>> float(moved[0, 0])
-    2.0
-    """
-    if len(x) <= DENSE:
-        columns = [derivative_along(f, x, unit) for unit in np.eye(len(x))]
-        return np.linalg.solve(np.eye(len(x)) - np.stack(columns, axis=1), source)
-    from scipy.sparse.linalg import LinearOperator, gmres
-
-    def defect(v: np.ndarray) -> np.ndarray:
-        return v - derivative_along(f, x, v)
-
-    operator = LinearOperator((len(x), len(x)), matvec=defect, dtype=float)
-    solved = np.stack(
-        [gmres(operator, column, rtol=1e-10, restart=80, maxiter=4)[0] for column in source.T],
-        axis=1,
-    )
-    for column, found in zip(source.T, solved.T, strict=True):
-        # What did not converge must not pass for a number.
-        if not np.max(np.abs(defect(found) - column)) <= 1e-6 * np.max(np.abs(column)):
-            found[:] = np.nan
-    return solved
 
 
 def fixed_point(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,13 @@ from giantstep.theory.learnability.staircase import learned_subspaces
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 
 
-def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = ()) -> Prediction:
+def predict(
+    problem: Problem,
+    settings: GiantStep,
+    *,
+    optimise: Sequence[str] = (),
+    along: Sequence[float] = (),
+) -> Prediction:
     """Overlaps after every step, and the risk after one step where a ridge is given.
 
     Metrics: ``overlap``, (steps + 1, r), the root mean square over neurons and runs of the cosine
@@ -37,7 +44,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     both are first replaced by those of least risk, for several steps by a schedule, and reported
     with what they gain over random features, over linear methods and over fewer steps on as many
     samples in all, ``error_of_fewer_steps``; one without an optimum inside the range of the search
-    is NaN, and a note says so.
+    is NaN, and a note says so. ``along``: all ridges of a curve, if this is a point of one.
 
     Assumes: isotropic Gaussian inputs; see the function that each case calls.
     Status: theorem for overlaps and the fit of a few neurons in the limit of large d at a given
@@ -81,7 +88,9 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
     fitted = settings.ridge is not None and not has_few_neurons(settings)
     if fitted:
         check_risk(problem, settings)
-    found = predicted_overlaps(problem, settings, sigma)
+    # No ridge changes what the rows learn; that of a few neurons their fit.
+    of_any_ridge = settings.replace(ridge=1.0) if fitted else settings
+    found = _kept_overlaps(problem, of_any_ridge, sigma)
     notes = [*edges, *found.notes]
     metrics: dict[str, Any] = {"overlap": found.cosines}
     statuses: dict[str, Status] = {"overlap": found.status}
@@ -92,7 +101,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         statuses = dict.fromkeys(metrics, found.status)
         errors["overlap_prefactor"] = found.scaling.prefactor_errors
     elif not is_two_steps(problem, settings):
-        subspaces, hidden = giant_step_subspaces(problem, settings)
+        subspaces, hidden = _kept_subspaces(problem, of_any_ridge)
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
         notes = [*edges, *hidden, *found.notes]
     references: tuple[str, ...] = REFERENCES
@@ -102,7 +111,7 @@ def predict(problem: Problem, settings: GiantStep, *, optimise: Sequence[str] = 
         statuses |= dict.fromkeys(found.fitted.metrics, found.status)
         errors |= found.fitted.errors
     elif fitted:
-        risk = predict_risk(problem, settings)
+        risk = predict_risk(problem, settings, along)
         metrics |= {**risk.metrics, **optimum}
         statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
         notes = [*notes, *risk.notes]
@@ -157,6 +166,10 @@ def giant_step_subspaces(
         "their degree vanish; add --biases normal"
     )
     return seen, [note]
+
+
+_kept_overlaps = functools.lru_cache(maxsize=4)(predicted_overlaps)
+_kept_subspaces = functools.lru_cache(maxsize=4)(giant_step_subspaces)
 
 
 def _on_one_batch(

@@ -181,6 +181,13 @@ def test_the_output_of_a_linear_network() -> None:
     )
 
 
+def test_the_mean_row_of_a_linear_network() -> None:
+    """The output pulls it back by (1 - t S), S = X^T X / n_0 of each fresh batch; no single row."""
+    layer = stepped("identity", "h1", 0.5, (0.5, 4.0, 2))
+    assert layer.common[0, 0] == pytest.approx((0.5**2 + 0.5**2 / 4) ** 2, rel=1e-9)
+    assert layer.bulks[0, 0] == pytest.approx(1.0, rel=1e-9)
+
+
 def test_recursion_of_means_and_bulks_of_relu() -> None:
     """The second step of three kinds, by Monte Carlo over a sample and very many neurons."""
     rng = np.random.default_rng(3)

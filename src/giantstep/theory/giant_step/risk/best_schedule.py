@@ -165,8 +165,11 @@ class _Search:
         best, count = np.zeros(len(self.free)), len(self.free)
         if count:
             # Without corrections of order 1/d, which cost most, the valley is found all the same.
-            coarse = [(self.risk(point, False), tuple(point)) for point in self._grid()]
-            first, begin = min(coarse)
+            grid = self._grid()
+            if self.free[-1] == "ridge":
+                self.over.along = np.unique(np.exp([point[-1] for point in grid]))
+            first, begin = min((self.risk(point, False), tuple(point)) for point in grid)
+            self.over.along = np.zeros(0)
             if not math.isfinite(first):
                 raise NoTheory(
                     f"optimise = {','.join(dict.fromkeys(self.free))}: the equations converge "

@@ -111,9 +111,10 @@ class Components:
         i, j, gamma = self.first, self.second, self.covariances
         found = gamma[:, :, i[:, None], i] * gamma[:, :, j[:, None], j]
         found = found + gamma[:, :, i[:, None], j] * gamma[:, :, j[:, None], i]
-        whole = found * (np.asarray(spread) / self.dim)[..., None, None]
+        whole = found * (spread / self.dim)[..., None, None]
         size = len(i) * len(gamma)
-        return whole.transpose(2, 0, 3, 1).reshape(size, size)
+        whole = np.moveaxis(whole, (-2, -1), (-4, -2))
+        return whole.reshape(*spread.shape[:-2], size, size)
 
 
 def on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E E"]:

@@ -10,7 +10,7 @@ import numpy as np
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.sizes import Sizes
 from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.one_step.stepped_network import OneStep
@@ -21,6 +21,7 @@ from giantstep.theory.spiked_random_features.channel_equivalent import (
     channel_risk,
 )
 from giantstep.theory.spiked_random_features.channel_equivalent import Ratios as Channels
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Ratios outside this range are not small corrections: they are not applied.
 TRUSTED = (0.75, 1.33)
@@ -39,7 +40,9 @@ class Ratios(NamedTuple):
 NONE = Ratios(1.0, 1.0)
 
 
-def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Ratios, float]:
+def component_ratio(
+    readout: Readout, sigma: Activation, fit: Fit, along: tuple[float, ...] = ()
+) -> tuple[Ratios, float]:
     r"""By how much amplified components of the rows change the risk, and which share is unknown.
 
     .. math:: \frac{R_{\text{second order}}(\Gamma)}{R_{\text{second order}}(c\,1)},\qquad
@@ -49,7 +52,8 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
     beyond the second are smaller by the mean square of the components along the target's directions
     relative to the bulk, by which share the change of the risk is not known.
 
-    Symbols: Gamma, beta, c of :class:`~giantstep.theory.giant_step.risk.components.Components`.
+    Symbols: Gamma, beta, c of :class:`~giantstep.theory.giant_step.risk.components.Components`;
+    ``along`` as in :func:`~giantstep.theory.giant_step.risk.solution.readout_risk`.
 
     Assumes: components that are small beside the bulk; Gaussian over neurons. No change is found
     for targets of so many directions that they are not integrated one by one, nor where components
@@ -75,7 +79,7 @@ def component_ratio(readout: Readout, sigma: Activation, fit: Fit) -> tuple[Rati
         both = _with_components(readout, sigma, fit.dim)
     except (NoTheory, np.linalg.LinAlgError):
         return NONE, 0.0
-    found, plain = (readout_risk(each, fit) for each in both)
+    found, plain = (readout_risk(each, fit, along) for each in both)
     components, noise = both[0].components, readout.problem.noise
     if components is None or components.share > LARGEST_SHARE:
         return NONE, 0.0

@@ -102,7 +102,7 @@ def first_layers(
         if not np.all(np.isfinite(layer.means)) or np.max(layer.variances) > OVERFLOW:
             raise NoTheory(
                 f"step_size = {step_size:g}: the squared lengths of the rows exceed {OVERFLOW:g} "
-                f"after {len(layer.batches)} steps; lower --step-size"
+                f"after step {len(layer.batches)}; lower --step-size"
             )
         yield layer
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.settings.ratios import ratios_of_steps, sizes_of_steps
+from giantstep.theory.giant_step.risk.bounds import functional_bounds, network_error
 from giantstep.theory.giant_step.risk.finite_size import (
     NONE,
     Ratios,
@@ -21,9 +23,8 @@ from giantstep.theory.giant_step.risk.finite_size import (
     isotropic_ratio,
     one_step_ratio,
 )
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
+from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
-from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.sizes import Sizes, check_risk, dimension
 from giantstep.theory.giant_step.risk.solution import readout_risk
@@ -57,11 +58,21 @@ class Errors(NamedTuple):
 
 
 class RiskOverSizes:
-    """The risk of a problem and settings at any sizes; neighbouring points help each other."""
+    """The risk of a problem and settings at any sizes."""
 
-    def __init__(self, problem: Problem, settings: GiantStep, *, coarse: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        settings: GiantStep,
+        *,
+        coarse: bool = False,
+        along: Sequence[float] = (),
+    ) -> None:
         check_risk(problem, settings)
+        #: Further ridges that will be asked for, which are solved together with the first.
+        self.along = np.array(along)
         self.problem, self.settings, self._coarse = problem, settings, coarse
+        self._of_any_ridge = settings.replace(ridge=1.0)
         self.sigma = activation(settings.activation)
         #: The network before its steps, in kinds of neurons.
         self.start = start_of(settings, coarse=coarse)
@@ -72,24 +83,16 @@ class RiskOverSizes:
         # After one step more is known at order 1/d, but not once rows are back on the sphere.
         known = self.corrected and settings.steps > 0 and not settings.normalise
         self._step = one_step(problem, settings)[0] if known else None
-        self._states: dict[int, State] = {}
 
     @property
     def version(self) -> str:
         """How corrections of order 1/d are found."""
         return self._step.version if self._step and self.settings.steps == 1 else "fitting-cost"
 
-    def layers(self, sizes: Sizes) -> list[FirstLayer]:
-        """The first layer before the first step and after each."""
-        return self._steps(sizes).layers
-
-    def readout(self, sizes: Sizes, after: int) -> Readout:
-        """Features and labels of the fit after a number of the steps."""
-        return self._steps(sizes).readout(after)
-
-    def _steps(self, sizes: Sizes) -> Steps:
+    def steps(self, sizes: Sizes) -> Steps:
+        """The first layers at these sizes, and readouts fitted to them."""
         given = sizes.step_sizes, sizes.samples_ratios
-        return steps_of(self.problem, self.settings, given, coarse=self._coarse)
+        return _kept(self.problem, self._of_any_ridge, given, self._coarse)
 
     def at(
         self,
@@ -107,11 +110,10 @@ class RiskOverSizes:
         after = len(sizes.step_sizes) if after is None else after
         if after == 0:
             return self._without_steps(sizes, corrected)
-        readout = self.readout(sizes, after)
+        readout = self.steps(sizes).readout(after)
         fit = Fit.of(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge, dim or self.dim)
-        found = readout_risk(readout, fit, near=self._states.get(after))
-        if found.state is not None:
-            self._states[after] = found.state
+        along = tuple((self.along * sizes.width_ratio).tolist())
+        found = readout_risk(readout, fit, along)
         if not found.converged:
             return Errors(math.nan, math.nan, False)
         correction: Ratios | None = NONE
@@ -123,7 +125,7 @@ class RiskOverSizes:
             )
         factor, amplified, unknown = correction or NONE, NONE, 0.0
         if corrected and self.settings.dim is not None:
-            amplified, unknown = component_ratio(readout, self.sigma, fit)
+            amplified, unknown = component_ratio(readout, self.sigma, fit, along)
         test = (found.test - self.problem.noise) * factor.test * amplified.test
         train = found.train * factor.train * amplified.train
         return Errors(test, train, True, correction, amplified, unknown)
@@ -134,17 +136,10 @@ class RiskOverSizes:
         if corrected and self.settings.dim is not None and self.settings.biases == "none":
             given = self.settings.replace(ridge=sizes.ridge)
             return Errors(*features_without_steps(self.problem, given))
-        found = readout_risk(self._still, Fit.of(sizes.readout_samples_ratio, width, sizes.ridge))
+        fit = Fit.of(sizes.readout_samples_ratio, width, sizes.ridge)
+        along = tuple((self.along * width).tolist())
+        found = readout_risk(self.steps(sizes).still, fit, along)
         return Errors(found.test - self.problem.noise, found.train, found.converged)
-
-    @functools.cached_property
-    def _still(self) -> Readout:
-        """The network that does not move: one kind for each bias."""
-        biases, places = np.unique(self.start.biases, return_inverse=True)
-        law = biases, np.bincount(places, weights=self.start.fractions)
-        neurons = Neurons.of([1.0], biases=law, gaussian=self.start.gaussian)
-        (layer,) = first_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
-        return Readout(self.problem, self.sigma, layer)
 
 
 class Steps:
@@ -153,12 +148,13 @@ class Steps:
     def __init__(
         self, problem: Problem, settings: GiantStep, given: tuple[Any, Any], coarse: bool
     ) -> None:
-        sigma = activation(settings.activation)
+        self.problem, self.sigma = problem, activation(settings.activation)
+        self.start = start_of(settings, coarse=coarse)
         self.layers = list(
             first_layers(
                 problem,
-                sigma,
-                start_of(settings, coarse=coarse),
+                self.sigma,
+                self.start,
                 step_sizes=given[0],
                 samples_ratios=given[1],
                 loss=settings.loss,
@@ -166,25 +162,32 @@ class Steps:
             )
         )
         self.readout = functools.cache(
-            lambda after: Readout(problem, sigma, self.layers[after], coarse=coarse)
+            lambda after: Readout(problem, self.sigma, self.layers[after], coarse=coarse)
         )
+
+    @functools.cached_property
+    def network(self) -> dict[str, Any]:
+        """What the network does after each step without a fit, and what no fit undercuts."""
+        readouts = [self.readout(after) for after in range(len(self.layers))]
+        own = np.array([network_error(readout) for readout in readouts])
+        return {"network_error": own, **functional_bounds(readouts[-1])}
+
+    @functools.cached_property
+    def still(self) -> Readout:
+        """The network that does not move: one kind for each bias."""
+        biases, places = np.unique(self.start.biases, return_inverse=True)
+        law = biases, np.bincount(places, weights=self.start.fractions)
+        neurons = Neurons.of([1.0], biases=law, gaussian=self.start.gaussian)
+        (layer,) = first_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
+        return Readout(self.problem, self.sigma, layer)
 
 
 _kept = functools.lru_cache(maxsize=4)(Steps)
 
 
-def steps_of(
-    problem: Problem,
-    settings: GiantStep,
-    given: tuple[Any, Any] | None = None,
-    *,
-    coarse: bool = False,
-) -> Steps:
-    """Steps of the settings' sizes, or of ``given`` step sizes and samples; the last are kept.
-
-    No ridge changes them: a curve over ridges finds them once.
-    """
-    given = given or (tuple(sizes_of_steps(settings)), tuple(ratios_of_steps(settings)))
+def steps_of(problem: Problem, settings: GiantStep, *, coarse: bool = False) -> Steps:
+    """Steps of the settings' sizes. The last are kept: no ridge changes them."""
+    given = tuple(sizes_of_steps(settings)), tuple(ratios_of_steps(settings))
     return _kept(problem, settings.replace(ridge=1.0), given, coarse)
 
 

@@ -20,13 +20,14 @@ positive, which singles out the solution.
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from giantstep.numerics.solve import STEP
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Sphere
-from giantstep.theory.giant_step.risk.sample_terms import SampleTerms, averages
+from giantstep.theory.giant_step.risk.sample_terms import SampleTerms
 
 #: Radius, relative to 1/Gamma, and points of the circle on which moments are read off.
 CIRCLE, CIRCLE_POINTS = 0.02, 8
@@ -35,11 +36,29 @@ MOST_ITERATIONS = 50
 
 
 class State(NamedTuple):
-    """The unknowns: the bound B = D + H of the readout, the self-energy of each batch, and C."""
+    """The unknowns: the bound B = D + H of the readout, the self-energy of each batch, and C.
+
+    Of one fit, or of many, along axes before those of the matrices.
+    """
 
     bound: Any
     energies: tuple[Any, ...]
     coupling: Any
+
+    @classmethod
+    def of(cls, matrices: Iterable[Any]) -> State:
+        """The state of these matrices, one after the other."""
+        bound, *energies, coupling = matrices
+        return cls(bound, tuple(energies), coupling)
+
+    @property
+    def matrices(self) -> tuple[Any, ...]:
+        """All of them."""
+        return self.bound, *self.energies, self.coupling
+
+    def members(self, which: Any) -> State:
+        """Some of many states."""
+        return State.of(part[..., which, :, :] for part in self.matrices)
 
 
 class Averages(NamedTuple):
@@ -92,11 +111,13 @@ class Pencil:
     def resolvent(self, state: State) -> Any:
         """G."""
         k, last = self.kinds, slice(self.size - self.kinds, self.size)
-        kernel = self._chain.astype(np.result_type(state.bound, state.coupling, *state.energies))
-        kernel[:k, :k] += state.coupling
-        kernel[last, last] += self._start(state)
+        parts = state.matrices
+        shape = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
+        kernel = np.zeros((*shape, self.size, self.size), np.result_type(*parts)) + self._chain
+        kernel[..., :k, :k] += state.coupling
+        kernel[..., last, last] += self._start(state)
         for place, energy in zip(self.places, state.energies, strict=True):
-            kernel[place, place] += energy
+            kernel[..., place, place] += energy
         return np.linalg.inv(kernel)
 
     def _start(self, state: State) -> Any:
@@ -113,7 +134,7 @@ class Pencil:
             np.linalg.inv(state.bound),
         )
         found._samples = [
-            samples.tangent(resolvent[place, place], spread)
+            samples.tangent(resolvent[..., place, place], spread)
             for samples, place in zip(self._samples, self.places, strict=True)
         ]
         return found
@@ -128,19 +149,20 @@ class Pencil:
         difference would cancel digits for few neurons.
         """
         k, resolvent = self.kinds, self.resolvent(state)
-        bulk = resolvent[:k, :k]
+        bulk = resolvent[..., :k, :k]
         if not self.steps:
             left = state.coupling - state.coupling @ bulk @ state.coupling
             return Averages(resolvent, (), bulk, left * self.layer.bulks)
         spread = np.linalg.inv(state.bound)
         energies, held = [], 0.0
         for samples, place in zip(self._samples, self.places, strict=True):
-            energy, taken = samples(resolvent[place, place], spread)
+            energy, taken = samples(resolvent[..., place, place], spread)
             energies.append(energy)
             held = held + taken
         first, energy = self.places[0], state.energies[0]
-        own = resolvent[first, first]
-        turned = (energy[k:, :k] - np.eye(k)) @ own[:k, k:] + energy[k:, k:] @ own[k:, k:]
+        own = resolvent[..., first, first]
+        turned = (energy[..., k:, :k] - np.eye(k)) @ own[..., :k, k:]
+        turned = turned + energy[..., k:, k:] @ own[..., k:, k:]
         return Averages(resolvent, tuple(energies), bulk, turned @ state.bound + held)
 
     def moments(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -160,11 +182,10 @@ class Pencil:
         crowding = 1 + max(batch.crowding for batch in self.layer.batches)
         small = CIRCLE / (crowding * float(np.max(np.abs(start))))
         turns = np.exp(2j * np.pi * np.arange(CIRCLE_POINTS) / CIRCLE_POINTS)
-        around = [self._forms_at(small * turn * one, directions) for turn in turns]
+        around, bulks = self._forms_at(small * turns[:, None, None] * one, directions)
         kinds, scales = np.arange(k), (-small) ** -np.arange(3.0)
-        own = np.stack([forms[kinds, kinds] for forms, _ in around])
-        taken = np.fft.fft(own, axis=0)[:3].real / CIRCLE_POINTS
-        traces = np.fft.fft([np.diag(bulk) for _, bulk in around], axis=0)[1].real / CIRCLE_POINTS
+        taken = np.fft.fft(around[:, kinds, kinds], axis=0)[:3].real / CIRCLE_POINTS
+        traces = np.fft.fft(bulks[:, kinds, kinds], axis=0)[1].real / CIRCLE_POINTS
         between, _ = self._forms_at(1j * STEP * (1 - one), directions)
         crossed = -between.imag / STEP
         crossed[kinds, kinds] = taken[1] * scales[1]
@@ -182,10 +203,9 @@ class Pencil:
             state = state._replace(energies=found.energies)
             if change < 1e-14 * float(np.max(np.abs(found.bulk))):
                 break
-        forms = self.forms(state)[:, :k, :, :k]
-        return np.einsum(
-            "vi,vawb,wj->abij", directions, forms, directions, optimize=True
-        ), found.bulk
+        forms = self.forms(state)[..., :k, :, :k]
+        between = np.einsum("vi,...vawb,wj->...abij", directions, forms, directions, optimize=True)
+        return between, found.bulk
 
     def forms(self, state: State) -> Any:
         r"""Quadratic forms of the resolvent between all vectors and blocks.
@@ -204,46 +224,57 @@ class Pencil:
         resolvent, size = self.resolvent(state), self.size
         spread = np.linalg.inv(state.bound)
         rank = self.layer.means.shape[1] - sum(len(b.vectors) for b in self.layer.batches)
-        forms = np.kron(np.eye(rank), resolvent)
+        forms = np.zeros((*resolvent.shape[:-2], rank, size, rank, size), resolvent.dtype)
+        for i in range(rank):
+            forms[..., i, :, i, :] = resolvent
+        forms = forms.reshape(*resolvent.shape[:-2], rank * size, rank * size)
         for batch, place in zip(self._samples, self.places, strict=True):
-            seen, _ = batch.seen(resolvent[place, place], spread)
-            forms = self._grown(forms, batch, place, resolvent, seen)
+            forms = self._grown(forms, batch, place, resolvent, spread)
             if batch.batch.sphere is not None:
                 forms = self._on_sphere(forms, batch.batch.sphere, place)
-        return forms.reshape(len(forms) // size, size, len(forms) // size, size)
+        vectors = forms.shape[-1] // size
+        return forms.reshape(*forms.shape[:-2], vectors, size, vectors, size)
 
     def _grown(
-        self, forms: Any, batch: SampleTerms, place: slice, resolvent: Any, seen: Any
+        self, forms: Any, batch: SampleTerms, place: slice, resolvent: Any, spread: Any
     ) -> Any:
-        size, phi = self.size, batch.crowding
-        (vectors, axes), old = batch.frame.shape, len(forms)
+        size, phi, many = self.size, batch.crowding, forms.shape[:-2]
+        (vectors, axes), old = batch.frame.shape, forms.shape[-1]
         # Between all vectors and the directions of the frame, too, along which all corrections are.
-        columns = np.tensordot(forms.reshape(old, vectors, size), batch.frame, ((1,), (0,)))
-        columns = columns.transpose(0, 2, 1).reshape(old, axes * size)
-        both = np.hstack([forms, columns])
-        turned = np.tensordot(batch.frame, both.reshape(vectors, -1), ((0,), (0,)))
-        both = np.vstack([both, turned.reshape(axes * size, -1)])
+        columns = np.einsum(
+            "...ovs,vx->...oxs", forms.reshape(*many, old, vectors, size), batch.frame
+        )
+        both = np.concatenate([forms, columns.reshape(*many, old, axes * size)], axis=-1)
+        turned = batch.frame.T @ both.reshape(*many, vectors, -1)
+        both = np.concatenate([both, turned.reshape(*many, axes * size, -1)], axis=-2)
         at = (old + size * np.arange(axes)[:, None] + np.arange(size)[place]).ravel()
-        spread_out, charged, pairs = batch.measures
-        change = averages(spread_out, seen).transpose(0, 2, 1, 3).reshape(len(at), len(at))
-        kernel = np.eye(len(at)) + both[np.ix_(at, at)] @ change
-        both = both - both[:, at] @ change @ np.linalg.solve(kernel, both[at])
+        seen, bound, inner = batch.in_forms(resolvent[..., place, place], spread)
+        change = seen.swapaxes(-3, -2).reshape(*many, len(at), len(at))
+        kernel = np.eye(len(at)) + both[..., at[:, None], at] @ change
+        both = both - both[..., at] @ change @ np.linalg.solve(kernel, both[..., at, :])
 
         added = len(batch.vectors)
-        bound = averages(charged, seen)
-        plain = np.einsum("ix,ap->xaip", charged.sum(-1) - batch.drifts, np.eye(size))
-        right, left = (plain.astype(seen.dtype) for _ in range(2))
-        right[:, place] -= phi * np.einsum("ixab,bp->xaip", bound, resolvent[place])
-        left[:, place] -= phi * np.einsum("ixab,pa->xbip", bound, resolvent[:, place])
-        right, left = (side.reshape(axes * size, added * size) for side in (right, left))
-        inner = averages(pairs, seen)
-        itself = np.einsum("ij,pq->ipjq", pairs.sum(-1), resolvent)
-        itself = itself - phi * np.einsum(
-            "pa,ijab,bq->ipjq", resolvent[:, place], inner, resolvent[place], optimize=True
+        charged = (batch.vectors @ batch.batch.samples.first.T) - batch.drifts
+        plain = np.einsum("ix,ap->xaip", charged, np.eye(size))
+        right, left = (np.zeros((*many, *plain.shape), seen.dtype) + plain for _ in range(2))
+        right[..., place, :, :] -= phi * np.einsum(
+            "...ixab,...bp->...xaip", bound, resolvent[..., place, :]
         )
-        on_right, on_left = both[:, old:] @ right, left.T @ both[old:, :old]
-        corner = phi * itself.reshape(added * size, added * size) + left.T @ on_right[old:]
-        return np.block([[both[:old, :old], on_right[:old]], [on_left, corner]])
+        left[..., place, :, :] -= phi * np.einsum(
+            "...ixab,...pa->...xbip", bound, resolvent[..., place]
+        )
+        right, left = (side.reshape(*many, axes * size, added * size) for side in (right, left))
+        left = left.swapaxes(-1, -2)
+        power = (batch.vectors * batch.weights) @ batch.vectors.T
+        itself = np.einsum("ij,...pq->...ipjq", power, resolvent)
+        inner = resolvent[..., None, None, :, place] @ inner
+        inner = inner @ resolvent[..., None, None, place, :]
+        itself = itself - phi * np.moveaxis(inner, -2, -3)
+        on_right, on_left = both[..., old:] @ right, left @ both[..., old:, :old]
+        corner = phi * itself.reshape(*many, added * size, added * size)
+        corner = corner + left @ on_right[..., old:, :]
+        above = np.concatenate([both[..., :old, :old], on_right[..., :old, :]], axis=-1)
+        return np.concatenate([above, np.concatenate([on_left, corner], axis=-1)], axis=-2)
 
     def _on_sphere(self, forms: Any, sphere: Sphere, place: slice) -> Any:
         r"""Forms once rows are back on the sphere, by changes of rank one.
@@ -255,7 +286,7 @@ class Pencil:
         p, kinds = place.start + np.arange(k), np.arange(k)
         means = sphere.means
         stretched = (sphere.lengths / (1 - np.sum(means**2, axis=1)))[:, None] * means
-        left, right = np.zeros((2, len(forms) // size, size, 4, k))
+        left, right = np.zeros((2, forms.shape[-1] // size, size, 4, k))
         changes = (
             (p - k, -stretched, p, means),
             (p, stretched, p - k, means),
@@ -264,7 +295,7 @@ class Pencil:
         )
         for i, (to, column, by, row) in enumerate(changes):
             left[:, to, i, kinds], right[:, by, i, kinds] = column.T, row.T
-        left, right = left.reshape(len(forms), -1), right.reshape(len(forms), -1)
+        left, right = left.reshape(-1, 4 * k), right.reshape(-1, 4 * k)
         moved = forms @ left
         kernel = np.eye(4 * k) + right.T @ moved
         return forms - moved @ np.linalg.solve(kernel, right.T @ forms)
@@ -279,25 +310,25 @@ class Pencil:
         """
         layer, k = self.layer, self.kinds
         forms, spread = self.forms(state), np.linalg.inv(state.bound)
-        kinds, count = np.arange(k), directions.shape[1]
+        kinds, count, many = np.arange(k), directions.shape[1], forms.shape[:-4]
         levels = self.levels
-        probes = np.zeros((*forms.shape[:2], count + len(levels), k), forms.dtype)
+        probes = np.zeros((*forms.shape[:-2], count + len(levels), k), forms.dtype)
         for i, direction in enumerate(directions.T):
-            probes[:, kinds, i, kinds] = direction[:, None]
+            probes[..., kinds, i, kinds] = direction[:, None]
         for i, s in enumerate(levels, start=count):
             for t, batch in enumerate(layer.batches[:s], start=1):
                 share = (-1.0) ** (self.steps - t) * layer.memory[s, t]
                 lean, place = batch.first_lean + kinds, self.places[t - 1].start + kinds
-                probes[lean, place + k, i, kinds] -= share
-                probes[lean + k, place, i, kinds] += share * np.diag(spread)
+                probes[..., lean, place + k, i, kinds] -= share
+                probes[..., lean + k, place, i, kinds] += share * spread[..., kinds, kinds]
                 if batch.sphere is not None:
                     leans = batch.sphere.leans.T
-                    probes[: len(leans), place + k, i, kinds] -= share * leans
-        size, entries = forms.shape[0] * forms.shape[1], (count + len(levels)) * k
+                    probes[..., : len(leans), place + k, i, kinds] -= share * leans
+        size, entries = forms.shape[-2] * forms.shape[-1], (count + len(levels)) * k
         left = probes.copy()
-        left[:, :, count:] *= self.signs[:, None, None]
-        flat = forms.reshape(size, size) @ probes.reshape(size, entries)
-        found = left.reshape(size, entries).T @ flat
+        left[..., count:, :] *= self.signs[:, None, None]
+        flat = forms.reshape(*many, size, size) @ probes.reshape(*many, size, entries)
+        found = left.reshape(*many, size, entries).swapaxes(-1, -2) @ flat
         for i, s in enumerate(levels, start=count):
             for j, other in enumerate(levels, start=count):
                 shared = np.where(layer.neurons.twins, layer.spread, 0.0) * np.outer(
@@ -306,12 +337,14 @@ class Pencil:
                 for t, batch in enumerate(layer.batches, start=1):
                     both = np.outer(layer.memory[s, t], layer.memory[other, t])
                     shared = shared + both * batch.lengths
-                here = slice(i * k, (i + 1) * k), slice(j * k, (j + 1) * k)
-                found[here] += spread * shared
-        found = (found + found.T) / 2
-        coupled = np.kron(np.diag([1.0] * count + [0.0] * len(levels)), state.coupling)
+                found[..., i * k : (i + 1) * k, j * k : (j + 1) * k] += spread * shared
+        found = (found + found.swapaxes(-1, -2)) / 2
+        coupled = np.zeros((*many, count + len(levels), k, count + len(levels), k), found.dtype)
+        for i in range(count):
+            coupled[..., i, :, i, :] = state.coupling
+        coupled = coupled.reshape(found.shape)
         freed = found @ np.linalg.inv(np.eye(entries) - coupled @ found)
-        return (freed + freed.T) / 2
+        return (freed + freed.swapaxes(-1, -2)) / 2
 
     @property
     def levels(self) -> list[int]:

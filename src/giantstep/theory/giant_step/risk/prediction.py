@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,14 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width
-from giantstep.theory.giant_step.risk.bounds import functional_bounds, network_error
 from giantstep.theory.giant_step.risk.finite_size import NONE
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer
 from giantstep.theory.giant_step.risk.over_sizes import Errors, RiskOverSizes
-from giantstep.theory.giant_step.risk.readout import LIMIT
 from giantstep.theory.giant_step.risk.sizes import check_risk
 from giantstep.theory.learnability.staircase import learned_direction
 from giantstep.theory.one_step.intermediate_prediction import predict_intermediate_step
 from giantstep.theory.one_step.small_step_prediction import predict_small_step
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 REFERENCES = (
     "Ba et al. 2022, arXiv:2205.01445",
@@ -30,7 +30,7 @@ REFERENCES = (
 )
 
 
-def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
+def predict_risk(problem: Problem, settings: GiantStep, along: Sequence[float] = ()) -> Prediction:
     r"""Exact risk of the readout fitted after 0, 1, ..., T giant steps on fresh batches.
 
     Metrics: ``test_error`` (excess risk), ``test_error_noisy`` and ``train_error``, one entry per
@@ -50,7 +50,8 @@ def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
     times what components of the rows that the steps have amplified change. Errors are what fewer
     nodes and kinds would change, what is not known of such components, and after several steps at
     a finite d as much again as is known at order 1/d. ``arrays``: signed overlaps and Gram matrix
-    of the kinds' mean rows after each step.
+    of the kinds' mean rows after each step. ``along``: all ridges of a curve, if this is a point of
+    one: they are solved together at the first.
 
     Assumes: Gaussian inputs; a continuous activation; fresh batches; a readout fitted to fresh
         samples; sizes proportional to d.
@@ -75,7 +76,7 @@ def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
     if settings.dim is None and settings.steps == 1 and settings.step_size.power < 0:
         small = settings.step_size.power == -0.5
         return (predict_small_step if small else predict_intermediate_step)(problem, settings)
-    fine = RiskOverSizes(problem, settings)
+    fine = RiskOverSizes(problem, settings, along=along)
     risks = [fine.at(fine.sizes, after) for after in range(settings.steps + 1)]
     errors = {
         "test_error": np.array([risk.test for risk in risks]),
@@ -99,27 +100,22 @@ def predict_risk(problem: Problem, settings: GiantStep) -> Prediction:
         REFERENCES,
         _notes(fine, risks),
         errors=off,
-        arrays=kind_arrays(fine.layers(fine.sizes)),
+        arrays=kind_arrays(fine.steps(fine.sizes).layers),
     )
 
 
 def _of_the_network(fine: RiskOverSizes, risk: Errors) -> dict[str, Any]:
     """What rows have learned, what the network does without a fit, and what no fit undercuts."""
-    settings, layers = fine.settings, fine.layers(fine.sizes)
-    layer, last = layers[-1], fine.readout(fine.sizes, len(layers) - 1)
-    variances, found = layer.variances, functional_bounds(last)
-    metrics: dict[str, Any] = {}
+    settings, steps = fine.settings, fine.steps(fine.sizes)
+    layer, metrics = steps.layers[-1], steps.network
     if settings.steps == 1:
         spikes, cosine = spikes_of(layer.means, fine.problem.target)
-        metrics |= {"spike_strength": _one_or_list(spikes), "alignment": cosine}
+        metrics = {"spike_strength": _one_or_list(spikes), "alignment": cosine, **metrics}
     if fixed_width(settings):
         # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
-        found |= dict.fromkeys(("bound_upper", "bound_lower"), risk.test)
-    else:
-        steps = range(len(layers))
-        own = [network_error(fine.readout(fine.sizes, after)) for after in steps]
-        metrics["network_error"] = np.array(own)
-    return {**metrics, "bulk_variance": _one_or_list(variances), **found}
+        metrics = metrics | dict.fromkeys(("bound_upper", "bound_lower"), risk.test)
+        del metrics["network_error"]
+    return {**metrics, "bulk_variance": _one_or_list(layer.variances)}
 
 
 def spikes_of(
@@ -164,7 +160,7 @@ def _inaccuracies(
     fine: RiskOverSizes, risks: list[Errors]
 ) -> dict[str, Float[np.ndarray, " steps1"]]:
     """How far errors may be off; nothing where an equation was not solved."""
-    coarse = RiskOverSizes(fine.problem, fine.settings, coarse=True)
+    coarse = RiskOverSizes(fine.problem, fine.settings, coarse=True, along=fine.along.tolist())
     off = np.zeros((2, len(risks)))
     for after, risk in enumerate(risks):
         plain, correction = np.array(risk.plain), np.array(risk.correction or NONE)

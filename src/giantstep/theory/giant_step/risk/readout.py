@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,35 +11,21 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.language.targets import Target
-from giantstep.numerics.quadrature import split_gaussian
-from giantstep.theory.giant_step.risk.batch_samples import frame_rule
 from giantstep.theory.giant_step.risk.components import Components
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer
+from giantstep.theory.giant_step.risk.learned_labels import learned
 from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
-from giantstep.theory.giant_step.risk.sample_terms import averages, by_parts
+from giantstep.theory.giant_step.risk.sample_terms import applied, averages, by_parts
 from giantstep.theory.giant_step.risk.twin_products import twin_products
-from giantstep.theory.learnability.staircase import learned_direction
-from giantstep.theory.spiked_random_features.conditional_labels import (
-    Latents,
-    check_resolved,
-    conditional_label_moments,
-)
-
-#: A dimension so large that no correction of order 1/d is left.
-LIMIT = 1e12
-#: Panels of kappa have at most this length, and less where features are steep.
-PANEL_LENGTH = 3.0
-#: Means shorter than this are none, and sines below this count as zero.
-NO_MEAN, NO_SINE = 1e-9, 1e-7
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 
 class Fit(NamedTuple):
     """The fit of the readout: n/d, p/d, the coefficient of |theta|^2 over d, and d.
 
     ``probe``: weight of the population's error next to that of the samples. It is zero; the
-    derivative in it is the test error.
+    derivative in it is the test error. Many penalties and probes, as arrays, are many fits at once.
     """
 
     samples_ratio: float
@@ -57,108 +42,6 @@ class Fit(NamedTuple):
         0.05
         """
         return cls(samples, width, ridge * width, dim or LIMIT)
-
-
-class Learned(NamedTuple):
-    """What a sample says of the label, through its projections on what the rows have learned.
-
-    On each point: ``projections`` of the kinds' means, with ``weights``. ``directions``: vectors
-    that the fit singles out, as columns; of these the first ``along`` have the coordinates
-    ``kappa`` on the points, and each other one is a standard normal z_i beside them. ``labels``:
-    E[y | kappa], then E[z_i y | kappa]; ``power`` E[y^2 | kappa], noise included.
-    """
-
-    weights: Float[np.ndarray, " points"]
-    projections: Float[np.ndarray, "k points"]
-    directions: Float[np.ndarray, "vectors directions"]
-    kappa: Float[np.ndarray, "along points"]
-    labels: Float[np.ndarray, "groups points"]
-    power: Float[np.ndarray, " points"]
-
-
-def learned(
-    problem: Problem, layer: FirstLayer, *, coarse: bool = False, whole: bool = False
-) -> Learned:
-    """The labels given the projections on the means: one axis where the means are parallel.
-
-    ``whole``: given the target's directions as well.
-
-    >>> from giantstep.language.activations.activation import activation
-    >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
-    >>> problem = Problem.of("h1 + h2")
-    >>> *_, layer = first_layers(
-    ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
-    ...     samples_ratios=[4.0])
-    >>> found = learned(problem, layer)
-    >>> found.kappa.shape[0], found.labels.shape[0]
-    (1, 3)
-    """
-    left, values, right = np.linalg.svd(layer.means, full_matrices=False)
-    count = int(np.sum(values > 1e-6 * max(values[0], NO_MEAN)))
-    if count <= 1 and not whole:
-        spikes, unit = left[:, 0] * values[0], right[0]
-        return _on_one_axis(problem, layer, spikes, unit, coarse)
-    means, frame = frame_of(layer.means, problem.target.rank)
-    deviations = np.sqrt(layer.variances)
-    points, labels, weights = frame_rule(problem.target, means, deviations, coarse=coarse)
-    power = labels**2 + problem.noise
-    return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
-
-
-def _on_one_axis(
-    problem: Problem,
-    layer: FirstLayer,
-    spikes: Float[np.ndarray, " k"],
-    unit: Float[np.ndarray, " vectors"],
-    coarse: bool,
-) -> Learned:
-    """All means on one line: the other directions of the target are integrated out."""
-    target = problem.target
-    rank, seen = target.rank, unit[: target.rank]
-    moved = float(np.max(np.abs(spikes))) > NO_MEAN
-    alignment = min(float(np.linalg.norm(seen)), 1.0) if moved else 0.0
-    direction = seen / alignment if alignment > NO_SINE else learned_direction(target)[0]
-    steepest = float(np.max(np.abs(spikes) / np.sqrt(layer.variances)))
-    kappa, weights, found, rows = _conditional(
-        target, tuple(direction), alignment, _doubled(steepest) if moved else 0.0, coarse
-    )
-    sine = math.sqrt(max(1 - alignment**2, 0.0))
-    directions = [unit] if moved else []
-    embedded = np.zeros((rank, len(unit)))
-    embedded[:, :rank] = rows
-    if sine >= NO_SINE:
-        directions.append((embedded[0] - alignment * unit) / sine if moved else embedded[0])
-    directions += list(embedded[1:])
-    return Learned(
-        weights,
-        spikes[:, None] * kappa,
-        np.array(directions).T.reshape(len(unit), -1),
-        kappa[None][: int(moved)],
-        np.concatenate([found.mean[None], found.slope]),
-        found.power + problem.noise,
-    )
-
-
-def _doubled(steepness: float) -> float:
-    """The next power of two, so that tables serve neighbouring points too."""
-    return 2.0 ** math.ceil(math.log2(max(steepness, 1.0)))
-
-
-@functools.lru_cache(maxsize=32)
-def _conditional(
-    target: Target, direction: tuple[float, ...], alignment: float, steepness: float, coarse: bool
-) -> tuple[np.ndarray, np.ndarray, Any, np.ndarray]:
-    latents = Latents.of(target, np.array(direction))
-    rows, (along, *_) = latents.basis()
-    kappa, weights = np.zeros(1), np.ones(1)
-    if steepness:
-        kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
-        length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
-        kappa, weights = split_gaussian(kinks, panel_length=length)
-    moments = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
-    check_resolved(target, weights, moments)
-    return kappa, weights, moments, rows
 
 
 class Readout:
@@ -179,6 +62,8 @@ class Readout:
         alike: bool = False,
     ) -> None:
         self.problem, self.layer, self.pencil = problem, layer, Pencil(layer)
+        #: Risks that are known already, by their fit.
+        self.solved: dict[Fit, Any] = {}
         whole = dim is not None and bool(layer.batches)
         self.learned = learned(problem, layer, coarse=coarse, whole=whole)
         neurons, s = layer.neurons, self.learned.projections
@@ -298,10 +183,10 @@ class Readout:
         """The state of a fit in which each sample counts for a third, before batches are seen."""
         k, roots = len(self.means), self.roots(fit)
         weights = 0.3 * fit.samples_ratio * self.learned.weights
-        bound = self.noise @ weights + fit.penalty * np.eye(k)
+        bound = self.noise @ weights + np.multiply.outer(fit.penalty, np.eye(k))
         coupling = np.outer(roots, roots) * ((self.slopes * weights) @ self.slopes.T)
-        flat = tuple(np.zeros((2 * k, 2 * k)) for _ in self.layer.batches)
-        return State(2 * bound, flat, coupling)
+        flat = tuple(np.zeros((*bound.shape[:-2], 2 * k, 2 * k)) for _ in self.layer.batches)
+        return State(2 * bound, flat, np.zeros_like(bound) + coupling)
 
     def near(self, state: State, fit: Fit) -> Readout:
         """The same with all averages to first order around a state, for derivatives."""
@@ -310,11 +195,15 @@ class Readout:
         at, flat = self._given(state, self._bulk(state), fit), self._pairs
         flat = flat.reshape(-1, flat.shape[-1])
         weights, omega = self.learned.weights, self._omega(at, fit)
-        slopes = (flat * (-omega * (omega / weights) / fit.samples_ratio)) @ flat.T
-        value, probed = flat @ omega, flat @ weights
-        found._fitted = lambda given, fit: (  # type: ignore[method-assign]
-            value + slopes @ (given - at).ravel() + probed * fit.probe
-        ).reshape(at.shape)
+        slopes = (flat * (omega * (omega / weights))[..., None, :]) @ flat.T / -fit.samples_ratio
+        value, probed = omega @ flat.T, flat @ weights
+
+        def fitted(given: Any, fit: Fit) -> Any:
+            moved = (given - at).reshape(*given.shape[:-3], -1)
+            change = applied(slopes, moved)
+            return (value + change + np.multiply.outer(fit.probe, probed)).reshape(given.shape)
+
+        found._fitted = fitted  # type: ignore[method-assign]
         return found
 
     def next_state(self, state: State, fit: Fit) -> State:
@@ -327,20 +216,23 @@ class Readout:
                 + \bar\lambda\delta_{ab} + H_{ab},\qquad \chi = \beta B^{-1}
         """
         mean, scale = self.pencil.averages(state), np.outer(self.roots(fit), self.roots(fit))
-        slopes, noise = self._fitted(self._given(state, mean.bulk, fit), fit)
-        bound = noise + fit.penalty * np.eye(len(scale)) + mean.held / scale
+        fitted = self._fitted(self._given(state, mean.bulk, fit), fit)
+        slopes, noise = fitted[..., 0, :, :], fitted[..., 1, :, :]
+        bound = noise + np.multiply.outer(fit.penalty, np.eye(len(scale))) + mean.held / scale
         bound = np.where(self.layer.neurons.twins, bound, 0.0)
         return State(bound, mean.energies, scale * slopes)
 
     def _given(self, state: State, bulk: Any, fit: Fit) -> Any:
         """N_ab and chi_ab, on which the leverage V depends."""
         scale = np.outer(self.roots(fit), self.roots(fit))
-        return np.stack([scale * bulk, scale * np.linalg.inv(state.bound)])
+        return np.stack([scale * bulk, scale * np.linalg.inv(state.bound)], axis=-3)
 
     def _omega(self, given: Any, fit: Fit) -> Any:
         """omega times the weights of the points."""
-        leverage = averages(given.ravel(), self._pairs.reshape(given.size, -1).T)
-        return self.learned.weights * (fit.samples_ratio / (1 + leverage) + fit.probe)
+        flat = self._pairs.reshape(-1, self._pairs.shape[-1])
+        leverage = by_parts(lambda each: each.reshape(*each.shape[:-3], -1) @ flat, given)
+        share = fit.samples_ratio / (1 + leverage) + np.asarray(fit.probe)[..., None]
+        return self.learned.weights * share
 
     def _fitted(self, given: Any, fit: Fit) -> Any:
         """E[u_a u_b omega] and E[e^2_ab omega]."""
@@ -352,7 +244,7 @@ class Readout:
 
     def _bulk(self, state: State) -> Any:
         k = len(self.means)
-        return self.pencil.resolvent(state)[:k, :k]
+        return self.pencil.resolvent(state)[..., :k, :k]
 
     @functools.cached_property
     def _pairs(self) -> Float[np.ndarray, "2 k k points"]:
@@ -367,13 +259,20 @@ class Readout:
         functions = np.tile(roots, self.functions.shape[1] // k)[:, None] * self.functions
         labels, (groups, entries, points) = self.learned.labels, functions.shape
         flat = functions.swapaxes(0, 1).reshape(entries, groups * points)
-        load = by_parts(lambda each: (flat * np.tile(each, groups)) @ flat.T, weights)
-        source = averages(np.tile(weights, len(labels)) * labels.ravel(), flat[:, : labels.size])
-        overlaps, last = np.zeros(load.shape, single.dtype), k + len(single)
+
+        def loaded(each: np.ndarray) -> np.ndarray:
+            fits = each.reshape(-1, points)
+            found = [(flat * np.tile(one, groups)) @ flat.T for one in fits]
+            return np.reshape(found, (*each.shape[:-1], entries, entries))
+
+        load = by_parts(loaded, weights)
+        known = np.einsum("gp,gep->ep", labels, functions[: len(labels)])
+        source = averages(weights, known)
+        overlaps, last = np.zeros(load.shape, single.dtype), k + single.shape[-1]
         spread = np.linalg.inv(state.bound)
-        overlaps[:k, :k], overlaps[k:last, k:last] = fit.dim * spread, single
+        overlaps[..., :k, :k], overlaps[..., k:last, k:last] = fit.dim * spread, single
         if self.components is not None:
-            overlaps[last:, last:] = self.components.overlaps(spread)
+            overlaps[..., last:, last:] = self.components.overlaps(spread)
         return SpikeColumns(overlaps, load, source, weights)
 
     def objective(self, state: State, fit: Fit) -> Any:
@@ -388,9 +287,10 @@ class Readout:
         """
         spikes = self.columns(state, fit)
         # K may be singular, so (K^-1 + L)^-1 R is solved as (1 + K L)^-1 K R.
-        kernel = np.eye(len(spikes.load)) + spikes.overlaps @ spikes.load
-        fitted = np.linalg.solve(kernel, spikes.overlaps @ spikes.source)
-        return spikes.weights @ self.learned.power - spikes.source @ fitted
+        kernel = np.eye(spikes.load.shape[-1]) + spikes.overlaps @ spikes.load
+        source = spikes.source[..., None]
+        fitted = np.linalg.solve(kernel, spikes.overlaps @ source)
+        return spikes.weights @ self.learned.power - np.sum(source * fitted, axis=(-2, -1))
 
 
 class SpikeColumns(NamedTuple):

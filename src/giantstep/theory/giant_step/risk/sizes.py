@@ -10,8 +10,8 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
-from giantstep.theory.giant_step.risk.readout import LIMIT
 from giantstep.theory.giant_step.start_law import start_of
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Most steps whose risk is computed.
 MOST_STEPS = 8

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
-from giantstep.numerics.solve import STEP, Solution, iterate, newton, relative_change, response
+from giantstep.numerics.solve import STEP
 from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 
 #: Iterations, half the way each, lead from the first guess until none of the unknowns changes by
-#: more than a fraction; where faster iterations then fail, until it is smaller.
+#: more than a fraction; where Newton's iteration then fails, until it is smaller.
 SETTLED, MOST_SETTLING = (0.2, 0.02), 300
+#: Newton's iteration ends at this change, relative to the largest unknown, or after so many steps.
+TOLERANCE, MOST_STEPS = 1e-10, 15
 #: The penalty from which the solution is followed down where the direct iteration fails, the
 #: factor by which it falls at first, and the slowest fall that is tried.
 FAR_PENALTY, FALL, SLOWEST = 30.0, 0.3, 0.97
@@ -23,11 +23,10 @@ FAR_PENALTY, FALL, SLOWEST = 30.0, 0.3, 0.97
 ROUNDING = 1e-9
 #: Parts of a state below this fraction of their natural size count as zero.
 SMALL = 1e-3
-#: Anderson's iteration: from a neighbour, and from a guess half the way at first.
-from_near = functools.partial(
-    iterate, tolerance=1e-10, max_iterations=30, memory=7, residual_of=relative_change
-)
-anderson = functools.partial(from_near, max_iterations=100, half_steps=4)
+#: Numbers held at once for fits that are solved together.
+ENTRIES = 2_000_000
+#: Of many fits, every so manieth is solved first.
+STRIDE = 7
 
 
 class ReadoutRisk(NamedTuple):
@@ -35,7 +34,6 @@ class ReadoutRisk(NamedTuple):
 
     ``converged`` is False, and the errors are NaN, where no admissible solution was found.
     ``norm`` is |theta|^2 of the fitted readout, ``freedom`` the trace of the hat matrix per sample.
-    ``state`` can start the solution of a neighbouring point.
     """
 
     test: float
@@ -48,12 +46,7 @@ class ReadoutRisk(NamedTuple):
     state: State | None
 
 
-class _Solved(NamedTuple):
-    root: Solution[np.ndarray]
-    layout: Layout
-
-
-def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> ReadoutRisk:
+def readout_risk(readout: Readout, fit: Fit, along: tuple[float, ...] = ()) -> ReadoutRisk:
     r"""Test and train error of the readout fitted to fresh samples.
 
     With :math:`\mathcal E(\bar\lambda, \epsilon)` the least value of the objective, over d, in
@@ -66,7 +59,8 @@ def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> Re
 
     The unknowns follow the two parameters by the implicit function theorem.
 
-    Symbols: alpha, lambda-bar ``fit``; ``near``: the state of a neighbouring point, if known.
+    Symbols: alpha, lambda-bar ``fit``; ``along``: further lambda-bar that will be asked for, solved
+    together with this one.
 
     Assumes: n, p, d and n_0 proportional; Gaussian inputs; finitely many kinds of neurons.
     Status: heuristic (leave-one-out), verified by simulation.
@@ -84,43 +78,55 @@ def readout_risk(readout: Readout, fit: Fit, *, near: State | None = None) -> Re
     >>> [round(risk.test, 4) for risk in risks]
     [0.2419, 0.1296, 0.0643]
     """
-    nothing = ReadoutRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
-    solved = _solution(readout, fit, near)
-    if solved is None:
-        return nothing
-    root, layout = solved
-    probed = fit._replace(probe=1j * STEP)
-    bound = fit._replace(penalty=fit.penalty + 1j * STEP)
+    if fit not in readout.solved:
+        penalties = list(dict.fromkeys((fit.penalty, *along)))
+        found = _together(readout, fit, np.array(penalties))
+        fits = [fit._replace(penalty=penalty) for penalty in penalties]
+        readout.solved.update(zip(fits, found, strict=True))
+    return readout.solved[fit]
 
-    around = readout.near(layout.state(root.value), fit)
 
-    def image(vector: np.ndarray, given: Fit = fit) -> np.ndarray:
-        return layout.packed(around.next_state(layout.state(vector), given))
+def _together(
+    readout: Readout, fit: Fit, penalties: Float[np.ndarray, " fits"]
+) -> list[ReadoutRisk]:
+    """Many penalties at once, as far as memory allows."""
+    pencil, vectors = readout.pencil, readout.layer.means.shape[1]
+    largest = max((vectors * pencil.size) ** 2, pencil.kinds**2 * len(readout.learned.weights))
+    together = 1 + ENTRIES // largest
+    found = []
+    for some in np.array_split(penalties, -(-len(penalties) // together)):
+        # What is not finite is reported as not found.
+        with np.errstate(all="ignore"):
+            found += _risks(readout, fit._replace(penalty=some))
+    return found
 
-    at = root.value + 0j
-    sources = np.stack([image(at, given).imag / STEP for given in (probed, bound)], axis=1)
-    moved = response(image, root.value, sources)
-    if not np.all(np.isfinite(moved)):
-        return nothing
-    probes, bounds = (
-        readout.objective(layout.state(at + 1j * STEP * change), given)
-        for change, given in zip(moved.T, (probed, bound), strict=True)
-    )
-    test, slope, least = probes.imag / STEP, bounds.imag / STEP, bounds.real
-    state = layout.state(root.value)
-    train = (least - fit.penalty * slope) / fit.samples_ratio
-    taken = float(np.sum(readout.weights(state, fit))) / fit.samples_ratio
-    finite = bool(np.isfinite(test) and np.isfinite(train))
-    return ReadoutRisk(
-        float(test),
-        float(train),
-        float(slope),
-        1 - taken,
-        root.residual,
-        root.iterations,
-        finite,
-        state,
-    )
+
+def _risks(readout: Readout, fit: Fit) -> list[ReadoutRisk]:
+    missing = ReadoutRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
+    solved = _solution(readout, fit)
+    risks, found = [missing] * len(fit.penalty), np.flatnonzero(solved.found)
+    if not len(found):
+        return risks
+    state, moved = (each.members(found) for each in (solved.state, solved.moved))
+    penalty = fit.penalty[found]
+    sides = 1j * STEP * np.eye(2)[..., None]
+    values = readout.objective(moved, fit._replace(probe=sides[0], penalty=penalty + sides[1]))
+    test, slope = values.imag / STEP
+    train = (values[1].real - penalty * slope) / fit.samples_ratio
+    taken = np.sum(readout.weights(state, fit), axis=-1) / fit.samples_ratio
+    for i, at in enumerate(found.tolist()):
+        if np.isfinite(test[i]) and np.isfinite(train[i]):
+            risks[at] = ReadoutRisk(
+                float(test[i]),
+                float(train[i]),
+                float(slope[i]),
+                float(1 - taken[i]),
+                float(solved.residual[at]),
+                solved.iterations,
+                True,
+                state.members(i),
+            )
+    return risks
 
 
 class Layout:
@@ -134,133 +140,190 @@ class Layout:
         k, steps = len(twins), len(like.energies)
         corner, full = np.triu(np.ones((k, k), dtype=bool)), np.ones((k, k), dtype=bool)
         masks = [corner & twins, *[corner, full, corner] * steps, corner]
-        bound = float(np.max(np.abs(like.bound)))
-        coupled = max(float(np.max(np.abs(like.coupling))), 1e-300)
+        bound, coupled = (np.max(np.abs(part), axis=(-2, -1)) for part in (like[0], like[2]))
+        coupled = np.maximum(coupled, 1e-300)
         # Parts that vanish, by symmetry or to rounding, are measured by what they are added to.
-        floors = [bound, *[1 / bound, 1.0, coupled] * steps, coupled]
+        floors = [bound, *[1 / bound, np.ones_like(bound), coupled] * steps, coupled]
         units = [
-            max(float(np.max(np.abs(part))), SMALL * floor)
+            np.maximum(np.max(np.abs(part), axis=(-2, -1)), SMALL * floor)
             for part, floor in zip(_parts(like), floors, strict=True)
         ]
-        self._shapes = [like.bound.shape, *[(2 * k, 2 * k)] * steps, like.coupling.shape]
+        self._shapes = [(k, k), *[(2 * k, 2 * k)] * steps, (k, k)]
         self._ends = np.cumsum([0, *(rows * columns for rows, columns in self._shapes)])
         #: Where each entry is, and where once more, in the matrices one after the other.
-        first, *middle, last = self._matrices(np.arange(self._ends[-1]))
-        turned = State(first.T, tuple(energy.T for energy in middle), last.T)
+        places = self._matrices(np.arange(self._ends[-1]))
         self._places, self._mirrors = (
             np.concatenate([part[mask] for part, mask in zip(_parts(each), masks, strict=True)])
-            for each in (State(first, tuple(middle), last), turned)
+            for each in (State.of(places), State.of(place.T for place in places))
         )
         counts = [int(mask.sum()) for mask in masks]
-        self._units = np.repeat(units, counts)
+        self._units = np.repeat(np.stack(units, axis=-1), counts, axis=-1)
         self._signs = np.repeat([1, *[1, -1, 1] * steps, 1], counts)
 
     def _matrices(self, flat: Any) -> list[Any]:
         ends = zip(self._ends, self._ends[1:], self._shapes, strict=False)
-        return [flat[low:high].reshape(shape) for low, high, shape in ends]
+        return [flat[..., low:high].reshape(*flat.shape[:-1], *shape) for low, high, shape in ends]
 
     def packed(self, state: State) -> Any:
         """The independent entries, in their units."""
-        parts = (state.bound, *state.energies, state.coupling)
-        return np.concatenate([part.ravel() for part in parts])[self._places] / self._units
+        flat = [part.reshape(*part.shape[:-2], -1) for part in state.matrices]
+        return np.concatenate(flat, axis=-1)[..., self._places] / self._units
 
     def state(self, vector: Any) -> State:
         """The matrices of which these are the entries."""
-        flat, entries = np.zeros(self._ends[-1], vector.dtype), vector * self._units
-        flat[self._mirrors], flat[self._places] = self._signs * entries, entries
-        bound, *energies, coupling = self._matrices(flat)
-        return State(bound, tuple(energies), coupling)
+        entries = vector * self._units
+        flat = np.zeros((*entries.shape[:-1], self._ends[-1]), vector.dtype)
+        flat[..., self._mirrors], flat[..., self._places] = self._signs * entries, entries
+        return State.of(self._matrices(flat))
 
 
 def _parts(state: State) -> list[Any]:
-    k = len(state.bound)
+    k = state.bound.shape[-1]
     quarters = [
         part
         for energy in state.energies
-        for part in (energy[:k, :k], energy[:k, k:], energy[k:, k:])
+        for part in (energy[..., :k, :k], energy[..., :k, k:], energy[..., k:, k:])
     ]
     return [state.bound, *quarters, state.coupling]
 
 
-def _solution(readout: Readout, fit: Fit, near: State | None) -> _Solved | None:
-    """The admissible fixed point: from the neighbour, from the first guess, from far."""
-    if near is not None:
-        # Newton's Jacobian costs as much as many iterations.
-        solved = _found(from_near, near, readout, fit) or _found(newton, near, readout, fit)
-        if solved is not None:
-            return solved
-    return _from_guess(readout, fit) or _from_far(readout, fit)
+class _Solved(NamedTuple):
+    """Fixed points of many fits, and which of them were ``found``.
+
+    ``moved``: with imaginary parts, by which they follow the probe and the penalty.
+    """
+
+    state: State
+    moved: State
+    residual: Float[np.ndarray, " fits"]
+    found: Bool[np.ndarray, " fits"]
+    iterations: int = 0
 
 
-def _from_guess(readout: Readout, fit: Fit) -> _Solved | None:
+def _solution(readout: Readout, fit: Fit) -> _Solved:
+    """The admissible fixed points: from their first guesses, and where that fails from far."""
+    solved = _between(readout, fit) or _from_guess(readout, fit)
+    for each in np.flatnonzero(~solved.found).tolist():
+        alone = fit._replace(penalty=fit.penalty[each : each + 1])
+        other = _from_guess(readout, alone) if len(fit.penalty) > 1 else solved
+        other = other if other.found[0] else _from_far(readout, alone)
+        if other.found[0]:
+            for mine, its in ((solved.state, other.state), (solved.moved, other.moved)):
+                for whole, part in zip(mine.matrices, its.matrices, strict=True):
+                    whole[..., each : each + 1, :, :] = part
+            solved.found[each], solved.residual[each] = True, other.residual[0]
+    return solved
+
+
+def _between(readout: Readout, fit: Fit) -> _Solved | None:
+    """Many fixed points from splines through a few of them, if these are found."""
+    from scipy.interpolate import CubicSpline
+
+    order = np.argsort(fit.penalty)
+    few = fit.penalty[order[np.arange(0, len(order) + STRIDE - 1, STRIDE).clip(max=len(order) - 1)]]
+    if len(order) < 3 * STRIDE or not np.all(np.diff(few, prepend=0.0) > 0):
+        return None
+    known = _from_guess(readout, fit._replace(penalty=few))
+    if not known.found.all():
+        return None
+    at, places = np.log(few), np.log(fit.penalty)
+    near = State.of(CubicSpline(at, part)(places) for part in known.state.matrices)
+    return _newton(near, readout, fit)
+
+
+def _from_guess(readout: Readout, fit: Fit) -> _Solved:
     state = readout.first_guess(fit)
     for settled in SETTLED:
-        state = _settled(state, readout, fit, settled)
-        if not all(np.all(np.isfinite(part)) for part in _parts(state)):
-            return None
-        solved = _found(anderson, state, readout, fit) or _found(newton, state, readout, fit)
-        if solved is not None:
-            return solved
-    return None
+        try:
+            state = _settled(state, readout, fit, settled)
+        except np.linalg.LinAlgError:
+            return _lost(state)
+        solved = _newton(state, readout, fit)
+        if solved.found.all():
+            break
+    return solved
+
+
+def _lost(state: State) -> _Solved:
+    moved = State.of(np.stack([part + 0j] * 2) for part in state.matrices)
+    return _Solved(
+        state, moved, np.full(len(state.bound), np.inf), np.zeros(len(state.bound), bool)
+    )
 
 
 def halfway(state: State, image: State) -> State:
     """The mean of two states."""
-    pairs = zip(state.energies, image.energies, strict=True)
-    return State(
-        (state.bound + image.bound) / 2,
-        tuple((a + b) / 2 for a, b in pairs),
-        (state.coupling + image.coupling) / 2,
-    )
+    return State.of((a + b) / 2 for a, b in zip(state.matrices, image.matrices, strict=True))
 
 
 def _settled(state: State, readout: Readout, fit: Fit, change: float) -> State:
+    settled, axes = np.zeros(len(fit.penalty), dtype=bool), (-2, -1)
     for _ in range(MOST_SETTLING):
         image = readout.next_state(state, fit)
         pairs = list(zip(_parts(state), _parts(image), strict=True))
         state = halfway(state, image)
-        if all(np.max(np.abs(new - old)) <= change * np.max(np.abs(new)) for old, new in pairs):
+        settled |= np.all(
+            [np.max(np.abs(b - a), axes) <= change * np.max(np.abs(b), axes) for a, b in pairs], 0
+        )
+        if settled.all():
             break
     return state
 
 
-def _from_far(readout: Readout, fit: Fit) -> _Solved | None:
+def _from_far(readout: Readout, fit: Fit) -> _Solved:
     """Follow the solution from a large penalty, where it is unique and easy, to the given one."""
-    penalty = max(fit.penalty, FAR_PENALTY)
-    solved = _from_guess(readout, fit._replace(penalty=penalty))
-    fall = FALL
-    while solved is not None and penalty > fit.penalty:
-        lower = max(fit.penalty, penalty * fall)
-        state = solved.layout.state(solved.root.value)
-        below = _found(newton, state, readout, fit._replace(penalty=lower))
-        if below is not None:
+    penalty = np.maximum(fit.penalty, FAR_PENALTY)
+    solved, fall = _from_guess(readout, fit._replace(penalty=penalty)), FALL
+    while solved.found[0] and penalty > fit.penalty:
+        lower = np.maximum(fit.penalty, penalty * fall)
+        below = _newton(solved.state, readout, fit._replace(penalty=lower))
+        if below.found[0]:
             solved, penalty, fall = below, lower, fall**1.3
         elif fall > SLOWEST:
-            return None
+            solved.found[0] = False
         else:
             fall = fall**0.5
     return solved
 
 
-def _found(
-    method: Callable[..., Solution[np.ndarray]], state: State, readout: Readout, fit: Fit
-) -> _Solved | None:
-    """What a method finds from a state nearby, if it is a solution."""
-    layout = Layout(readout.layer.neurons.twins, state)
-
-    def image(vector: np.ndarray) -> np.ndarray:
-        return layout.packed(readout.next_state(layout.state(vector), fit))
-
+def _newton(state: State, readout: Readout, fit: Fit) -> _Solved:
     try:
-        root = method(image, layout.packed(state))
+        return _iterated(state, readout, fit)
     except np.linalg.LinAlgError:
-        return None
-    if root.converged and admissible(layout.state(root.value), readout):
-        return _Solved(root, layout)
-    return None
+        return _lost(state)
 
 
-def admissible(state: State, readout: Readout) -> bool:
+def _iterated(state: State, readout: Readout, fit: Fit) -> _Solved:
+    """Newton's iteration from states nearby, which ends with the response to probe and penalty."""
+    layout = Layout(readout.layer.neurons.twins, state)
+    x = layout.packed(state)
+    count = x.shape[-1]
+    one = np.eye(count)
+    # Each unknown by itself, then the probe, then the penalty.
+    moved = 1j * STEP * np.eye(count + 2)[:, None]
+    turned = fit._replace(
+        probe=fit.probe + moved[..., count], penalty=fit.penalty + moved[..., count + 1]
+    )
+    for iteration in range(1, MOST_STEPS + 1):  # noqa: B007
+        around = readout.near(layout.state(x), fit)
+        image = layout.packed(around.next_state(layout.state(x + moved[..., :count]), turned))
+        slopes = np.moveaxis(image.imag / STEP, 0, -1)
+        gap = image[0].real - x
+        residual = np.max(np.abs(gap), axis=-1) / np.max(np.abs(x), axis=-1)
+        sources = np.concatenate([gap[..., None], slopes[..., count:]], axis=-1)
+        steps = np.linalg.solve(one - slopes[..., :count], sources)
+        far = residual > TOLERANCE
+        # A NaN compares False: it ends, and is not found.
+        if not np.any(far):
+            break
+        x = x + np.where(far[:, None], steps[..., 0], 0.0)
+    state = layout.state(x)
+    response = np.moveaxis(steps[..., 1:], -1, 0)
+    found = (residual <= TOLERANCE) & admissible(state, readout)
+    return _Solved(state, layout.state(x + 1j * STEP * response), residual, found, iteration)
+
+
+def admissible(state: State, readout: Readout) -> Any:
     r"""Whether a fixed point is the average of resolvents, which only one of them can be.
 
     .. math:: D + H > 0,\qquad G + G^T \ge 0
@@ -280,11 +343,18 @@ def admissible(state: State, readout: Readout) -> bool:
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[4.0], samples_ratios=[1.0])
     >>> readout = Readout(problem, sigma, list(layers)[-1])
     >>> one, flat = np.ones((1, 1)), np.zeros((2, 2))
-    >>> [admissible(State(bound, (flat,), one), readout) for bound in (one, -one)]
+    >>> [bool(admissible(State(bound, (flat,), one), readout)) for bound in (one, -one)]
     [True, False]
     """
-    if not np.all(np.linalg.eigvalsh(state.bound) > 0):
-        return False
-    mean = readout.pencil.resolvent(state)
-    lowest = np.linalg.eigvalsh(mean + mean.T)[0] if np.all(np.isfinite(mean)) else -np.inf
-    return bool(lowest >= -ROUNDING * np.max(np.abs(mean)))
+    positive = _lowest(state.bound) > 0
+    bound = np.where(positive[..., None, None], state.bound, np.eye(state.bound.shape[-1]))
+    mean = readout.pencil.resolvent(state._replace(bound=bound))
+    least = -ROUNDING * np.max(np.abs(mean), axis=(-2, -1))
+    return positive & (_lowest(mean + mean.swapaxes(-1, -2)) >= least)
+
+
+def _lowest(matrices: np.ndarray) -> Any:
+    """The lowest eigenvalue of each matrix, and less than any where it is not finite."""
+    finite = np.all(np.isfinite(matrices), axis=(-2, -1))
+    lowest = np.linalg.eigvalsh(np.where(finite[..., None, None], matrices, 0.0))[..., 0]
+    return np.where(finite, lowest, -np.inf)

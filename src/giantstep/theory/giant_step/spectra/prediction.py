@@ -18,10 +18,11 @@ from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.gradient_step import first_layers
-from giantstep.theory.giant_step.risk.readout import LIMIT, Fit, Readout
+from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.spectra.laws import Bulk, FeatureLaw, Law, WeightLaw
 from giantstep.theory.giant_step.start_law import moment_blocks
 from giantstep.theory.one_step.stepped_network import one_step
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Most steps, and most kinds of neurons whose rows are followed exactly; kinds that stand for a
 #: Gaussian readout, with such rows and with isotropic ones.
