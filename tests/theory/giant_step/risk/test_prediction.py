@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from stepped_readouts import ONE, readout_on, stepped_layer
 
+from giantstep.asking import verbs
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import random_features
 from giantstep.theory.giant_step.prediction import predict
+from giantstep.theory.giant_step.risk import over_sizes, solution
 from giantstep.theory.giant_step.risk.finite_size import isotropic_ratio
 from giantstep.theory.giant_step.risk.readout import Fit
 
@@ -38,6 +40,22 @@ def test_every_step_has_its_errors() -> None:
     assert law.arrays["kind_overlaps"].shape == (3, 1, 1)
     assert law.arrays["kind_gram"].shape == (3, 1, 1)
     assert law.metrics["random_features_error"] == law.metrics["test_error"][0]
+
+
+def test_a_curve_of_ridges_is_solved_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By one call for each number of steps, and for each of the coarse ones of its error."""
+    ridges, problem, calls = [0.02, 0.1, 0.5], Problem.of("sin(h1)"), []
+    points = [predict(problem, settings(ridge=ridge)) for ridge in ridges]
+    together = solution._together
+    monkeypatch.setattr(solution, "_together", lambda *a: calls.append(a[2]) or together(*a))
+    over_sizes._kept.cache_clear()
+    curve = verbs.predict(settings(ridge=ridges), problem).to_xarray()
+    assert [len(penalties) for penalties in calls] == [3] * 5
+    for name in ("test_error", "train_error"):
+        found, each = curve[f"{name}_theory"].values, [law.metrics[name] for law in points]
+        np.testing.assert_allclose(found, each, rtol=1e-9)
+        stated = [law.errors[name] for law in points]
+        np.testing.assert_allclose(curve[f"{name}_error"].values, stated, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("dim", [None, 200])

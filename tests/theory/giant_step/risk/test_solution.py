@@ -53,17 +53,18 @@ def test_the_root_is_admissible_where_wrong_ones_are_near(sigma: str, steps: int
 
 
 @pytest.mark.parametrize(
-    ("sigma", "start", "count"), [("relu", ONE, 5), ("tanh", ONE, 30), ("relu", PAIRS, 25)]
+    ("sigma", "start", "count"), [("relu", ONE, 4), ("tanh", ONE, 24), ("relu", PAIRS, 24)]
 )
 def test_ridges_solved_together_are_those_solved_alone(
     sigma: str, start: Neurons, count: int
 ) -> None:
-    """Few from their own guesses; of many some from others; one that has none spoils no other."""
+    """Few from their own guesses, beside one that has no solution; many from some of them."""
     together, alone = readout(sigma, start), readout(sigma, start)
     penalties = tuple(np.geomspace(10.0, 1e-4, count).tolist())
-    readout_risk(together, HARD, along=(*penalties, math.nan))
-    assert not together.solved[HARD._replace(penalty=math.nan)].converged
-    for penalty in penalties[:: count // 5]:
+    lost = (math.nan,) if count < 3 * solution.STRIDE else ()
+    readout_risk(together, HARD, along=(*penalties, *lost))
+    assert not any(together.solved[HARD._replace(penalty=each)].converged for each in lost)
+    for penalty in penalties[:: count // 4]:
         fit = HARD._replace(penalty=penalty)
         one = readout_risk(alone, fit)
         assert one.converged
