@@ -157,9 +157,10 @@ def ask(
     laws: list[Prediction] = []
     runs: list[Run] = []
     if PREDICT in verbs:
-        # Neighbours on a curve share what is solved together; elsewhere it would be lost between.
+        # Neighbours on a curve may be solved together, which changes the last digits: not where
+        # the same grid is simulated too, and a study has it point by point.
         *_, last = ("", *questions.axes)
-        curve = last == questions.learner.along and not optimise
+        curve = last == questions.learner.along and verbs == (PREDICT,) and not optimise
         along = questions.axes[last].values if last and curve else ()
         for number, point in enumerate(points):
             laws.append(predict_question(questions.learner, point, optimise, along))
