@@ -9,6 +9,8 @@ from stepped_readouts import ONE, PAIRS, readout_on, stepped_layer
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
+from giantstep.settings.random_features import RandomFeatures
+from giantstep.theory import random_features
 from giantstep.theory.giant_step.risk.batch_samples import frame_rule
 from giantstep.theory.giant_step.risk.bounds import network_error
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons, frame_of
@@ -82,6 +84,15 @@ def test_no_movement_gives_random_features(sigma: str, target: str, steps: int) 
     found = risk(sigma, target, layer, fit, 0.1)
     assert found.test - 0.1 == pytest.approx(expected.test, rel=1e-8)
     assert found.train == pytest.approx(expected.train, rel=1e-8)
+
+
+def test_norm_and_freedom_of_the_fit_are_those_of_random_features() -> None:
+    given = RandomFeatures(samples="2d", width="1.5d", activation="relu", ridge=0.05)
+    known = random_features.predict(Problem.of("relu(h1)", noise=0.1), given).metrics
+    layer = stepped_layer("relu", "relu(h1)", [], noise=0.1)
+    found = risk("relu", "relu(h1)", layer, Fit.of(2.0, 1.5, 0.05), 0.1)
+    assert found.norm * 1.5 / 2 == pytest.approx(known["norm"], rel=1e-8)
+    assert found.freedom == pytest.approx(known["degrees_of_freedom"], rel=1e-8)
 
 
 @pytest.mark.parametrize("start", [ONE, ON_SPHERE, Neurons.of([1.0, -0.5], normalise=True)])
@@ -186,6 +197,13 @@ def test_the_mean_row_of_a_linear_network() -> None:
     layer = stepped("identity", "h1", 0.5, (0.5, 4.0, 2))
     assert layer.common[0, 0] == pytest.approx((0.5**2 + 0.5**2 / 4) ** 2, rel=1e-9)
     assert layer.bulks[0, 0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_lengths_of_twins_with_equal_readouts_are_one_length() -> None:
+    """Two ways to one number; the sum over Hermite degrees ends at 24."""
+    layer = stepped("tanh", "sin(h1)", 0, (2, 3, 2), Neurons.of([1.0, 1.0], paired=True))
+    own, between = layer.batches[1].lengths[0]
+    assert between == pytest.approx(own, rel=2e-3)
 
 
 def test_recursion_of_means_and_bulks_of_relu() -> None:

@@ -70,8 +70,8 @@ def component_ratio(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[4.0])
     >>> ratio, share = component_ratio(
     ...     Readout(problem, sigma, layer), sigma, Fit.of(4.0, 1.0, 0.1, 400))
-    >>> round(ratio.test, 2), round(share, 4)
-    (0.76, 0.0292)
+    >>> round(ratio.test, 5), round(share, 4)
+    (0.76436, 0.0292)
     """
     if not readout.layer.batches or fit.dim == LIMIT:
         return NONE, 0.0
@@ -125,8 +125,10 @@ def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0, 1.0], samples_ratios=[4.0, 4.0])
     >>> readout = Readout(problem, sigma, layer)
     >>> ratio = isotropic_ratio(readout, Fit.of(2.0, 1.0, 0.1, 1e7))
-    >>> abs(ratio.test - 1) < 1e-4, isotropic_ratio(readout, Fit.of(2.0, 1.0, 0.1, 200)).test < 1
-    (True, True)
+    >>> abs(ratio.test - 1) < 1e-4
+    True
+    >>> round(isotropic_ratio(readout, Fit.of(2.0, 1.0, 0.1, 200)).test, 5)
+    0.98531
     """
     layer, k, along = readout.layer, len(readout.means), len(readout.learned.kappa)
     root, dim = np.sqrt(layer.variances)[:, None], fit.dim
