@@ -8,17 +8,17 @@ import numpy as np
 
 from benchmarks.giant_step import side_by_side
 from benchmarks.row import Row, seconds, under_a_gibibyte, under_limit
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.preprocessing import Labels
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.symmetry import Committee
-from giantstep.learners.amp.data import draw_data
-from giantstep.learners.amp.iteration import State, iterate_messages
+from giantstep.learners.amp.data import draw_amp_data
+from giantstep.learners.amp.iteration import Messages, iterate_messages
 from giantstep.learners.amp.simulation import simulate
 from giantstep.settings.amp import Amp
-from giantstep.theory.amp.committees.averages import committee_rule
-from giantstep.theory.amp.committees.fixed_point import Branch
+from giantstep.theory.amp.committees.averages import committee_evolution_points
+from giantstep.theory.amp.committees.fixed_point import OverlapBranch
 from giantstep.theory.amp.committees.specialisation import specialisation
 from giantstep.theory.amp.state_evolution import state_evolution
 
@@ -46,7 +46,7 @@ def _committees() -> Iterator[Row]:
     took = seconds(lambda: specialisation.__wrapped__(ten), 1)
     yield under_limit("specialisation threshold of ten tanh units", took, 8.0)
     specialisation(five)
-    took = seconds(lambda: Branch(five, committee_rule(5)).point(0.6), 1)
+    took = seconds(lambda: OverlapBranch(five, committee_evolution_points(5)).point(0.6), 1)
     yield under_limit("one branch point of five tanh units", took, 10.0)
     units = " + ".join(f"tanh(h{unit})" for unit in range(1, 6))
     words = ("--target", f"({units})/sqrt(5)", "--noise", "0.1", "--samples", "27d")
@@ -58,10 +58,10 @@ def _iteration(target: str) -> Row:
     problem = Problem.of(target)
     channel = channel_of_problem(problem)
     rng = np.random.default_rng(0)
-    x, _, y = draw_data(problem, DIM, SAMPLES, channel.noise, rng, "float32")
+    x, _, y = draw_amp_data(problem, DIM, SAMPLES, channel.noise, rng, "float32")
     labels, rank = Labels(channel, y), channel.rank
     start = 1e-3 * rng.normal(size=(DIM, rank))
-    state = State(start, np.eye(rank), np.zeros((SAMPLES, rank)))
+    state = Messages(start, np.eye(rank), np.zeros((SAMPLES, rank)))
     weights = np.ascontiguousarray(start.T, dtype=np.float32)
     fields = [x @ column for column in weights]
     took = side_by_side(

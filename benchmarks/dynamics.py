@@ -18,11 +18,11 @@ import numpy as np
 from benchmarks.row import Row, cpu_seconds, under_limit
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.learners.online_sgd.plan import Draws, plan
+from giantstep.learners.online_sgd.plan import SgdDraws, plan_online_sgd
 from giantstep.learners.online_sgd.simulation import simulate
-from giantstep.numerics.ode import trajectory
+from giantstep.numerics.ode import ode_trajectory
 from giantstep.settings.online_sgd import OnlineSgd
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 from giantstep.theory.giant_step.reused_population import reused_batch_path
 from giantstep.theory.online_sgd.committee import ErrorFunctions, Layer, velocity
 
@@ -55,7 +55,7 @@ def rows() -> Iterator[Row]:
     """In law against C and Python, at two dimensions; the committee; the population."""
     yield from _online()
     yield from _committee()
-    kinds = Kinds.one_of_each([1.0])
+    kinds = NeuronKinds.one_of_each([1.0])
     options: dict[str, Any] = {"steps": 5, "step_size": 0.8, "samples_ratio": 2.0, "accuracy": 1e-3}
     sign, tanh = Problem("sign(h1)"), activation("tanh")
     reused_batch_path(sign, tanh, kinds, **options)
@@ -116,7 +116,7 @@ def _compiled(folder: Path) -> Callable[..., Any]:
 
 def _in_c(compiled: Callable[..., Any]) -> None:
     """The same numbers drawn by the same generators, run by run, then the loop."""
-    draws = Draws(plan(PROBLEM, _settings(DIM)), list(range(RUNS)))
+    draws = SgdDraws(plan_online_sgd(PROBLEM, _settings(DIM)), list(range(RUNS)))
     overlaps = np.full(RUNS, 0.1)
     doubles = ctypes.POINTER(ctypes.c_double)
     for chunk in np.array_split(np.arange(SAMPLES), 20):
@@ -150,7 +150,7 @@ def _committee() -> Iterator[Row]:
     four = ErrorFunctions(readout, teacher, 0.0)
 
     def ours() -> Any:
-        return trajectory(
+        return ode_trajectory(
             lambda x: velocity(four, Layer.unflat(x, size), 0.05, "free").flat(),
             start,
             [until],
@@ -187,7 +187,7 @@ def _calls(four: ErrorFunctions, start: np.ndarray, size: int, until: float) -> 
         count += 1
         return velocity(four, Layer.unflat(x, size), 0.05, "free").flat()
 
-    trajectory(counted, start, [until], tolerance=1e-6)
+    ode_trajectory(counted, start, [until], tolerance=1e-6)
     return count
 
 

@@ -22,7 +22,7 @@ from giantstep.language.inputs import read_inputs
 from giantstep.language.losses import loss_from_text
 from giantstep.language.sizes import Size, StepInSamples
 from giantstep.language.targets import any_target
-from giantstep.settings.sweeps import sweep_values
+from giantstep.settings.sweeps import setting_range_values
 
 SECONDS = 1.0
 COUNT = 200_000
@@ -82,7 +82,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "step in n": lambda text: StepInSamples.read(text, "step_size"),
     "kernel": kernel,
     "inputs": read_inputs,
-    "range": lambda text: sweep_values(text, "samples"),
+    "range": lambda text: setting_range_values(text, "samples"),
 }
 
 

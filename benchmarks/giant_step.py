@@ -16,9 +16,9 @@ import numpy as np
 
 from benchmarks.row import Row, under_limit
 from giantstep.language.problem import Problem
-from giantstep.learners.giant_step.direct import Direct
-from giantstep.learners.giant_step.draws import Draws, drawing_threads
-from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.direct import DirectRun
+from giantstep.learners.giant_step.draws import Draws, threads_of_random_draws
+from giantstep.learners.giant_step.plan import plan_giant_steps
 from giantstep.learners.giant_step.simulation import simulate
 from giantstep.numerics.float64 import float64
 from giantstep.settings.giant_step import GiantStep
@@ -55,7 +55,7 @@ def side_by_side(work: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> di
 def _direct_step() -> Iterator[Row]:
     with ExitStack() as stack:
         stack.enter_context(float64())
-        threads = stack.enter_context(drawing_threads())
+        threads = stack.enter_context(threads_of_random_draws())
         work = {"products": _products(SAMPLES // 8), "products at once": _products(SAMPLES)}
         work["data given"] = _steps("reused", threads)
         work["data drawn"] = _steps("fresh", threads)
@@ -109,7 +109,7 @@ def _products(chunk: int) -> Callable[[], None]:
 
 def _steps(batches: str, threads: Any) -> Callable[[], None]:
     settings = GiantStep(dim=DIM, samples=SAMPLES, width=WIDTH, batches=batches, readout="sign")
-    runs = Direct(plan(STAIRS, settings), Draws([0], threads))
+    runs = DirectRun(plan_giant_steps(STAIRS, settings), Draws([0], threads))
     numbers = itertools.count(1)
 
     def run() -> None:
@@ -218,8 +218,8 @@ def _speed_up(work: str, law: float, direct: float, goal: float) -> Row:
 
 def _step_seconds(settings: GiantStep, seed: int) -> float:
     """One direct step without what surrounds it."""
-    with float64(), drawing_threads() as threads:
-        runs = Direct(plan(STAIRS, settings), Draws([seed], threads))
+    with float64(), threads_of_random_draws() as threads:
+        runs = DirectRun(plan_giant_steps(STAIRS, settings), Draws([seed], threads))
         begin = time.perf_counter()
         runs.step(1)
         runs.weights.block_until_ready()

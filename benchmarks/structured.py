@@ -16,7 +16,7 @@ from giantstep.learners import gradient_flow, langevin
 from giantstep.numerics.ode import integrate
 from giantstep.settings.gradient_flow import GradientFlow
 from giantstep.settings.langevin import Langevin
-from giantstep.theory.gradient_flow.population_flows import Spike, normalised_flow, overlap
+from giantstep.theory.gradient_flow.population_flows import Spike, flow_overlap, normalised_flow
 from giantstep.theory.gradient_flow.prediction import predict
 
 #: Pairs of timings beside products, and seconds before each: threads of BLAS wait in a loop for
@@ -49,7 +49,7 @@ def _map() -> np.ndarray:
     b = spike.cosine * m + np.sqrt((1 - np.asarray(spike.cosine) ** 2) / 1000)
     rate = normalised_flow(activation("relu"), Target("-He4(h1)/sqrt(24)"), spike)
     state = np.array([m, b, np.ones(2500)])
-    return integrate(rate, state, 1e6, event=lambda y: overlap(y, spike) - 0.5).time
+    return integrate(rate, state, 1e6, event=lambda y: flow_overlap(y, spike) - 0.5).time
 
 
 def _algorithm_one() -> Row:

@@ -6,7 +6,7 @@ import numpy as np
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.learners.giant_step.population_risk import population_risk
+from giantstep.learners.giant_step.population_risk import trained_network_risk
 from giantstep.numerics.ridge.path import RidgePath
 
 
@@ -19,5 +19,5 @@ def fitted_risk(
     path = RidgePath.fit(features, problem.target.numpy(inputs[:, :rank]))
     axes = np.eye(rank, inputs.shape[1])
     readout = path.coefficients(ridge)[0] / scale
-    risk = population_risk(problem, activation(sigma), layer, axes, readout)
+    risk = trained_network_risk(problem, activation(sigma), layer, axes, readout)
     return risk, float(path.train_error(ridge)[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.gradient_step import limit_layers
 from giantstep.theory.giant_step.risk.readout import Readout
 
 ONE = Neurons.of([1.0])
@@ -25,7 +25,7 @@ def stepped_layer(
     kicks: bool = False,
 ) -> FirstLayer:
     """After ``steps``, each a step size and n_0/d."""
-    *_, layer = first_layers(
+    *_, layer = limit_layers(
         Problem.of(target, noise=noise),
         activation(sigma),
         neurons,

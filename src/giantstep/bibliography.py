@@ -111,10 +111,10 @@ def bibtex_entries(papers: Iterable[str]) -> str:
     >>> print(bibtex_entries(["Saad, Solla 1995, Physical Review E 52"]).splitlines()[0])
     @article{saad1995on-line,
     """
-    return "\n\n".join(entry.bibtex for entry in dict.fromkeys(map(_cited, papers)))
+    return "\n\n".join(entry.bibtex for entry in dict.fromkeys(map(_paper_of_reference, papers)))
 
 
-def _cited(reference: str) -> Paper:
+def _paper_of_reference(reference: str) -> Paper:
     """The paper of a reference, which may go on: ", examples 1-3"."""
     for entry in PAPERS.values():
         if reference.startswith(entry.short):

@@ -11,7 +11,7 @@ from isotropic_step import isotropic_risk
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.learners.giant_step.spectra import stepped_layer
+from giantstep.learners.giant_step.spectra import simulate_stepped_layer
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
@@ -38,7 +38,7 @@ def measured(
     size = (settings.readout_samples or settings.samples).count(settings.dim, "samples")
     shape, ratios = (size, settings.dim), []
     for seed in range(draws):
-        weights = stepped_layer(problem, settings, seed).weights
+        weights = simulate_stepped_layer(problem, settings, seed).weights
         rng = np.random.default_rng([seed, 17])
         risks = [
             fitted_risk(
@@ -138,7 +138,7 @@ def test_given_first_layer_of_relu(target: str) -> None:
     )  # fmt: skip
     ratios = []
     for seed in range(12):
-        layer = stepped_layer(problem, settings, seed)
+        layer = simulate_stepped_layer(problem, settings, seed)
         axes = np.eye(1, dim)
         theory = semi_analytic_risk(
             problem, activation("relu"), layer.weights, layer.learned[None], axes,

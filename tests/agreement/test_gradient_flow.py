@@ -10,7 +10,7 @@ import pytest
 from giantstep.asking.verbs import predict, simulate
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.gradient_flow import Covariance, _starts
+from giantstep.learners.gradient_flow import Covariance, _random_start_neurons
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.gradient_flow import GradientFlow
 
@@ -46,7 +46,7 @@ def test_a_flow_on_a_million_samples(geometry: str) -> None:
 def test_a_preconditioned_flow_starts_at_the_overlap_that_is_given() -> None:
     covariance = Covariance(PROBLEM, 40)
     given = GradientFlow(geometry="preconditioned", start_overlap=0.3, starts=3)
-    starts = _starts(given, covariance, np.random.default_rng(0))
+    starts = _random_start_neurons(given, covariance, np.random.default_rng(0))
     assert covariance.measured(starts)["overlap"] == pytest.approx(0.3, abs=1e-12)
 
 

@@ -10,7 +10,7 @@ from fitted_risk import fitted_risk
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.simulation import simulate as simulate_step
-from giantstep.learners.giant_step.spectra import stepped_layer
+from giantstep.learners.giant_step.spectra import simulate_stepped_layer
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict_step
@@ -31,7 +31,7 @@ def test_a_real_step_sits_on_the_theory_of_its_direction() -> None:
     nominal = step.blocks(sizes)
     ratios = []
     for seed in range(150):
-        layer = stepped_layer(problem, settings, seed)
+        layer = simulate_stepped_layer(problem, settings, seed)
         spikes = np.array([np.mean(layer.weights @ layer.learned)])
         theory = spiked_risk(
             activation("tanh"), problem.target, nominal._replace(spikes=spikes),
@@ -70,7 +70,7 @@ def test_real_steps_sit_on_their_finite_size_theory() -> None:
         silent = [fit.replace(loss="correlation") for fit in fits]
         plain = [predict_step(problem, fit).metrics["test_error"] for fit in silent]
         for seed in range(draws):
-            layer = stepped_layer(problem, settings, seed)
+            layer = simulate_stepped_layer(problem, settings, seed)
             rng = np.random.default_rng([seed, 13])
             risks = np.array(
                 [
@@ -110,7 +110,7 @@ def test_a_step_stretches_neurons_along_what_they_learn() -> None:
     )
     ratios = []
     for seed in range(draws):
-        layer = stepped_layer(problem, settings, seed)
+        layer = simulate_stepped_layer(problem, settings, seed)
         along = np.outer(layer.weights @ layer.learned, layer.learned)
         across = layer.weights - along
         lengths = np.linalg.norm(across, axis=1, keepdims=True)
@@ -139,7 +139,7 @@ def test_lengths_grow_with_the_learned_component_as_predicted() -> None:
         )  # fmt: skip
         found = []
         for seed in range(draws):
-            layer = stepped_layer(problem, settings, seed)
+            layer = simulate_stepped_layer(problem, settings, seed)
             along = layer.weights @ layer.learned
             across = np.sum(layer.weights**2, axis=1) - along**2
             found.append(np.polyfit(along, across, 1)[0])

@@ -15,9 +15,9 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.three_layer import ThreeLayer
-from giantstep.theory.convex.labels import real_labels
+from giantstep.theory.convex.labels import student_real_labels
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 
 @pytest.mark.parametrize("name", ["sign", "step(z)", "z + sign(z)/2"])
@@ -72,9 +72,9 @@ def test_huber_loss_under_noise_of_two_kinds(monkeypatch: pytest.MonkeyPatch) ->
     settings = RandomFeatures(samples="2d", width="1d", ridge=0.1, loss="huber(y-f)", dim=200)
     law = predict(settings, problem)
     assert law.metrics["overlap_q"] == pytest.approx(1.0793, abs=2e-4)
-    few = real_labels(problem, settings.loss)
+    few = student_real_labels(problem, settings.loss)
     monkeypatch.setattr(labels, "NOISE_CELLS", {1: 96})
-    many = real_labels.__wrapped__(problem, settings.loss)
+    many = student_real_labels.__wrapped__(problem, settings.loss)
     assert len(many.weights) > 3 * len(few.weights)
     for power in (1, 2):
         assert few.weights @ few.values**power == pytest.approx(many.weights @ many.values**power)
@@ -105,14 +105,14 @@ def test_narrow_networks_are_averages_over_their_random_readouts_and_biases(
     of_quantiles = giant_step_overlaps(
         problem,
         activation(settings.activation),
-        Kinds.of(settings),
+        NeuronKinds.of(settings),
         steps=settings.steps,
         step_size=2.0,
         samples_ratio=4.0,
         dim=400,
     )
     assert abs(found.mean() - of_quantiles.cosines[-1, 0]) > 4 * sem
-    assert len(Kinds.draws(settings.replace(width=400))) == 1
+    assert len(NeuronKinds.draws(settings.replace(width=400))) == 1
 
 
 def test_a_narrow_network_after_one_step_is_that_after_the_first_of_two() -> None:

@@ -15,8 +15,8 @@ from agreement.agreeing import agrees
 from giantstep.answer import Run
 from giantstep.asking.verbs import compare, predict, simulate
 from giantstep.language.problem import TreeProblem
-from giantstep.learners.three_layer.layers import span
-from giantstep.learners.three_layer.layerwise import moment_matrix, top_eigenvectors
+from giantstep.learners.three_layer.layers import trained_leaf_span
+from giantstep.learners.three_layer.layerwise import sample_eigenvectors, sample_moments
 from giantstep.learners.three_layer.samples import draw_tree_data
 from giantstep.settings.three_layer import ThreeLayer
 
@@ -44,7 +44,7 @@ def moment_spans(tree: str, dim: int, samples: int) -> np.ndarray:
     for seed in range(SEEDS):
         rng = np.random.default_rng([seed, dim, samples])
         (x, _, _, y), _, leaves = draw_tree_data(TreeProblem(tree), samples, 2, dim, rng)
-        found.append(span(top_eigenvectors(moment_matrix(x, y), leaves), leaves))
+        found.append(trained_leaf_span(sample_eigenvectors(sample_moments(x, y), leaves), leaves))
     return np.array(found)
 
 

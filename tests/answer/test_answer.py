@@ -12,7 +12,7 @@ import xarray
 from typer.testing import CliRunner
 
 import giantstep as gs
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.cli.main import app
 
 SETTINGS = gs.GiantStep(dim=[30, 40], width=4, steps=2, step_size=[1, 2, 4])
@@ -38,11 +38,11 @@ def test_a_grid_by_compare_and_by_a_study_is_the_same_to_the_last_bit(
     told = CliRunner().invoke(app, [*words, "--store", str(tmp_path / "curve.db")])
     assert told.exit_code == 0, told.stderr
     # The call written down: what the file computed is found under the same keys.
-    study = Kept(tmp_path / "curve.db", "curve").answer()
+    study = KeptStudy(tmp_path / "curve.db", "curve").answer()
     stored = gs.compare(
         SETTINGS, TARGET, seeds=4, store=tmp_path / "curve.db", engine="inline", name="again"
     )
-    assert Kept(tmp_path / "curve.db", "again").counts() == (30, 30, 0, 0)
+    assert KeptStudy(tmp_path / "curve.db", "again").counts() == (30, 30, 0, 0)
     whole = grid.to_xarray()
     assert whole.overlap.dims == ("dim", "step_size", "seed", "step", "direction")
     for other in (study, stored):

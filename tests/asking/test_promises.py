@@ -16,7 +16,7 @@ from giantstep.asking.questions import asked_questions
 from giantstep.asking.studies.study import Study
 from giantstep.asking.table import learner_to_ask
 from giantstep.asking.workers.backlog import REFUSED
-from giantstep.asking.workers.environment import _forget_old, worker_threads
+from giantstep.asking.workers.environment import _forget_old_compilations, worker_threads
 from giantstep.errors import MOST_SAID, GiantstepError, SettingsError
 from giantstep.laboratory.work import do_for_lab
 from giantstep.settings.mean_field import MeanField
@@ -111,7 +111,7 @@ def test_compiled_programs_are_kept_up_to_a_size(tmp_path: Path) -> None:
     for number in range(10):
         (tmp_path / str(number)).write_bytes(bytes(100))
         os.utime(tmp_path / str(number), (number, number))
-    _forget_old(tmp_path, 1000)
+    _forget_old_compilations(tmp_path, 1000)
     assert len(list(tmp_path.iterdir())) == 10
-    _forget_old(tmp_path, 900)
+    _forget_old_compilations(tmp_path, 900)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["6", "7", "8", "9"]

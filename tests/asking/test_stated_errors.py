@@ -8,7 +8,7 @@ import pytest
 from benchmarks.coverage import answered, numbers
 from giantstep import GiantStep, OnlineSgd
 from giantstep.answer import Prediction
-from giantstep.answer.places import Number
+from giantstep.answer.places import Datum
 from giantstep.asking.stated_errors import with_stated_errors
 from giantstep.asking.verbs import compare, predict
 from giantstep.language.problem import Problem
@@ -41,7 +41,7 @@ def test_a_dimension_brings_errors_of_its_size() -> None:
 
 def test_few_runs_do_not_make_large_deviations() -> None:
     """Two runs that are close by chance gave a deviation of -4.7e3."""
-    line = Number("overlap", (), mean=0.5, sem=1e-4, theory=0.97, runs=2)
+    line = Datum("overlap", (), mean=0.5, sem=1e-4, theory=0.97, runs=2)
     assert line.deviation == pytest.approx(-3.82, abs=0.02)
     many = line._replace(sem=0.2, runs=1000)
     assert many.deviation == pytest.approx(-0.47 / 0.2, rel=0.01)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.errors import TargetError
 from giantstep.language.problem import Problem
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.committees.core import Committees, committee_with_channel
-from giantstep.channels.committees.fields import Fields, committee_partitions
-from giantstep.channels.committees.sums import committee_sums
+from giantstep.channels.committees.fields import Fields, committee_label_partitions
+from giantstep.channels.committees.sums import committee_label_sums
 from giantstep.errors import TargetError
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
@@ -53,11 +53,13 @@ def integrated(target: Target, y: float, omega: np.ndarray, cov: np.ndarray) -> 
 @pytest.mark.parametrize("variances", VARIANCES)
 def test_two_fields_by_quadrature(text: str, y: float, variances: tuple[float, float]) -> None:
     target = Target(text)
-    sums = committee_sums(committee_with_channel(target, 0.0).committee)
+    sums = committee_label_sums(committee_with_channel(target, 0.0).committee)
     cov = variances[0] * np.eye(2) + (variances[1] - variances[0]) / 2
     omega = np.array([[0.5, -0.8], [1.2, 0.3]])
     rows = sums.rows(np.array([y, y]))
-    ((_, found),) = committee_partitions(Fields(sums, *variances), omega, rows, curvature=True)
+    ((_, found),) = committee_label_partitions(
+        Fields(sums, *variances), omega, rows, curvature=True
+    )
     for i in range(2):
         ours = [found.value[i, 0], *found.gradient[i, :, 0], found.trace[i, 0], found.total[i, 0]]
         np.testing.assert_allclose(ours, integrated(target, y, omega[i], cov), atol=2e-8)
@@ -71,10 +73,10 @@ def test_six_fields_by_differences() -> None:
     rng = np.random.default_rng(0)
     omega, y = rng.normal(size=(1, 6)) * 0.6, np.array([0.3])
     cov = 0.5 * np.eye(6) - 0.05
-    sums = committee_sums(core.committee)
+    sums = committee_label_sums(core.committee)
 
     def log_z(at: np.ndarray) -> float:
-        ((_, found),) = committee_partitions(core.fields(cov, exact=True), at, sums.rows(y))
+        ((_, found),) = committee_label_partitions(core.fields(cov, exact=True), at, sums.rows(y))
         return float(np.log(found.value[0, 0]))
 
     gradient, hessian = core.posteriors(y, omega, cov, exact=True)

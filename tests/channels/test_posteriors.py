@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from giantstep.channels import (
+from giantstep.channels.channel import (
     Channel,
-    Posterior,
     channel_label_means,
     channel_of_problem,
     label_posteriors,
 )
+from giantstep.channels.posterior import Posterior
 from giantstep.channels.quadrature import Quadrature
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import in_float64

@@ -16,16 +16,16 @@ from typer.testing import CliRunner
 
 import giantstep as gs
 from giantstep.answer import Answer
-from giantstep.asking.curves import predict_between
+from giantstep.asking.curves import ask_theory_between
 from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
 from giantstep.cli.output import PATIENCE_SECONDS, say, terminal_bar
 from giantstep.errors import GiantstepError
 from giantstep.estimators.fitting import Score, save_fitted_model
 from giantstep.estimators.regressor import GiantStepRegressor
-from giantstep.estimators.tables import prepare_table_to_fit, write_safe_csv
+from giantstep.estimators.tables import prepare_table_to_fit, save_fitted_table
 from giantstep.files import check_file_place, write_text_file
-from giantstep.gallery.result import draw, draw_result
+from giantstep.gallery.result import draw, draw_picture
 
 
 def run(*words: str) -> tuple[int, str, str]:
@@ -97,7 +97,7 @@ def test_folders_are_made_by_whatever_writes(tmp_path: Path) -> None:
     check_file_place(path)
     write_text_file(path, "a page")
     assert path.read_text() == "a page"
-    write_safe_csv(pandas.DataFrame({"a": [1]}), tmp_path / "rows" / "x.csv")
+    save_fitted_table(pandas.DataFrame({"a": [1]}), tmp_path / "rows" / "x.csv")
     assert (tmp_path / "rows" / "x.csv").read_text() == "a\n1\n"
     fitted: Any = SimpleNamespace(pipeline=[1.0], inputs=["a"])
     save_fitted_model(fitted, tmp_path / "models" / "x.skops")
@@ -134,8 +134,8 @@ def test_an_overlap_is_drawn_over_chance(both: Answer) -> None:
 
 
 def test_theory_is_drawn_between_the_points_however_little_time_there_is(both: Answer) -> None:
-    hurried = predict_between(both, "samples", points=9, patience=-1.0)
-    line = predict_between(both, "samples", points=9)
+    hurried = ask_theory_between(both, "samples", points=9, patience=-1.0)
+    line = ask_theory_between(both, "samples", points=9)
     assert hurried is not None
     assert line is not None
     assert hurried.axes["samples"].numbers == both.axes["samples"].numbers
@@ -186,7 +186,7 @@ def test_a_panel_without_numbers_is_a_sentence(both: Answer, tmp_path: Path) -> 
     nothing = {"overlap": np.full((2, 2, 2), np.nan)}
     runs = tuple(type(run)(run.learner, run.settings, nothing) for run in both.runs if run)
     empty = Answer(both.learner, both.axes, both.questions, both.metric_axes, runs, (), (0, 1))
-    path = draw_result(empty, tmp_path / "empty.svg", metric="overlap")
+    path = draw_picture(empty, tmp_path / "empty.svg", metric="overlap")
     assert "there is no finite number here" in path.read_text(encoding="utf-8")
 
 

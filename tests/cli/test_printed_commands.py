@@ -65,7 +65,7 @@ def no_figures_and_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     def write_report(problem: Any, path: Path, **how: Any) -> Report:
         return Report(problem, path, (), 0.0)
 
-    monkeypatch.setattr("giantstep.gallery.result.predict_between", lambda *_, **__: None)
+    monkeypatch.setattr("giantstep.gallery.result.ask_theory_between", lambda *_, **__: None)
     monkeypatch.setattr("giantstep.gallery.rendering.render_figure", render)
     monkeypatch.setattr("giantstep.reports.page.write_report", write_report)
 

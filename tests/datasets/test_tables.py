@@ -40,7 +40,9 @@ def test_a_table_of_an_installed_package(
 def test_a_missing_package_is_named_with_the_remedy(
     package: str, table: str, label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("giantstep.datasets.tables._installed", lambda name: name != package)
+    monkeypatch.setattr(
+        "giantstep.datasets.tables._is_dataset_installed", lambda name: name != package
+    )
     assert table not in table_names()
     with pytest.raises(SettingsError, match=f"{package}: pip install {package}$"):
         load_table(table)

@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose
 from giantstep.datasets import make_multi_index
 from giantstep.estimators.experts import (
     FixedFeatures,
-    Sizes,
+    StackSizes,
     expert_columns,
     expert_names,
     fit_experts,
 )
 from giantstep.estimators.tails import TailScaler
 
-SIZES = Sizes(directions=2, neurons=30, width=60, updates=2, kernel=True)
+SIZES = StackSizes(directions=2, neurons=30, width=60, updates=2, kernel=True)
 
 
 def held_out(inputs: np.ndarray, labels: np.ndarray, block: np.ndarray, chosen: FixedFeatures):

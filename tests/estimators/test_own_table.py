@@ -17,7 +17,7 @@ from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.estimators import GiantStepRegressor
 from giantstep.estimators.fitting import Fitted, Score, apply_fitted_model
-from giantstep.estimators.tables import plain_column_name, read_table_to_fit, write_safe_csv
+from giantstep.estimators.tables import plain_column_name, read_table_to_fit, save_fitted_table
 
 #: A name that clears the screen where it is printed.
 STEERING = "\x1b[2Jsize"
@@ -143,7 +143,7 @@ def test_names_that_steer_a_terminal_are_written_out(kept: Any) -> None:
 
 def test_no_formula_reaches_an_export(tmp_path: Path) -> None:
     frame = pd.DataFrame({"=cmd()": [1.5, -2.0], "text": ["@sum", "fine"]})
-    write_safe_csv(frame, tmp_path / "out.csv")
+    save_fitted_table(frame, tmp_path / "out.csv")
     lines = (tmp_path / "out.csv").read_text(encoding="utf-8").splitlines()
     assert lines == ["'=cmd(),text", "1.5,'@sum", "-2.0,fine"]
     assert plain_column_name("a b") == "a b"

@@ -9,8 +9,8 @@ from sklearn.linear_model import Ridge
 
 from giantstep.estimators.laplace import BANDWIDTHS, RIDGES, fit_laplace
 from giantstep.estimators.stack import shuffled_folds, stack_simplex_weights
-from giantstep.numerics.ridge.path import GRID, Fit, best_ridge
-from giantstep.numerics.ridge.scaled import FixedRidge, Scaled, Tridiagonal, ridge
+from giantstep.numerics.ridge.path import GRID, PathFit, ridge_of_least_gcv
+from giantstep.numerics.ridge.scaled import FixedRidge, ScaledRidge, Tridiagonal, ridge
 
 
 def problem(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -19,7 +19,7 @@ def problem(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray]:
     return features, features[:, 0] + 0.5 * generator.standard_normal(rows)
 
 
-def peer(fit: Fit, features: np.ndarray, labels: np.ndarray, scale: float) -> Ridge:
+def peer(fit: PathFit, features: np.ndarray, labels: np.ndarray, scale: float) -> Ridge:
     """Scikit-learn's fit at the same ridge, for features that are not divided by ``scale``."""
     return Ridge(alpha=fit.ridge * scale**2, tol=1e-12).fit(features, labels)
 
@@ -27,7 +27,7 @@ def peer(fit: Fit, features: np.ndarray, labels: np.ndarray, scale: float) -> Ri
 @pytest.mark.parametrize(("rows", "columns"), [(40, 1), (40, 5), (40, 40), (20, 60), (2, 3)])
 def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: int) -> None:
     features, labels = problem(rows, columns)
-    scaled = Scaled.of(features)
+    scaled = ScaledRidge.of(features)
     found = Tridiagonal.of(scaled)
     fit = found.fit(labels, spent=1.0)
     left, values, _ = np.linalg.svd(scaled.features, full_matrices=False)
@@ -39,7 +39,7 @@ def test_the_fit_is_ridge_regression_at_the_least_gcv_score(rows: int, columns: 
         np.sum((centred - left[:, kept] @ (s * (left[:, kept].T @ centred))) ** 2) for s in shares
     ]
     freedom = 2.0 + shares.sum(axis=1)
-    best, score = best_ridge(np.array(errors), freedom, rows)
+    best, score = ridge_of_least_gcv(np.array(errors), freedom, rows)
     assert fit.ridge == rows * GRID[best]
     assert_allclose([fit.score, fit.freedom], [score, freedom[best] - 1.0], rtol=1e-8)
     sklearns = peer(fit, features, labels, scaled.scale)
@@ -53,7 +53,7 @@ def test_weights_of_rows_are_those_of_scikit_learn(rows: int, columns: int) -> N
     features, labels = problem(rows, columns)
     weights = np.random.default_rng(1).uniform(0.1, 3, rows)
     weights /= weights.mean()
-    scaled = Scaled.of(features, np.sqrt(weights))
+    scaled = ScaledRidge.of(features, np.sqrt(weights))
     fit = Tridiagonal.of(scaled).fit(labels)
     sklearns = Ridge(alpha=fit.ridge * scaled.scale**2, tol=1e-12)
     sklearns.fit(features, labels, weights)
@@ -75,7 +75,7 @@ def test_weights_of_rows_are_those_of_scikit_learn(rows: int, columns: int) -> N
 def test_fits_without_a_block_are_refits(rows: int, columns: int, folds: int) -> None:
     """Blocks of a fold, and of one row: leave-one-out."""
     features, labels = problem(rows, columns)
-    scaled = Scaled.of(features)
+    scaled = ScaledRidge.of(features)
     fixed = FixedRidge.of(scaled, 0.01 * rows, scaled.gram())
     for block in shuffled_folds(rows, folds, np.random.default_rng(0)):
         fit = fixed.without(block, labels)

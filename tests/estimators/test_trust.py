@@ -15,7 +15,7 @@ from giantstep.datasets import make_multi_index
 from giantstep.errors import GiantstepError, SettingsError
 from giantstep.estimators import GiantStepClassifier, GiantStepRegressor
 from giantstep.estimators import forecast as forecasts
-from giantstep.estimators.forecast import Slope, forecast
+from giantstep.estimators.forecast import Slope, forecast_fit_error
 
 SMALL: dict[str, Any] = {
     "max_directions": 2,
@@ -101,7 +101,7 @@ def test_the_forecast_of_ridge_is_what_more_rows_give(samples: int) -> None:
             model = RidgeCV(np.logspace(-1, 3, 17)).fit(X[:rows], y[:rows])
             return float(np.mean((y[800:] - model.predict(X[800:])) ** 2))
 
-        found = forecast(X[:200], y[:200], samples)
+        found = forecast_fit_error(X[:200], y[:200], samples)
         truth = error(samples) / error(200)
         ratios.append((found["ratio"][0], truth, found["ratio_low"][0], found["ratio_high"][0]))
     said, truth, low, high = np.array(ratios).T
@@ -125,8 +125,8 @@ def test_the_forecast_of_a_fit_says_what_it_rests_on() -> None:
     with pytest.raises(SettingsError, match="samples = 100: give numbers above 160"):
         model.learning_curve(100)
     with pytest.raises(SettingsError, match="learner = 'forest'"):
-        forecast(X, y, learner="forest")  # type: ignore[arg-type]
-    kernel = forecast(X, y, learner="kernel")
+        forecast_fit_error(X, y, learner="forest")  # type: ignore[arg-type]
+    kernel = forecast_fit_error(X, y, learner="kernel")
     assert np.all(kernel["ratio"] <= 1)
     with pytest.raises(GiantstepError, match="a fit in memory"):
         GiantStepRegressor(**SMALL, streaming=True).fit(X, y).learning_curve()

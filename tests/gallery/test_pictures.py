@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import giantstep as gs
-from giantstep.asking.optimum import optimum_words
+from giantstep.asking.optimum import asked_optimum_words
 from giantstep.cli.main import app
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import explain
@@ -46,7 +46,7 @@ def test_the_curve_of_an_optimum_is_least_at_its_star(monkeypatch: pytest.Monkey
 
 def test_an_optimum_at_the_edge_is_not_called_best(monkeypatch: pytest.MonkeyPatch) -> None:
     law = gs.predict(gs.Kernel(samples="2d"), "h1", noise=0.5, optimise=["ridge"])
-    assert "at the edge of what was searched" in optimum_words(law.prediction, ["ridge"])
+    assert "at the edge of what was searched" in asked_optimum_words(law.prediction, ["ridge"])
     star = drawn_optimum(law, monkeypatch).axes[0].lines[1]
     assert str(star.get_label()).startswith("least at the end of the search")
 
@@ -75,7 +75,7 @@ def test_a_map_has_a_panel_for_each_direction(
     grid = gs.predict(settings, "h1 + h1*h2")
     figures: list[Any] = []
     monkeypatch.setattr(result, "save_figure", lambda figure, path: figures.append(figure) or path)
-    result.draw_result(grid, tmp_path / "map.png", metric="overlap")
+    result.draw_picture(grid, tmp_path / "map.png", metric="overlap")
     maps = [axes for axes in figures[0].axes if axes.get_xlabel() == "samples $n/d$"]
     assert [axes.get_title() for axes in maps] == ["direction = h1", "direction = h2"]
     first = result.draw(grid, metric="overlap")

@@ -12,13 +12,13 @@ from laboratory.visits import visitor
 from reports.browser import browser
 
 from giantstep.laboratory.launch import Lab
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 
 @pytest.fixture(scope="session")
 def lab() -> Iterator[Lab]:
     """A lab that waits as long as the tests do: a busy machine is no reason to end an answer."""
-    patient = Limits(seconds=dict.fromkeys(Limits().seconds, PATIENCE_MS // 1000))
+    patient = LabLimits(seconds=dict.fromkeys(LabLimits().seconds, PATIENCE_MS // 1000))
     opened = Lab(simulators=1, theorists=1, embeddable=True, limits=patient).start()
     yield opened
     opened.close()

@@ -15,7 +15,7 @@ from giantstep.asking.workers.backlog import DONE, Outcome
 from giantstep.laboratory import work
 from giantstep.laboratory.describe import WITH_NEURONS, lab_controls
 from giantstep.laboratory.launch import Lab
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 from giantstep.laboratory.take_away import lab_in_python
 
 SEEDS = {"seeds": 8}
@@ -219,4 +219,4 @@ def test_the_rows_of_a_map_share_the_points_that_the_lab_draws(across: int, up: 
     question = {"learner": "random-features", "settings": swept, "problem": {"target": "h1"}}
     plan = do("plan", {**question, **SEEDS, "between": 41}).value
     assert plan["axis"] == "samples"
-    assert across * up < len(plan["points"]) <= Limits().points
+    assert across * up < len(plan["points"]) <= LabLimits().points

@@ -10,7 +10,7 @@ import pytest
 from laboratory.visits import RANDOM_FEATURES, visitor
 
 from giantstep.laboratory.launch import Lab
-from giantstep.laboratory.security import HEADER, Keys
+from giantstep.laboratory.security import HEADER, LabKeys
 
 PATHS = ("/", "/learners", "/health", "/style.css", "/plotly.min.js")
 POSTS = ("/target", "/explain", "/theory", "/simulate", "/spectrum", "/neurons", "/report")
@@ -31,7 +31,7 @@ def still_alive(lab: Lab):
 
 def test_no_token_and_a_wrong_one(stranger: httpx.Client, lab: Lab) -> None:
     wrong = {"token": "x" * 32}
-    forged = {lab.keys.cookie: "me." + "0" * 64, "other": Keys(lab.port).new_client()}
+    forged = {lab.keys.cookie: "me." + "0" * 64, "other": LabKeys(lab.port).new_client()}
     name = HEADER.decode()
     for path in PATHS:
         assert stranger.get(path).status_code == 401

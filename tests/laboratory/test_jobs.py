@@ -19,9 +19,9 @@ from starlette.requests import Request
 
 from giantstep.asking.workers.backlog import FAILED, Job
 from giantstep.laboratory.cache import Cache
-from giantstep.laboratory.crew import Crew, Wanted
+from giantstep.laboratory.crew import Crew, LabTask
 from giantstep.laboratory.launch import Lab
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 from giantstep.laboratory.server import _streamed
 
 #: About half a second a seed on any machine: a long job of short tasks.
@@ -96,7 +96,7 @@ def test_a_client_that_leaves_before_the_first_event_ends_its_work() -> None:
             return next(parts)
 
         scope = {"type": "http", "headers": [], "state": {"client": "me"}}
-        answer = _streamed(Request(scope, receive), Limits(), endless)
+        answer = _streamed(Request(scope, receive), LabLimits(), endless)
         return (await asyncio.wait_for(answer, PATIENCE)).status_code
 
     assert asyncio.run(visit()) == 499
@@ -146,7 +146,7 @@ def test_jobs_of_one_client_are_limited(lab: Lab, client: httpx.Client) -> None:
 
 
 def test_a_task_that_takes_too_long_or_too_much_is_stopped() -> None:
-    usual = Limits()
+    usual = LabLimits()
     short = dataclasses.replace(usual, seconds={**usual.seconds, "simulate": 0.05})
     small = dataclasses.replace(usual, work=dataclasses.replace(usual.work, worker_bytes=1))
     for limits, error in ((short, "stopped after 0.05 seconds"), (small, "B of memory: take")):
@@ -155,16 +155,16 @@ def test_a_task_that_takes_too_long_or_too_much_is_stopped() -> None:
         try:
             point = {**LONG, "settings": {"dim": 300, "samples": "4d", "width": "4d", "ridge": 0.1}}
             del point["seeds"]
-            answers = _asked(crew, [Wanted("simulate", {"point": point, "seed": 0})])
+            answers = _asked(crew, [LabTask("simulate", {"point": point, "seed": 0})])
             assert answers[-1].status == FAILED
             assert error in answers[-1].error
             if limits is short:
-                assert _asked(crew, [Wanted("read", {"target": "h1"})])[-1].status == "done"
+                assert _asked(crew, [LabTask("read", {"target": "h1"})])[-1].status == "done"
         finally:
             crew.pool.close()
 
 
-def _asked(crew: Crew, wanted: list[Wanted]) -> list[Any]:
+def _asked(crew: Crew, wanted: list[LabTask]) -> list[Any]:
     async def ask() -> list[Any]:
         return [answer async for several in crew.ask("me", wanted) for _, answer in several]
 

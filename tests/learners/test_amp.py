@@ -7,16 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_of_problem, label_posteriors, preprocessing
+from giantstep.channels import preprocessing
+from giantstep.channels.channel import channel_of_problem, label_posteriors
 from giantstep.channels.preprocessing import Labels
 from giantstep.errors import SettingsError, TargetError
 from giantstep.language.inputs import Sphere, Spiked
 from giantstep.language.problem import Problem
-from giantstep.learners.amp.data import draw_data
+from giantstep.learners.amp.data import draw_amp_data
 from giantstep.learners.amp.iteration import (
-    State,
-    _inverse,
-    _precision,
+    Messages,
+    _message_covariance,
+    _message_precision,
     iterate_messages,
     pass_messages,
 )
@@ -28,13 +29,13 @@ LINEAR = Problem.of("h1", noise=0.25)
 SIGN = Problem.of("sign(h1)")
 
 
-def nothing_known(samples: int, dim: int, rank: int = 1) -> State:
-    return State(np.zeros((dim, rank)), np.eye(rank), np.zeros((samples, rank)))
+def nothing_known(samples: int, dim: int, rank: int = 1) -> Messages:
+    return Messages(np.zeros((dim, rank)), np.eye(rank), np.zeros((samples, rank)))
 
 
 def test_linear_labels_end_at_the_posterior_mean() -> None:
     dim, samples = 60, 150
-    data = draw_data(LINEAR, dim, samples, 0.25, np.random.default_rng(0))
+    data = draw_amp_data(LINEAR, dim, samples, 0.25, np.random.default_rng(0))
     labels = Labels(channel_of_problem(LINEAR), data.labels)
     settings = Amp(tolerance=1e-11, form="hessian")
     found = pass_messages(data.inputs, labels, nothing_known(samples, dim), settings)
@@ -46,18 +47,18 @@ def test_linear_labels_end_at_the_posterior_mean() -> None:
 
 def test_one_iteration_by_hand() -> None:
     dim, samples, noise = 5, 7, 0.25
-    data = draw_data(LINEAR, dim, samples, noise, np.random.default_rng(1))
+    data = draw_amp_data(LINEAR, dim, samples, noise, np.random.default_rng(1))
     rng = np.random.default_rng(2)
     what, v, g = rng.normal(size=(dim, 1)), np.array([[0.6]]), rng.normal(size=(samples, 1))
     labels = Labels(channel_of_problem(LINEAR), data.labels)
-    found = iterate_messages(data.inputs, labels, State(what, v, g), 0.0, False)
+    found = iterate_messages(data.inputs, labels, Messages(what, v, g), 0.0, False)
     x, y = data.inputs / np.sqrt(dim), data.labels[:, None]
     new_g = (y - (x @ what - 0.6 * g)) / (0.6 + noise)
     a = samples / dim / (0.6 + noise)
     np.testing.assert_allclose(found.output, new_g, rtol=1e-10)
     np.testing.assert_allclose(found.covariance, 1 / (1 + a), rtol=1e-10)
     np.testing.assert_allclose(found.estimate, (x.T @ new_g + a * what) / (1 + a), rtol=1e-10)
-    damped = iterate_messages(data.inputs, labels, State(what, v, g), 0.4, False)
+    damped = iterate_messages(data.inputs, labels, Messages(what, v, g), 0.4, False)
     for mixed, old, new in zip(damped, (what, v, g), found, strict=True):
         np.testing.assert_allclose(mixed, 0.4 * old + 0.6 * new, rtol=1e-10)
 
@@ -65,11 +66,15 @@ def test_one_iteration_by_hand() -> None:
 def test_the_guarded_form_averages_unless_it_would_collapse() -> None:
     output = np.array([[1.0, 0.0], [0.0, 2.0]])
     hessian = -np.array([np.diag([3.0, 0.0]), np.diag([0.0, -1.0])])
-    np.testing.assert_allclose(_precision(hessian, output, 2, False), np.diag([1.5, -0.5]))
+    np.testing.assert_allclose(_message_precision(hessian, output, 2, False), np.diag([1.5, -0.5]))
     # Positive part diag(1.5, 0), g^T g/d = diag(0.5, 2): the traces 2.5 < 2 * 1.5.
-    np.testing.assert_allclose(_precision(hessian, output, 2, True), np.diag([1.0, 1.0]))
-    np.testing.assert_allclose(_precision(hessian, 2 * output, 2, True), np.diag([1.5, 0.0]))
-    assert np.linalg.eigvalsh(_inverse(np.diag([-3.0, 1.0]))).tolist() == pytest.approx([0.5, 10.0])
+    np.testing.assert_allclose(_message_precision(hessian, output, 2, True), np.diag([1.0, 1.0]))
+    np.testing.assert_allclose(
+        _message_precision(hessian, 2 * output, 2, True), np.diag([1.5, 0.0])
+    )
+    assert np.linalg.eigvalsh(_message_covariance(np.diag([-3.0, 1.0]))).tolist() == pytest.approx(
+        [0.5, 10.0]
+    )
 
 
 def test_labels_in_blocks_are_labels_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,10 +104,10 @@ def test_a_seed_does_not_depend_on_how_many_run() -> None:
 
 
 def test_every_start_of_a_trivial_target_ends_at_the_same_place() -> None:
-    data = draw_data(SIGN, 150, 300, 0.0, np.random.default_rng(4))
+    data = draw_amp_data(SIGN, 150, 300, 0.0, np.random.default_rng(4))
     labels = Labels(channel_of_problem(SIGN), data.labels)
     blind = nothing_known(300, 150)
-    near = State(0.9 * data.truth, 0.1 * np.eye(1), blind.output)
+    near = Messages(0.9 * data.truth, 0.1 * np.eye(1), blind.output)
     ends = [pass_messages(data.inputs, labels, start, Amp()) for start in (blind, near)]
     assert all(end.converged for end in ends)
     np.testing.assert_allclose(ends[0].state.estimate, ends[1].state.estimate, atol=1e-4)
@@ -119,7 +124,7 @@ def test_starts_of_an_even_target(start: str) -> None:
 
 
 def test_a_random_start_has_to_rest_twice() -> None:
-    data = draw_data(LINEAR, 60, 120, 0.25, np.random.default_rng(7))
+    data = draw_amp_data(LINEAR, 60, 120, 0.25, np.random.default_rng(7))
     labels = Labels(channel_of_problem(LINEAR), data.labels)
     small = 1e-3 * np.random.default_rng(8).normal(size=(60, 1))
     begin = nothing_known(120, 60)._replace(estimate=small)
@@ -170,7 +175,7 @@ def test_several_directions_are_matched_whatever_their_order() -> None:
 
 
 def test_float32_ends_where_float64_does() -> None:
-    data = draw_data(SIGN, 200, 800, 0.0, np.random.default_rng(5))
+    data = draw_amp_data(SIGN, 200, 800, 0.0, np.random.default_rng(5))
     labels = Labels(channel_of_problem(SIGN), data.labels)
     ends = [
         pass_messages(data.inputs.astype(dtype), labels, nothing_known(800, 200), Amp())
@@ -187,7 +192,7 @@ def test_test_error_is_that_of_fresh_samples() -> None:
 
 
 def test_inputs_on_the_sphere_are_on_it() -> None:
-    data = draw_data(Problem.of("h1", inputs=Sphere()), 30, 20, 0.0, np.random.default_rng(6))
+    data = draw_amp_data(Problem.of("h1", inputs=Sphere()), 30, 20, 0.0, np.random.default_rng(6))
     np.testing.assert_allclose(np.linalg.norm(data.inputs, axis=1), np.sqrt(30))
     np.testing.assert_allclose(data.labels, (data.inputs @ data.truth)[:, 0] / np.sqrt(30))
 

@@ -60,9 +60,11 @@ def test_in_law_is_direct(name: str) -> None:
 
 def test_a_wrong_law_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = real("ahead")
-    right = plan_module._bartlett
+    right = plan_module._draw_bartlett_factor
     monkeypatch.setattr(
-        plan_module, "_bartlett", lambda rng, n, k, freedom: right(rng, n, k, freedom // 2)
+        plan_module,
+        "_draw_bartlett_factor",
+        lambda rng, n, k, freedom: right(rng, n, k, freedom // 2),
     )
     assert ks_2samp(direct[:, 0], statistics("ahead", "in-law")[:, 0]).pvalue < 1e-6
 

@@ -19,8 +19,8 @@ SMALL = PowerLaw(samples=40, width=20, ridge=0.1, modes=300)
 
 def test_risk_is_the_sum_over_modes() -> None:
     """Against fresh samples, for the same draw of samples and projections."""
-    modes = power_law._modes(SMALL, 40, 20)
-    found = power_law._one_run(0.05, 0.1, 40, 20, modes, np.random.default_rng(5))
+    modes = power_law._drawn_modes(SMALL, 40, 20)
+    found = power_law._simulate_once(0.05, 0.1, 40, 20, modes, np.random.default_rng(5))
 
     rng = np.random.default_rng(5)
     x = rng.standard_normal((40, 300))
@@ -51,15 +51,15 @@ def test_modes_beyond_those_drawn_act_as_noise(width: int | None) -> None:
     """A tail that is drawn, and one that is replaced by what it does."""
     drawn = PowerLaw(samples=40, width=width, ridge=0.01, capacity=1.4, modes=6000)
     modes = {
-        "all": power_law._modes(drawn, 1000, 1000),
-        "few": power_law._modes(drawn, 40, 60),
+        "all": power_law._drawn_modes(drawn, 1000, 1000),
+        "few": power_law._drawn_modes(drawn, 40, 60),
     }
     assert len(modes["all"].variances) == 6000
     assert len(modes["few"].variances) == 2000
     size = math.inf if width is None else width
     found = {
         name: [
-            power_law._one_run(0.01, 0.01, 40, size, law, np.random.default_rng(seed))
+            power_law._simulate_once(0.01, 0.01, 40, size, law, np.random.default_rng(seed))
             for seed in range(60)
         ]
         for name, law in modes.items()

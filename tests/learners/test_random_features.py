@@ -8,7 +8,7 @@ import pytest
 from giantstep.errors import SettingsError
 from giantstep.language.losses import loss_from_text
 from giantstep.language.problem import Problem
-from giantstep.learners.convex_fit import classifier, fit_susceptibility
+from giantstep.learners.convex_fit import train_classifier_readout, trained_susceptibility
 from giantstep.learners.random_features import simulate
 from giantstep.settings.random_features import RandomFeatures
 
@@ -73,7 +73,7 @@ def test_classifiers_minimise_our_objective(loss: str) -> None:
         losses = loss_from_text(loss).numpy(labels, features @ a)
         return float(losses.sum() + ridge / 2 * a @ a)
 
-    best = classifier(loss, features, labels, ridge)
+    best = train_classifier_readout(loss, features, labels, ridge)
     for _ in range(20):
         nearby = best + 0.02 * rng.standard_normal(30)
         assert objective(best) < objective(nearby)
@@ -87,7 +87,7 @@ def test_susceptibility_is_the_response_of_the_fit() -> None:
     features = rng.standard_normal((60, 10)) / 10**0.5
     labels = np.sign(features[:, 0])
     ridge = 0.3
-    best = classifier("logistic", features, labels, ridge)
+    best = train_classifier_readout("logistic", features, labels, ridge)
     fresh = rng.standard_normal((5, 10)) / 10**0.5
 
     def pulled(phi: np.ndarray, pull: float) -> np.ndarray:
@@ -100,7 +100,7 @@ def test_susceptibility_is_the_response_of_the_fit() -> None:
     centred = fresh - fresh.mean(axis=0)
     responses = [phi @ (pulled(phi, 0.01) - pulled(phi, -0.01)) / 0.02 for phi in centred]
     loss = loss_from_text("logistic")
-    found = fit_susceptibility(loss, features, labels, features @ best, ridge, fresh)
+    found = trained_susceptibility(loss, features, labels, features @ best, ridge, fresh)
     assert found == pytest.approx(np.mean(responses), rel=1e-3)
 
 

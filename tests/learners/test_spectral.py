@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.preprocessing import Labels
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners import spectral
-from giantstep.learners.amp.data import draw_data
-from giantstep.learners.spectral import linearised_estimate, simulate
+from giantstep.learners.amp.data import draw_amp_data
+from giantstep.learners.spectral import estimate_by_linearised_messages, simulate
 from giantstep.settings.spectral import Spectral
 
 EVEN = Problem.of("abs(h1)")
@@ -30,15 +30,15 @@ def test_lanczos_finds_what_the_dense_solver_does(monkeypatch: pytest.MonkeyPatc
 def test_the_eigenvalue_is_that_of_the_matrix() -> None:
     rng = np.random.default_rng(0)
     x, weights = rng.normal(size=(50, 20)), np.tanh(rng.normal(size=50))
-    values, vectors = spectral._top(x, weights, 2, rng)
+    values, vectors = spectral._top_sample_eigenvectors(x, weights, 2, rng)
     matrix = x.T @ np.diag(weights) @ x / 50
     np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix)[::-1][:2])
     np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
 
 
 def test_linearised_products_are_those_of_the_matrix() -> None:
-    data = draw_data(PARITY, 20, 60, 0.0, np.random.default_rng(1))
-    value, estimate = linearised_estimate(
+    data = draw_amp_data(PARITY, 20, 60, 0.0, np.random.default_rng(1))
+    value, estimate = estimate_by_linearised_messages(
         channel_of_problem(PARITY), data, np.random.default_rng(2)
     )
     g = Labels(channel_of_problem(PARITY), data.labels).moments()[1]
@@ -57,8 +57,10 @@ def projector(span: np.ndarray) -> np.ndarray:
 
 def test_the_linearised_span_depends_on_neither_start_nor_basis_nor_rounding() -> None:
     """Two outliers of the parity of two are equal in the limit: any mixture of them may come."""
-    data = draw_data(PARITY, 60, 600, 0.0, np.random.default_rng(3))
-    _, span = linearised_estimate(channel_of_problem(PARITY), data, np.random.default_rng(4))
+    data = draw_amp_data(PARITY, 60, 600, 0.0, np.random.default_rng(3))
+    _, span = estimate_by_linearised_messages(
+        channel_of_problem(PARITY), data, np.random.default_rng(4)
+    )
     cosines = np.linalg.svd(span.T @ data.truth, compute_uv=False) ** 2 / 60
     assert cosines.min() > 0.4
     turn = np.array([[1.0, 1.0], [1.0, -1.0]]) / np.sqrt(2)
@@ -70,7 +72,7 @@ def test_the_linearised_span_depends_on_neither_start_nor_basis_nor_rounding() -
         (PARITY, data._replace(inputs=nudged), 4),
     ]
     for problem, given, seed in others:
-        _, other = linearised_estimate(
+        _, other = estimate_by_linearised_messages(
             channel_of_problem(problem), given, np.random.default_rng(seed)
         )
         np.testing.assert_allclose(projector(other), projector(span), atol=1e-7)
@@ -92,9 +94,11 @@ def labels_that_say(weights: np.ndarray) -> type:
 def test_outliers_that_coincide_show_all_directions(monkeypatch: pytest.MonkeyPatch) -> None:
     """G = g(y) I: every eigenvalue comes twice, with the same vector in either column."""
     monkeypatch.setattr(spectral, "Labels", labels_that_say(np.array([1.0, 1.0])))
-    data = draw_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
+    data = draw_amp_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
     spans = [
-        linearised_estimate(channel_of_problem(PARITY), data, np.random.default_rng(seed))[1]
+        estimate_by_linearised_messages(
+            channel_of_problem(PARITY), data, np.random.default_rng(seed)
+        )[1]
         for seed in (8, 9)
     ]
     assert spans[0].shape == (60, 2)
@@ -104,9 +108,11 @@ def test_outliers_that_coincide_show_all_directions(monkeypatch: pytest.MonkeyPa
 
 def test_what_no_outlier_shows_has_no_overlap(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spectral, "Labels", labels_that_say(np.array([1.0, 0.0])))
-    data = draw_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
+    data = draw_amp_data(Problem.of("(h1^2 + h2^2)/2"), 60, 900, 0.0, np.random.default_rng(7))
     settings, rng = Spectral(method="linearised"), np.random.default_rng(8)
-    overlap = spectral._measured(channel_of_problem(PARITY), settings, data, rng)["overlap_squared"]
+    overlap = spectral._simulated_estimate(channel_of_problem(PARITY), settings, data, rng)[
+        "overlap_squared"
+    ]
     assert overlap[0] > 0.4
     assert overlap[1] == 0.0
 

@@ -8,7 +8,7 @@ import pytest
 from giantstep.errors import SettingsError
 from giantstep.language.inputs import Sphere
 from giantstep.language.problem import Problem
-from giantstep.learners.spiked_random_features import simulate, spike_direction, spiked_rows
+from giantstep.learners.spiked_random_features import draw_spiked_rows, simulate, spike_direction
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
 SINE = Problem.of("sin(h1)", noise=0.1)
@@ -17,7 +17,7 @@ SMALL = SpikedRandomFeatures(spike="-1:0.25,2:0.75", bulk="1.2,0.9", alignment=0
 
 def test_rows_have_their_spikes_and_norms() -> None:
     direction = spike_direction(SINE, 0.6, 40)
-    rows = spiked_rows(SMALL, direction, np.random.default_rng(0))
+    rows = draw_spiked_rows(SMALL, direction, np.random.default_rng(0))
     spikes = np.repeat([-1.0, 2.0], [10, 30])
     bulk = rows - spikes[:, None] * direction
     expected = np.repeat([1.2, 0.9], [10, 30])

@@ -15,17 +15,22 @@ from giantstep.language.problem import Problem, TreeProblem
 from giantstep.language.targets import TreeTarget
 from giantstep.learners.three_layer import layers
 from giantstep.learners.three_layer.adam import adamw_step
-from giantstep.learners.three_layer.layers import HiddenLayer, Link, orthonormal, span
+from giantstep.learners.three_layer.layers import (
+    HiddenLayer,
+    LayerCurve,
+    orthonormal_layer,
+    trained_leaf_span,
+)
 from giantstep.learners.three_layer.layerwise import (
-    count_leaves,
-    moment_matrix,
-    moment_steps,
-    top_eigenvectors,
+    count_leaves_in_samples,
+    sample_eigenvectors,
+    sample_moments,
+    train_moment_units,
 )
 from giantstep.learners.three_layer.samples import draw_tree_data
 from giantstep.numerics.ridge import large
-from giantstep.numerics.ridge.large import fit_ridge, krylov_ridge
-from giantstep.numerics.ridge.path import GCV, RidgePath, chosen_ridge
+from giantstep.numerics.ridge.large import krylov_ridge, ridge_by_chunks
+from giantstep.numerics.ridge.path import GCV, RidgePath, ridge_or_gcv
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.three_layer import ThreeLayer
 
@@ -38,9 +43,9 @@ def test_chunks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     phi = rng.standard_normal((300, 12))
     y = phi @ rng.standard_normal(12) + rng.standard_normal(300)
     path = RidgePath.fit(phi, y, intercept=True)
-    whole = path.coefficients(chosen_ridge(path, GCV))[0]
+    whole = path.coefficients(ridge_or_gcv(path, GCV))[0]
     monkeypatch.setattr(large, "ENTRIES", 100)
-    fit = fit_ridge(phi.__getitem__, y, 12)
+    fit = ridge_by_chunks(phi.__getitem__, y, 12)
     np.testing.assert_allclose(fit.coefficients, whole, rtol=1e-8)
     assert fit.mean == pytest.approx(y.mean())
 
@@ -52,7 +57,7 @@ def test_products_alone_give_the_same_ridge_regression() -> None:
     path = RidgePath.fit(design, y)
     found = krylov_ridge(lambda v: design @ v, lambda r: design.T @ r, y, 60, rng)
     # The ridge is one of a coarser ladder: its GCV is as good as the best.
-    exact = float(path.gcv(chosen_ridge(path, GCV))[0])
+    exact = float(path.gcv(ridge_or_gcv(path, GCV))[0])
     distance = [np.linalg.norm(found - path.coefficients(r)[0]) for r in np.logspace(-4, 5, 400)]
     own = np.logspace(-4, 5, 400)[int(np.argmin(distance))]
     assert min(distance) < 0.02 * np.linalg.norm(found)
@@ -63,12 +68,12 @@ def test_a_turn_without_normal_equations_is_the_same(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(2)
     x, slopes = rng.standard_normal((500, 10)), rng.standard_normal((500, 3))
     truth = 0.3 * rng.standard_normal((3, 10))
-    directions = orthonormal(rng.standard_normal((3, 10)))
+    directions = orthonormal_layer(rng.standard_normal((3, 10)))
     residuals = np.sum(slopes * (x @ truth.T), axis=1) + 0.5 * rng.standard_normal(500)
     layer = HiddenLayer(activation("relu"), directions, np.eye(3), np.zeros(3))
-    dense = layers.turned_layer(layer, x, slopes, residuals, rng).directions
+    dense = layers.turn_trained_layer(layer, x, slopes, residuals, rng).directions
     monkeypatch.setattr(layers, "MOST_COLUMNS", 0)
-    free = layers.turned_layer(layer, x, slopes, residuals, rng).directions
+    free = layers.turn_trained_layer(layer, x, slopes, residuals, rng).directions
     np.testing.assert_allclose(free, dense, atol=0.01)
     assert np.max(np.abs(dense - directions)) > 0.1
     np.testing.assert_allclose(dense @ dense.T, np.eye(3), atol=1e-12)
@@ -77,13 +82,15 @@ def test_a_turn_without_normal_equations_is_the_same(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("name", ["relu", "tanh"])
 def test_slopes_are_derivatives(name: str) -> None:
     rng = np.random.default_rng(3)
-    layer = HiddenLayer.draw(activation(name), orthonormal(rng.standard_normal((2, 5))), 30, rng)
+    layer = HiddenLayer.draw(
+        activation(name), orthonormal_layer(rng.standard_normal((2, 5))), 30, rng
+    )
     x, a = rng.standard_normal((40, 5)), rng.standard_normal(30)
     moved = x + 1e-7 * layer.directions[0]
     finite = (layer.output(moved, a) - layer.output(x, a)) / 1e-7
     np.testing.assert_allclose(layer.slopes(x, a)[:, 0], finite, atol=1e-4)
     u = layer.output(x, a)
-    link = Link.of(u, np.sin(u))
+    link = LayerCurve.of(u, np.sin(u))
     inside = np.min(np.abs(u[:, None] - link.knots), axis=1) > 1e-5
     finite = (link.value(u + 1e-7) - link.value(u)) / 1e-7
     np.testing.assert_allclose(link.slope(u)[inside], finite[inside], atol=1e-5)
@@ -166,11 +173,13 @@ def test_leaves_are_counted_where_their_samples_are_enough() -> None:
     for seed in range(6):
         rng = np.random.default_rng([seed, 16])
         (x, _, _, y), _, leaves = draw_tree_data(TreeProblem("tree-he2"), 4096, 2, 64, rng)
-        counts.append(count_leaves(x, y, rng))
+        counts.append(count_leaves_in_samples(x, y, rng))
     assert leaves == 8
     # Thirty of thirty at n = 4096; of pure noise about one in a thousand lies beyond three.
     assert np.sum(np.array(counts) == 8) >= 5
-    shuffled = [count_leaves(x, np.random.default_rng(s).permutation(y), rng) for s in range(6)]
+    shuffled = [
+        count_leaves_in_samples(x, np.random.default_rng(s).permutation(y), rng) for s in range(6)
+    ]
     assert np.mean(shuffled) < 2
     run = simulate(ThreeLayer(**{**SMALL, "leaves": "auto"}), "tree-he2", seeds=2)
     assert any(note.startswith("leaves counted") for note in run.notes)
@@ -181,10 +190,14 @@ def test_signs_of_seven_to_one_lose_a_leaf_in_four_steps() -> None:
     rng = np.random.default_rng(16)
     x, signs = rng.standard_normal((4096, 64)), np.resize([-1.0] + 7 * [1.0], (1, 8))
     y = TreeTarget("tree-he2").numpy(x[:, None, :8], signs)
-    eigenvectors = top_eigenvectors(moment_matrix(x, y), 8)
-    two, four = (moment_steps(x, y, steps, 8, rng) for steps in (2, 4))
+    eigenvectors = sample_eigenvectors(sample_moments(x, y), 8)
+    two, four = (train_moment_units(x, y, steps, 8, rng) for steps in (2, 4))
     # A leaf is an eighth of the span; five draws gave .918 and .896 at worst, and .81.
-    assert min(span(eigenvectors, 8), span(two, 8)) > 0.88 > span(four, 8)
+    assert (
+        min(trained_leaf_span(eigenvectors, 8), trained_leaf_span(two, 8))
+        > 0.88
+        > trained_leaf_span(four, 8)
+    )
 
 
 @pytest.mark.parametrize(

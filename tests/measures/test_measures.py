@@ -27,7 +27,7 @@ def test_overlaps_are_the_diagonal_and_turn_with_the_basis(seed: int) -> None:
     turned = measures.overlap_matrix(cosines @ turn)
     np.testing.assert_allclose(turned, turn.T @ matrix @ turn, atol=1e-14)
     np.testing.assert_allclose(
-        measures.spectrum(turned)[0], measures.spectrum(matrix)[0], atol=1e-7
+        measures.overlap_spectrum(turned)[0], measures.overlap_spectrum(matrix)[0], atol=1e-7
     )
 
 
@@ -43,7 +43,7 @@ def test_neurons_may_be_permuted_and_flipped(seed: int) -> None:
 
 def test_spectrum_is_sorted_and_diagonalises() -> None:
     matrix = measures.overlap_matrix(random_cosines(0))
-    roots, vectors = measures.spectrum(matrix)
+    roots, vectors = measures.overlap_spectrum(matrix)
     assert np.all(np.diff(roots) <= 0)
     np.testing.assert_allclose(vectors @ np.diag(roots**2) @ vectors.T, matrix, atol=1e-14)
 
@@ -73,7 +73,7 @@ def test_noise_baseline_is_what_pure_noise_shows() -> None:
     gradients = (pulls[:, None, :] @ inputs)[:, 0]
     shown = np.mean(gradients[:, 0] ** 2) / np.mean(np.sum(gradients**2, axis=-1))
     moments = np.array([[[np.mean(pulls**2 * inputs[..., 0] ** 2), np.mean(pulls**2)]]])
-    predicted = measures.noise_baseline(moments, dim)[0, 0] ** 2
+    predicted = measures.overlap_of_noise(moments, dim)[0, 0] ** 2
     # E[He3^2 h^2] / E[He3^2] = 7, spread over d - 1 + 7 dimensions instead of d.
     assert predicted == pytest.approx(7 / dim, rel=0.02)
     assert shown == pytest.approx(7 / (dim + 6), rel=0.1)

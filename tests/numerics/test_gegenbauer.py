@@ -9,7 +9,7 @@ import pytest
 
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
-    even_moment,
+    even_moment_on_sphere,
     gaussian_radii,
     harmonic_dimension,
     orthonormal_gegenbauer,
@@ -49,7 +49,7 @@ def test_kinks_split_the_rule() -> None:
 def test_moments(dim: int) -> None:
     t, weights = coordinate_rule(dim)
     for m in (0, 2, 4, 6):
-        assert weights @ t**m == pytest.approx(even_moment(m, dim), rel=1e-10)
+        assert weights @ t**m == pytest.approx(even_moment_on_sphere(m, dim), rel=1e-10)
     radii, masses = gaussian_radii(dim, 8)
     assert masses.sum() == pytest.approx(1)
     assert masses @ radii**2 == pytest.approx(dim)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.numerics.grids import aligned_grid, hermite_grid, split_grid
+from giantstep.numerics.grids import aligned_grid, grid_split_at_surfaces, hermite_grid
 
 
 def test_moments_of_a_smooth_function() -> None:
@@ -27,7 +27,7 @@ def test_axes_left_pointwise() -> None:
 
 
 def test_a_disc_is_integrated_although_its_edge_is_curved() -> None:
-    grid = split_grid([[], [lambda h: h[..., 0] ** 2 + h[..., 1] ** 2 - 2]], 1.67, 24)
+    grid = grid_split_at_surfaces([[], [lambda h: h[..., 0] ** 2 + h[..., 1] ** 2 - 2]], 1.67, 24)
     h = grid.points()
     inside = h[..., 0] ** 2 + h[..., 1] ** 2 < 2
     assert grid.average(1.0 * inside) == pytest.approx(1 - math.exp(-1), abs=1e-11)
@@ -39,7 +39,7 @@ def test_the_largest_of_three_normals() -> None:
         [lambda h: h[..., 0] - h[..., 1]],
         [lambda h: h[..., 0] - h[..., 2], lambda h: h[..., 1] - h[..., 2]],
     ]
-    grid = split_grid(surfaces, 3.34, 16)
+    grid = grid_split_at_surfaces(surfaces, 3.34, 16)
     assert grid.average(grid.points().max(axis=-1)) == pytest.approx(
         1.5 / math.sqrt(math.pi), abs=1e-9
     )

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.numerics.ridge.large import summed
-from giantstep.numerics.ridge.path import GCV, RidgePath, chosen_ridge
+from giantstep.numerics.ridge.large import ridge_sums
+from giantstep.numerics.ridge.path import GCV, RidgePath, ridge_or_gcv
 
 RIDGES = [1e-3, 0.1, 5.0]
 
@@ -83,7 +83,7 @@ def test_generalised_cross_validation() -> None:
 def test_streamed_sums_give_the_same_path(intercept: bool) -> None:
     features, labels = data(300, 12)
     parts = np.array_split(np.arange(300), 7)
-    sums, _ = summed((features[part].astype(np.float32), labels[part]) for part in parts)
+    sums, _ = ridge_sums((features[part].astype(np.float32), labels[part]) for part in parts)
     held = RidgePath.fit(features.astype(np.float32), labels, intercept=intercept)
     streamed = RidgePath.solve(sums, intercept=intercept)
     np.testing.assert_allclose(
@@ -113,9 +113,9 @@ def test_cross_validation_tries_no_ridge_below_the_rounding_of_the_features() ->
     rng = np.random.default_rng(0)
     features = rng.standard_normal((60, 8)).astype(np.float32)
     labels = features.astype(np.float64) @ rng.standard_normal(8)
-    sums, precision = summed([(features, labels)])
+    sums, precision = ridge_sums([(features, labels)])
     least = float(np.finfo(np.float32).eps)
     for path in (RidgePath.fit(features, labels), RidgePath.solve(sums, precision=precision)):
-        assert least <= chosen_ridge(path, GCV) / path.eigenvalues[-1] < 2 * least
+        assert least <= ridge_or_gcv(path, GCV) / path.eigenvalues[-1] < 2 * least
     double = RidgePath.fit(features.astype(np.float64), labels)
-    assert chosen_ridge(double, GCV) / double.eigenvalues[-1] < least
+    assert ridge_or_gcv(double, GCV) / double.eigenvalues[-1] < least

@@ -5,7 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from giantstep.numerics.scaling import first_steps, fit_power, fit_runs, median
+from giantstep.numerics.scaling import (
+    first_step_of_size,
+    fit_power,
+    power_fit_of_samples,
+    sample_median,
+)
 
 SIZES = np.array([64.0, 128.0, 256.0, 512.0, 1024.0])
 
@@ -41,17 +46,17 @@ def test_a_bent_curve_is_reported_as_no_power() -> None:
 def test_runs_become_one_number_for_each_size() -> None:
     rng = np.random.default_rng(2)
     signed = rng.standard_normal((5, 400)) * SIZES[:, None] ** -0.5
-    found = fit_runs(SIZES, signed, average="root mean square")
+    found = power_fit_of_samples(SIZES, signed, average="root mean square")
     assert found.slope == pytest.approx(-0.5, abs=4 * found.sem)
     assert found.sem < 0.03
     times = 2.5 * np.log(SIZES)[:, None] + rng.uniform(-1, 1, (5, 200))
     times[:, :3] = np.inf
-    found = fit_runs(SIZES, times, average="median", along="logarithm")
+    found = power_fit_of_samples(SIZES, times, average="median", along="logarithm")
     assert found.slope == pytest.approx(2.5, abs=4 * found.sem)
     assert found.sem < 0.1
 
 
 def test_first_steps_and_medians_know_runs_that_never_arrive() -> None:
     paths = [[0.1, 0.4, 0.6], [0.1, -0.7, 0.6], [0.0, 0.1, 0.2]]
-    assert first_steps(paths, 0.5).tolist() == [2.0, 1.0, np.inf]
-    assert median(np.array([1.0, 2.0, 3.0, 4.0, np.inf]))[0] == 3.0
+    assert first_step_of_size(paths, 0.5).tolist() == [2.0, 1.0, np.inf]
+    assert sample_median(np.array([1.0, 2.0, 3.0, 4.0, np.inf]))[0] == 3.0

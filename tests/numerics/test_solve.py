@@ -11,13 +11,13 @@ import pytest
 
 from giantstep.numerics.float64 import float64, in_float64
 from giantstep.numerics.solve import (
-    Status,
+    Ending,
     bisect,
     bracketed_root,
     bracketed_roots,
     fixed_point,
     implicit_fixed_point,
-    iterate,
+    iterated_fixed_point,
 )
 
 
@@ -25,8 +25,8 @@ def test_a_point_that_diverges_says_so() -> None:
     with float64():
         found = fixed_point(lambda x: 2 * x + 1, jnp.asarray(1.0), max_iterations=50)
         broken = fixed_point(lambda x: x * jnp.nan, jnp.asarray(1.0))
-    assert found.status == Status.TOO_MANY_ITERATIONS
-    assert broken.status == Status.NOT_FINITE
+    assert found.status == Ending.TOO_MANY_ITERATIONS
+    assert broken.status == Ending.NOT_FINITE
 
 
 def test_damping_reaches_what_plain_iteration_does_not() -> None:
@@ -74,15 +74,15 @@ def test_bisection_runs_under_vmap() -> None:
 def test_bisection_without_a_bracket_has_not_converged(level: float) -> None:
     with float64():
         found = bisect(lambda x, t: jnp.tanh(x) - t, -20.0, 20.0, level)
-    assert found.status == Status.NO_BRACKET
+    assert found.status == Ending.NO_BRACKET
 
 
 def test_iterations_in_numpy_say_so_too() -> None:
     with np.errstate(over="ignore", invalid="ignore"):
-        assert iterate(lambda x: x * np.nan, np.ones(2)).status == Status.NOT_FINITE
-        assert not iterate(lambda x: x**3, np.full(2, 2.0)).converged
-    slow = iterate(lambda x: x / 2 + 1, np.zeros(1), max_iterations=3)
-    assert (slow.status, slow.iterations) == (Status.TOO_MANY_ITERATIONS, 3)
+        assert iterated_fixed_point(lambda x: x * np.nan, np.ones(2)).status == Ending.NOT_FINITE
+        assert not iterated_fixed_point(lambda x: x**3, np.full(2, 2.0)).converged
+    slow = iterated_fixed_point(lambda x: x / 2 + 1, np.zeros(1), max_iterations=3)
+    assert (slow.status, slow.iterations) == (Ending.TOO_MANY_ITERATIONS, 3)
     assert slow.residual == pytest.approx(0.25 / 2.75)
 
 
@@ -124,20 +124,20 @@ def test_finds_the_root() -> None:
 
 @pytest.mark.parametrize("end", [0.0, 2.0])
 def test_an_end_may_be_the_root(end: float) -> None:
-    assert bracketed_root(lambda x: x - end, 0.0, 2.0) == (end, 0.0, 0, Status.CONVERGED)
+    assert bracketed_root(lambda x: x - end, 0.0, 2.0) == (end, 0.0, 0, Ending.CONVERGED)
 
 
 @pytest.mark.parametrize(
     ("function", "status"),
     [
-        (lambda x: 1 + x**2, Status.NO_BRACKET),
-        (lambda x: math.nan, Status.NOT_FINITE),
-        (lambda x: math.nan if x > 0 else -1.0, Status.NOT_FINITE),
-        (lambda x: math.nan if 0 < x < 2 else x - 1, Status.NOT_FINITE),
+        (lambda x: 1 + x**2, Ending.NO_BRACKET),
+        (lambda x: math.nan, Ending.NOT_FINITE),
+        (lambda x: math.nan if x > 0 else -1.0, Ending.NOT_FINITE),
+        (lambda x: math.nan if 0 < x < 2 else x - 1, Ending.NOT_FINITE),
     ],
     ids=["same sign", "NaN", "NaN at one end", "NaN on the way"],
 )
-def test_no_bracket_is_no_number(function: object, status: Status) -> None:
+def test_no_bracket_is_no_number(function: object, status: Ending) -> None:
     root = bracketed_root(function, 0.0, 2.0)  # type: ignore[arg-type]
     assert math.isnan(root.value)
     assert root.status == status
@@ -150,7 +150,7 @@ def test_each_bracket_has_its_own_status() -> None:
         np.full(3, 2.0),
         np.array([2.0, 9.0, -1.0]),
     )
-    assert found.status.tolist() == [Status.CONVERGED, Status.NO_BRACKET, Status.NOT_FINITE]
+    assert found.status.tolist() == [Ending.CONVERGED, Ending.NO_BRACKET, Ending.NOT_FINITE]
     assert found.value[0] == pytest.approx(np.sqrt(2), rel=1e-15)
     assert np.isnan(found.value[1:]).all()
 
@@ -159,8 +159,8 @@ def test_anderson_finds_the_fixed_point_of_a_stiff_map_sooner() -> None:
     def stiff(x: np.ndarray) -> np.ndarray:
         return np.cos(np.array([1.0, 0.9, 0.5]) * x[::-1]) / (1 + x**2)
 
-    plain = iterate(lambda x: (x + stiff(x)) / 2, np.full(3, 0.5))
-    anderson = iterate(stiff, np.full(3, 0.5), memory=5)
+    plain = iterated_fixed_point(lambda x: (x + stiff(x)) / 2, np.full(3, 0.5))
+    anderson = iterated_fixed_point(stiff, np.full(3, 0.5), memory=5)
     assert plain.converged
     assert anderson.converged
     assert anderson.iterations < plain.iterations

@@ -63,8 +63,8 @@ ALIKE = {
 OUTLIER, WITHOUT_EDGE = "overlap_squared eigenvalue edge", "overlap_squared eigenvalue"
 THRESHOLD = "spectral.spectral_transition"
 ONLINE, MOVES = "online_sgd.prediction.predict", "repetition.predict"
-MEAN_FIELD, PARTICLES = "mean_field.predict", "mean_field.particle_path"
-FIRST_MOVES = Source("repetition.first_moves")
+MEAN_FIELD, PARTICLES = "mean_field.predict", "mean_field.limit_particle_path"
+FIRST_MOVES = Source("repetition.expected_moves")
 
 
 def moves(clause: str) -> dict[str, tuple[Source, ...]]:

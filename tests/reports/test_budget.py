@@ -65,6 +65,6 @@ def test_directions_that_may_be_exchanged_are_one_in_words() -> None:
 
     runs: Any = Noisy()
     found = explain("h1*h2 + h2*h3 + h1*h3")
-    assert climbing._lead(found, runs).endswith("h1, h2 and h3 (0.55) after 2 steps.")
-    apart = climbing._lead(explain("h2 + h1*h2 + h3**3*h1"), runs)
+    assert climbing._report_lead(found, runs).endswith("h1, h2 and h3 (0.55) after 2 steps.")
+    apart = climbing._report_lead(explain("h2 + h1*h2 + h3**3*h1"), runs)
     assert "h2 (0.30) after 1 step; h1 (0.50) and h3 (0.55) after 2 steps." in apart

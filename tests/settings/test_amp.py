@@ -6,7 +6,7 @@ import pytest
 
 from giantstep.errors import SettingsError
 from giantstep.settings.amp import Amp
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.settings.spectral import Spectral
 
 
@@ -44,8 +44,8 @@ def test_spectral_refuses_too(change: dict[str, object]) -> None:
 
 @pytest.mark.parametrize("learner", [Amp, Spectral])
 def test_samples_per_dimension(learner: type[Amp] | type[Spectral]) -> None:
-    assert ratio_to_dim(learner(samples="2.5d"), "samples") == 2.5
-    assert ratio_to_dim(learner(samples=300, dim=200), "samples") == 1.5
-    assert ratio_to_dim(learner(samples="d^1.5", dim=100), "samples") == pytest.approx(10)
+    assert setting_over_dim(learner(samples="2.5d"), "samples") == 2.5
+    assert setting_over_dim(learner(samples=300, dim=200), "samples") == 1.5
+    assert setting_over_dim(learner(samples="d^1.5", dim=100), "samples") == pytest.approx(10)
     with pytest.raises(SettingsError, match="proportional to d"):
-        ratio_to_dim(learner(samples=300), "samples")
+        setting_over_dim(learner(samples=300), "samples")

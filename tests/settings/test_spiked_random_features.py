@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from giantstep.errors import SettingsError
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 
 
@@ -44,7 +44,7 @@ def test_json_round_trip() -> None:
 
 def test_ratios() -> None:
     settings = SpikedRandomFeatures(width="1.5d", readout_samples=400)
-    assert ratio_to_dim(settings, "width") == 1.5
-    assert ratio_to_dim(settings.replace(dim=200), "readout_samples") == 2.0
+    assert setting_over_dim(settings, "width") == 1.5
+    assert setting_over_dim(settings.replace(dim=200), "readout_samples") == 2.0
     with pytest.raises(SettingsError, match="proportional"):
-        ratio_to_dim(settings, "readout_samples")
+        setting_over_dim(settings, "readout_samples")

@@ -9,14 +9,14 @@ from giantstep.language.inputs import Inputs
 from giantstep.language.sizes import Size
 from giantstep.settings.amp import Amp
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.sweeps import axis_values, grid_of, sweep_values
+from giantstep.settings.sweeps import setting_range_values, setting_values, settings_with_values
 
 
 def test_ranges_hold_both_ends() -> None:
-    assert [s.coefficient for s in sweep_values("1e-4:10:6log", "ridge")] == pytest.approx(
+    assert [s.coefficient for s in setting_range_values("1e-4:10:6log", "ridge")] == pytest.approx(
         [1e-4, 1e-3, 1e-2, 0.1, 1, 10]
     )
-    assert axis_values("noise", "0:1:3", float) == (0, 0.5, 1)
+    assert setting_values("noise", "0:1:3", float) == (0, 0.5, 1)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_several_settings_with_several_values_make_their_product() -> None:
 
 
 def test_inputs_are_swept_by_their_strength() -> None:
-    found = axis_values("inputs", "spiked:1d:3d:3", Inputs)
+    found = setting_values("inputs", "spiked:1d:3d:3", Inputs)
     assert found == ("spiked:d", "spiked:2d", "spiked:3d")
 
 
 @pytest.mark.parametrize("text", ["1:2:0", "1:2:x", "0:1:3log", "1d:2:3", "1:2:999999999999"])
 def test_bad_ranges_are_refused(text: str) -> None:
     with pytest.raises(SettingsError):
-        sweep_values(text, "samples")
+        setting_range_values(text, "samples")
 
 
 def test_what_is_no_size_cannot_depend_on_d() -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_size_cannot_depend_on_d() -> None:
 
 
 def test_settings_that_differ_in_one_field_are_a_sweep() -> None:
-    settings = grid_of([GiantStep(step_size=s) for s in (1, 2)])
+    settings = settings_with_values([GiantStep(step_size=s) for s in (1, 2)])
     assert settings == GiantStep(step_size=[1, 2])
     for points, reason in (
         ([GiantStep(), Amp()], "giant-step and amp"),
@@ -75,4 +75,4 @@ def test_settings_that_differ_in_one_field_are_a_sweep() -> None:
         ([GiantStep(), GiantStep()], "differ in nothing"),
     ):
         with pytest.raises(SettingsError, match=reason):
-            grid_of(points)
+            settings_with_values(points)

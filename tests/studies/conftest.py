@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from cheap_learners import SUMS
 from processes import end, start_command
 
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.study import Study
 
 
@@ -31,10 +31,10 @@ def sums() -> Callable[..., Study]:
 
 
 @pytest.fixture(scope="session")
-def content() -> Callable[[Kept], list[Any]]:
+def content() -> Callable[[KeptStudy], list[Any]]:
     """Everything in the rows of a study that must not depend on how it was run."""
 
-    def read(results: Kept) -> list[Any]:
+    def read(results: KeptStudy) -> list[Any]:
         rows = []
         for row in results.rows():
             about = {name: row.about.get(name) for name in ("notes", "statuses", "references")}

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.study import Study
 from giantstep.errors import GiantstepError
 
@@ -49,7 +49,7 @@ def workers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
 def done_so_far(store: Path, name: str) -> int:
     """Cells done, as a reader sees them while the study runs."""
     try:
-        return Kept(store, name).counts().done
+        return KeptStudy(store, name).counts().done
     except GiantstepError:
         return 0
 
@@ -62,7 +62,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 90.0) -> None:
         time.sleep(0.005)
 
 
-def kept(study: Study, *, store: Path, **how: Any) -> Kept:
+def kept(study: Study, *, store: Path, **how: Any) -> KeptStudy:
     """Run a study; what the store then has of it."""
     study.run(store=store, **how)
-    return Kept(store, study.name)
+    return KeptStudy(store, study.name)

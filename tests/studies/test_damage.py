@@ -17,7 +17,7 @@ from damage import PAGE, damage
 from processes import kept
 
 from giantstep.asking.studies.database import StoreError, StudyWarning
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.asking.studies.work import compute_cells
@@ -36,13 +36,13 @@ def study(sums: Callable[..., Study]) -> Study:
 
 
 @pytest.fixture(scope="module")
-def whole(study: Study, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def whole(study: Study, tmp_path_factory: pytest.TempPathFactory) -> KeptStudy:
     results = kept(study, store=tmp_path_factory.mktemp("whole") / "s.sqlite", engine="inline")
     assert results.counts() == (12, 10, 2, 0)
     return results
 
 
-def cells(results: Kept) -> list[dict[str, Any]]:
+def cells(results: KeptStudy) -> list[dict[str, Any]]:
     """What is said of each cell, but for the time it took."""
     return [{**row._asdict(), "seconds": None} for row in results.rows()]
 
@@ -59,7 +59,7 @@ def attempt(act: Callable[[], Any]) -> Any:
 
 @pytest.mark.slow
 def test_numbers_are_served_as_they_were_or_not_at_all(
-    study: Study, whole: Kept, tmp_path: Path
+    study: Study, whole: KeptStudy, tmp_path: Path
 ) -> None:
     rng = random.Random(300)
     truth, totals = cells(whole), whole.answer().to_xarray().total
@@ -68,13 +68,13 @@ def test_numbers_are_served_as_they_were_or_not_at_all(
         path = tmp_path / f"{spot}.sqlite"
         shutil.copy(whole.store, path)
         what = damage(rng, path)
-        read = attempt(lambda path=path: cells(Kept(path, study.name)))
+        read = attempt(lambda path=path: cells(KeptStudy(path, study.name)))
         for served, true in zip(read or [], truth, strict=bool(read)):
             if served["status"] is not None:
                 assert served == true, what
         lost = sum(cell["status"] is None for cell in read or [])
         if lost and rng.random() < 0.3:
-            found = Kept(path, study.name).answer().to_xarray()
+            found = KeptStudy(path, study.name).answer().to_xarray()
             if "total" in found:
                 assert found.total.where(found.total.notnull(), totals).equals(totals), what
 
@@ -114,12 +114,12 @@ def change(path: Path, statement: str, *values: Any) -> None:
     ],
 )
 def test_damaged_cells_count_as_missing_and_are_computed_again(
-    study: Study, whole: Kept, tmp_path: Path, statement: str
+    study: Study, whole: KeptStudy, tmp_path: Path, statement: str
 ) -> None:
     path = tmp_path / "s.sqlite"
     shutil.copy(whole.store, path)
     change(path, statement)
-    results = Kept(path, study.name)
+    results = KeptStudy(path, study.name)
     survey = results.survey()
     assert survey.damaged
     assert survey.counts.left == len(survey.damaged)
@@ -139,18 +139,18 @@ def test_damaged_cells_count_as_missing_and_are_computed_again(
     ],
 )
 def test_a_damaged_list_of_cells_is_refused_and_written_again(
-    study: Study, whole: Kept, tmp_path: Path, statement: str
+    study: Study, whole: KeptStudy, tmp_path: Path, statement: str
 ) -> None:
     path = tmp_path / "s.sqlite"
     shutil.copy(whole.store, path)
     change(path, statement)
     with pytest.raises(StoreError, match="list of the cells of study 'short' is damaged"):
-        Kept(path, study.name).answer()
+        KeptStudy(path, study.name).answer()
     assert cells(kept(study, store=path, engine="inline")) == cells(whole)
 
 
 def test_a_damaged_definition_is_refused_and_the_others_stay(
-    study: Study, whole: Kept, tmp_path: Path
+    study: Study, whole: KeptStudy, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.sqlite"
     shutil.copy(whole.store, path)
@@ -158,8 +158,8 @@ def test_a_damaged_definition_is_refused_and_the_others_stay(
         store.plan("other", study.to_json(), study.blocks())
     change(path, "UPDATE studies SET definition = '{' WHERE name = 'short'")
     with pytest.raises(StoreError, match="definition of study 'short' is damaged"):
-        Kept(path, "short")
-    assert Kept(path, "other").counts().done == 10
+        KeptStudy(path, "short")
+    assert KeptStudy(path, "other").counts().done == 10
 
 
 def saved(path: Path) -> int:
@@ -177,14 +177,16 @@ def saved(path: Path) -> int:
 
 
 @pytest.fixture(scope="module")
-def large(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def large(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> KeptStudy:
     """Cells that fill many pages, with arrays that go on over others."""
     axes = {"centre": "1:2:40", "samples": ["600"]}
     store = tmp_path_factory.mktemp("large") / "s.sqlite"
     return kept(sums(axes=axes, seeds=2, verbs="simulate"), store=store, engine="inline")
 
 
-def test_a_file_that_is_cut_off_keeps_what_is_before_the_cut(large: Kept, tmp_path: Path) -> None:
+def test_a_file_that_is_cut_off_keeps_what_is_before_the_cut(
+    large: KeptStudy, tmp_path: Path
+) -> None:
     """Of 100 cuts all were lost before; now a tenth of the file costs about a tenth of its rows."""
     rng, content = random.Random(26), large.store.read_bytes()
     cells, truth = large.counts().done, {row.key: row.numbers for row in large.rows()}
@@ -199,14 +201,14 @@ def test_a_file_that_is_cut_off_keeps_what_is_before_the_cut(large: Kept, tmp_pa
                 assert saved(path) == 0
             continue
         rows = saved(path)
-        for row in attempt(lambda path=path: list(Kept(path, large.name).rows())) or []:
+        for row in attempt(lambda path=path: list(KeptStudy(path, large.name).rows())) or []:
             assert row.status is None or row.numbers == truth[row.key]
         # One page of each kind may be cut in two, and an array may go on behind the cut.
         assert rows / cells >= (cut - begin) / len(content) - 0.15
     assert rows > 0.8 * cells
 
 
-def test_a_byte_that_is_changed_costs_its_own_row(large: Kept, tmp_path: Path) -> None:
+def test_a_byte_that_is_changed_costs_its_own_row(large: KeptStudy, tmp_path: Path) -> None:
     rng, content = random.Random(27), large.store.read_bytes()
     cells = large.counts().done
     recovered = 0
@@ -224,7 +226,7 @@ def test_a_byte_that_is_changed_costs_its_own_row(large: Kept, tmp_path: Path) -
     assert recovered > 10
 
 
-def test_rows_in_the_log_are_recovered_too(study: Study, whole: Kept, tmp_path: Path) -> None:
+def test_rows_in_the_log_are_recovered_too(study: Study, whole: KeptStudy, tmp_path: Path) -> None:
     """A coordinator that is killed leaves its last rows in the write-ahead log."""
     path = tmp_path / "s.sqlite"
     with Store(tmp_path / "open.sqlite") as store:
@@ -242,14 +244,14 @@ def test_rows_in_the_log_are_recovered_too(study: Study, whole: Kept, tmp_path: 
 
 
 def test_a_damaged_store_is_read_as_it_is_and_mended_by_a_run(
-    study: Study, whole: Kept, tmp_path: Path
+    study: Study, whole: KeptStudy, tmp_path: Path
 ) -> None:
     path = tmp_path / "s.sqlite"
     shutil.copy(whole.store, path)
     content = bytearray(path.read_bytes())
     content[:100] = bytes(100)
     path.write_bytes(content)
-    assert cells(Kept(path, study.name)) == cells(whole)
+    assert cells(KeptStudy(path, study.name)) == cells(whole)
     assert path.read_bytes() == content
     with pytest.warns(StudyWarning, match="12 whole rows are kept"):
         again = kept(study, store=path, engine="inline")

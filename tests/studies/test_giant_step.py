@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from processes import kept
 
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.study import Study
 from giantstep.asking.verbs import predict, simulate
 from giantstep.settings.giant_step import GiantStep
@@ -20,7 +20,9 @@ TARGET = "h1 + He2(h1)"
 
 
 @pytest.mark.slow
-def test_giant_steps_on_both_engines(content: Callable[[Kept], list[Any]], tmp_path: Path) -> None:
+def test_giant_steps_on_both_engines(
+    content: Callable[[KeptStudy], list[Any]], tmp_path: Path
+) -> None:
     study = Study(
         name="steps",
         learner="giant-step",

@@ -19,8 +19,8 @@ import psutil
 import pytest
 from processes import ENVIRONMENT, done_so_far, end, kept, wait_until, workers_of
 
-from giantstep.asking.studies.dask_cluster import _quiet
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.dask_cluster import _quiet_dask_logs
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.study import Study
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -47,7 +47,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def uninterrupted(
+    sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory
+) -> KeptStudy:
     study = sums(
         name="short",
         axes={"centre": "1:2:25"},
@@ -58,13 +60,15 @@ def uninterrupted(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathF
     return kept(study, store=tmp_path_factory.mktemp("whole") / "s.sqlite", workers=2)
 
 
-def assert_whole(store: Path, uninterrupted: Kept, content: Callable[[Kept], list[Any]]) -> None:
+def assert_whole(
+    store: Path, uninterrupted: KeptStudy, content: Callable[[KeptStudy], list[Any]]
+) -> None:
     connection = sqlite3.connect(store)
     count = "SELECT count(*), count(DISTINCT key), min(status), max(status) FROM cells"
     assert connection.execute(count).fetchone() == (CELLS, CELLS, "done", "done")
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
-    assert content(Kept(store, "short")) == content(uninterrupted)
+    assert content(KeptStudy(store, "short")) == content(uninterrupted)
 
 
 def runs_until(process: subprocess.Popen[str], condition: Callable[[], bool]) -> bool:
@@ -83,8 +87,8 @@ def kill(process: psutil.Process) -> None:
 def test_killed_at_ten_random_moments(
     folder: Path,
     start: Start,
-    uninterrupted: Kept,
-    content: Callable[[Kept], list[Any]],
+    uninterrupted: KeptStudy,
+    content: Callable[[KeptStudy], list[Any]],
 ) -> None:
     rng = np.random.default_rng(2305)
     store = folder / "s.sqlite"
@@ -159,8 +163,8 @@ def test_a_dask_worker_is_killed_and_the_study_completes(
     folder: Path,
     start: Start,
     cluster: Cluster,
-    uninterrupted: Kept,
-    content: Callable[[Kept], list[Any]],
+    uninterrupted: KeptStudy,
+    content: Callable[[KeptStudy], list[Any]],
 ) -> None:
     store = folder / "s.sqlite"
     process = start(*RUN, "--engine", "dask", "--scheduler", cluster.address)
@@ -179,8 +183,8 @@ def test_a_dask_scheduler_is_killed_and_every_row_is_kept(
     folder: Path,
     start: Start,
     cluster: Cluster,
-    uninterrupted: Kept,
-    content: Callable[[Kept], list[Any]],
+    uninterrupted: KeptStudy,
+    content: Callable[[KeptStudy], list[Any]],
 ) -> None:
     store = folder / "s.sqlite"
     process = start(*RUN, "--engine", "dask", "--scheduler", cluster.address)
@@ -202,6 +206,6 @@ def test_what_dask_logs_of_a_lost_scheduler_stays_out_of_sight() -> None:
 
     names = ("distributed.batched", "distributed.client", "tornado.application", "asyncio")
     loggers = [logging.getLogger(name) for name in names]
-    with _quiet():
+    with _quiet_dask_logs():
         assert not any(logger.isEnabledFor(logging.ERROR) for logger in loggers)
     assert all(logger.isEnabledFor(logging.ERROR) for logger in loggers)

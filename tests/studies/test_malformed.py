@@ -16,7 +16,7 @@ from giantstep.asking import table
 from giantstep.asking.studies.own_learners import Untrusted
 from giantstep.asking.studies.study import Study
 from giantstep.errors import GiantstepError, SettingsError
-from giantstep.gallery.result import draw_result
+from giantstep.gallery.result import draw_picture
 
 FILES = 300
 GRID = 'problem = {target = "h1"}\nseeds = 1\nverbs = ["simulate"]\n'
@@ -155,5 +155,5 @@ def test_dollars_in_a_name_are_no_mathematics(tmp_path: Path, sums: Callable[...
     study = sums(name="cost $x^{$ and [bold]", axes=axes, seeds=1, verbs="simulate")
     results = kept(study, store=tmp_path / "s.sqlite", engine="inline")
     answer = results.answer()
-    assert draw_result(answer, tmp_path / "a.png", x="trouble").stat().st_size > 1000
-    assert draw_result(answer, tmp_path / "b.png", x="centre").stat().st_size > 1000
+    assert draw_picture(answer, tmp_path / "a.png", x="trouble").stat().st_size > 1000
+    assert draw_picture(answer, tmp_path / "b.png", x="centre").stat().st_size > 1000

@@ -13,7 +13,7 @@ from processes import kept
 from typer.testing import CliRunner
 
 from giantstep.answer import Answer
-from giantstep.asking.studies.kept import MISSING, Kept, study_failures
+from giantstep.asking.studies.kept import MISSING, KeptStudy, study_failures
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
 from giantstep.cli.main import app
@@ -23,13 +23,13 @@ AXES = {"centre": [-1.0, 1.0, 2.0], "samples": ["d", "2d"], "dim": [5, 10]}
 
 
 @pytest.fixture(scope="module")
-def results(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def results(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> KeptStudy:
     path = tmp_path_factory.mktemp("results") / "s.sqlite"
     return kept(sums(axes=AXES, seeds=3, seed=1), store=path, workers=1)
 
 
 @pytest.fixture(scope="module")
-def answer(results: Kept) -> Answer:
+def answer(results: KeptStudy) -> Answer:
     return results.answer()
 
 
@@ -65,7 +65,7 @@ def test_means_lie_beside_theory(answer: Answer) -> None:
     assert "theory from 0 upwards" in " ".join(study_failures(answer))
 
 
-def test_files_hold_the_same_numbers(results: Kept, answer: Answer, tmp_path: Path) -> None:
+def test_files_hold_the_same_numbers(results: KeptStudy, answer: Answer, tmp_path: Path) -> None:
     def export(form: str, out: Path) -> Path:
         words = ["study", "export", "sums", "--to", form, "--out", str(out)]
         told = CliRunner().invoke(app, [*words, "--store", str(results.store)])
@@ -88,7 +88,7 @@ def test_files_hold_the_same_numbers(results: Kept, answer: Answer, tmp_path: Pa
     assert "cannot write" in told.stderr
 
 
-def test_what_is_shown_is_the_answer(results: Kept, answer: Answer) -> None:
+def test_what_is_shown_is_the_answer(results: KeptStudy, answer: Answer) -> None:
     words = ["study", "show", "sums", "--store", str(results.store)]
     told = CliRunner(env={"COLUMNS": "120"}).invoke(app, words)
     assert told.exit_code == 0, told.stderr
@@ -101,12 +101,12 @@ def test_what_is_shown_is_the_answer(results: Kept, answer: Answer) -> None:
 
 
 def test_a_study_that_has_not_begun_can_be_looked_at(
-    sums: Callable[..., Study], results: Kept
+    sums: Callable[..., Study], results: KeptStudy
 ) -> None:
     study = sums(name="later", axes={"centre": [7.0, 8.0]})
     with Store(results.store) as store:
         store.plan(study.name, study.to_json(), study.blocks())
-    later = Kept(results.store, "later")
+    later = KeptStudy(results.store, "later")
     assert later.counts().left == 8
     assert later.study(trust=True).to_json() == study.to_json()
     empty = later.answer()
@@ -117,12 +117,12 @@ def test_a_study_that_has_not_begun_can_be_looked_at(
     assert empty.table()
 
 
-def test_a_study_without_axes(sums: Callable[..., Study], results: Kept) -> None:
+def test_a_study_without_axes(sums: Callable[..., Study], results: KeptStudy) -> None:
     point = sums(name="point").run(store=results.store, workers=1)
     assert point.prediction.metrics["total"] == 10.0
     assert point.to_xarray().total.dims == ("seed",)
 
 
-def test_an_unknown_study_is_named(results: Kept) -> None:
+def test_an_unknown_study_is_named(results: KeptStudy) -> None:
     with pytest.raises(GiantstepError, match=r"has no study 'nobody': it has .*sums"):
-        Kept(results.store, "nobody")
+        KeptStudy(results.store, "nobody")

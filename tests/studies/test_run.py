@@ -17,7 +17,7 @@ from processes import done_so_far, kept, wait_until
 
 from giantstep.answer import Run
 from giantstep.asking.studies.database import StoreError
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
 from giantstep.asking.studies.run import StudyWarning, run_study
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
@@ -28,17 +28,17 @@ AXES = {"centre": [-1.0, 0.5, 1.0, 1.5], "samples": ["d", "2d"]}
 
 
 @pytest.fixture(scope="module")
-def reference(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> Kept:
+def reference(sums: Callable[..., Study], tmp_path_factory: pytest.TempPathFactory) -> KeptStudy:
     path = tmp_path_factory.mktemp("reference") / "s.sqlite"
     return kept(sums(axes=AXES, seeds=5), store=path, workers=1)
 
 
-def finished_at(results: Kept) -> dict[str, str]:
+def finished_at(results: KeptStudy) -> dict[str, str]:
     with Store(results.store, read_only=True) as store:
         return dict(store._connection.execute("SELECT key, finished FROM cells"))
 
 
-def test_every_cell_is_there(reference: Kept) -> None:
+def test_every_cell_is_there(reference: KeptStudy) -> None:
     counts = reference.counts()
     assert counts == (8 * 6, 8 * 6 - 2, 2, 0)
     without = [row for row in reference.rows() if row.status == "no-theory"]
@@ -50,8 +50,8 @@ def test_every_cell_is_there(reference: Kept) -> None:
 )
 def test_rows_do_not_depend_on_the_engine(
     sums: Callable[..., Study],
-    reference: Kept,
-    content: Callable[[Kept], list[Any]],
+    reference: KeptStudy,
+    content: Callable[[KeptStudy], list[Any]],
     tmp_path: Path,
     how: dict[str, Any],
 ) -> None:
@@ -60,7 +60,7 @@ def test_rows_do_not_depend_on_the_engine(
 
 
 def test_resuming_computes_only_what_is_missing(
-    sums: Callable[..., Study], reference: Kept
+    sums: Callable[..., Study], reference: KeptStudy
 ) -> None:
     before = finished_at(reference)
     more = sums(axes={**AXES, "centre": [*AXES["centre"], 2.0]}, seeds=5)
@@ -150,7 +150,7 @@ def test_a_learner_without_metrics_has_failed(
 
 def test_a_full_disk_stops_the_run_and_keeps_every_row(
     sums: Callable[..., Study],
-    content: Callable[[Kept], list[Any]],
+    content: Callable[[KeptStudy], list[Any]],
     tmp_path: Path,
 ) -> None:
     study = sums(axes={"centre": "1:2:40"}, settings={"samples": 500})
@@ -160,7 +160,7 @@ def test_a_full_disk_stops_the_run_and_keeps_every_row(
         store._connection.execute(f"PRAGMA max_page_count = {pages + 30}")
         with pytest.raises(StoreError, match="full: free some space and run the same command"):
             run_study(study, store=store, workers=1)
-        results = Kept(store.path, study.name)
+        results = KeptStudy(store.path, study.name)
         kept = [row for row in content(results) if row[4] == "done"]
         assert 0 < results.counts().done < results.counts().cells
         store._connection.execute("PRAGMA max_page_count = 1000000")
@@ -276,7 +276,7 @@ def test_workers_have_one_thread_and_the_caller_keeps_its_environment(
 
 
 def test_a_study_runs_in_a_thread(sums: Callable[..., Study], tmp_path: Path) -> None:
-    found: list[Kept] = []
+    found: list[KeptStudy] = []
     thread = threading.Thread(
         target=lambda: found.append(kept(sums(verbs="predict"), store=tmp_path / "s", workers=1))
     )
@@ -306,7 +306,7 @@ def test_ctrl_c_finishes_what_is_running_and_says_how_to_go_on(
     assert "stopped: long:" in said
     where = "" if engine == "local" else " --engine dask"
     assert f"go on with: giantstep study run long.toml{where} --store s.sqlite" in said
-    counts = Kept(store, "long").counts()
+    counts = KeptStudy(store, "long").counts()
     assert 4 < counts.done < 400
     assert counts.done % 2 == 0
     assert counts.failed == 0

@@ -161,7 +161,9 @@ def test_what_was_checked_is_kept_when_the_rest_is_not_run(
         return {}
 
     monkeypatch.setattr(talks, "command_answer", answer)
-    monkeypatch.setattr(talks, "_drawn_claims", lambda name, scale: {f"{name} {scale}": True})
+    monkeypatch.setattr(
+        talks, "_figure_claims_to_print", lambda name, scale: {f"{name} {scale}": True}
+    )
     how = ["talks", "wu", "--check", "--full", "--keep", str(tmp_path)]
     ended = CliRunner().invoke(app, how)
     assert ended.exit_code != 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from giantstep.numerics.scaling import fit_runs
+from giantstep.numerics.scaling import power_fit_of_samples
 
 DIMS = np.array([100, 200, 400])
 RUNS = 16
@@ -42,14 +42,17 @@ def _relu(fields: np.ndarray) -> np.ndarray:
 
 def test_the_remainder_falls_where_the_theorem_says_so() -> None:
     small = np.array([[remainders(d, 0.2, seed) for seed in range(RUNS)] for d in DIMS])
-    falls = fit_runs(DIMS, small[..., 0])
+    falls = power_fit_of_samples(DIMS, small[..., 0])
     assert falls.slope + 3 * falls.sem < 0
     # alpha = .2 is l = 1: a second spike changes nothing.
     np.testing.assert_allclose(small[..., 1].mean(1), small[..., 0].mean(1), rtol=0.1)
     # With beta as printed a spike of the network's own output stays.
     assert small[-1, :, 2].mean() > 1.4 * small[-1, :, 0].mean()
-    assert fit_runs(DIMS, small[..., 2]).slope > falls.slope + 0.15
+    assert power_fit_of_samples(DIMS, small[..., 2]).slope > falls.slope + 0.15
     # alpha = .3 is l = 2: one spike leaves a remainder that does not fall, two do better.
     large = np.array([[remainders(d, 0.3, seed) for seed in range(RUNS)] for d in DIMS])
-    assert fit_runs(DIMS, large[..., 0]).slope > fit_runs(DIMS, large[..., 1]).slope + 0.05
+    assert (
+        power_fit_of_samples(DIMS, large[..., 0]).slope
+        > power_fit_of_samples(DIMS, large[..., 1]).slope + 0.05
+    )
     assert large[-1, :, 1].mean() < 0.8 * large[-1, :, 0].mean()

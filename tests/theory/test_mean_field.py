@@ -10,7 +10,7 @@ from giantstep.language.problem import Problem
 from giantstep.learners.mean_field import simulate
 from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.mean_field import MeanField
-from giantstep.theory.mean_field import particle_path, predict
+from giantstep.theory.mean_field import limit_particle_path, predict
 
 
 def test_particles_of_another_program() -> None:
@@ -19,12 +19,12 @@ def test_particles_of_another_program() -> None:
     Their simulation, d = 2000 with 1e5 samples a step, has a risk of 0.1033.
     """
     settings = MeanField(activation="erf2", times="5", step=0.5, dim=10**6, width=16)
-    (found,) = particle_path(Problem.of("tanh(2*h1)"), settings)
+    (found,) = limit_particle_path(Problem.of("tanh(2*h1)"), settings)
     assert found.risk == pytest.approx(0.1033, abs=2e-4)
     np.testing.assert_allclose(np.abs(found.overlaps[:, 0]), 1.065, atol=3e-3)
     np.testing.assert_allclose(found.rests, 0.753, atol=2e-3)
     fine = MeanField(activation="erf2", times="5,20", step=0.05, dim=10**6, width=2)
-    early, late = particle_path(Problem.of("tanh(2*h1)"), fine)
+    early, late = limit_particle_path(Problem.of("tanh(2*h1)"), fine)
     # Their steps of 0.02 against ours of 0.05: an error of first order in the step.
     for particles, overlap, rest in ((early, 1.028, 0.741), (late, 1.703, 0.363)):
         np.testing.assert_allclose(np.abs(particles.overlaps[:, 0]), overlap, atol=4e-3)

@@ -13,13 +13,13 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.learners.online_sgd.simulation import simulate
 from giantstep.numerics.estimate import student_quantile
-from giantstep.numerics.ode import trajectory
+from giantstep.numerics.ode import ode_trajectory
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd import error_functions
 from giantstep.theory.online_sgd.committee import (
-    Committee,
     ErrorFunctions,
     Layer,
+    MotionCommittee,
     Sampled,
     velocity,
 )
@@ -150,7 +150,7 @@ def test_two_neurons_of_saad_and_solla() -> None:
     teacher = np.full(2, 0.5**0.5)
     pair = ErrorFunctions(2 * teacher, teacher, 0.01)
     start = Layer(np.array([[0.3, 0.1], [0.0, 0.2]]), np.array([[0.6, 0.1], [0.1, 0.5]]))
-    path = trajectory(
+    path = ode_trajectory(
         lambda x: velocity(pair, Layer.unflat(x, 2), 0.5, "free").flat(), start.flat(), [10.0, 20.0]
     )
     assert path.converged
@@ -208,12 +208,12 @@ def four_neurons(name: str) -> tuple[list[Layer], list[float]]:
     rest = 0.5 * np.eye(4) if geometry == "free" else np.diag(1 - np.sum(START**2, axis=1))
     problem = Problem.of(text, noise=noise)
     teacher = ErrorFunctions.teacher_of(problem) if sigma == "erf2" else None
-    four: Committee = (
+    four: MotionCommittee = (
         Sampled(problem, activation(sigma), READOUT, loss="square", points=1 << 14)
         if teacher is None
         else ErrorFunctions(READOUT, teacher, noise)
     )
-    path = trajectory(
+    path = ode_trajectory(
         lambda x: velocity(four, Layer.unflat(x, 4), step / 4, geometry).flat(),
         *(Layer(START, START @ START.T + rest).flat(), TIMES),
         tolerance=1e-4,
@@ -322,7 +322,7 @@ def test_the_crossing_of_the_equations_is_the_integral() -> None:
 
 
 def test_a_solution_that_fails_says_so() -> None:
-    blows_up = trajectory(lambda x: x**2, np.ones(1), [0.5, 2.0])
+    blows_up = ode_trajectory(lambda x: x**2, np.ones(1), [0.5, 2.0])
     assert not blows_up.converged
     with pytest.raises(NoTheory, match="lower step_size"):
         predict(

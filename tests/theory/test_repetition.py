@@ -13,7 +13,7 @@ from giantstep.theory.repetition import (
     ACTIVATIONS,
     EVEN,
     ODD,
-    first_moves,
+    expected_moves,
     predict,
     ways_to_repeat,
 )
@@ -42,7 +42,7 @@ TABLE = [
 def test_first_moves(row: tuple) -> None:
     text, sigma, ahead, readout, force, growth, variance = row
     settings = Repetition(activation=sigma, lookahead=ahead, readout=readout)
-    moves = first_moves(Problem.of(text), settings)
+    moves = expected_moves(Problem.of(text), settings)
     assert abs(moves.force[0]) == pytest.approx(abs(force), abs=1e-4)
     assert moves.growth == pytest.approx(growth, abs=6e-4)
     assert moves.variance == pytest.approx(variance, rel=1e-3)
@@ -80,7 +80,7 @@ def test_every_way_that_is_explained_is_the_one_that_is_predicted(text: str) -> 
     ways = {(way.activation, way.lookahead, way.sign): way for way in ways_to_repeat(problem)}
     assert {key[0] for key in ways} == set(ACTIVATIONS)
     for (sigma, ahead, sign), way in ways.items():
-        direct = first_moves(
+        direct = expected_moves(
             problem, Repetition(activation=sigma, lookahead=ahead, readout=sign), fine=False
         )
         size = np.sqrt(direct.variance)

@@ -3,7 +3,7 @@
 from giantstep.answer.answer import Answer as Answer
 from giantstep.answer.answer import Question as Question
 from giantstep.answer.axis import Axis as Axis
-from giantstep.answer.places import Number as Number
+from giantstep.answer.places import Datum as Datum
 from giantstep.answer.plain import json_value as json_value
 from giantstep.answer.plain import unique as unique
 from giantstep.answer.records import STATUSES as STATUSES

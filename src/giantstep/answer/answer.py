@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from giantstep.answer.axis import Axis
-from giantstep.answer.places import STEP, Located, Number, Place, metric_entries
+from giantstep.answer.places import STEP, Datum, Located, Place, metric_entries
 from giantstep.answer.plain import unique
 from giantstep.answer.records import Metrics, Prediction, Run, Status, weakest_status
 from giantstep.errors import GiantstepError
@@ -241,7 +241,7 @@ class Answer:
             value, self.metric_axes.get(metric, ()), self.questions[number].settings
         )
 
-    def numbers(self) -> Iterator[Number]:
+    def numbers(self) -> Iterator[Datum]:
         """Every number that was measured or predicted, both where both are there."""
         for number, place in enumerate(self.places()):
             measured = self._measured(number)
@@ -253,9 +253,9 @@ class Answer:
                     full = full._replace(mean=own[0], sem=own[1], runs=runs)
                 yield full
             for (metric, own_place), (mean, sem) in measured.items():
-                yield Number(metric, place + own_place, mean, sem)
+                yield Datum(metric, place + own_place, mean, sem)
 
-    def compared(self) -> Iterator[Number]:
+    def compared(self) -> Iterator[Datum]:
         """Every number that was measured and predicted for the same place."""
         return (number for number in self.numbers() if number.runs)
 
@@ -270,7 +270,7 @@ class Answer:
                 found[name, place] = float(mean), float(sem)
         return found
 
-    def _predicted(self, number: int) -> Iterator[Number]:
+    def _predicted(self, number: int) -> Iterator[Datum]:
         law = self.predictions[number] if self.predictions else None
         if law is None:
             return
@@ -283,7 +283,7 @@ class Answer:
                 is_open = array.axes[:1] == (STEP,) and place[0][1] != last
                 if is_open and np.isnan(theory):
                     continue
-                yield Number(
+                yield Datum(
                     name, place, theory=float(theory), error=float(error), status=law.statuses[name]
                 )
 
@@ -320,7 +320,7 @@ class Answer:
 
     def disagreements(
         self, *metrics: str, allowance: float = 0.0, false_alarms: float = FALSE_ALARMS
-    ) -> Iterator[Number]:
+    ) -> Iterator[Datum]:
         """The numbers at which :meth:`agrees` fails."""
         names = {line.metric for line in self.compared()}
         unknown = [name for name in metrics if name not in names]

@@ -17,10 +17,10 @@ from giantstep.language.targets import Target
 LOG_RATIO = 50
 
 
-def coordinate_label(value: Any) -> Any:
+def answer_coordinate(value: Any) -> Any:
     """A value of a setting as an axis shows it: a number where it is one, else a text.
 
-    >>> coordinate_label(Size(4096.0)), coordinate_label(Size(4.0, 1.0)), coordinate_label(0.1)
+    >>> answer_coordinate(Size(4096.0)), answer_coordinate(Size(4.0, 1.0)), answer_coordinate(0.1)
     (4096, '4d', 0.1)
     """
     if type(value) is Size and value.power == 0:
@@ -52,7 +52,7 @@ class Axis:
     @cached_property
     def labels(self) -> tuple[Any, ...]:
         """The values as numbers and texts."""
-        return tuple(coordinate_label(value) for value in self.values)
+        return tuple(answer_coordinate(value) for value in self.values)
 
     @property
     def numbers(self) -> tuple[float, ...]:
@@ -77,7 +77,7 @@ class Axis:
     @cached_property
     def _scale(self) -> tuple[tuple[float, ...], str, bool, float | None]:
         """Numbers, unit, whether the numbers speak for themselves, and the power of d."""
-        sizes = _sizes(self.values)
+        sizes = _answer_axis_sizes(self.values)
         if sizes and len({size.power for size in sizes}) == 1:
             power = sizes[0].power
             unit = "" if power == 0 else " / d" if power == 1 else f" / d^{power:g}"
@@ -93,14 +93,14 @@ class Axis:
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether the values span so much, or grow so evenly, that they are seen by decades."""
+        """Whether the values are best shown on a logarithmic axis: a wide range, or even ratios."""
         numbers = np.array(self.numbers)
         if self.ticks is not None or numbers.min() <= 0:
             return False
-        return bool(numbers.max() / numbers.min() > LOG_RATIO or _is_geometric(numbers))
+        return bool(numbers.max() / numbers.min() > LOG_RATIO or _is_geometric_axis(numbers))
 
 
-def _sizes(values: Sequence[Any]) -> list[Size] | None:
+def _answer_axis_sizes(values: Sequence[Any]) -> list[Size] | None:
     """The values as sizes; None where one is none. A step C*n^A is no size in d."""
     found = []
     for value in values:
@@ -113,7 +113,7 @@ def _sizes(values: Sequence[Any]) -> list[Size] | None:
     return found
 
 
-def _is_geometric(numbers: np.ndarray) -> bool:
+def _is_geometric_axis(numbers: np.ndarray) -> bool:
     """Whether four numbers or more grow by one factor, as those of ``1:10:4log`` do."""
     if len(numbers) < 4:
         return False
@@ -121,26 +121,26 @@ def _is_geometric(numbers: np.ndarray) -> bool:
     return bool(np.ptp(factors) < 1e-6 * factors[0] and not np.isclose(factors[0], 1.0))
 
 
-def named_coordinate_words(axis: str, value: Any) -> str:
+def named_answer_coordinate(axis: str, value: Any) -> str:
     """One value of an axis in words.
 
-    >>> named_coordinate_words("step_size", 0.5)
+    >>> named_answer_coordinate("step_size", 0.5)
     'step size = 0.5'
     """
-    return f"{axis.replace('_', ' ')} = {coordinate_words(value)}"
+    return f"{axis.replace('_', ' ')} = {axis_words(value)}"
 
 
-def coordinate_words(value: Any) -> str:
+def axis_words(value: Any) -> str:
     """A value of an axis as people write it.
 
-    >>> coordinate_words("3.33333333333d"), coordinate_words(1 / 300), coordinate_words("2.25d")
+    >>> axis_words("3.33333333333d"), axis_words(1 / 300), axis_words("2.25d")
     ('3.33d', '0.00333333', '2.25d')
     """
     if isinstance(value, float):
         return f"{value:.6g}"
-    return re.sub(r"\d+\.\d{6,}", _rounded, str(value))
+    return re.sub(r"\d+\.\d{6,}", _rounded_axis_number, str(value))
 
 
-def _rounded(long: re.Match[str]) -> str:
+def _rounded_axis_number(long: re.Match[str]) -> str:
     number = float(long[0])
     return f"{number:.2f}" if number >= 0.1 else f"{number:.3g}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer.places import COUNTED, DIRECTION, STEP, Located, Number
+from giantstep.answer.places import COUNTED, DIRECTION, STEP, Datum, Located
 from giantstep.answer.plain import json_value, unique
 from giantstep.answer.words import sizes_in_numbers
 from giantstep.answer.written import answer_description
@@ -36,7 +36,7 @@ def answer_dataset(answer: Answer) -> xarray.Dataset:
     variables: dict[str, tuple[tuple[str, ...], list[Piece]]] = {}
     swept, seeded = tuple(answer.axes), (*answer.axes, SEED)
     for number, index in enumerate(np.ndindex(answer.shape)):
-        for name, grid, piece in _pieces(answer, number, index):
+        for name, grid, piece in _answer_pieces(answer, number, index):
             variables.setdefault(name, (seeded if grid else swept, []))[1].append(piece)
     coordinates: dict[str, list[Any]] = {n: list(axis.labels) for n, axis in answer.axes.items()}
     if answer.runs:
@@ -46,19 +46,19 @@ def answer_dataset(answer: Answer) -> xarray.Dataset:
             for axis, own in zip(piece.part.axes, piece.part.coordinates, strict=True):
                 known = coordinates.setdefault(axis, [])
                 known += [value for value in own if value not in known]
-    found = {name: _filled(*content, coordinates) for name, content in variables.items()}
+    found = {name: _answer_array(*content, coordinates) for name, content in variables.items()}
     named = {axis for axes in answer.metric_axes.values() for axis in axes}
     unnamed = [name for name in coordinates if name not in {*named, *answer.axes, SEED}]
-    for name, axis in _sizes(answer).items():
+    for name, axis in _answer_sizes(answer).items():
         coordinates[name] = axis
-    found |= _failures(answer)
+    found |= _answer_failures(answer)
     about = answer_description(answer)
     attributes = {"learner": answer.learner, "kind": answer.kind}
     attributes |= {part: json.dumps(json_value(about[part])) for part in ("problem", "settings")}
     return xarray.Dataset(found, coordinates, attributes).drop_vars(unnamed)
 
 
-def _pieces(
+def _answer_pieces(
     answer: Answer, number: int, index: tuple[int, ...]
 ) -> Iterator[tuple[str, bool, Piece]]:
     """The variables of one point: name, whether it has seeds, and its part."""
@@ -68,21 +68,21 @@ def _pieces(
             for name, values in named.items():
                 for seed, value in zip(run.seeds, values, strict=True):
                     at = (*index, answer.seeds.index(seed))
-                    yield name, True, Piece(at, _part(answer, number, name, value, is_metric))
+                    yield name, True, Piece(at, _labelled(answer, number, name, value, is_metric))
     law = answer.predictions[number] if answer.predictions else None
     if law is None:
         return
     for name, value in law.metrics.items():
         errors = np.broadcast_to(np.asarray(law.errors.get(name, 0.0), float), np.shape(value))
-        yield f"{name}_theory", False, Piece(index, _part(answer, number, name, value, True))
-        yield f"{name}_error", False, Piece(index, _part(answer, number, name, errors, True))
+        yield f"{name}_theory", False, Piece(index, _labelled(answer, number, name, value, True))
+        yield f"{name}_error", False, Piece(index, _labelled(answer, number, name, errors, True))
         status = Located(np.asarray(law.statuses[name]), (), ())
         yield f"{name}_status", False, Piece(index, status)
     for name, value in law.arrays.items():
-        yield f"{name}_theory", False, Piece(index, _part(answer, number, name, value, False))
+        yield f"{name}_theory", False, Piece(index, _labelled(answer, number, name, value, False))
 
 
-def _part(answer: Answer, number: int, name: str, value: Any, is_metric: bool) -> Located:
+def _labelled(answer: Answer, number: int, name: str, value: Any, is_metric: bool) -> Located:
     """The array with its axes; those without a name are called after the variable."""
     if is_metric:
         found = answer.located(number, name, value)
@@ -93,7 +93,7 @@ def _part(answer: Answer, number: int, name: str, value: Any, is_metric: bool) -
     return found._replace(axes=tuple(axes))
 
 
-def _filled(
+def _answer_array(
     grid: tuple[str, ...], pieces: list[Piece], coordinates: dict[str, list[Any]]
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """All parts in one array; where there is none, NaN (or an empty text)."""
@@ -117,7 +117,7 @@ def _filled(
     return dims, array
 
 
-def _sizes(answer: Answer) -> dict[str, Any]:
+def _answer_sizes(answer: Answer) -> dict[str, Any]:
     """Sizes in numbers, along those axes on which they depend."""
     found: dict[str, np.ndarray] = {}
     for index, question in zip(np.ndindex(answer.shape), answer.questions, strict=True):
@@ -136,7 +136,7 @@ def _sizes(answer: Answer) -> dict[str, Any]:
     return result
 
 
-def _failures(answer: Answer) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
+def _answer_failures(answer: Answer) -> dict[str, tuple[tuple[str, ...], np.ndarray]]:
     """Texts where something failed or is missing; nothing if all is there."""
     found: dict[str, tuple[tuple[str, ...], np.ndarray]] = {}
     for (number, seed), why in answer.failures.items():
@@ -172,8 +172,8 @@ def answer_frame(answer: Answer, *, seeds: bool = False) -> pandas.DataFrame:
     for entry in answer.numbers():
         number, question = points[entry.place[:width]]
         first = {**dict(entry.place[:width]), **sizes_in_numbers(question.settings)}
-        first |= {"metric": entry.metric, **_place(entry.place[width:])}
-        for values in _seeds(answer, number, entry) if seeds and answer.runs else ({},):
+        first |= {"metric": entry.metric, **_answer_place(entry.place[width:])}
+        for values in _answer_seeds(answer, number, entry) if seeds and answer.runs else ({},):
             line = {name: getattr(entry, name) for name in columns if name not in (SEED, "value")}
             lines.append({**first, **values, **line})
     for (number, seed), why in answer.failures.items():
@@ -188,7 +188,7 @@ def answer_frame(answer: Answer, *, seeds: bool = False) -> pandas.DataFrame:
     return table.astype({name: "Int64" for name in whole if name in table})
 
 
-def _seeds(answer: Answer, number: int, entry: Number) -> Iterator[dict[str, Any]]:
+def _answer_seeds(answer: Answer, number: int, entry: Datum) -> Iterator[dict[str, Any]]:
     """The value of each seed behind a number."""
     run = answer.runs[number]
     if run is None or entry.metric not in run.metrics:
@@ -200,5 +200,5 @@ def _seeds(answer: Answer, number: int, entry: Number) -> Iterator[dict[str, Any
         yield {SEED: seed, "value": float(values.get(own, np.nan))}
 
 
-def _place(place: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+def _answer_place(place: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
     return {a: int(str(at).removeprefix("h")) if a == DIRECTION else at for a, at in place}

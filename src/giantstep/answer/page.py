@@ -29,7 +29,7 @@ def answer_page(answer: Answer) -> str:
     parts = [
         f"<b>{answer.kind}: {escape(answer.learner)}</b>",
         f"<p>{escape(', '.join(answer_in_words(answer_facts(answer))))}</p>",
-        _table(answer_columns(answer, chosen)),
+        _answer_html_table(answer_columns(answer, chosen)),
         f"<p>status: {escape(status_words(statuses))}</p>" if statuses else "",
         f"<p>papers: {escape('; '.join(papers))}</p>" if papers else "",
         *[f"<p><i>{escape(note)}</i></p>" for note in merged_notes(answer.notes)],
@@ -38,7 +38,7 @@ def answer_page(answer: Answer) -> str:
     return "<div>" + "\n".join(part for part in parts if part) + "</div>"
 
 
-def _table(columns: list[Any]) -> str:
+def _answer_html_table(columns: list[Any]) -> str:
     heads = "".join(f"<th>{escape(f'{c.over} {c.head}'.strip())}</th>" for c in columns)
     count = len(columns[0].cells)
     rows = [

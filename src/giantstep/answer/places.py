@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer.axis import named_coordinate_words
+from giantstep.answer.axis import named_answer_coordinate
 from giantstep.answer.records import Status
 
 #: Axes in their order with the coordinate of an entry, such as (("step", 1), ("direction", "h2")).
@@ -21,7 +21,7 @@ COUNTED = ("component", "block", "transition", "degree", "entry")
 LISTED = {"network": "networks", "stage": "stages", TIME: "time_list"}
 
 
-class Number(NamedTuple):
+class Datum(NamedTuple):
     """One entry of a metric at its place: measured, predicted, or both.
 
     ``mean`` and ``sem`` are NaN where nothing was simulated, ``theory`` where nothing is
@@ -43,7 +43,7 @@ class Number(NamedTuple):
 
         It is the Gaussian score that is as rare as gap/sem by Student's law of that many runs.
 
-        >>> round(Number("overlap", (), 0.5, 0.001, 5.2, runs=2).deviation, 2)
+        >>> round(Datum("overlap", (), 0.5, 0.001, 5.2, runs=2).deviation, 2)
         -3.82
         """
         from scipy.special import ndtri, stdtr
@@ -91,9 +91,9 @@ def metric_entries(value: Any, axes: Sequence[str], settings: Any) -> Located:
     array = np.asarray(value)
     missing = max(len(axes) - array.ndim, 0)
     names = [*axes[missing:], *["entry"] * (array.ndim - len(axes) + missing)]
-    found = [_coordinates(axis, n, settings) for axis, n in zip(names, array.shape, strict=True)]
+    found = [_metric_places(axis, n, settings) for axis, n in zip(names, array.shape, strict=True)]
     for axis in reversed(axes[:missing]):
-        only = _only(axis, settings)
+        only = _only_metric_coordinate(axis, settings)
         if only is not None:
             array, names, found = array[np.newaxis], [axis, *names], [(only,), *found]
     return Located(array, tuple(names), tuple(found))
@@ -105,20 +105,20 @@ def metric_place(place: Place) -> str:
     >>> metric_place((("samples", "2d"), ("step", 1), ("direction", "h1")))
     'samples = 2d, step 1, h1'
     """
-    return ", ".join(_words(axis, coordinate) for axis, coordinate in place)
+    return ", ".join(_metric_place_words(axis, coordinate) for axis, coordinate in place)
 
 
-def _words(axis: str, coordinate: Any) -> str:
+def _metric_place_words(axis: str, coordinate: Any) -> str:
     if axis in (DIRECTION, "network", "stage"):
         return str(coordinate)
     return (
         f"{axis} {coordinate}"
         if axis in (STEP, *COUNTED)
-        else named_coordinate_words(axis, coordinate)
+        else named_answer_coordinate(axis, coordinate)
     )
 
 
-def _coordinates(axis: str, count: int, settings: Any) -> tuple[Any, ...]:
+def _metric_places(axis: str, count: int, settings: Any) -> tuple[Any, ...]:
     if axis == DIRECTION:
         return tuple(f"h{i + 1}" for i in range(count))
     listed = getattr(settings, LISTED.get(axis, ""), None)
@@ -127,6 +127,6 @@ def _coordinates(axis: str, count: int, settings: Any) -> tuple[Any, ...]:
     return tuple(range(count)) if axis == STEP else tuple(range(1, count + 1))
 
 
-def _only(axis: str, settings: Any) -> Any:
+def _only_metric_coordinate(axis: str, settings: Any) -> Any:
     """The coordinate of an axis that an array leaves out; None where the axis says nothing."""
     return getattr(settings, "steps", None) if axis == STEP else "h1" if axis == DIRECTION else None

@@ -112,9 +112,9 @@ class Prediction:
         return cls(*known, metrics, statuses, references, tuple(notes), **more)
 
     def __post_init__(self) -> None:
-        claims = {*self.metrics, *(["subspaces"] if self.subspaces else [])}
-        if set(self.statuses) != claims or not set(self.errors) <= set(self.metrics):
-            raise ValueError(f"{self.learner}: give each of {sorted(claims)} a status")
+        stated = {*self.metrics, *(["subspaces"] if self.subspaces else [])}
+        if set(self.statuses) != stated or not set(self.errors) <= set(self.metrics):
+            raise ValueError(f"{self.learner}: give each of {sorted(stated)} a status")
 
     @property
     def status(self) -> Status:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer.places import DIRECTION, STEP, Number
+from giantstep.answer.places import DIRECTION, STEP, Datum
 from giantstep.answer.plain import unique
 from giantstep.errors import GiantstepError, shown
 
@@ -33,18 +33,18 @@ class Wanted(NamedTuple):
     metric: str
     entry: tuple[int, ...] | None = None
 
-    def is_of(self, number: Number, swept: Collection[str]) -> bool:
+    def is_of(self, number: Datum, swept: Collection[str]) -> bool:
         """Whether the number is, or belongs to, what was asked for."""
         if number.metric != self.metric or self.entry is None:
             return number.metric == self.metric
-        return self.entry == tuple(_index(a, at) for a, at in number.place if a not in swept)
+        return self.entry == tuple(_metric_index(a, at) for a, at in number.place if a not in swept)
 
 
 class Selection(NamedTuple):
     """Numbers to show; those that are the same at every point; metrics left out, and copies."""
 
-    shown: list[Number]
-    constant: list[Number]
+    shown: list[Datum]
+    constant: list[Datum]
     left_out: list[str]
     copies: dict[str, str]
 
@@ -77,7 +77,7 @@ def shown_metrics(
     every, asked = list(answer.numbers()), wanted_metrics(metric)
     names = unique(number.metric for number in every)
     if asked:
-        every = _asked_for(answer, every, asked)
+        every = _asked_metrics(answer, every, asked)
     both = {n.metric for n in every if n.mean == n.mean and n.theory == n.theory}
     if everything:
         return Selection(every, [], [], {})
@@ -85,24 +85,24 @@ def shown_metrics(
         # A comparison is about what was measured and predicted.
         every = [n for n in every if n.metric in both and n.mean + n.theory == n.mean + n.theory]
     whole = {want.metric for want in asked if want.entry is not None}
-    last = _last_steps(every, swept)
+    last = _last_metric_steps(every, swept)
     every = [n for n in every if n.metric in whole or _is_last(n, last.get(_point(n, swept)))]
     if asked:
         return Selection(every, [], [], {})
-    every = _without_still_sides(every)
-    copies = _copies(every)
+    every = _metrics_without_still_sides(every)
+    copies = _copied_metrics(every)
     every = [n for n in every if n.metric not in copies]
-    constant = _constant(every, swept) if len(answer) > 1 else set()
+    constant = _constant_metrics(every, swept) if len(answer) > 1 else set()
     kept = unique(n.metric for n in every)
     return Selection(
         [n for n in every if n.metric not in constant],
-        _once([n for n in every if n.metric in constant], swept),
+        _metrics_once([n for n in every if n.metric in constant], swept),
         [name for name in names if name not in kept and name not in copies],
         copies,
     )
 
 
-def _asked_for(answer: Answer, every: list[Number], asked: Sequence[Wanted]) -> list[Number]:
+def _asked_metrics(answer: Answer, every: list[Datum], asked: Sequence[Wanted]) -> list[Datum]:
     found = []
     for want in asked:
         own = [number for number in every if want.is_of(number, tuple(answer.axes))]
@@ -115,11 +115,11 @@ def _asked_for(answer: Answer, every: list[Number], asked: Sequence[Wanted]) -> 
     return found
 
 
-def _without_still_sides(every: list[Number]) -> list[Number]:
+def _metrics_without_still_sides(every: list[Datum]) -> list[Datum]:
     """Values before and after a transition say nothing where they are the same."""
     values = {(n.metric, n.place): n.theory for n in every}
 
-    def is_still(number: Number) -> bool:
+    def is_still(number: Datum) -> bool:
         stem, _, side = number.metric.rpartition("_")
         other = {"before": f"{stem}_after", "after": f"{stem}_before"}.get(side)
         return other is not None and values.get((other, number.place)) == number.theory
@@ -127,7 +127,7 @@ def _without_still_sides(every: list[Number]) -> list[Number]:
     return [number for number in every if not is_still(number)]
 
 
-def _last_steps(every: Sequence[Number], swept: Collection[str]) -> dict[Any, int]:
+def _last_metric_steps(every: Sequence[Datum], swept: Collection[str]) -> dict[Any, int]:
     last: dict[Any, int] = {}
     for number in every:
         if STEP in number.at:
@@ -136,16 +136,16 @@ def _last_steps(every: Sequence[Number], swept: Collection[str]) -> dict[Any, in
     return last
 
 
-def _point(number: Number, swept: Collection[str]) -> Any:
+def _point(number: Datum, swept: Collection[str]) -> Any:
     """The point of the grid at which a number stands."""
     return tuple(pair for pair in number.place if pair[0] in swept)
 
 
-def _is_last(number: Number, last: int | None) -> bool:
+def _is_last(number: Datum, last: int | None) -> bool:
     return number.at.get(STEP, last) == last
 
 
-def _constant(every: Sequence[Number], swept: Collection[str]) -> set[str]:
+def _constant_metrics(every: Sequence[Datum], swept: Collection[str]) -> set[str]:
     """The metrics that are the same at every point; none if that is all of them."""
     values: dict[tuple[str, Any], list[float]] = {}
     points: dict[tuple[str, Any], int] = {}
@@ -167,16 +167,16 @@ def _differ(values: Sequence[float]) -> bool:
     return bool(np.ptp(values) > _ROUNDING * np.max(np.abs(values)))
 
 
-def _once(every: Sequence[Number], swept: Collection[str]) -> list[Number]:
+def _metrics_once(every: Sequence[Datum], swept: Collection[str]) -> list[Datum]:
     """The numbers of the first point that has them, without its value."""
-    found: dict[Any, Number] = {}
+    found: dict[Any, Datum] = {}
     for number in every:
         place = tuple(pair for pair in number.place if pair[0] not in (*swept, STEP))
         found.setdefault((number.metric, place), number._replace(place=place))
     return list(found.values())
 
 
-def _copies(every: Sequence[Number]) -> dict[str, str]:
+def _copied_metrics(every: Sequence[Datum]) -> dict[str, str]:
     """Metrics that hold the very numbers of an earlier one, such as noisy errors without noise."""
     values: dict[str, list[str]] = {}
     for number in every:
@@ -192,7 +192,7 @@ def _copies(every: Sequence[Number]) -> dict[str, str]:
     return found
 
 
-def _index(axis: str, coordinate: Any) -> int:
+def _metric_index(axis: str, coordinate: Any) -> int:
     if axis == STEP:
         return int(coordinate)
     return int(str(coordinate).removeprefix("h") if axis == DIRECTION else coordinate) - 1

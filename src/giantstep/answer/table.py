@@ -11,8 +11,8 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from giantstep.answer.axis import coordinate_words
-from giantstep.answer.places import DIRECTION, STEP, Number, metric_place
+from giantstep.answer.axis import axis_words
+from giantstep.answer.places import DIRECTION, STEP, Datum, metric_place
 from giantstep.answer.plain import unique
 from giantstep.answer.selection import GivenMetric, Selection, shown_metrics
 from giantstep.answer.words import (
@@ -66,11 +66,11 @@ def answer_text(
     width = width or shutil.get_terminal_size((80, 24)).columns
     chosen = shown_metrics(answer, metric, everything=everything)
     lines = [f"{answer.kind}: {answer.learner}"]
-    lines += _wrapped(", ".join(answer_in_words(answer_facts(answer))), width)
+    lines += _answer_line(", ".join(answer_in_words(answer_facts(answer))), width)
     if chosen.constant:
         several = len({n.at.get(DIRECTION) for n in chosen.constant} - {None}) > 1
-        same = [f"{_name(n, several)} = {_short(n)}" for n in chosen.constant]
-        lines += _wrapped("at every point: " + ", ".join(same), width)
+        same = [f"{_metric_name(n, several)} = {_short_answer_number(n)}" for n in chosen.constant]
+        lines += _answer_line("at every point: " + ", ".join(same), width)
     for name, other in chosen.copies.items():
         why = ": the labels have no noise" if name.endswith("_noisy") else ""
         lines.append(f"  {name} is {other}{why}")
@@ -79,17 +79,17 @@ def answer_text(
     if left_out:
         lines += [
             "",
-            *_wrapped(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
+            *_answer_line(f"also there, with --metric or --all: {', '.join(left_out)}", width, ""),
         ]
     shown = {n.metric for n in [*chosen.shown, *chosen.constant] if n.status}
     if shown:
         weak = {name: status for name, status in answer.statuses.items() if name in shown}
-        lines += ["", *_wrapped(f"status: {status_words(weak)}", width, "")]
+        lines += ["", *_answer_line(f"status: {status_words(weak)}", width, "")]
     if answer.references:
-        lines += _wrapped(f"papers: {'; '.join(answer.references)}", width, "")
+        lines += _answer_line(f"papers: {'; '.join(answer.references)}", width, "")
     if with_notes:
         for note in merged_notes(answer.notes):
-            lines += _wrapped(f"note: {note}", width, "")
+            lines += _answer_line(f"note: {note}", width, "")
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -107,36 +107,36 @@ def _table(
 ) -> tuple[list[str], list[str]]:
     """The lines of the table, and the metrics that found no room in it."""
     if answer.axes:
-        blocks, left_out = _swept(answer, chosen, whole)
+        blocks, left_out = _swept_answer_blocks(answer, chosen, whole)
     else:
-        blocks, left_out = [_listed(answer, chosen.shown)], []
+        blocks, left_out = [_table_rows(answer, chosen.shown)], []
     lines: list[str] = []
     for keys, columns in blocks:
-        parts = _fitted(keys, columns, width)
+        parts = _answer_parts(keys, columns, width)
         # What was both measured and predicted is shown below where it finds no room beside.
         compared = most_rows is None and any(column.head == "gap/s.e." for column in columns)
         if not whole and not compared and answer.axes:
             left_out = [*unique(c.metric for part in parts[1:] for c in part), *left_out]
             parts = parts[:1]
         for part in parts:
-            lines += ["", *_rendered([*keys, *part], most_rows)]
+            lines += ["", *_rendered_answer_columns([*keys, *part], most_rows)]
     return lines[1:], [*left_out, *chosen.left_out]
 
 
 def answer_columns(answer: Answer, chosen: Selection) -> list[Column]:
     """Keys and columns of the first table, whatever its width."""
     if answer.axes:
-        keys, columns = _swept(answer, chosen, whole=False)[0][0]
+        keys, columns = _swept_answer_blocks(answer, chosen, whole=False)[0][0]
     else:
-        keys, columns = _listed(answer, chosen.shown)
+        keys, columns = _table_rows(answer, chosen.shown)
     return [*keys, *columns]
 
 
-def _swept(
+def _swept_answer_blocks(
     answer: Answer, chosen: Selection, whole: bool
 ) -> tuple[list[tuple[list[Column], list[Column]]], list[str]]:
     """One block for each kind of place: keys, then the columns of its metrics."""
-    by_axes: dict[tuple[str, ...], list[Number]] = {}
+    by_axes: dict[tuple[str, ...], list[Datum]] = {}
     for name in unique(n.metric for n in chosen.shown):
         own = [n for n in chosen.shown if n.metric == name]
         every = unique(axis for n in own for axis in n.at)
@@ -151,7 +151,7 @@ def _swept(
     return [_block(answer, group) for group in (groups if whole else groups[:1])], left_out
 
 
-def _block(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list[Column]]:
+def _block(answer: Answer, shown: Sequence[Datum]) -> tuple[list[Column], list[Column]]:
     axes = unique(axis for n in shown for axis in n.at)
     several = [
         a for a in axes if a in answer.axes or len({n.at[a] for n in shown if a in n.at}) > 1
@@ -161,7 +161,7 @@ def _block(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list[
     keys = list(dict.fromkeys(full)) or list(points)
     order = {tuple(at for _, at in place): i for i, place in enumerate(answer.places())}
     keys.sort(key=lambda key: order[key[: len(answer.axes)]])
-    cells: dict[str, dict[tuple[Any, ...], Number]] = {}
+    cells: dict[str, dict[tuple[Any, ...], Datum]] = {}
     for n in shown:
         key = tuple(n.at.get(a) for a in several)
         if key not in keys:
@@ -174,16 +174,16 @@ def _block(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list[
         for metric, own in cells.items()
         for column in _columns(answer, metric, [own.get(k) for k in keys])
     ]
-    return _key_columns(answer, several, keys), columns
+    return _answer_key_columns(answer, several, keys), columns
 
 
-def _key_columns(
+def _answer_key_columns(
     answer: Answer, axes: Sequence[str], keys: Sequence[tuple[Any, ...]]
 ) -> list[Column]:
     found = []
     points = dict(zip(answer.places(), answer.questions, strict=True))
     for number, axis in enumerate(axes):
-        texts = [coordinate_words(key[number]) for key in keys]
+        texts = [axis_words(key[number]) for key in keys]
         found.append(Column("", axis.replace("_", " "), texts))
         letter = LETTERS.get(axis)
         if axis in answer.axes and letter is not None and axis != "dim":
@@ -195,7 +195,7 @@ def _key_columns(
     return found
 
 
-def _listed(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list[Column]]:
+def _table_rows(answer: Answer, shown: Sequence[Datum]) -> tuple[list[Column], list[Column]]:
     """One row per number."""
     axes = unique(axis for n in shown for axis in n.at)
     several = [a for a in axes if len({n.at[a] for n in shown if a in n.at}) > 1]
@@ -204,21 +204,19 @@ def _listed(answer: Answer, shown: Sequence[Number]) -> tuple[list[Column], list
         keys[0] = keys[0]._replace(
             over=f"after step {next(n.at[STEP] for n in shown if STEP in n.at)}"
         )
-    keys += [Column("", a, [coordinate_words(n.at.get(a, "")) for n in shown]) for a in several]
+    keys += [Column("", a, [axis_words(n.at.get(a, "")) for n in shown]) for a in several]
     return keys, _columns(answer, "", list(shown))
 
 
-def _columns(answer: Answer, metric: str, cells: Sequence[Number | None]) -> list[Column]:
+def _columns(answer: Answer, metric: str, cells: Sequence[Datum | None]) -> list[Column]:
     """The columns that show a metric: measured, predicted, or both with the gap between them."""
     if not answer.predictions:
         heads = ("", metric) if metric else ("", "mean ± s.e.")
-        return [
-            Column(*heads, [mean_with_error(n.mean, n.sem) if n else "" for n in cells], metric)
-        ]
-    theory = [_predicted(n) if n else "" for n in cells]
+        return [Column(*heads, [answer_number(n.mean, n.sem) if n else "" for n in cells], metric)]
+    theory = [_table_theory(n) if n else "" for n in cells]
     if not answer.runs:
         return [Column("", metric or "value", theory, metric)]
-    measured = [mean_with_error(n.mean, n.sem) if n else "" for n in cells]
+    measured = [answer_number(n.mean, n.sem) if n else "" for n in cells]
     gaps = ["" if n is None else table_number(n.deviation, 2) for n in cells]
     found = [
         Column(metric, "simulation", measured, metric),
@@ -229,7 +227,7 @@ def _columns(answer: Answer, metric: str, cells: Sequence[Number | None]) -> lis
     return [found[0]._replace(over=metric), *found[1:]]
 
 
-def _fitted(keys: list[Column], columns: list[Column], width: int) -> list[list[Column]]:
+def _answer_parts(keys: list[Column], columns: list[Column], width: int) -> list[list[Column]]:
     """The columns in parts that fit the width beside the keys; a metric is never torn apart."""
     room = width - sum(key.width + len(_GAP) for key in keys)
     parts: list[list[Column]] = []
@@ -245,19 +243,19 @@ def _fitted(keys: list[Column], columns: list[Column], width: int) -> list[list[
     return parts
 
 
-def titled_table(
+def titled_text_table(
     about: Sequence[str], columns: Sequence[Column], below: Sequence[str], notes: Sequence[str]
 ) -> str:
     """A title with its settings, a table, and lines below it: for results that are no answer."""
     width = shutil.get_terminal_size((80, 24)).columns
     title, settings = about
-    lines = [title, *_wrapped(settings, width), "", *_rendered(columns), ""]
+    lines = [title, *_answer_line(settings, width), "", *_rendered_answer_columns(columns), ""]
     for line in [*below, *(f"note: {note}" for note in notes)]:
-        lines += _wrapped(line, width, "")
+        lines += _answer_line(line, width, "")
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
+def _rendered_answer_columns(columns: Sequence[Column], most_rows: int | None = None) -> list[str]:
     """The lines of columns beside one another, under their headings."""
     count = len(columns[0].cells)
     rows = list(range(count))
@@ -276,16 +274,16 @@ def _rendered(columns: Sequence[Column], most_rows: int | None = None) -> list[s
         if row < 0:
             lines.append(f"... {count - len(rows) + 1} rows more ...")
             continue
-        texts = [_aligned(c, c.cells[row], c is columns[0]) for c in columns]
+        texts = [_aligned_answer_cell(c, c.cells[row], c is columns[0]) for c in columns]
         lines.append(_GAP.join(texts))
     return lines
 
 
-def _aligned(column: Column, cell: str, first: bool) -> str:
+def _aligned_answer_cell(column: Column, cell: str, first: bool) -> str:
     return cell.ljust(column.width) if first else cell.rjust(column.width)
 
 
-def _name(number: Number, several_directions: bool) -> str:
+def _metric_name(number: Datum, several_directions: bool) -> str:
     """A metric with the direction or component it speaks of."""
     place = tuple(
         (axis, at)
@@ -295,24 +293,24 @@ def _name(number: Number, several_directions: bool) -> str:
     return f"{number.metric} ({metric_place(place)})" if place else number.metric
 
 
-def _short(number: Number) -> str:
+def _short_answer_number(number: Datum) -> str:
     if math.isnan(number.mean):
-        return _predicted(number)
-    measured = mean_with_error(number.mean, number.sem)
-    return measured if math.isnan(number.theory) else f"{measured} (theory {_predicted(number)})"
+        return _table_theory(number)
+    measured = answer_number(number.mean, number.sem)
+    return measured if math.isnan(number.theory) else f"{measured} (theory {_table_theory(number)})"
 
 
-def _predicted(number: Number) -> str:
+def _table_theory(number: Datum) -> str:
     """A theory's number, with its error where that is not negligible beside it."""
     if number.error > WORTH_SHOWING * abs(number.theory):
-        return mean_with_error(number.theory, number.error)
+        return answer_number(number.theory, number.error)
     return table_number(number.theory)
 
 
-def mean_with_error(mean: float, error: float) -> str:
+def answer_number(mean: float, error: float) -> str:
     """A mean and its error, both to the second digit of the error.
 
-    >>> [mean_with_error(*pair) for pair in ((0.31274, 0.00412), (12345.6, 250.0), (0.5, math.nan))]
+    >>> [answer_number(*pair) for pair in ((0.31274, 0.00412), (12345.6, 250.0), (0.5, math.nan))]
     ['0.3127 ± 0.0041', '12350 ± 250', '0.5']
     """
     # What only rounding makes differ from seed to seed has no error.
@@ -330,7 +328,7 @@ def table_number(number: float, digits: int = 5) -> str:
     return "-" if math.isnan(number) else f"{number:.{digits}g}"
 
 
-def _wrapped(line: str, width: int, indent: str = "  ") -> list[str]:
+def _answer_line(line: str, width: int, indent: str = "  ") -> list[str]:
     """A line broken at the width; without an indent only what follows its first part has one."""
     return textwrap.wrap(
         line,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from giantstep.answer.axis import coordinate_label
+from giantstep.answer.axis import answer_coordinate
 from giantstep.answer.plain import counted, unique
 from giantstep.answer.records import STATUSES
 from giantstep.language.sizes import Size
@@ -46,14 +46,14 @@ def question_facts(settings: Any, problem: Any, recorded: Mapping[str, Any] = {}
     """What is worth saying of a problem, of what a learner recorded, and of its settings."""
     found: dict[str, Any] = {}
     for name in ("target", "noise", "inputs"):
-        value = coordinate_label(getattr(problem, name, None))
+        value = answer_coordinate(getattr(problem, name, None))
         if value not in (None, 0.0, "gaussian"):
             found[name] = value
     usual = type(settings)()
     found |= {name: value for name, value in recorded.items() if not hasattr(settings, name)}
     for each in dataclasses.fields(settings):
         value = getattr(settings, each.name)
-        if each.name not in QUIET or coordinate_label(value) != coordinate_label(
+        if each.name not in QUIET or answer_coordinate(value) != answer_coordinate(
             getattr(usual, each.name)
         ):
             found[each.name] = value
@@ -151,10 +151,10 @@ def merged_notes(notes: Iterable[str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for note in unique(notes):
         groups.setdefault(_NUMBER.sub("#", note), []).append(note)
-    return [_range(mask, own) for mask, own in groups.items()]
+    return [_answer_note_range(mask, own) for mask, own in groups.items()]
 
 
-def _range(mask: str, notes: list[str]) -> str:
+def _answer_note_range(mask: str, notes: list[str]) -> str:
     if len(notes) == 1:
         return notes[0]
     columns = zip(*[_NUMBER.findall(note) for note in notes], strict=True)

@@ -26,11 +26,11 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         }
     }
     if not answer.predictions:
-        return json_value({**found, **simulated, **_failed(answer), "notes": answer.notes})
+        return json_value({**found, **simulated, **_answer_failed(answer), "notes": answer.notes})
     laws = answer.predictions
     metrics, errors = (
         {
-            name: _nested(answer, laws, _entry(part, name))
+            name: _nested(answer, laws, _answer_record_entry(part, name))
             for name in unique(n for law in laws if law for n in getattr(law, part))
         }
         for part in ("metrics", "errors")
@@ -61,7 +61,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "statuses": answer.statuses,
             "errors": errors,
             **spaces,
-            **_failed(answer),
+            **_answer_failed(answer),
             "status": answer.status,
             "references": answer.references,
             "notes": answer.notes,
@@ -111,7 +111,7 @@ def _part(name: str, take: Callable[[Any, str], Any]) -> Callable[[Any], Any]:
     return lambda run: take(run, name) if name in run.metrics else None
 
 
-def _entry(part: str, name: str) -> Callable[[Any], Any]:
+def _answer_record_entry(part: str, name: str) -> Callable[[Any], Any]:
     """What a record holds under a name, in its metrics or its errors."""
     return lambda record: getattr(record, part).get(name)
 
@@ -128,7 +128,7 @@ def _nest(shape: tuple[int, ...], values: list[Any]) -> Any:
     return [_nest(shape[1:], values[i * step : (i + 1) * step]) for i in range(shape[0])]
 
 
-def _failed(answer: Answer) -> dict[str, Any]:
+def _answer_failed(answer: Answer) -> dict[str, Any]:
     """Which cells failed or are missing, and why."""
     if not answer.failures:
         return {}

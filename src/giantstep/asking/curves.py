@@ -19,7 +19,7 @@ POINTS, PATIENCE_SECONDS = 64, 20.0
 _NO_LINE = ("steps",)
 
 
-def predict_between(
+def ask_theory_between(
     answer: Answer, x: str, points: int = POINTS, patience: float = PATIENCE_SECONDS
 ) -> Answer | None:
     """Predictions at evenly spaced values along ``x``, for each combination of the other axes.
@@ -31,8 +31,8 @@ def predict_between(
     """
     rows = [row for row in LEARNERS if row.name == answer.learner]
     axis = answer.axes[x]
-    values = _values(axis, points)
-    if not rows or not values or len(axis) >= points or _is_optimised(answer):
+    values = _asked_line_values(axis, points)
+    if not rows or not values or len(axis) >= points or _are_questions_optimised(answer):
         return None
     # Points by their value along x, then by the combination of the other axes.
     numbers = np.arange(len(answer)).reshape(answer.shape)
@@ -49,14 +49,14 @@ def predict_between(
             if value in found:
                 continue
             if time.monotonic() - begin > patience:
-                return _line(answer, x, found, starts)
-            laws = [_law_or_none(rows[0], start.replace(x, value)) for start in starts]
+                return _asked_theory_line(answer, x, found, starts)
+            laws = [_predict_question_or_none(rows[0], start.replace(x, value)) for start in starts]
             if any(law is not None for law in laws):
                 found[value] = laws
-    return _line(answer, x, found, starts)
+    return _asked_theory_line(answer, x, found, starts)
 
 
-def _line(
+def _asked_theory_line(
     answer: Answer,
     x: str,
     found: dict[Any, list[Prediction | None]],
@@ -70,7 +70,7 @@ def _line(
     return Answer(answer.learner, axes, questions, answer.metric_axes, predictions=laws)
 
 
-def _values(axis: Axis, points: int) -> tuple[Any, ...]:
+def _asked_line_values(axis: Axis, points: int) -> tuple[Any, ...]:
     """The values of the line, as the settings hold their own."""
     if axis.name in _NO_LINE or axis.power is None or len(axis) < 2:
         return ()
@@ -84,14 +84,14 @@ def _values(axis: Axis, points: int) -> tuple[Any, ...]:
     return tuple(numbers)
 
 
-def _law_or_none(row: Learner, question: Question) -> Prediction | None:
+def _predict_question_or_none(row: Learner, question: Question) -> Prediction | None:
     try:
         return predict_question(row, question)
     except GiantstepError:
         return None
 
 
-def _is_optimised(answer: Answer) -> bool:
+def _are_questions_optimised(answer: Answer) -> bool:
     """Whether settings other than the swept ones change along the grid."""
     first = answer.questions[0].settings.to_json()
     return any(

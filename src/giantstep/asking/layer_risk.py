@@ -11,10 +11,10 @@ from giantstep.asking.stated_errors import with_stated_errors
 from giantstep.asking.verbs import check_asked_seeds
 from giantstep.errors import NoTheory, raise_refusal
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
-from giantstep.learners.giant_step.spectra import stepped_layer
+from giantstep.learners.giant_step.spectra import simulate_stepped_layer
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict
 from giantstep.theory.giant_step.semi_analytic import semi_analytic_risk
@@ -46,13 +46,13 @@ def layer_risk(
     """
     given = Problem.of(problem, noise=noise, inputs=inputs)
     check_asked_seeds(seeds, seed)
-    settings = _covered(given, settings)
+    settings = _covered_question(given, settings)
     dim = int(settings.dim or 0)
     samples = settings.readout_samples.count(dim, "readout_samples")
     sigma, axes = activation(settings.activation), np.eye(given.target.rank, dim)
     found: dict[str, list[float]] = {name: [] for name in METRICS}
     for index in range(seeds):
-        layer = stepped_layer(given, settings, seed + index)
+        layer = simulate_stepped_layer(given, settings, seed + index)
         # One step adds one direction to all rows, later ones differ by readout.
         learned = layer.learned[None]
         if settings.steps > 1 and settings.readout != "normal":
@@ -100,9 +100,9 @@ def _predicted(problem: Problem, settings: GiantStep) -> tuple[Prediction | None
     return with_stated_errors(found, settings, METRICS), [NOTE]
 
 
-def _covered(problem: Problem, settings: GiantStep) -> GiantStep:
+def _covered_question(problem: Problem, settings: GiantStep) -> GiantStep:
     """The settings with their readout samples; raises where no layer's risk is known."""
-    check_inputs_covered(problem.inputs, (Gaussian,), "the risk given a layer is known", NoTheory)
+    checked_input_law(problem.inputs, (Gaussian,), "the risk given a layer is known", NoTheory)
     refusals = {
         "dim is missing: a first layer needs --dim, the dimension of the inputs": (
             settings.dim is None

@@ -67,13 +67,13 @@ def predict_question(
             f"{row.name}: the equations leave the {kind} of this machine at these settings: "
             "take sizes that are less extreme"
         ) from failure
-    notes = (*law.notes, *_about_what_is_not_finite(law))
-    law = _with_all_steps(dataclasses.replace(law, notes=notes), row.axes)
+    notes = (*law.notes, *_note_on_infinite_answers(law))
+    law = _asked_at_all_steps(dataclasses.replace(law, notes=notes), row.axes)
     simulated = [metric.name for metric in row.metrics if metric.simulated]
     return with_stated_errors(law, question.settings, simulated)
 
 
-def compared_run(run: Run, law: Prediction) -> Run:
+def compare_question(run: Run, law: Prediction) -> Run:
     """The run with ``angle``, which takes both: theory says which subspaces U_t are learned.
 
     It is the angle from the top directions after t steps to U_t, which falls to 0 as d grows, and
@@ -83,7 +83,7 @@ def compared_run(run: Run, law: Prediction) -> Run:
     if not law.subspaces:
         return run
     matrices, neurons = run.arrays["overlap_matrix"], run.arrays["cosines"].shape[-2]
-    ranks = measures.learned_rank(matrices, run.metrics["baseline"], neurons)
+    ranks = measures.measured_rank(matrices, run.metrics["baseline"], neurons)
     angles = [
         np.where(
             ranks[:, step] < len(subspace),
@@ -95,8 +95,8 @@ def compared_run(run: Run, law: Prediction) -> Run:
     return dataclasses.replace(run, metrics={**run.metrics, "angle": np.stack(angles, axis=1)})
 
 
-def _about_what_is_not_finite(law: Prediction) -> list[str]:
-    """A note that names the metrics that are no numbers; an error where no metric is one.
+def _note_on_infinite_answers(law: Prediction) -> list[str]:
+    """A note that names the metrics that are not finite; an error where none is.
 
     A theory explains by itself, in a note that names the metric, what it means to be infinite.
     """
@@ -110,7 +110,7 @@ def _about_what_is_not_finite(law: Prediction) -> list[str]:
     return [f"no finite number here: {', '.join(silent)}"] if silent else []
 
 
-def _with_all_steps(law: Prediction, axes: Mapping[str, tuple[str, ...]]) -> Prediction:
+def _asked_at_all_steps(law: Prediction, axes: Mapping[str, tuple[str, ...]]) -> Prediction:
     """The same numbers, each metric with every axis that it has in a simulation.
 
     A theory that speaks of the last step alone leaves the steps before it open: they are NaN. Only
@@ -121,14 +121,14 @@ def _with_all_steps(law: Prediction, axes: Mapping[str, tuple[str, ...]]) -> Pre
     for name, value in law.metrics.items():
         if axes.get(name, ())[:1] != (STEP,) or np.ndim(value) >= len(axes[name]):
             continue
-        before = _before(law, name) if steps == 1 else np.nan
+        before = _asked_before_steps(law, name) if steps == 1 else np.nan
         metrics[name] = _stretched(value, steps, before)
         if name in errors:
             errors[name] = _stretched(np.broadcast_to(errors[name], np.shape(value)), steps, 0.0)
     return dataclasses.replace(law, metrics=metrics, errors=errors, arrays=dict(law.arrays))
 
 
-def _before(law: Prediction, name: str) -> float:
+def _asked_before_steps(law: Prediction, name: str) -> float:
     """The value before the first step: of the test error, and of it with noise."""
     if BEFORE not in law.metrics or name not in ("test_error", "test_error_noisy"):
         return np.nan

@@ -9,13 +9,13 @@ import numpy as np
 from giantstep.answer import Prediction
 
 
-def optimum_words(law: Prediction, names: Sequence[str]) -> str:
+def asked_optimum_words(law: Prediction, names: Sequence[str]) -> str:
     """What a prediction with ``optimise`` found.
 
     >>> law = Prediction(
     ...     "kernel", {"ridge": 0.5}, {"test_error": 0.25, "ridge": 0.5},
     ...     {"test_error": "theorem", "ridge": "theorem"}, ())
-    >>> optimum_words(law, ["ridge"])
+    >>> asked_optimum_words(law, ["ridge"])
     'best ridge 0.5: test error 0.25'
     """
     error = float(np.ravel(law.metrics["test_error"])[-1])
@@ -42,5 +42,5 @@ def _shown(setting: object) -> str:
 
 
 def ended(law: Prediction, names: Sequence[str]) -> list[str]:
-    """The settings whose search ended at an edge: there is no optimum inside it."""
+    """The settings whose search ended at an edge of its range: no optimum lies inside."""
     return [name for name in names if not np.all(np.isfinite(law.metrics.get(name, 0.0)))]

@@ -1,4 +1,4 @@
-"""What a verb is asked: a learner's settings on a problem, or a grid over any of both."""
+"""What a verb is asked: a learner's settings on a problem, or a grid over either of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from giantstep.language.problem import (
 from giantstep.language.targets import Target, TreeTarget
 from giantstep.language.targets.reading import refuse_tree_target
 from giantstep.settings.options import MOST_POINTS, Settings
-from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, grid_of, is_sweep
+from giantstep.settings.sweeps import PROBLEM_KINDS, is_swept, setting_values, settings_with_values
 from giantstep.settings.types import GivenNumber
 
 #: What is to be learned; nothing for a learner that takes its target from its settings.
@@ -93,12 +93,12 @@ def asked_questions(
             raise GiantstepError(
                 f"settings = {given!r}: give a settings object such as GiantStep()"
             )
-        given = grid_of(points)
+        given = settings_with_values(points)
     row, swept = learner_to_ask(given.learner), {}
     first: dict[str, Any] = {"target": problem, "noise": noise, "inputs": inputs}
     for name, value in first.items():
-        if is_sweep(value, PROBLEM_KINDS[name]):
-            swept[name] = axis_values(name, value, PROBLEM_KINDS[name])
+        if is_swept(value, PROBLEM_KINDS[name]):
+            swept[name] = setting_values(name, value, PROBLEM_KINDS[name])
             first[name] = swept[name][0]
     one = problem_of_question(row, first["target"], noise=first["noise"], inputs=first["inputs"])
     return Grid.of(row, given, one, swept)
@@ -118,9 +118,9 @@ def read_question_grid(
 ) -> Grid:
     """Settings on a problem in plain values; what is a range there, or an axis, is swept."""
     swept = {
-        name: axis_values(name, value, PROBLEM_KINDS[name])
+        name: setting_values(name, value, PROBLEM_KINDS[name])
         for name, value in problem.items()
-        if name in PROBLEM_KINDS and is_sweep(value, PROBLEM_KINDS[name])
+        if name in PROBLEM_KINDS and is_swept(value, PROBLEM_KINDS[name])
     } | dict(axes)
     first = {**problem, **{name: values[0] for name, values in swept.items()}}
     one = read_problem(first, has_target=row.has_target, has_tree=row.has_tree)

@@ -11,17 +11,17 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import json_value
-from giantstep.answer.table import Column, mean_with_error, table_number, titled_table
+from giantstep.answer.table import Column, answer_number, table_number, titled_text_table
 from giantstep.answer.words import answer_in_words, question_facts
 from giantstep.errors import NoTheory, SettingsError, whole_or_error
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
 from giantstep.learners.giant_step.spectra import (
     SimulatedSpectrum,
     simulate_feature_spectrum,
     simulate_weight_spectrum,
-    spectrum_cost,
+    simulated_spectrum_cost,
 )
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -56,7 +56,7 @@ class SpectrumComparison:
 
     @property
     def leading(self) -> Float[np.ndarray, "seeds values"]:
-        """The largest values of each run, as many as have their vectors looked at."""
+        """The largest values of each run, those whose vectors are compared."""
         some = [next(iter(run.overlaps.values())) for run in self.runs]
         return np.array(
             [run.values[: len(first)] for run, first in zip(self.runs, some, strict=True)]
@@ -121,7 +121,7 @@ class SpectrumComparison:
 
     def table(self) -> str:
         """The text that the command line prints."""
-        return _spectrum_text(self)
+        return _asked_spectrum_text(self)
 
 
 def spectrum(
@@ -161,9 +161,9 @@ def compare_spectra(
 ) -> SpectrumComparison:
     """Predict a spectrum and simulate it once for each seed; ``seeds`` = 0 predicts alone."""
     whole_or_error("seeds", seeds, 0)
-    check_inputs_covered(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
+    checked_input_law(problem.inputs, (Gaussian,), "spectra are predicted", NoTheory)
     if seeds and settings.dim is not None:
-        spectrum_cost(settings).check(seeds)
+        simulated_spectrum_cost(settings).check(seeds)
     if kind == "weights":
         if not isinstance(settings, GiantStep):
             raise SettingsError("spectrum of the weights: give the settings of a giant step")
@@ -193,7 +193,7 @@ def _mean(values: np.ndarray) -> Any:
     return values.mean(axis=0) if len(values) else []
 
 
-def _spectrum_text(found: SpectrumComparison) -> str:
+def _asked_spectrum_text(found: SpectrumComparison) -> str:
     """What it is about, one row per number, papers and notes."""
     known = found.found()
     kind = "comparison" if found.runs else "prediction"
@@ -204,11 +204,11 @@ def _spectrum_text(found: SpectrumComparison) -> str:
     details = known["details"].items()
     below = [f"{name.replace('_', ' ')}: {table_number(own)}" for name, own in details]
     below.append(f"papers: {'; '.join(known['references'])}")
-    columns = _columns(known, bool(found.runs))
-    return titled_table(about, columns, below, known["notes"])
+    columns = _asked_spectrum_columns(known, bool(found.runs))
+    return titled_text_table(about, columns, below, known["notes"])
 
 
-def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
+def _asked_spectrum_columns(known: dict[str, Any], simulated: bool) -> list[Column]:
     low, high = known["bulk_edges"]
     rows = [("bulk from", math.nan, math.nan, low), ("bulk to", math.nan, math.nan, high)]
     groups = {"outlier": known["outliers"]}
@@ -220,7 +220,7 @@ def _columns(known: dict[str, Any], simulated: bool) -> list[Column]:
                 float(part[index]) if index < len(part) else math.nan for part in parts
             )
             rows.append((f"{name} {index + 1}", mean, sem, theory))
-    measured = Column("", "simulation", [mean_with_error(mean, sem) for _, mean, sem, _ in rows])
+    measured = Column("", "simulation", [answer_number(mean, sem) for _, mean, sem, _ in rows])
     return [
         Column("", "", [name for name, *_ in rows]),
         *([measured] if simulated else []),

@@ -1,4 +1,4 @@
-"""What a prediction's errors say to a user: how far off the number may be that they will see.
+"""What a prediction's errors tell a user: how far the shown number may be off.
 
 A theory states the errors of its own numerics. Here, for every learner by one rule, they get what
 a run at a finite size adds, and a status that its error does not bear out is taken back.
@@ -32,7 +32,7 @@ COSINES = ("overlap",)
 def with_stated_errors(
     law: Prediction, settings: Settings, simulated: Collection[str]
 ) -> Prediction:
-    """The prediction with its size added to the errors, and statuses that its errors bear out.
+    """The prediction with finite-size terms in its errors, and statuses that fit these errors.
 
     With a dimension d, and N the smallest of d and the sizes that grow with it, every metric v that
     a run shows too, one of ``simulated``, gets |v|/N: the order of what no theory here counts.
@@ -45,7 +45,7 @@ def with_stated_errors(
     errors = dict(law.errors)
     dim = getattr(settings, "dim", math.inf)
     if dim is not None:
-        share = CORRECTION / _smallest_size(settings, dim)
+        share = CORRECTION / _smallest_asked_size(settings, dim)
         for name, value in law.metrics.items():
             if name not in simulated:
                 continue
@@ -53,7 +53,7 @@ def with_stated_errors(
             seen = share * size
             if name in COSINES:
                 fluctuating = np.minimum(size, 1 / (dim * np.maximum(size, dim**-0.5)))
-                seen = seen + fluctuating / (4 * _neurons(settings, dim))
+                seen = seen + fluctuating / (4 * _asked_neurons(settings, dim))
             errors[name] = np.abs(np.asarray(errors.get(name, 0.0))) + seen
     statuses: dict[str, Status] = dict(law.statuses)
     for name, error in errors.items():
@@ -64,7 +64,7 @@ def with_stated_errors(
     return dataclasses.replace(law, errors=errors, statuses=statuses)
 
 
-def _smallest_size(settings: Any, dim: float) -> float:
+def _smallest_asked_size(settings: Any, dim: float) -> float:
     """The least of d and of the sizes that grow with it, or of those of a learner without d."""
     sizes = [getattr(settings, name, None) for name in SIZES]
     given = [size for size in sizes if isinstance(size, Size)]
@@ -77,6 +77,6 @@ def _smallest_size(settings: Any, dim: float) -> float:
     return float(max(min([dim, *growing]), 1.0))
 
 
-def _neurons(settings: Any, dim: float) -> float:
+def _asked_neurons(settings: Any, dim: float) -> float:
     width = getattr(settings, "width", None)
     return max(width.at(dim), 1.0) if isinstance(width, Size) else 1.0

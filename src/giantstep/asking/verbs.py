@@ -13,11 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.answer import Answer, Prediction, Question, Run
-from giantstep.asking.one_point import Progress, compared_run, predict_question, simulate_question
+from giantstep.asking.one_point import (
+    Progress,
+    compare_question,
+    predict_question,
+    simulate_question,
+)
 from giantstep.asking.questions import GivenProblem, GivenSettings, Grid, asked_questions
 from giantstep.errors import SettingsError, whole_or_error
 from giantstep.language.problem import GivenInputs
-from giantstep.learners.seeds import part_of
+from giantstep.learners.seeds import run_part
 from giantstep.settings.types import GivenNumber
 
 SIMULATE, PREDICT = "simulate", "predict"
@@ -168,10 +173,10 @@ def ask(
                 progress((number + 1) / len(points))
     if SIMULATE in verbs:
         for number, point in enumerate(points):
-            part = part_of(progress, number / len(points), 1 / len(points))
+            part = run_part(progress, number / len(points), 1 / len(points))
             runs.append(simulate_question(questions.learner, point, seeds, seed, part))
     if laws and runs:
-        runs = [compared_run(run, law) for run, law in zip(runs, laws, strict=True)]
+        runs = [compare_question(run, law) for run, law in zip(runs, laws, strict=True)]
     if optimise:
         best = tuple(
             Question(

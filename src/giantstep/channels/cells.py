@@ -21,7 +21,7 @@ _FAR = 1e10
 
 
 @dataclass(frozen=True)
-class Cells:
+class LabelCells:
     """A partition of the cells between the kinks of m fields into classes.
 
     ``kinks[i]`` are the sorted positions on field i; ``classes`` gives the class of every cell in
@@ -64,7 +64,7 @@ class Cells:
     def _intervals(self, mean: Float[Array, 1], cov: Float[Array, "1 1"]) -> Posterior:
         pieces = interval_posteriors(jnp.asarray(self.kinks[0], mean.dtype), mean, cov)
         members = (np.flatnonzero(np.equal(self.classes, c)) for c in range(self.count))
-        united = [_united(pieces, which) for which in members]
+        united = [_united_posterior(pieces, which) for which in members]
         return Posterior(*(jnp.stack(parts) for parts in zip(*united, strict=True)))
 
     def _parity_order(self) -> list[int] | None:
@@ -94,7 +94,7 @@ class Cells:
             at = np.array([[self.kinks[f][i[f] - 1] for f in np.flatnonzero(i)] for i in terms])
             weights = jnp.asarray([tables[(slice(None), *i)] for i in terms], mean.dtype)
             blocks = cov[fields[:, :, None], fields[:, None, :]]
-            p, dp, d2p = jax.vmap(_expected_sign)(
+            p, dp, d2p = jax.vmap(_posterior_sign_mean)(
                 mean[fields] - jnp.asarray(at, mean.dtype), blocks
             )
             value += weights.T @ p
@@ -150,14 +150,14 @@ def interval_posteriors(
     return Posterior(logs, gradient[:, None], (second - gradient**2)[:, None, None])
 
 
-def _united(pieces: Posterior, members: np.ndarray) -> Posterior:
+def _united_posterior(pieces: Posterior, members: np.ndarray) -> Posterior:
     chosen = Posterior(*(part[members] for part in pieces))
     return (
         Posterior(*(part[0] for part in chosen)) if len(members) == 1 else mixed_posterior(chosen)
     )
 
 
-def _expected_sign(mean: Vector, cov: Matrix) -> tuple[Any, Any, Any]:
+def _posterior_sign_mean(mean: Vector, cov: Matrix) -> tuple[Any, Any, Any]:
     """E[prod_i sign(z_i)] with its gradient and Hessian."""
     events = sign_posteriors(mean, cov)
     weights = jnp.asarray([-1.0, 1.0], mean.dtype) * jnp.exp(events.log_partition)
@@ -210,7 +210,7 @@ def log_likelihoods(
 class Discrete:
     """y = values[class of the cell] + sqrt(noise) xi."""
 
-    cells: Cells
+    cells: LabelCells
     values: tuple[float, ...]
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, "n c"]:

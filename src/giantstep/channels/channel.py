@@ -13,19 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import Affine, Cells, Discrete, channel_cell_centres
+from giantstep.channels.cells import Affine, Discrete, LabelCells, channel_cell_centres
 from giantstep.channels.committees.core import (
     SMALL_NOISE,
     Committees,
+    channel_noise_note,
     committee_with_channel,
     has_lattice_votes,
-    small_noise_note,
 )
 from giantstep.channels.posterior import Matrix, Posterior, Vector
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import Quadrature, resolved_posterior_rule
 from giantstep.channels.structure import (
-    Structure,
+    ChannelForm,
     channel_structure,
     channel_without_noise,
     is_channel_affine,
@@ -86,7 +86,7 @@ class Channel:
     """
 
     likelihood: Likelihood
-    structure: Structure
+    structure: ChannelForm
     noise: float
     notes: tuple[str, ...] = ()
     error: float = 0.0
@@ -166,13 +166,13 @@ def channel_of_problem(problem: Problem) -> Channel:
     """
     structure, inner = channel_without_noise(channel_structure(problem.target))
     if structure.fields > MOST_FIELDS or has_lattice_votes(problem.target):
-        return _of_committee(structure, problem.noise)
-    found = _channel(structure, problem.noise + inner)
+        return _committee_channel(structure, problem.noise)
+    found = _channel_of_structure(structure, problem.noise + inner)
     return dataclasses.replace(found, inner=inner) if inner else found
 
 
 @functools.lru_cache(maxsize=128)
-def _of_committee(structure: Structure, noise: float) -> Channel:
+def _committee_channel(structure: ChannelForm, noise: float) -> Channel:
     covered = committee_with_channel(structure.target, noise)
     if covered is None:
         raise TargetError(
@@ -181,35 +181,35 @@ def _of_committee(structure: Structure, noise: float) -> Channel:
             f"or {COVERED}"
         )
     core, altered = Committees(covered.committee), covered.altered
-    return _assembled(structure, core, covered.noise, notes=covered.notes, altered=altered)
+    return _new_channel(structure, core, covered.noise, notes=covered.notes, altered=altered)
 
 
 @functools.lru_cache(maxsize=128)
-def _channel(structure: Structure, noise: float) -> Channel:
+def _channel_of_structure(structure: ChannelForm, noise: float) -> Channel:
     if structure.continuous == structure.fields == 1 and is_channel_affine(structure, 0):
         ends = structure.numpy(np.array([[0.0], [1.0]]))
-        return _assembled(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
+        return _new_channel(structure, Affine(float(ends[0]), float(ends[1] - ends[0])), noise)
     if structure.continuous == 0:
         values, classes = np.unique(
             np.round(structure.numpy(channel_cell_centres(structure.kinks)), 12),
             return_inverse=True,
         )
-        cells = Cells(structure.kinks, tuple(int(c) for c in classes))
-        return _assembled(structure, Discrete(cells, tuple(values.tolist())), noise)
+        cells = LabelCells(structure.kinks, tuple(int(c) for c in classes))
+        return _new_channel(structure, Discrete(cells, tuple(values.tolist())), noise)
     if structure.continuous == 1 and noise == 0:
-        core = Preimages(structure, _groups(structure))
+        core = Preimages(structure, _channel_cell_groups(structure))
         if not (core.groups.kinks and core.has_atoms):
-            return _assembled(structure, core, 0.0)
-    return _by_quadrature(structure, noise)
+            return _new_channel(structure, core, 0.0)
+    return _channel_by_quadrature(structure, noise)
 
 
-def _assembled(structure: Structure, core: Core, noise: float, **more: Any) -> Channel:
+def _new_channel(structure: ChannelForm, core: Core, noise: float, **more: Any) -> Channel:
     axes = tuple(map(tuple, structure.projection.tolist()))
     extra = tuple(map(tuple, structure.extra.tolist()))
     return Channel(Likelihood(core, axes, extra), structure, noise, **more)
 
 
-def _groups(structure: Structure) -> Cells:
+def _channel_cell_groups(structure: ChannelForm) -> LabelCells:
     """Cells of the discrete fields, grouped where they give the same function of the others."""
     kinks = structure.kinks[structure.continuous :]
     others = np.random.default_rng(1).normal(size=(200, structure.continuous))
@@ -224,29 +224,29 @@ def _groups(structure: Structure) -> Cells:
         classes.append(same[0] if same else len(firsts))
         if not same:
             firsts.append(line)
-    return Cells(kinks, tuple(classes))
+    return LabelCells(kinks, tuple(classes))
 
 
-def _by_quadrature(structure: Structure, noise: float) -> Channel:
+def _channel_by_quadrature(structure: ChannelForm, noise: float) -> Channel:
     affine = [i for i in range(structure.continuous) if is_channel_affine(structure, i)]
     use_affine = structure.continuous > 1 and not structure.discrete and bool(affine)
     if use_affine:
         last = affine[-1]
         structure = structure.chosen([*np.delete(np.arange(structure.fields), last).tolist(), last])
     notes: Sequence[str] = ()
-    if noise == 0 and not (use_affine and _steep(structure)):
+    if noise == 0 and not (use_affine and _is_channel_steep(structure)):
         u = np.random.default_rng(2).normal(size=(100_000, structure.fields))
         values = structure.numpy(u @ np.linalg.cholesky(structure.prior).T)
         noise = float(SMALL_NOISE * np.var(values))
-        notes = (small_noise_note(noise),)
-    groups = Cells((), (0,)) if use_affine else _groups(structure)
+        notes = (channel_noise_note(noise),)
+    groups = LabelCells((), (0,)) if use_affine else _channel_cell_groups(structure)
     integrated = structure.continuous - use_affine
     core, error = resolved_posterior_rule(structure, groups, use_affine, integrated, noise)
     altered = bool(notes)
-    return _assembled(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
+    return _new_channel(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
 
 
-def _steep(structure: Structure) -> bool:
+def _is_channel_steep(structure: ChannelForm) -> bool:
     """Whether the slope in the last field stays away from 0, so that no noise is needed."""
     u = np.random.default_rng(3).normal(size=(10_000, structure.fields)) * 3
     u[:, -1] = 0

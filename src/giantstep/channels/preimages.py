@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import Cells, interval_posteriors
+from giantstep.channels.cells import LabelCells, interval_posteriors
 from giantstep.channels.posterior import (
     Matrix,
     Posterior,
@@ -19,7 +19,7 @@ from giantstep.channels.posterior import (
     posterior_with_rest,
 )
 from giantstep.channels.quadrature import Quadrature
-from giantstep.channels.structure import Structure
+from giantstep.channels.structure import ChannelForm
 from giantstep.errors import TargetError
 from giantstep.numerics.float64 import by_blocks
 from giantstep.numerics.pieces import LEVEL, Function, Pieces, monotone_pieces
@@ -40,8 +40,8 @@ class Preimages:
     a whole interval has a probability instead of a density: its part of Z is that of the interval.
     """
 
-    structure: Structure
-    groups: Cells
+    structure: ChannelForm
+    groups: LabelCells
 
     def branch(self, group: int) -> Pieces:
         """The monotone pieces of f_G."""
@@ -136,14 +136,14 @@ class Preimages:
 
 
 @functools.lru_cache(maxsize=128)
-def _branches(structure: Structure, groups: Cells) -> tuple[tuple[Pieces, Function], ...]:
+def _branches(structure: ChannelForm, groups: LabelCells) -> tuple[tuple[Pieces, Function], ...]:
     """The monotone pieces of f_G, and its derivative, for each group G."""
-    lines = [_line(structure, centre) for centre in groups.representatives()]
+    lines = [_label_line(structure, centre) for centre in groups.representatives()]
     kinks = structure.kinks[0]
     return tuple((monotone_pieces(value, kinks, slope), slope) for value, slope in lines)
 
 
-def _line(structure: Structure, centre: np.ndarray) -> tuple[Function, Function]:
+def _label_line(structure: ChannelForm, centre: np.ndarray) -> tuple[Function, Function]:
     """The target and its derivative along the first field, the others being held."""
 
     def value(z: np.ndarray) -> np.ndarray:

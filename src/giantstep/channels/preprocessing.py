@@ -46,7 +46,7 @@ class Labels:
         size = 2 ** int(np.ceil(np.log2(len(y))))
         self._block = min(max(size, _FEWEST), _MOST)
         self._parts = [
-            _padded(channel.labels(y[first : first + self._block]), self._block)
+            _padded_labels(channel.labels(y[first : first + self._block]), self._block)
             for first in range(0, len(y), self._block)
         ]
 
@@ -56,7 +56,7 @@ class Labels:
         """What every label says when its field is N(omega, cov)."""
         if self._committee is not None:
             return Posteriors(*self._committee.posteriors(self._labels, omega, cov))
-        blocks = np.split(_padded(omega, len(self._parts) * self._block), len(self._parts))
+        blocks = np.split(_padded_labels(omega, len(self._parts) * self._block), len(self._parts))
         with float64():
             found = [
                 _posteriors(self._channel.likelihood, part, rows, cov)
@@ -72,7 +72,7 @@ class Labels:
         return mean, hessian + mean[:, :, None] * mean[:, None, :]
 
 
-def _padded(tree: Any, size: int) -> Any:
+def _padded_labels(tree: Any, size: int) -> Any:
     """Every array with its last row repeated until there are ``size`` rows."""
     return jax.tree.map(
         lambda rows: np.concatenate([rows, np.repeat(rows[-1:], size - len(rows), axis=0)]), tree
@@ -91,7 +91,7 @@ def channel_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r 
     """The rotation in which each direction has a matrix of its own; None: linearised."""
     if settings.method == "linearised":
         return None
-    basis = _separating_basis(channel)
+    basis = _channel_separating_basis(channel)
     if basis is None and (settings.method == "blocks" or settings.preprocessing != "optimal"):
         raise SettingsError(
             f"method = 'blocks': no rotation separates the directions of "
@@ -102,7 +102,7 @@ def channel_basis(channel: Channel, settings: Spectral) -> Float[np.ndarray, "r 
 
 
 @functools.lru_cache(maxsize=128)
-def _separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:
+def _channel_separating_basis(channel: Channel) -> Float[np.ndarray, "r r"] | None:
     """Orthonormal rows in which G(y) is diagonal for every label; None if there are none.
 
     The directions themselves where they will do. A basis that separates all labels separates

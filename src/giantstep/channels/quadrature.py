@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import Cells
+from giantstep.channels.cells import LabelCells
 from giantstep.channels.posterior import (
     Matrix,
     Posterior,
@@ -22,7 +22,7 @@ from giantstep.channels.posterior import (
     posterior_with_rest,
 )
 from giantstep.channels.signs import posterior_legendre
-from giantstep.channels.structure import Structure
+from giantstep.channels.structure import ChannelForm
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
 
@@ -95,9 +95,9 @@ class Quadrature:
     groups), or one field in which it is affine.
     """
 
-    structure: Structure
+    structure: ChannelForm
     counts: tuple[int, ...]
-    groups: Cells
+    groups: LabelCells
     affine: bool = False
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, "n 2"]:
@@ -212,7 +212,7 @@ _PROBES = 48
 
 
 def resolved_posterior_rule(
-    structure: Structure, groups: Cells, affine: bool, integrated: int, noise: float
+    structure: ChannelForm, groups: LabelCells, affine: bool, integrated: int, noise: float
 ) -> tuple[Quadrature, float]:
     """The coarsest rule that agrees with the next finer one, and by how much they differ.
 
@@ -222,10 +222,10 @@ def resolved_posterior_rule(
     cores = [
         Quadrature(structure, (count,) * integrated, groups, affine) for count in LEVELS[integrated]
     ]
-    probes = [_drawn(structure, *overlap, noise) for overlap in _OVERLAPS]
+    probes = [_labels_at_overlap(structure, *overlap, noise) for overlap in _OVERLAPS]
 
     def gradients(core: Quadrature) -> list[np.ndarray]:
-        return [np.asarray(_gradients(core, *probe)) for probe in probes]
+        return [np.asarray(_label_gradients(core, *probe)) for probe in probes]
 
     error, finer = np.inf, gradients(cores[0])
     for coarse, fine in itertools.pairwise(cores):
@@ -239,8 +239,8 @@ def resolved_posterior_rule(
     return cores[-1], error
 
 
-def _drawn(
-    structure: Structure, overlap: float, only_sum: bool, noise: float
+def _labels_at_overlap(
+    structure: ChannelForm, overlap: float, only_sum: bool, noise: float
 ) -> tuple[Any, Any, Any]:
     """Labels with their noise, omegas, and the covariance of the fields, at an overlap."""
     random = np.random.default_rng(4)
@@ -258,7 +258,7 @@ def _drawn(
 
 @in_float64
 @functools.partial(jax.jit, static_argnums=0)
-def _gradients(core: Quadrature, labels: Array, omega: Array, cov: Array) -> Array:
+def _label_gradients(core: Quadrature, labels: Array, omega: Array, cov: Array) -> Array:
     """g_out of every label."""
     block = max(1, 2**21 // core.size)
     given = (labels, omega)

@@ -31,7 +31,7 @@ def posterior_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
     return (nodes + 1) / 2, weights / 2
 
 
-def _upper_tail(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
+def _posterior_upper_tail(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
     """exp(t^2/2) P(xi > t), which neither underflows nor cancels for t >= 0.
 
     JAX's erfcx returns 0 around 26.6, where its erfc underflows; there the asymptotic series has
@@ -46,16 +46,16 @@ def _upper_tail(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
 
 def log_normal_posterior(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
     """log P(xi < t), accurate on both sides, and quicker than JAX's own."""
-    tail, fade = _upper_tail(jnp.abs(t)), -t * t / 2
+    tail, fade = _posterior_upper_tail(jnp.abs(t)), -t * t / 2
     return jnp.where(t < 0, jnp.log(tail) + fade, jnp.log1p(-tail * jnp.exp(fade)))
 
 
-def _mean_sign(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
+def _posterior_mean_sign(t: Float[Array, " ..."]) -> Float[Array, " ..."]:
     """E[sign(t + xi)] = 2 Phi(t) - 1."""
     return erf(t / np.sqrt(2.0))
 
 
-def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
+def _posterior_scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     r"""exp(h^2/2) T(h, k/h) for h >= 0, T being Owen's function.
 
     T(h, a) = (1/2pi) int_0^a exp(-h^2 (1+x^2)/2) / (1+x^2) dx; where |k| > h the roles of h and
@@ -70,7 +70,7 @@ def _scaled_owen(h: Float[Array, ""], k: Float[Array, ""]) -> Float[Array, ""]:
     integral = length * jnp.sum(weights * jnp.exp(-((big[None] * x) ** 2) / 2) / (1 + x**2))
     direct = integral / (2 * np.pi)
     fade = jnp.exp(jnp.minimum(h * h - size * size, 0.0) / 2)
-    q_h, q_k = _upper_tail(jnp.stack([h, size]))
+    q_h, q_k = _posterior_upper_tail(jnp.stack([h, size]))
     other = q_h / 2 + fade * (q_k / 2 - q_h * jnp.exp(-h * h / 2) * q_k - direct)
     return jnp.sign(k) * jnp.where(size > h, other, direct)
 
@@ -88,7 +88,7 @@ def _log_agreement_two(mean: Float[Array, 2], cov: Float[Array, "2 2"]) -> Float
     h = jnp.stack([a, b])
     k = jnp.stack([b - rho * a, a - rho * b]) / s
     low = jnp.min(h)
-    rare = 2 * jnp.sum(jnp.exp((low * low - h * h) / 2) * jax.vmap(_scaled_owen)(h, k))
+    rare = 2 * jnp.sum(jnp.exp((low * low - h * h) / 2) * jax.vmap(_posterior_scaled_owen)(h, k))
     log_rare = jnp.log(jnp.maximum(rare, 1e-300)) - low * low / 2
     log_rare = jnp.minimum(log_rare, -1e-16)
     log_common = jnp.log(-jnp.expm1(log_rare))
@@ -107,8 +107,8 @@ def _log_agreement_three(mean: Float[Array, 3], cov: Float[Array, "3 3"]) -> Flo
     order = jnp.asarray([[0, 1, 2], [1, 0, 2], [2, 0, 1]])[tightest]
     mean, corr = (mean / spread)[order], corr[order][:, order]
     unit, mass = posterior_legendre(_THIRD_FIELD_NODES)
-    alone, _ = _product(mean[:1], jnp.ones((1, 1), mean.dtype))
-    pair, _ = _product(mean[1:], corr[1:, 1:])
+    alone, _ = _posterior_sign_product(mean[:1], jnp.ones((1, 1), mean.dtype))
+    pair, _ = _posterior_sign_product(mean[1:], corr[1:, 1:])
 
     def growth(t: Float[Array, ""]) -> Float[Array, ""]:
         """dS/dt when z1 has the correlations t rho_12 and t rho_13."""
@@ -137,7 +137,7 @@ def _pair_curvature(mean: Float[Array, 3], corr: Float[Array, "3 3"], j: int) ->
     other = (to_other - rho * to_first) / determinant
     variance = jnp.maximum(1 - first * to_first - other * to_other, 1e-30)
     t = (mean[k] - first * a - other * b) / jnp.sqrt(variance)
-    return 4 * density * _mean_sign(t)
+    return 4 * density * _posterior_mean_sign(t)
 
 
 def _log_agreement(mean: Vector, cov: Matrix) -> Float[Array, 2]:
@@ -147,7 +147,7 @@ def _log_agreement(mean: Vector, cov: Matrix) -> Float[Array, 2]:
     return (_log_agreement_two if mean.shape[0] == 2 else _log_agreement_three)(mean, cov)
 
 
-def _product(mean: Vector, cov: Matrix) -> tuple[Float[Array, ""], Vector]:
+def _posterior_sign_product(mean: Vector, cov: Matrix) -> tuple[Float[Array, ""], Vector]:
     """E[prod_i sign(z_i)] and its gradient, for at most two fields."""
     if mean.shape[0] == 0:
         return jnp.ones((), mean.dtype), mean
@@ -155,14 +155,14 @@ def _product(mean: Vector, cov: Matrix) -> tuple[Float[Array, ""], Vector]:
     t = mean / jnp.sqrt(variance)
     density = jnp.exp(-t * t / 2) / jnp.sqrt(2 * np.pi * variance)
     if mean.shape[0] == 1:
-        return _mean_sign(t[0]), 2 * density
-    rest_mean, rest_cov, _ = _given_zero(mean, cov)
-    rest = _mean_sign(rest_mean[:, 0] / jnp.sqrt(rest_cov[:, 0, 0]))
+        return _posterior_mean_sign(t[0]), 2 * density
+    rest_mean, rest_cov, _ = _posterior_given_zero(mean, cov)
+    rest = _posterior_mean_sign(rest_mean[:, 0] / jnp.sqrt(rest_cov[:, 0, 0]))
     against, along = jnp.exp(_log_agreement_two(mean, cov))
     return along - against, 2 * density * rest
 
 
-def _given_zero(
+def _posterior_given_zero(
     mean: Vector, cov: Matrix
 ) -> tuple[Float[Array, "m s"], Float[Array, "m s s"], Float[Array, "m s"]]:
     """Mean and covariance of the other fields given z_i = 0, and their slope on z_i, for each i."""
@@ -190,8 +190,8 @@ def sign_posteriors(mean: Vector, cov: Matrix) -> Posterior:
     """
     logs = _log_agreement(mean, cov)
     variance = jnp.diagonal(cov)
-    rest_mean, rest_cov, slope = _given_zero(mean, cov)
-    value, rest_gradient = jax.vmap(_product)(rest_mean, rest_cov)
+    rest_mean, rest_cov, slope = _posterior_given_zero(mean, cov)
+    value, rest_gradient = jax.vmap(_posterior_sign_product)(rest_mean, rest_cov)
     own = -(mean / variance) * value - jnp.sum(slope * rest_gradient, axis=1)
     # Row i of the Hessian over N(0; w_i, V_ii): the others' gradient, with `own` at place i.
     columns = [jnp.concatenate([g[:i], own[i : i + 1], g[i:]]) for i, g in enumerate(rest_gradient)]

@@ -17,7 +17,7 @@ from giantstep.errors import TargetError
 from giantstep.language.expressions.kinks import expression_kink_surfaces
 from giantstep.language.expressions.tree import expression_variables
 from giantstep.language.targets import Target
-from giantstep.language.targets.integration import Block, target_block
+from giantstep.language.targets.integration import TargetBlock, target_block
 from giantstep.numerics.float64 import float64
 
 #: Random points at which the target is probed, and how exactly a property must hold there.
@@ -26,7 +26,7 @@ _EXACT = 1e-9
 
 
 @dataclass(frozen=True)
-class Structure:
+class ChannelForm:
     """A target as a function of m fields u = axes (h, z), continuous fields first.
 
     ``axes`` has one row per field, over the r directions h and then the noises z that the target
@@ -86,7 +86,7 @@ class Structure:
         """Covariance of the fields when nothing is known."""
         return self.matrix @ self.matrix.T
 
-    def chosen(self, order: Sequence[int], discrete: int | None = None) -> Structure:
+    def chosen(self, order: Sequence[int], discrete: int | None = None) -> ChannelForm:
         """The structure with some of its fields, in another order; the rest are held at 0."""
         axes, kinks = (tuple(rows[i] for i in order) for rows in (self.axes, self.kinks))
         flat = self.discrete if discrete is None else discrete
@@ -105,16 +105,16 @@ class Structure:
 
 
 @functools.lru_cache(maxsize=256)
-def channel_structure(target: Target) -> Structure:
+def channel_structure(target: Target) -> ChannelForm:
     """Find the fields of a target; raises TargetError for a constant."""
     positions, planes, curved = _kinks(target)
     aligned = not curved
     axes = np.eye(len(positions))
     touched = [bool(at) or i in curved for i, at in enumerate(positions)]
-    span = _active_span(target, [*axes[touched], *(normal for normal, _ in planes)])
+    span = _channel_active_span(target, [*axes[touched], *(normal for normal, _ in planes)])
     if not len(span):
         raise TargetError(f"target = {target.text!r} is constant: it has nothing to learn")
-    chosen = _kink_axes(positions, planes)
+    chosen = _channel_kink_axes(positions, planes)
     normals = np.array([normal for normal, _ in chosen]).reshape(-1, span.shape[1])
     if np.linalg.matrix_rank(normals) < len(normals):
         chosen, normals, aligned = [], np.zeros((0, span.shape[1])), False
@@ -124,8 +124,8 @@ def channel_structure(target: Target) -> Structure:
     noises[:, : target.rank] = 0.0
     completed = _completed(normals, np.concatenate([noises, span]), len(span))
     kinks = [at for _, at in chosen] + [()] * (len(completed) - len(chosen))
-    found = Structure(target, _tupled(completed.tolist()), _tupled(kinks), 0, aligned)
-    flat = np.array([aligned and _constant_between_kinks(found, i) for i in range(found.fields)])
+    found = ChannelForm(target, _tupled(completed.tolist()), _tupled(kinks), 0, aligned)
+    flat = np.array([aligned and _is_channel_flat(found, i) for i in range(found.fields)])
     return found.chosen(np.argsort(flat, kind="stable").tolist(), int(flat.sum()))
 
 
@@ -133,7 +133,7 @@ def _tupled(rows: Sequence[Sequence[float]]) -> tuple[tuple[float, ...], ...]:
     return tuple(tuple(float(x) for x in row) for row in rows)
 
 
-def _probes(dims: int) -> Float[np.ndarray, "probes dims"]:
+def _channel_probes(dims: int) -> Float[np.ndarray, "probes dims"]:
     return np.random.default_rng(0).normal(size=(_PROBES, dims))
 
 
@@ -147,11 +147,11 @@ def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, flo
         used = sorted(expression_variables(argument), key=names.index)
         if len(used) < 2:
             continue
-        value = Block((argument,), names)
+        value = TargetBlock((argument,), names)
         zero = np.zeros((1, len(names)))
         offset = value(zero)[0]
         normal = np.array([value(zero + row)[0] - offset for row in np.eye(len(names))])
-        probes = _probes(len(names))
+        probes = _channel_probes(len(names))
         size = np.linalg.norm(normal)
         if not np.allclose(value(probes), offset + probes @ normal, rtol=0, atol=_EXACT * size):
             curved |= {names.index(name) for name in used}
@@ -160,7 +160,7 @@ def _kinks(target: Target) -> tuple[list[set[float]], list[tuple[np.ndarray, flo
     return positions, planes, curved
 
 
-def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray, "m dims"]:
+def _channel_active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray, "m dims"]:
     """Orthonormal rows that span all gradients of the target and all normals of its kinks."""
     dims = target.rank + target.noises
 
@@ -168,7 +168,7 @@ def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray,
         return jnp.asarray(target.jax(v[: target.rank], v[target.rank :]), v.dtype)
 
     with float64():
-        gradients = np.asarray(jax.jit(jax.vmap(jax.grad(value)))(_probes(dims)))
+        gradients = np.asarray(jax.jit(jax.vmap(jax.grad(value)))(_channel_probes(dims)))
     gradients = gradients[np.isfinite(gradients).all(axis=1)]
     scale = np.linalg.norm(gradients, axis=1, keepdims=True)
     rows = np.concatenate([gradients / np.maximum(scale, 1e-300), *[n[None] for n in normals]])
@@ -176,7 +176,7 @@ def _active_span(target: Target, normals: list[np.ndarray]) -> Float[np.ndarray,
     return span[sizes > 1e-6 * max(sizes.max(initial=0.0), 1.0)]
 
 
-def _kink_axes(
+def _channel_kink_axes(
     positions: list[set[float]], planes: list[tuple[np.ndarray, float]]
 ) -> list[tuple[np.ndarray, list[float]]]:
     """One axis for each direction in which there are kinks, with all the positions on it."""
@@ -203,9 +203,9 @@ def _completed(normals: np.ndarray, span: np.ndarray, rank: int) -> Float[np.nda
     return np.array(rows)
 
 
-def _constant_between_kinks(structure: Structure, axis: int) -> bool:
+def _is_channel_flat(structure: ChannelForm, axis: int) -> bool:
     """Whether moving along one field inside its interval never changes the target."""
-    u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+    u = _channel_probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
     kinks = np.array(structure.kinks[axis])
     moved = u.copy()
     moved[:, axis] = np.roll(u[:, axis], 1)
@@ -214,7 +214,7 @@ def _constant_between_kinks(structure: Structure, axis: int) -> bool:
     return bool(np.all(np.abs(here - there) <= _EXACT * (1 + np.abs(here))))
 
 
-def channel_without_noise(structure: Structure) -> tuple[Structure, float]:
+def channel_without_noise(structure: ChannelForm) -> tuple[ChannelForm, float]:
     """The structure without the fields that only add Gaussian noise, and the variance of it all."""
     inner = 0.0
     for axis in reversed(range(structure.continuous)):
@@ -222,7 +222,7 @@ def channel_without_noise(structure: Structure) -> tuple[Structure, float]:
         alone = len(others) and np.all(np.abs(structure.prior[axis, others]) < _EXACT)
         if axis in structure.told or not (alone and is_channel_affine(structure, axis)):
             continue
-        u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+        u = _channel_probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
         rises = structure.numpy(u + np.eye(structure.fields)[axis]) - structure.numpy(u)
         if np.ptp(rises) <= _EXACT * np.abs(rises).max():
             inner += float(np.mean(rises)) ** 2 * structure.prior[axis, axis]
@@ -230,11 +230,11 @@ def channel_without_noise(structure: Structure) -> tuple[Structure, float]:
     return structure, inner
 
 
-def is_channel_affine(structure: Structure, axis: int) -> bool:
+def is_channel_affine(structure: ChannelForm, axis: int) -> bool:
     """Whether the target is a + b u_axis with a and b functions of the other fields."""
     if structure.kinks[axis] or not structure.aligned:
         return False
-    u = _probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
+    u = _channel_probes(structure.fields) @ np.linalg.cholesky(structure.prior).T
     move = np.eye(structure.fields)[axis]
     here, up, down = (structure.numpy(u + t * move) for t in (0.0, 0.7, -0.7))
     return bool(np.all(np.abs(up + down - 2 * here) <= _EXACT * (1 + np.abs(here) + np.abs(up))))

@@ -30,7 +30,7 @@ def cite_command(
     """Print BibTeX entries: of giantstep, or of the papers behind a learner, figure or result."""
     from giantstep.bibliography import GIANTSTEP, bibtex_entries
 
-    papers = _papers_behind(what) if what else ()
+    papers = _papers_to_print(what) if what else ()
     entries = bibtex_entries(papers) if what else GIANTSTEP
     if json:
         print_json({"papers": list(papers), "bibtex": entries})
@@ -38,7 +38,7 @@ def cite_command(
         typer.echo(entries)
 
 
-def _papers_behind(what: str) -> Sequence[str]:
+def _papers_to_print(what: str) -> Sequence[str]:
     """The papers that a word or a file stands for, as results cite them."""
     from giantstep.asking.table import LEARNERS
     from giantstep.bibliography import PAPERS
@@ -53,14 +53,14 @@ def _papers_behind(what: str) -> Sequence[str]:
     if (number := arxiv_number(what) or what) in PAPERS:
         return (PAPERS[number].short,)
     if Path(what).is_file():
-        return _papers_of_a_file(Path(what))
+        return _papers_in_printed_file(Path(what))
     raise GiantstepError(
         f"what = {what!r} is no learner, figure, arXiv number of a paper we use, or file; "
         f"`giantstep learners` and `giantstep figure --list` show the names"
     )
 
 
-def _papers_of_a_file(path: Path) -> Sequence[str]:
+def _papers_in_printed_file(path: Path) -> Sequence[str]:
     """The references of a result that a verb printed with ``--json``."""
     try:
         result: Any = json_reader.loads(path.read_text(encoding="utf-8"))

@@ -9,28 +9,28 @@ def complete_figure(incomplete: str) -> list[str]:
     """Figures of the gallery."""
     from giantstep.gallery.figures import NAMES
 
-    return _beginning(incomplete, NAMES)
+    return _completed(incomplete, NAMES)
 
 
 def complete_paper(incomplete: str) -> list[str]:
     """arXiv numbers of the papers that the gallery is matched with."""
     from giantstep.gallery.papers import reproduced_papers
 
-    return _beginning(incomplete, reproduced_papers())
+    return _completed(incomplete, reproduced_papers())
 
 
 def complete_target(incomplete: str) -> list[str]:
     """Named targets and trees."""
     from giantstep.language.targets.catalogue import catalogue, tree_catalogue
 
-    return _beginning(incomplete, (entry.name for entry in (*catalogue(), *tree_catalogue())))
+    return _completed(incomplete, (entry.name for entry in (*catalogue(), *tree_catalogue())))
 
 
 def complete_activation(incomplete: str) -> list[str]:
     """Names of activations."""
     from giantstep.language.activations.activation import NAMED
 
-    return _beginning(incomplete, NAMED)
+    return _completed(incomplete, NAMED)
 
 
 def complete_source(incomplete: str) -> list[str]:
@@ -39,8 +39,8 @@ def complete_source(incomplete: str) -> list[str]:
     from giantstep.bibliography import PAPERS
 
     known = (row.name for row in LEARNERS)
-    return [*_beginning(incomplete, (*known, *PAPERS)), *complete_figure(incomplete)]
+    return [*_completed(incomplete, (*known, *PAPERS)), *complete_figure(incomplete)]
 
 
-def _beginning(incomplete: str, words: Iterable[str]) -> list[str]:
+def _completed(incomplete: str, words: Iterable[str]) -> list[str]:
     return [word for word in words if word.startswith(incomplete)]

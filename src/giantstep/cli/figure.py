@@ -70,14 +70,14 @@ def figure_command(
     from giantstep.gallery.papers import figures_of_paper
 
     if listing:
-        _list(figures_of_paper(paper) if paper else NAMES, json)
+        _print_figure_list(figures_of_paper(paper) if paper else NAMES, json)
         return
     if [everything, name is not None, paper is not None].count(True) != 1:
         raise GiantstepError(
             "give the name of one figure, --paper ARXIV, or --all; --list shows the names"
         )
     names = NAMES if everything else (name,) if name else figures_of_paper(str(paper))
-    _draw(names, full, out, caption, size, json)
+    _draw_and_print(names, full, out, caption, size, json)
 
 
 @with_exit_codes
@@ -131,10 +131,10 @@ def reproduce_command(
     if not json:
         say(*reproduction_words(paper, name))
     about = {"paper": arxiv_number(paper), "units": known.units, "not_covered": known.missing}
-    _draw((name,), full, out, caption, size, json, about)
+    _draw_and_print((name,), full, out, caption, size, json, about)
 
 
-def _draw(
+def _draw_and_print(
     names: Sequence[str],
     full: bool,
     out: Path,
@@ -160,14 +160,14 @@ def _draw(
         with terminal_bar(one.name) as progress:
             done.append(render_figure(one, "full" if full else "quick", out, progress, **how))
         if not json:
-            _tell(done[-1])
+            _print_rendering(done[-1])
     if json:
         print_json({**(about or {}), "figures": [rendering.to_json() for rendering in done]})
     if not all(all(rendering.claims.values()) for rendering in done):
         raise typer.Exit(UNSUPPORTED)
 
 
-def _list(names: Sequence[str], json: bool) -> None:
+def _print_figure_list(names: Sequence[str], json: bool) -> None:
     from giantstep.gallery.figures import figure_named
 
     figures = [figure_named(name) for name in names]
@@ -179,7 +179,7 @@ def _list(names: Sequence[str], json: bool) -> None:
         typer.echo(f"{one.name:<{width}}  {one.title}")
 
 
-def _tell(rendering: Rendering) -> None:
+def _print_rendering(rendering: Rendering) -> None:
     say(f"{rendering.name}: {rendering.caption}", f"  after {'; '.join(rendering.references)}")
     for claim, holds in rendering.claims.items():
         say(f"  {'shown' if holds else 'NOT SHOWN'}: {claim}")

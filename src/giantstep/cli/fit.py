@@ -73,7 +73,7 @@ def apply_command(
     Nothing in a model file is run as code.
     """
     from giantstep.estimators.fitting import apply_fitted_model
-    from giantstep.estimators.tables import plain_column_name, read_table_to_fit, write_safe_csv
+    from giantstep.estimators.tables import plain_column_name, read_table_to_fit, save_fitted_table
 
     if out is not None:
         check_file_place(out)
@@ -81,7 +81,7 @@ def apply_command(
     predictions = apply_fitted_model(model, frame)
     if out is not None:
         columns = {str(name): column.to_numpy() for name, column in predictions.items()}
-        write_safe_csv(frame.assign(**columns), out)
+        save_fitted_table(frame.assign(**columns), out)
     if json:
         print_json({name: column.tolist() for name, column in predictions.items()})
     elif out is not None:

@@ -24,19 +24,19 @@ def layer_risk_command() -> Callable[..., None]:
         command_option("seed", int, "seed of the first", 0),
     ]
     settings_class = learner_to_ask("giant-step").load("settings")
-    made = settings_command(settings_class, _answer, more, without=_IRRELEVANT)
-    made.__doc__ = layer_risk_unasked.__doc__
+    made = settings_command(settings_class, _print_layer_risk, more, without=_IRRELEVANT)
+    made.__doc__ = layer_risk_command_help.__doc__
     return made
 
 
-def layer_risk_unasked() -> None:
+def layer_risk_command_help() -> None:
     """Find the risk of a readout that is fitted on top of actual first layers after giant steps.
 
     It is averaged over the fit's samples by theory: an independent check of `predict giant-step`.
     """
 
 
-def _answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
+def _print_layer_risk(chosen: dict[str, Any], given: dict[str, Any]) -> None:
     from giantstep.language.problem import Problem
     from giantstep.settings.giant_step import GiantStep
 

@@ -39,7 +39,7 @@ def register_learner_commands(app: typer.Typer, verbs: Collection[str] = tuple(V
             epilog = command_example(f"giantstep {verb} {row.name} {row.example}")
             whole = f"{summary}\n\n{row.name}: {row.summary}."
             group.command(row.name, help=whole, short_help=row.summary, epilog=epilog)(
-                _command(verb, row)
+                _learner_command(verb, row)
             )
         app.add_typer(group, name=verb, short_help=summary)
 
@@ -58,7 +58,7 @@ def list_learners_command(
         say(f"  papers:  {'; '.join(row.references)}", "")
 
 
-def _command(verb: str, row: Learner) -> Callable[..., None]:
+def _learner_command(verb: str, row: Learner) -> Callable[..., None]:
     """A function whose signature is the learner's settings, for typer to read."""
     more = []
     if verb == "predict" and row.optimisable:
@@ -77,20 +77,20 @@ def _command(verb: str, row: Learner) -> Callable[..., None]:
     ]
     return settings_command(
         row.load("settings"),
-        functools.partial(_answer, verb, row),
+        functools.partial(_print_answer, verb, row),
         more,
         problem=None if row.has_target else [NOISE],
-        is_hidden=functools.partial(_is_ignored, verb),
+        is_hidden=functools.partial(_is_option_ignored, verb),
     )
 
 
-def _is_ignored(verb: str, field: dataclasses.Field[Any]) -> bool:
+def _is_option_ignored(verb: str, field: dataclasses.Field[Any]) -> bool:
     """Whether a setting says nothing to a verb: it is taken, so that verbs can be exchanged."""
     only = field.metadata["only"]
     return only is not None and only != ("predict" if verb == "predict" else "simulate")
 
 
-def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, Any]) -> None:
+def _print_answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, Any]) -> None:
     from giantstep.asking.questions import read_questions
     from giantstep.language.problem import FIELDS
 
@@ -124,17 +124,17 @@ def _answer(verb: str, row: Learner, chosen: dict[str, Any], given: dict[str, An
 
             draw_optimum(answer, optimise, out, **how)
         else:
-            from giantstep.gallery.result import draw_result
+            from giantstep.gallery.result import draw_picture
 
             with terminal_bar(f"draw {out.name}"):
-                draw_result(answer, out, metric=metric, **how)
+                draw_picture(answer, out, metric=metric, **how)
     if given["json"]:
         print_json(answer.to_json())
         return
     if optimum:
-        from giantstep.asking.optimum import optimum_words
+        from giantstep.asking.optimum import asked_optimum_words
 
-        typer.echo(optimum_words(answer.prediction, optimise) + "\n")
+        typer.echo(asked_optimum_words(answer.prediction, optimise) + "\n")
     typer.echo(answer.table(metric, everything=given["all"]))
     if out is not None:
         note(f"wrote {out}")

@@ -61,7 +61,7 @@ def command_line(
     layers = (
         layer_risk.layer_risk_command()
         if layer_risk.NAME in verbs
-        else layer_risk.layer_risk_unasked
+        else layer_risk.layer_risk_command_help
     )
     commands: dict[str, tuple[Callable[..., None], str]] = {
         "explain": (explain.explain_command, "'h1 + He3(h1)*h2' --floors"),
@@ -112,26 +112,26 @@ def _options(
 
 def main() -> None:
     """Entry point of the command line."""
-    words = sys.argv[1:] = _meant(sys.argv[1:])
+    words = sys.argv[1:] = _meant_command_words(sys.argv[1:])
     if COMPLETION in os.environ:
         # The shell asks for words of any command: it gets the whole program.
         run_command_line(lambda: command_line()(prog_name="giantstep"))
     app = command_line(verbs=words)
-    _only_list(app, words)
+    _only_listed_commands(app, words)
     run_command_line(lambda: app(prog_name="giantstep"))
 
 
-def _meant(words: list[str]) -> list[str]:
+def _meant_command_words(words: list[str]) -> list[str]:
     """The words; a target alone, or with options of its own, is explained.
 
-    >>> _meant(["h1*h2", "--floors"]), _meant(["predict", "h1"])
+    >>> _meant_command_words(["h1*h2", "--floors"]), _meant_command_words(["predict", "h1"])
     (['explain', 'h1*h2', '--floors'], ['predict', 'h1'])
     """
     looks_like_one = words and re.search(r"[hx]_?[0-9[{]|^tree", words[0])
     return ["explain", *words] if looks_like_one and is_target_not_command(words[0]) else words
 
 
-def _only_list(app: typer.Typer, words: Collection[str]) -> None:
+def _only_listed_commands(app: typer.Typer, words: Collection[str]) -> None:
     """Leave name and help of commands that were not asked for: typer takes long over options."""
     for group in app.registered_groups:
         if group.name not in words and group.typer_instance is not None:

@@ -65,7 +65,7 @@ def _option_of(
             help=help + shown,
             metavar=_METAVAR[rule["kind"]],
             hidden=hidden,
-            autocompletion=_completed(field),
+            autocompletion=_completed_option(field),
         )
         kind, default = str | None, None  # type: ignore[assignment]
     return inspect.Parameter(
@@ -76,7 +76,7 @@ def _option_of(
     )
 
 
-def _completed(field: dataclasses.Field[Any]) -> Callable[[str], list[str]] | None:
+def _completed_option(field: dataclasses.Field[Any]) -> Callable[[str], list[str]] | None:
     """What a shell offers for a setting: its choices, or activations."""
     if choices := field.metadata["choices"]:
         return lambda incomplete: [word for word in choices if word.startswith(incomplete)]

@@ -71,7 +71,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     return wrapped
 
 
-def _stop(*_: object) -> None:
+def _stop_command(*_: object) -> None:
     """Ctrl-C, raised where it is heard, and the end of the process after a moment.
 
     A library may drop the exception in a callback of its own, or wait for its threads for ever.
@@ -85,7 +85,7 @@ def _stop(*_: object) -> None:
 def run_command_line(program: Callable[[], None]) -> None:
     """Run the command line: whatever the terminal is, nothing that is said to it can fail twice."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _stop)
+        signal.signal(signal.SIGINT, _stop_command)
     for stream in (sys.stdout, sys.stderr):
         # A terminal in Latin-1 has no letter for every sign: it gets \\u2264.
         if isinstance(stream, io.TextIOWrapper):

@@ -47,11 +47,11 @@ def register_spectrum_commands(app: typer.Typer, asked: bool = True) -> None:
     group = command_group(summary)
     for name, (_, _, words, words_of_example) in COMMANDS.items() if asked else ():
         epilog = command_example(f"giantstep spectrum {name} {words_of_example}")
-        group.command(name, help=words, short_help=words, epilog=epilog)(_command(name))
+        group.command(name, help=words, short_help=words, epilog=epilog)(_spectrum_command(name))
     app.add_typer(group, name="spectrum", short_help=summary)
 
 
-def _command(name: str) -> Callable[..., None]:
+def _spectrum_command(name: str) -> Callable[..., None]:
     kind, learner, *_ = COMMANDS[name]
     settings_class: Any = learner_to_ask(learner).load("settings")
     is_step = learner == "giant-step"
@@ -59,7 +59,7 @@ def _command(name: str) -> Callable[..., None]:
     def answer(chosen: dict[str, Any], given: dict[str, Any]) -> None:
         if kind == "features" and is_step:
             chosen.setdefault("readout_samples", chosen.get("samples", settings_class.samples))
-        _answer(kind, settings_class(**chosen), given)
+        _print_spectrum(kind, settings_class(**chosen), given)
 
     more = [
         command_option("seeds", int, "number of simulated spectra; 0 predicts alone", 4),
@@ -75,7 +75,7 @@ def _command(name: str) -> Callable[..., None]:
     )
 
 
-def _answer(kind: Any, settings: Any, given: dict[str, Any]) -> None:
+def _print_spectrum(kind: Any, settings: Any, given: dict[str, Any]) -> None:
     from giantstep.language.problem import Problem
 
     problem = Problem(given["target"], given["noise"], given["inputs"])

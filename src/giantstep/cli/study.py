@@ -27,7 +27,7 @@ from giantstep.errors import GiantstepError
 from giantstep.files import file_written_beside
 
 if TYPE_CHECKING:
-    from giantstep.asking.studies.kept import Kept
+    from giantstep.asking.studies.kept import KeptStudy
     from giantstep.asking.studies.records import Survey
     from giantstep.asking.studies.store import Store
     from giantstep.asking.studies.study import Study
@@ -100,7 +100,7 @@ def run_command(
     Ctrl-C finishes what is running; the same command goes on from there. The same command may
     run several times at once, on one store: they share the cells.
     """
-    chosen = _read(study, store, trust)
+    chosen = _study_of_command(study, store, trust)
     use_compilation_cache()
     from giantstep.asking.studies.progress import study_progress_bar
     from giantstep.asking.studies.run import StudyWarning
@@ -121,7 +121,7 @@ def run_command(
             )
     except KeyboardInterrupt:
         with suppress(GiantstepError):
-            note(f"stopped: {chosen.name}: {_state(_kept(chosen.name, store).survey())}")
+            note(f"stopped: {chosen.name}: {_printed_state(_kept(chosen.name, store).survey())}")
         note(f"go on with: {_command(study, store, engine, scheduler, trust, cell_seconds)}")
         raise typer.Exit(INTERRUPTED) from None
     survey = _kept(chosen.name, store).survey()
@@ -129,8 +129,8 @@ def run_command(
     if json:
         print_json({"study": chosen.name, "store": str(store), "counts": counts._asdict()})
     else:
-        note(f"{chosen.name}: {_state(survey)}, kept in {store}")
-    _note_mixture(chosen.name, survey)
+        note(f"{chosen.name}: {_printed_state(survey)}, kept in {store}")
+    _print_mixture_note(chosen.name, survey)
     if counts.failed:
         note("see why: " + shlex.join(["giantstep", "study", "show", chosen.name, *_at(store)]))
         note(f"try again: {_command(study, store, engine, scheduler, trust, cell_seconds)} --retry")
@@ -148,7 +148,7 @@ def show_command(
 ) -> None:
     """Show the studies of a store, or one study: how far it is, its means, its errors."""
     if study is None:
-        _list(store, json)
+        _print_study_list(store, json)
         return
     kept = _kept(study, store)
     survey, answer = kept.survey(), kept.answer()
@@ -158,8 +158,8 @@ def show_command(
         return
     from giantstep.asking.studies.kept import study_failures
 
-    typer.echo(f"{kept.name}: {_state(survey)}")
-    _note_mixture(kept.name, survey)
+    typer.echo(f"{kept.name}: {_printed_state(survey)}")
+    _print_mixture_note(kept.name, survey)
     typer.echo(answer.table(metric))
     for why, count in study_failures(answer).items():
         typer.echo(f"{count} cells: {why}")
@@ -213,11 +213,11 @@ def plot_command(
     json: Json = False,
 ) -> None:
     """Draw a metric along an axis: simulation as dots with error bars, theory as lines."""
-    from giantstep.gallery.result import draw_result
+    from giantstep.gallery.result import draw_picture
 
     kept = _kept(study, store)
     with terminal_bar(f"draw {kept.name}"):
-        path = draw_result(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
+        path = draw_picture(kept.answer(), out or Path(f"{kept.name}.png"), x=x, metric=metric)
     if json:
         print_json({"study": kept.name, "file": str(path)})
     else:
@@ -232,13 +232,13 @@ def check_command(store: StorePath = STORE, json: Json = False) -> None:
     if not store.is_file():
         raise GiantstepError(f"there is no store {str(store)!r}: give --store")
     with Store(store) as opened:
-        surveys, faults = _surveys(opened)
+        surveys, faults = _surveys_to_print(opened)
     _show_surveys(surveys, faults, json)
     if faults or any(survey.damaged for survey in surveys.values()):
         raise typer.Exit(DAMAGED_CELLS)
 
 
-def _read(given: str, store: Path, trust: bool) -> Study:
+def _study_of_command(given: str, store: Path, trust: bool) -> Study:
     """The study in that file, or of that name in the store."""
     from giantstep.asking.studies.study import Study
 
@@ -252,14 +252,14 @@ def _read(given: str, store: Path, trust: bool) -> Study:
     return _kept(given, store).study(trust=trust)
 
 
-def _kept(given: str, store: Path) -> Kept:
+def _kept(given: str, store: Path) -> KeptStudy:
     """A study in a store: by its name, its TOML file, or the store that has it alone."""
-    from giantstep.asking.studies.kept import Kept
+    from giantstep.asking.studies.kept import KeptStudy
     from giantstep.asking.studies.store import Store
     from giantstep.asking.studies.study import Study
 
     if given.endswith(".toml"):
-        return Kept(store, Study.name_in(given))
+        return KeptStudy(store, Study.name_in(given))
     if given.endswith((".sqlite", ".db")) and Path(given).is_file():
         with Store(Path(given), read_only=True) as opened:
             names = [name for name, known in opened.studies().items() if known is not None]
@@ -269,11 +269,11 @@ def _kept(given: str, store: Path) -> Kept:
                 f"the store {given!r} has {len(names)} studies: name one of {known}, and give the "
                 f"store as --store {given}"
             )
-        return Kept(Path(given), names[0])
-    return Kept(store, given)
+        return KeptStudy(Path(given), names[0])
+    return KeptStudy(store, given)
 
 
-def _state(survey: Survey) -> str:
+def _printed_state(survey: Survey) -> str:
     counts = survey.counts
     ended = counts.done + counts.no_theory
     parts = [f"{ended} of {counts.cells} cells done"]
@@ -288,7 +288,7 @@ def _state(survey: Survey) -> str:
     return ", ".join(parts)
 
 
-def _note_mixture(name: str, survey: Survey) -> None:
+def _print_mixture_note(name: str, survey: Survey) -> None:
     from giantstep.asking.studies.versions import mixed_versions_note
 
     mixed = mixed_versions_note(survey.versions)
@@ -316,15 +316,15 @@ def _command(
     return shlex.join(["giantstep", "study", "run", given, *where, *_at(store)])
 
 
-def _list(store: Path, json: bool) -> None:
+def _print_study_list(store: Path, json: bool) -> None:
     from giantstep.asking.studies.store import Store
 
     with Store(store, read_only=True) as opened:
-        surveys, faults = _surveys(opened)
+        surveys, faults = _surveys_to_print(opened)
     _show_surveys(surveys, faults, json)
 
 
-def _surveys(opened: Store) -> tuple[dict[str, Survey], dict[str, str]]:
+def _surveys_to_print(opened: Store) -> tuple[dict[str, Survey], dict[str, str]]:
     """What the store has of each study; and for those that cannot be read, why."""
     from giantstep.asking.studies.database import StoreError
 
@@ -348,6 +348,6 @@ def _show_surveys(surveys: dict[str, Survey], faults: dict[str, str], json: bool
         print_json({"studies": studies, "unreadable": faults})
         return
     for name, survey in surveys.items():
-        typer.echo(f"{name}: {_state(survey)}")
+        typer.echo(f"{name}: {_printed_state(survey)}")
     for name, fault in faults.items():
         typer.echo(f"{name}: {fault}")

@@ -50,7 +50,7 @@ def talks_command(
 
     if not check and (full or keep is not None):
         raise GiantstepError("--full and --keep say how to check: add --check")
-    chosen = _chosen(name)
+    chosen = _talks_of_command(name)
     every = [claim for _, claims in chosen for claim in claims]
     scale: Scale = "full" if full else "reduced"
     found = _checked(every, scale, keep) if check else verdicts.stored_verdicts()
@@ -84,7 +84,7 @@ def command_answer(command: str) -> dict[str, Any]:
     return json_reader.loads(out.getvalue())
 
 
-def _drawn_claims(name: str, scale: Scale) -> dict[str, bool]:
+def _figure_claims_to_print(name: str, scale: Scale) -> dict[str, bool]:
     """What the caption of a figure claims, and whether its data at that scale show it."""
     from giantstep.gallery.figures import figure_named
     from giantstep.gallery.rendering import render_figure
@@ -93,7 +93,7 @@ def _drawn_claims(name: str, scale: Scale) -> dict[str, bool]:
         return dict(render_figure(figure_named(name), scale, Path(folder)).claims)
 
 
-def _chosen(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
+def _talks_of_command(name: str | None) -> list[tuple[str, Sequence[Claim]]]:
     from giantstep.errors import GiantstepError
     from giantstep.talks.claims import TALKS, talk
 
@@ -130,7 +130,7 @@ def _checked(claims: Sequence[Claim], scale: Scale, keep: Path | None) -> dict[s
             if claim.command not in answers:
                 answers[claim.command] = command_answer(claim.command)
             if claim.figure not in figures:
-                figures[claim.figure] = _drawn_claims(claim.figure, scale)
+                figures[claim.figure] = _figure_claims_to_print(claim.figure, scale)
             given = answers[claim.command], figures[claim.figure]
             if claim.is_shown:
                 found[claim.key] = {

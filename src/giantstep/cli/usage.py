@@ -45,7 +45,7 @@ class HouseGroup(TyperGroup):
         try:
             ended = super().main(args, standalone_mode=False, **extra)
         except GiantstepError as error:
-            _stop(error.at_the_prompt)
+            _stop_with_usage(error.at_the_prompt)
         except typer.Abort:
             sys.exit(1)
         except Exception as error:
@@ -55,7 +55,7 @@ class HouseGroup(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()  # type: ignore[attr-defined]
                 sys.exit(2)
-            _stop(_one_line(error, sys.argv[1:] if args is None else args))
+            _stop_with_usage(_usage_error_line(error, sys.argv[1:] if args is None else args))
         sys.exit(ended if isinstance(ended, int) else 0)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -99,12 +99,12 @@ def command_group(summary: str) -> typer.Typer:
     )
 
 
-def _stop(message: str) -> None:
+def _stop_with_usage(message: str) -> None:
     typer.echo(f"giantstep: {message}", err=True)
     sys.exit(2)
 
 
-def _one_line(error: Any, words: Sequence[str]) -> str:
+def _usage_error_line(error: Any, words: Sequence[str]) -> str:
     """What is wrong with the words, which option it is about, and what would work."""
     ctx: Any = getattr(error, "ctx", None)
     place = ctx.command_path.partition(" ")[2] if ctx is not None else ""
@@ -118,7 +118,7 @@ def _one_line(error: Any, words: Sequence[str]) -> str:
         such = "tree-he2" if place.endswith("three-layer") else "'h1 + He3(h1)*h2'"
         shown = " ".join((ctx.command.epilog or "").partition("\b")[2].replace("\\", "").split())
         remedy = f"give one such as --target {such}" if name == "--target" else f"as in {shown}"
-        if name.startswith("-") and (spare := _spare(words, place, ctx.command.params)):
+        if name.startswith("-") and (spare := _spare_word(words, place, ctx.command.params)):
             remedy = f"give {spare!r} as {name} {shlex.quote(spare)}"
         return f"{name} is missing: {remedy}; see giantstep {place} --help"
     if kind == "BadParameter" and error.param is not None:
@@ -149,7 +149,7 @@ def _no_option(name: str, place: str, params: Sequence[Any]) -> str:
     return f"{name} is no option of {place or 'giantstep'}: {guess}see {see}"
 
 
-def _spare(words: Sequence[str], place: str, params: Sequence[Any]) -> str:
+def _spare_word(words: Sequence[str], place: str, params: Sequence[Any]) -> str:
     """The first word that no argument takes: what people forget to name."""
     known = len(place.split()) + sum(not param.opts[0].startswith("-") for param in params)
     options = (word.startswith("-") for word in ("", *words))

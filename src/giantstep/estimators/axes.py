@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.moments import residual_weights
-from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.path import PathFit
 from giantstep.numerics.ridge.scaled import Roots, ridge
 
 #: Quantile bins of a column in the screening.
@@ -28,7 +28,7 @@ class AxisModel(NamedTuple):
     rows: Float[np.ndarray, "units k"]
     biases: Float[np.ndarray, " units"]
     weight: float
-    fit: Fit
+    fit: PathFit
 
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The fitted function of the kept columns."""
@@ -49,7 +49,7 @@ def fit_axis_model(
     roots: Roots = 1.0,
 ) -> AxisModel | None:
     """The model of the columns whose bins move with the label; None if no column does."""
-    bins = _bin_indicators(inputs)
+    bins = _column_bin_indicators(inputs)
     kept: list[int] = []
     residuals = labels - labels.mean()
     model: AxisModel | None = None
@@ -87,7 +87,7 @@ def _fit(
     return min(models, key=lambda model: model.fit.score)
 
 
-def _bin_indicators(inputs: np.ndarray) -> np.ndarray:
+def _column_bin_indicators(inputs: np.ndarray) -> np.ndarray:
     """For every column and quantile bin, whether a row is in it, over the root of its count."""
     edges = np.quantile(inputs, np.arange(1, BINS) / BINS, axis=0)
     cells = (inputs[None] > edges[:, None]).sum(axis=0)

@@ -19,7 +19,7 @@ from giantstep.estimators.contract import (
     StackSettings,
     check_positive_parameter,
     check_share_parameter,
-    validated_rows,
+    rows_to_fit,
     weighted_rows,
 )
 from giantstep.estimators.regressor import GiantStepRegressor
@@ -89,7 +89,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
 
         ``sample_weight`` is treated as by the regressor.
         """
-        X, y = validated_rows(self, X, y, ensure_min_samples=2)
+        X, y = rows_to_fit(self, X, y, ensure_min_samples=2)
         check_classification_targets(y)
         X, y, roots = weighted_rows(X, y, sample_weight)
         weights = None if isinstance(roots, float) else roots**2
@@ -107,7 +107,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
             for code in seen
         ]
         held_out = np.concatenate([np.asarray(m.held_out_) for m in self.regressors_], axis=1)
-        self.readout_, probabilities = _readout(held_out, codes, self.folds, weights)
+        self.readout_, probabilities = _fitted_class_readout(held_out, codes, self.folds, weights)
         chosen = probabilities[np.arange(len(codes)), codes]
         self._held_out_probability = chosen
         right = (probabilities.argmax(axis=1) == codes).astype(float)
@@ -199,7 +199,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
         return self.regressor_of(label).plot_directions()
 
 
-def _readout(
+def _fitted_class_readout(
     scores: np.ndarray, codes: np.ndarray, folds: int, weights: np.ndarray | None
 ) -> tuple[LogisticRegression, np.ndarray]:
     """The logistic regression whose ridge has the least held-out log loss, and what it held out."""

@@ -57,7 +57,7 @@ class StackSettings(PaperLink, BaseEstimator):
     def _checked(self, X: Any) -> np.ndarray:
         """Rows to predict, as an array with the columns of the fit."""
         check_is_fitted(self)
-        return validated_rows(self, X, reset=False)
+        return rows_to_fit(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -65,11 +65,11 @@ class StackSettings(PaperLink, BaseEstimator):
         return tags
 
 
-def validated_rows(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
+def rows_to_fit(estimator: BaseEstimator, X: Any, *y: Any, **how: Any) -> Any:
     """Rows, and labels if they are given, as numbers; missing ones are allowed in rows."""
     try:
         found = validate_data(
-            estimator, _dense(X), *y, dtype=np.float64, ensure_all_finite="allow-nan", **how
+            estimator, _dense_rows(X), *y, dtype=np.float64, ensure_all_finite="allow-nan", **how
         )
         if how.get("y_numeric"):
             found[1].astype(np.float64)
@@ -121,7 +121,7 @@ def check_share_parameter(name: str, value: Any) -> None:
         raise SettingsError(f"{name} = {value!r}: give a number between 0 and 1")
 
 
-def _dense(X: Any) -> Any:
+def _dense_rows(X: Any) -> Any:
     """Sparse rows as an array, if that fits into memory; anything else as it is."""
     if not issparse(X):
         return X

@@ -25,9 +25,9 @@ from giantstep.estimators.random_network import (
     expert_metric,
 )
 from giantstep.estimators.tails import TailScaler
-from giantstep.estimators.trees import fit_trees
-from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import FixedRidge, Roots, Scaled, Tridiagonal, ridge
+from giantstep.estimators.trees import fit_random_trees
+from giantstep.numerics.ridge.path import PathFit
+from giantstep.numerics.ridge.scaled import FixedRidge, Roots, ScaledRidge, Tridiagonal, ridge
 
 #: Predictions stay within the range of the labels, widened by this share on both sides; those of a
 #: link, which knows how to go on, by the ratio of the variance that it explains to the rest, up to
@@ -42,7 +42,7 @@ class Expert(Protocol):
         """Values at these rows."""
 
 
-class Sizes(NamedTuple):
+class StackSizes(NamedTuple):
     """How large the experts are."""
 
     directions: int
@@ -99,7 +99,7 @@ class Experts(NamedTuple):
 class FixedExperts(NamedTuple):
     """Those whose features ignore the labels: linear, the first network, and the first kernel."""
 
-    linear: Fit
+    linear: PathFit
     network: RandomNetwork
     kernel: LaplaceKernel | None
 
@@ -118,15 +118,15 @@ class FixedFeatures(NamedTuple):
         cls,
         inputs: np.ndarray,
         labels: np.ndarray,
-        sizes: Sizes,
+        sizes: StackSizes,
         generator: np.random.Generator,
         roots: Roots = 1.0,
     ) -> FixedFeatures:
         """Fit them on these rows."""
         same = np.eye(inputs.shape[1])
         layer = draw_expert_layer(inputs, same, sizes.width, generator)
-        linear, line = _at_best_ridge(inputs, labels, roots)
-        network, fit = _at_best_ridge(expert_layer_features(inputs, *layer), labels, roots)
+        linear, line = _expert_at_best_ridge(inputs, labels, roots)
+        network, fit = _expert_at_best_ridge(expert_layer_features(inputs, *layer), labels, roots)
         kernel = fit_laplace(inputs, labels, same, roots=roots) if sizes.kernel else None
         whole = FixedExperts(line, RandomNetwork(*layer, fit), kernel)
         return cls(inputs, labels, whole, linear, network)
@@ -150,10 +150,10 @@ def weights_without_fold(roots: Roots, block: Int[np.ndarray, " s"]) -> Roots:
     return roots if isinstance(roots, float) else np.delete(roots, block)
 
 
-def _at_best_ridge(
+def _expert_at_best_ridge(
     features: np.ndarray, labels: np.ndarray, roots: Roots
-) -> tuple[FixedRidge, Fit]:
-    scaled = Scaled.of(features, roots)
+) -> tuple[FixedRidge, PathFit]:
+    scaled = ScaledRidge.of(features, roots)
     gram = scaled.gram()
     fit = Tridiagonal.of(scaled, gram.copy()).fit(labels)
     return FixedRidge.of(scaled, fit.ridge, gram), fit
@@ -162,7 +162,7 @@ def _at_best_ridge(
 def fit_experts(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
-    sizes: Sizes,
+    sizes: StackSizes,
     generator: np.random.Generator,
     fixed: FixedExperts,
     scaler: TailScaler,
@@ -204,7 +204,7 @@ def fit_experts(
     axes = fit_axis_model(inputs, labels, generator, roots)
     if axes is not None:
         models["axes"] = axes
-    models["trees"] = fit_trees(inputs, labels, generator, roots)
+    models["trees"] = fit_random_trees(inputs, labels, generator, roots)
     if fixed.kernel is not None:
         models["kernel-0"] = fixed.kernel
         if sizes.updates:
@@ -214,7 +214,7 @@ def fit_experts(
     return Experts(models, float(labels.min()), float(labels.max()), chances, float(labels.var()))
 
 
-def expert_names(sizes: Sizes) -> Iterator[str]:
+def expert_names(sizes: StackSizes) -> Iterator[str]:
     """Every expert that these sizes may give, in the order of the stack."""
     yield "ridge"
     yield from (f"network-{update}" for update in range(sizes.updates + 1))
@@ -226,7 +226,7 @@ def expert_names(sizes: Sizes) -> Iterator[str]:
 
 
 def expert_columns(
-    predictions: dict[str, np.ndarray], sizes: Sizes, rows: int
+    predictions: dict[str, np.ndarray], sizes: StackSizes, rows: int
 ) -> Float[np.ndarray, "n experts"]:
     """Predictions in the order of the stack.
 

@@ -27,7 +27,7 @@ from giantstep.answer.plain import counted
 from giantstep.errors import GiantstepError
 from giantstep.estimators.axes import AxisModel
 from giantstep.estimators.classifier import GiantStepClassifier
-from giantstep.estimators.experts import Experts, Sizes
+from giantstep.estimators.experts import Experts, StackSizes
 from giantstep.estimators.forecast import Slope
 from giantstep.estimators.index_model import IndexModel, Link
 from giantstep.estimators.laplace import Choice, LaplaceKernel
@@ -38,7 +38,7 @@ from giantstep.estimators.tables import Prepared, ReadColumns, plain_column_name
 from giantstep.estimators.tails import Filler, LabelScale, TailScaler
 from giantstep.estimators.trees import Trees
 from giantstep.files import file_written_beside
-from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.path import PathFit
 
 #: Folds over which scores are compared.
 FOLDS = 5
@@ -65,7 +65,7 @@ TRUSTED = [
             CrossFitted,
             Experts,
             Filler,
-            Fit,
+            PathFit,
             GiantStepClassifier,
             GiantStepRegressor,
             IndexModel,
@@ -74,7 +74,7 @@ TRUSTED = [
             Link,
             RandomNetwork,
             ReadColumns,
-            Sizes,
+            StackSizes,
             Slope,
             Stack,
             TailScaler,
@@ -251,7 +251,7 @@ def fit_table(
     if classes:
         smallest = int(np.unique(labels, return_counts=True)[1].min())
         folds = StratifiedKFold(max(2, min(FOLDS, smallest)), shuffle=True, random_state=seed)
-    peers = _peers(classes, rows)
+    peers = _peer_estimators(classes, rows)
     filler = SimpleImputer(strategy="median", add_indicator=True)
     for position, (name, model) in enumerate(peers.items(), 1):
         with warnings.catch_warnings():
@@ -342,7 +342,7 @@ def _skops() -> ModuleType:
     return skops.io
 
 
-def _peers(classes: bool, rows: int) -> dict[str, Any]:
+def _peer_estimators(classes: bool, rows: int) -> dict[str, Any]:
     """What a person would try first."""
     if classes:
         peers: dict[str, Any] = {

@@ -91,7 +91,7 @@ def _leave_one_out(
     )
 
 
-def forecast(
+def forecast_fit_error(
     X: Any,
     y: Any,
     *samples: int,
@@ -105,7 +105,7 @@ def forecast(
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 40))
-    >>> found = forecast(X, X[:, 0] + rng.standard_normal(200))
+    >>> found = forecast_fit_error(X, X[:, 0] + rng.standard_normal(200))
     >>> found["samples"].tolist(), bool(0.6 < found["ratio"][0] < 0.95)
     ([400, 800], True)
     """
@@ -139,7 +139,7 @@ def forecast(
             found = _leave_one_out(kernel[np.ix_(part, part)], y[part] - mean, ridges)
             return float(np.mean((y[rest] - mean - kernel[np.ix_(rest, part)] @ found.dual) ** 2))
 
-        sizes, errors = _measured(error, rows, (2, 2, 1), random_state)
+        sizes, errors = _measured_fit_errors(error, rows, (2, 2, 1), random_state)
         logs = np.log([*errors, fit.error])
         slope = min(float(np.polyfit(np.log2([*sizes, 1.0]), logs, 1)[0]), 0.0)
         # A quadratic through 0, and through the constants at one and two doublings.
@@ -153,7 +153,7 @@ def forecast(
 
         if abs(measured(2.0) - theory(2.0)) > 0.1:
             notes.append("the measured slope and the theory of one fit disagree")
-    return _table(ratio, learner, fit.squares, y, samples, notes)
+    return _forecast_fit_table(ratio, learner, fit.squares, y, samples, notes)
 
 
 class Slope(NamedTuple):
@@ -170,7 +170,7 @@ class Slope(NamedTuple):
 
         ``error`` fits a part of the rows and gives the mean squared error on another.
         """
-        sizes, parts = _measured(error, len(errors), (1, 1, 0), 0)
+        sizes, parts = _measured_fit_errors(error, len(errors), (1, 1, 0), 0)
         logs = np.log(np.maximum([*parts, np.mean(errors**2)], 1e-300))
         at = np.log2([*sizes, 0.8])
         slope = float(np.clip(np.polyfit(at, logs, 1)[0], STEEPEST, 0.0))
@@ -189,7 +189,7 @@ class Slope(NamedTuple):
             notes.append("in transition: the error bends, and a new direction may appear")
         # The present error is that of four fifths of the rows.
         squares = errors**2 * np.exp(self.ratio(FROM_FOLDS))
-        return _table(self.ratio, "stack", squares, labels, samples, notes)
+        return _forecast_fit_table(self.ratio, "stack", squares, labels, samples, notes)
 
     def score_interval(
         self, errors: np.ndarray, labels: np.ndarray, tested: float, coverage: float
@@ -219,7 +219,7 @@ class Slope(NamedTuple):
         return 1 - float(np.exp(middle + half)), 1 - float(np.exp(middle - half))
 
 
-def _measured(
+def _measured_fit_errors(
     error: Callable[[np.ndarray, np.ndarray], float],
     rows: int,
     repeats: tuple[int, int, int],
@@ -240,7 +240,7 @@ def _measured(
     return list(found), list(found.values())
 
 
-def _table(
+def _forecast_fit_table(
     ratio: Callable[[float], float],
     kind: str,
     squares: np.ndarray,

@@ -21,8 +21,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.estimators.tails import TailScaler
-from giantstep.numerics.ridge.path import Fit
-from giantstep.numerics.ridge.scaled import FixedRidge, Roots, Scaled, Tridiagonal, ridge
+from giantstep.numerics.ridge.path import PathFit
+from giantstep.numerics.ridge.scaled import FixedRidge, Roots, ScaledRidge, Tridiagonal, ridge
 
 #: Weight of the rectified units against the linear part.
 UNIT_WEIGHT = 0.4
@@ -49,7 +49,7 @@ class Link(NamedTuple):
 
     directions: Float[np.ndarray, "k r"]
     knots: Float[np.ndarray, " k"]
-    fit: Fit
+    fit: PathFit
     low: Float[np.ndarray, " r"]
     high: Float[np.ndarray, " r"]
     degree: int = 0
@@ -186,7 +186,7 @@ class IndexModel(NamedTuple):
         features = fitted_link_features(
             self.indices(inputs), link.directions, link.knots, link.degree
         )
-        scaled = Scaled.of(features, roots)
+        scaled = ScaledRidge.of(features, roots)
         errors = FixedRidge.of(scaled, link.fit.ridge, scaled.gram()).leave_one_out(labels)
         squares = float(np.mean((roots * link.fit.residuals) ** 2))
         raised = self.score * (1 - self.freedom / rows) ** 2 / max(squares, 1e-300)
@@ -282,7 +282,7 @@ def fit_index_model(
     best = present
     idle = 0
     for _ in range(steps):
-        moved, spent = _step(present, inputs, roots)
+        moved, spent = _index_step(present, inputs, roots)
         if not np.any(moved):
             break
         present = fitted(moved, spent)
@@ -294,13 +294,13 @@ def fit_index_model(
     return best
 
 
-def _step(model: IndexModel, inputs: np.ndarray, roots: Roots) -> tuple[np.ndarray, float]:
+def _index_step(model: IndexModel, inputs: np.ndarray, roots: Roots) -> tuple[np.ndarray, float]:
     """New directions, and the degrees of freedom that they took."""
     gradient = model.link.gradient(model.indices(inputs))
     rows, rank = gradient.shape
     jacobian = (gradient[:, :, None] * inputs[:, None, :]).reshape(rows, -1)
     response = model.residuals + jacobian @ model.directions.T.ravel()
-    whole = Tridiagonal.of(Scaled.of(jacobian, roots))
+    whole = Tridiagonal.of(ScaledRidge.of(jacobian, roots))
     mean = float(whole.squares.sum()) / max(len(whole.squares), 1)
     grid = GRID * max(mean, 1e-300)
     found = whole.fit(response, spent=model.freedom, grid=grid)

@@ -101,7 +101,7 @@ def fit_index_path(
     directions = np.zeros((inputs.shape[1], 0))
     residuals = labels - labels.mean()
     while len(path) < most:
-        known = _orthonormal(whitening.root @ directions)
+        known = _orthonormal_fit_directions(whitening.root @ directions)
         weights = residual_weights(residuals, inputs @ directions, generator, roots=roots)
         outside = white - (white @ known) @ known.T
         found, chance = candidate_directions(
@@ -112,7 +112,7 @@ def fit_index_path(
         starts = [candidate.direction for candidate in found]
         if extra is not None:
             starts += list((whitening.root @ extra).T)
-        trials = [whitening.inverse_root @ start for start in _apart(starts, known)]
+        trials = [whitening.inverse_root @ start for start in _fit_starts_apart(starts, known)]
         if not trials:
             break
         if not path:
@@ -234,11 +234,11 @@ def _most_relevant(model: IndexModel, inputs: np.ndarray, count: int) -> np.ndar
     return model.directions @ np.linalg.eigh(gradient.T @ gradient)[1][:, -count:]
 
 
-def _orthonormal(directions: np.ndarray) -> np.ndarray:
+def _orthonormal_fit_directions(directions: np.ndarray) -> np.ndarray:
     return np.linalg.qr(directions)[0] if directions.shape[1] else directions
 
 
-def _apart(starts: list[np.ndarray], known: np.ndarray) -> list[np.ndarray]:
+def _fit_starts_apart(starts: list[np.ndarray], known: np.ndarray) -> list[np.ndarray]:
     """Those that are not in the known span, nor nearly along an earlier one off that span."""
     kept: list[np.ndarray] = []
     seen: list[np.ndarray] = []

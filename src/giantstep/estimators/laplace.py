@@ -78,15 +78,15 @@ def fit_laplace(
         found = []
         for factor in BANDWIDTHS:
             kernel = squareform(np.exp(-few / (factor * middle)))
-            level, error = _downhill(kernel, centred[::step], first, weights[::step])
+            level, error = _laplace_ridge_downhill(kernel, centred[::step], first, weights[::step])
             found.append((error, Choice(factor, level)))
         choice = min(found)[1]
     kernel = squareform(np.exp(-pairs / (choice.factor * middle)))
-    dual = _dual(kernel, centred, RIDGES[choice.level] / weights)
+    dual = _laplace_dual(kernel, centred, RIDGES[choice.level] / weights)
     return LaplaceKernel(centres, metric, choice.factor * middle, dual, mean, choice)
 
 
-def _downhill(
+def _laplace_ridge_downhill(
     kernel: np.ndarray, labels: np.ndarray, first: int, weights: np.ndarray
 ) -> tuple[int, float]:
     """Position of the ridge at the bottom, and the leave-one-out error there."""
@@ -115,7 +115,7 @@ def _leave_one_out(
     With the Cholesky factor L of K + ridge, the diagonal of the inverse is the sum of squares of
     the columns of the inverse of L.
     """
-    factor, failed = _factor(kernel.copy(), ridge / weights)
+    factor, failed = _laplace_factor(kernel.copy(), ridge / weights)
     if failed:
         return np.inf
     inverse, _ = lapack.dtrtri(factor, lower=1, overwrite_c=1)
@@ -123,13 +123,13 @@ def _leave_one_out(
     return float(np.mean(weights * (dual / np.einsum("ij,ij->j", inverse, inverse)) ** 2))
 
 
-def _dual(kernel: np.ndarray, labels: np.ndarray, ridge: np.ndarray) -> np.ndarray:
+def _laplace_dual(kernel: np.ndarray, labels: np.ndarray, ridge: np.ndarray) -> np.ndarray:
     """Dual coefficients at one ridge; the kernel is overwritten."""
-    factor, failed = _factor(kernel, ridge)
+    factor, failed = _laplace_factor(kernel, ridge)
     return np.zeros_like(labels) if failed else lapack.dpotrs(factor, labels, lower=1)[0]
 
 
-def _factor(kernel: np.ndarray, ridge: np.ndarray | float) -> tuple[np.ndarray, int]:
+def _laplace_factor(kernel: np.ndarray, ridge: np.ndarray | float) -> tuple[np.ndarray, int]:
     """The Cholesky factor of kernel + ridge, in place, and whether it failed."""
     kernel[np.diag_indices_from(kernel)] = 1.0 + ridge
     factor, failed = lapack.dpotrf(kernel.T, lower=1, clean=1, overwrite_a=1)

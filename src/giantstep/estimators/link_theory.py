@@ -51,7 +51,7 @@ class LinkTarget(NamedTuple):
 def fitted_link_target(link: Link, *, degree: int = DEGREE, share: float = SHARE) -> LinkTarget:
     """The link as a sum of products of Hermite polynomials in h1, h2, ..."""
     rank = len(link.low)
-    indices, weights = _grid(rank)
+    indices, weights = _fitted_link_grid(rank)
     values = link.predict(indices)
     centred = values - weights @ values
     variance = float(weights @ centred**2)
@@ -63,11 +63,11 @@ def fitted_link_target(link: Link, *, degree: int = DEGREE, share: float = SHARE
         if coefficient**2 * factorial(powers) > share * variance:
             terms.append((coefficient, powers))
     kept = sum(coefficient**2 * factorial(powers) for coefficient, powers in terms)
-    text = " + ".join(f"({c:.4g})*{_product(powers)}" for c, powers in terms) or "0"
+    text = " + ".join(f"({c:.4g})*{_fitted_link_product(powers)}" for c, powers in terms) or "0"
     return LinkTarget(Target(text), kept / variance if variance > 0 else 0.0)
 
 
-def _product(powers: tuple[int, ...]) -> str:
+def _fitted_link_product(powers: tuple[int, ...]) -> str:
     factors = [
         f"h{axis + 1}" if power == 1 else f"He{power}(h{axis + 1})"
         for axis, power in enumerate(powers)
@@ -76,7 +76,7 @@ def _product(powers: tuple[int, ...]) -> str:
     return "*".join(factors)
 
 
-def _grid(rank: int) -> tuple[Float[np.ndarray, "n r"], Float[np.ndarray, " n"]]:
+def _fitted_link_grid(rank: int) -> tuple[Float[np.ndarray, "n r"], Float[np.ndarray, " n"]]:
     nodes, weights = gauss_hermite(NODES if rank <= 3 else 10)
     axes = np.meshgrid(*[nodes] * rank, indexing="ij")
     masses = np.meshgrid(*[weights] * rank, indexing="ij")
@@ -165,8 +165,8 @@ def link_theory(
     noise = float(np.clip(1 - model.oof_score_, LEAST_NOISE, 1.0))
     explanation = explain(found.target, noise=noise)
     sizes = np.unique(np.geomspace(max(20, 0.1 * rows), 0.8 * rows, points).astype(int))
-    scores = _measured(model, X, y, sizes, repeats, random_state)
-    predicted, missing = _predicted(found, noise, explanation.variance.value, dim, sizes)
+    scores = _fitted_link_scores(model, X, y, sizes, repeats, random_state)
+    predicted, missing = _link_theory(found, noise, explanation.variance.value, dim, sizes)
     curves = pd.DataFrame(
         {
             "samples": sizes,
@@ -183,10 +183,10 @@ def link_theory(
         "Samples of a stair are orders of magnitude, and thresholds those of large d.",
         *missing,
     )
-    return LinkTheory(found, explanation, noise, dim, _stairs(explanation, dim), curves, notes)
+    return LinkTheory(found, explanation, noise, dim, _link_stairs(explanation, dim), curves, notes)
 
 
-def _stairs(explanation: Explanation, dim: int) -> pd.DataFrame:
+def _link_stairs(explanation: Explanation, dim: int) -> pd.DataFrame:
     """Stairs with the samples at this d: d^leap of a giant step, alpha d of message passing."""
     frame = explanation.to_frame()
     step = frame["staircase"] == "staircase"
@@ -194,7 +194,7 @@ def _stairs(explanation: Explanation, dim: int) -> pd.DataFrame:
     return frame
 
 
-def _measured(
+def _fitted_link_scores(
     model: GiantStepRegressor,
     X: np.ndarray,
     y: np.ndarray,
@@ -214,7 +214,7 @@ def _measured(
     return scores
 
 
-def _predicted(
+def _link_theory(
     link: LinkTarget, noise: float, variance: float, dim: int, sizes: np.ndarray
 ) -> tuple[dict[str, np.ndarray], list[str]]:
     """R^2 of both learners at each number of rows; NaN, and a note, where there is no theory."""

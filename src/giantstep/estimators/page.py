@@ -25,7 +25,7 @@ def write_fit_page(
     """The answer, scores, links, what was done to the table; folded, what theory says."""
     words = ["giantstep", "fit", file, "--label", label, "--out", out.name]
     command = shlex.join(words + ["--seed", str(seed)] * (seed != 0))
-    sections = [_scores(fitted, label, command)]
+    sections = [_fit_page_scores(fitted, label, command)]
     directions = fitted.direction_lines()
     links = bool(directions) and fitted.clear
     if links:
@@ -35,7 +35,7 @@ def write_fit_page(
     notes = fitted.notes or ("nothing: every column was used as it is",)
     sections.append(Section("table", "What was done to the table", lead=_sentences(notes)))
     if links and fitted.task == "regression":
-        sections.append(_theory(fitted, prepared, command, seed))
+        sections.append(_fit_page_theory(fitted, prepared, command, seed))
     title = f"{label} in {file}"
     source = counted(len(prepared.labels), "row")
     write_report_page(Page(title, title, source, tuple(sections), command, fitted.verdict()), out)
@@ -45,7 +45,7 @@ def _sentences(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{line[0].upper()}{line[1:]}." for line in map(str.strip, lines))
 
 
-def _scores(fitted: Fitted, label: str, command: str) -> Section:
+def _fit_page_scores(fitted: Fitted, label: str, command: str) -> Section:
     with report_canvas(4.8, 0.5 + 0.35 * len(fitted.scores)) as (figure, axis):
         places = np.arange(len(fitted.scores))[::-1]
         names = []
@@ -111,7 +111,7 @@ def _links(fitted: Fitted, label: str, command: str) -> list[Section]:
     ]
 
 
-def _theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Section:
+def _fit_page_theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Section:
     title, model = "For the curious: theory of this link", fitted.model
     try:
         inputs = fitted.pipeline[:-1].transform(prepared.inputs)
@@ -142,7 +142,7 @@ def _theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Sect
             Table(
                 f"Rows from which directions should appear, at d = {found.dim}",
                 ("directions", "leap", "by", "rows"),
-                tuple(_stair(stair) for stair in found.stairs.to_dict("records")),
+                tuple(_fit_page_stair(stair) for stair in found.stairs.to_dict("records")),
             ),
         ),
         pictures=(
@@ -159,7 +159,7 @@ def _theory(fitted: Fitted, prepared: Prepared, command: str, seed: int) -> Sect
     )
 
 
-def _stair(stair: dict[Hashable, Any]) -> tuple[str, str, str, str]:
+def _fit_page_stair(stair: dict[Hashable, Any]) -> tuple[str, str, str, str]:
     """Directions, leap, algorithm and rows of one stair."""
     if stair["staircase"] == "staircase":
         by, rows = "one giant step", f"~ {stair['samples']} = {stair['samples_at_dim']:.3g}"

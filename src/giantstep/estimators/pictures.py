@@ -34,7 +34,7 @@ def fitted_links_picture(
     lines = -(-count // 2)
     figure = Figure(figsize=(3.4 * min(count, 2), 3.2 * lines), layout="constrained")
     if not indices.shape[1]:
-        return _nothing(figure)
+        return _picture_without_fit(figure)
     axes = [figure.add_subplot(lines, min(count, 2), place + 1) for place in range(count)]
     for index, axis, (at, value, error), name in zip(indices.T, axes, curves, names, strict=True):
         axis.plot(index, labels, ".", color="0.6", markersize=3, label="data")
@@ -59,7 +59,7 @@ def fitted_directions_picture(directions: np.ndarray, names: list[str]) -> Figur
     order = np.argsort(-size)[:MOST_COLUMNS]
     figure = Figure(figsize=(3.0 * count, 0.6 + 0.22 * len(order)), layout="constrained")
     if not directions.shape[1]:
-        return _nothing(figure)
+        return _picture_without_fit(figure)
     axes = figure.subplots(1, count, squeeze=False, sharey=True)[0]
     for position, axis in enumerate(axes):
         axis.barh(range(len(order)), directions[order, position], color=f"C{position}")
@@ -86,7 +86,7 @@ def direction_by_columns(direction: np.ndarray, names: list[str]) -> str:
     return ", ".join(terms) + (f" and {rest} smaller" if rest else "")
 
 
-def _nothing(figure: Figure) -> Figure:
+def _picture_without_fit(figure: Figure) -> Figure:
     """The picture of a fit without directions."""
     axis = figure.subplots()
     axis.text(0.5, 0.5, "no direction was found", ha="center", va="center")

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import eigh
 
-from giantstep.numerics.ridge.path import Fit
+from giantstep.numerics.ridge.path import PathFit
 
 #: Weight of the linear part against the rectified units.
 LINEAR_WEIGHT = 0.1
@@ -23,7 +23,7 @@ class RandomNetwork(NamedTuple):
 
     rows: Float[np.ndarray, "p d"]
     biases: Float[np.ndarray, " p"]
-    fit: Fit
+    fit: PathFit
 
     def features(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n q"]:
         """Rectified units, then the linear part."""

@@ -23,12 +23,12 @@ from giantstep.estimators.contract import (
     check_whole_parameters,
     few_threads_for_fit,
     fit_progress_line,
+    rows_to_fit,
     rows_with_same_columns,
-    validated_rows,
     weighted_rows,
 )
 from giantstep.estimators.directions import evidence_for_model
-from giantstep.estimators.experts import Sizes, expert_columns, expert_names
+from giantstep.estimators.experts import StackSizes, expert_columns, expert_names
 from giantstep.estimators.forecast import Slope
 from giantstep.estimators.index_model import IndexModel, Link, fitted_link_curves, index_stability
 from giantstep.estimators.index_path import most_fitted_directions
@@ -182,7 +182,7 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
                 raise SettingsError("sample_weight: a streamed fit takes none; use streaming=False")
             self._fit_streamed(X, y)
             return self
-        X, y = validated_rows(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
+        X, y = rows_to_fit(self, X, y, y_numeric=True, multi_output=True, ensure_min_samples=2)
         if np.isinf(X).any() or not np.isfinite(y).all():
             name = "y" if np.isfinite(X[~np.isnan(X)]).all() else "X"
             raise ValueError(f"Input {name} contains NaN or infinity: leave these rows out")
@@ -366,10 +366,10 @@ class GiantStepRegressor(RegressorMixin, StackSettings):
         check_is_fitted(self)
         return fitted_directions_picture(self._loadings, self._names())
 
-    def _sizes(self, rows: int, width: int) -> Sizes:
+    def _sizes(self, rows: int, width: int) -> StackSizes:
         neurons = min(2 * rows, MOST_WIDTH) if self.width == "auto" else int(self.width)
         kernel = rows <= MOST_KERNEL_ROWS if self.kernel == "auto" else bool(self.kernel)
-        return Sizes(
+        return StackSizes(
             most_fitted_directions(rows, width, self.max_directions),
             self.n_neurons,
             neurons,

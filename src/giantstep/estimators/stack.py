@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 from giantstep.estimators.experts import (
     Experts,
     FixedFeatures,
-    Sizes,
+    StackSizes,
     expert_columns,
     expert_names,
     fit_experts,
@@ -38,7 +38,7 @@ class Stack(NamedTuple):
 
     experts: Experts
     weights: Float[np.ndarray, " experts"]
-    sizes: Sizes
+    sizes: StackSizes
 
     def predict(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, " n"]:
         """The weighted sum, asking only the experts that have a weight."""
@@ -88,7 +88,7 @@ def fit_stack(
     labels: Float[np.ndarray, " n"],
     scale: LabelScale,
     scaler: TailScaler,
-    sizes: Sizes,
+    sizes: StackSizes,
     folds: int,
     generator: np.random.Generator,
     tell: Callable[[float], None],
@@ -156,7 +156,7 @@ def stack_error_from_part(
     labels: Float[np.ndarray, " n"],
     part: Int[np.ndarray, " m"],
     rest: Int[np.ndarray, " k"],
-    sizes: Sizes,
+    sizes: StackSizes,
     scaler: TailScaler,
 ) -> float:
     """The mean squared error on the rest of the rows, of a stack whose experts know a part.

@@ -110,11 +110,11 @@ def column_as_numbers(column: pd.Series) -> pd.Series:
     if pd.api.types.is_numeric_dtype(column):
         values = column.astype(float)
     else:
-        values = column.map(lambda text: _number(text)[0]).astype(float)
+        values = column.map(lambda text: _column_number(text)[0]).astype(float)
     return values.replace([np.inf, -np.inf], np.nan)
 
 
-def _number(text: object) -> tuple[float, str]:
+def _column_number(text: object) -> tuple[float, str]:
     """A text as a number and its unit; NaN where it is none."""
     if isinstance(text, int | float | np.number):
         return float(text), ""
@@ -165,7 +165,7 @@ def read_table_to_fit(path: Path) -> pd.DataFrame:
     notes: list[str] = []
     try:
         if READERS[kind] == "read_csv":
-            frame = _read_text(path, notes)
+            frame = _read_table_text(path, notes)
         else:
             frame = getattr(pd, READERS[kind])(path)
     except (ValueError, OSError, ImportError) as error:
@@ -178,7 +178,7 @@ def read_table_to_fit(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _read_text(path: Path, notes: list[str]) -> pd.DataFrame:
+def _read_table_text(path: Path, notes: list[str]) -> pd.DataFrame:
     def lines(encoding: str) -> pd.DataFrame:
         options.update(encoding=encoding, encoding_errors="strict")
         if encoding == "cp1252":
@@ -216,18 +216,18 @@ def plain_column_name(name: object) -> str:
     return "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(name))
 
 
-def write_safe_csv(frame: pd.DataFrame, path: Path) -> None:
+def save_fitted_table(frame: pd.DataFrame, path: Path) -> None:
     """A table as CSV in which no name and no text is a formula to a spreadsheet."""
-    safe = frame.rename(columns=_no_formula)
+    safe = frame.rename(columns=_column_without_formula)
     for position in range(safe.shape[1]):
         values = safe.iloc[:, position]
         if not pd.api.types.is_numeric_dtype(values):
-            safe.isetitem(position, values.map(_no_formula))
+            safe.isetitem(position, values.map(_column_without_formula))
     with file_written_beside(path) as beside:
         safe.to_csv(beside, index=False)
 
 
-def _no_formula(value: Any) -> Any:
+def _column_without_formula(value: Any) -> Any:
     """Text that begins as a formula does, behind an apostrophe."""
     begins = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
     return f"'{value}" if begins else value
@@ -251,7 +251,7 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
     notes = list(frame.attrs.get("notes", ()))
     given = frame[label]
     if not pd.api.types.is_numeric_dtype(given) and task != "classification":
-        kind, said = _kind(given, label)
+        kind, said = _column_kind(given, label)
         if kind == "number":
             frame = frame.assign(**{label: column_as_numbers(given)})
             notes.append(f"label {label!r}: {said}")
@@ -265,7 +265,7 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
             f"label = {label!r}: {len(frame)} rows with a label are too few to be scored by "
             f"folds: at least {LEAST_ROWS} are needed"
         )
-    chosen = task or _guess(labels, notes)
+    chosen = task or _guessed_fit_task(labels, notes)
     if labels.nunique() == 1:
         kind = "class" if chosen == "classification" else "value"
         raise GiantstepError(f"label = {label!r} has one {kind} only: there is nothing to predict")
@@ -282,7 +282,7 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
         )
     kinds: dict[str, str] = {}
     for name in inputs.columns:
-        kind, said = _kind(inputs.loc[~copies, name], str(name))
+        kind, said = _column_kind(inputs.loc[~copies, name], str(name))
         if kind:
             kinds[name] = kind
         if said:
@@ -312,11 +312,11 @@ def prepare_table_to_fit(frame: pd.DataFrame, label: str, task: Task | None = No
             verbose_feature_names_out=False,
         ).set_output(transform="pandas"),
     )
-    values = _values(labels, label, chosen)
+    values = _label_column_values(labels, label, chosen)
     return Prepared(inputs[list(kinds)], values, encoder, chosen, tuple(notes))
 
 
-def _guess(labels: pd.Series, notes: list[str]) -> Task:
+def _guessed_fit_task(labels: pd.Series, notes: list[str]) -> Task:
     """Text, booleans and few whole numbers are classes; counts and anything else are numbers."""
     if not pd.api.types.is_numeric_dtype(labels) or pd.api.types.is_bool_dtype(labels):
         return "classification"
@@ -332,7 +332,7 @@ def _guess(labels: pd.Series, notes: list[str]) -> Task:
     return task
 
 
-def _values(labels: pd.Series, name: str, task: Task) -> np.ndarray:
+def _label_column_values(labels: pd.Series, name: str, task: Task) -> np.ndarray:
     if task == "classification":
         return labels.astype(str).to_numpy(dtype=object)
     try:
@@ -346,7 +346,7 @@ def _values(labels: pd.Series, name: str, task: Task) -> np.ndarray:
     return values
 
 
-def _kind(column: pd.Series, name: str) -> tuple[str, str]:
+def _column_kind(column: pd.Series, name: str) -> tuple[str, str]:
     """Number, date or category, or nothing; and what there is to say."""
     levels = column.nunique(dropna=True)
     if levels == 0:
@@ -356,14 +356,14 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
     if pd.api.types.is_bool_dtype(column):
         return "number", ""
     if pd.api.types.is_numeric_dtype(column):
-        return ("", "it numbers the rows") if _numbers_rows(column, name) else ("number", "")
+        return ("", "it numbers the rows") if _column_numbers_rows(column, name) else ("number", "")
     if pd.api.types.is_datetime64_any_dtype(column):
         return "date", "dates became days"
     known = column.dropna().astype(str).str.strip()
     there = known[~known.str.lower().isin(NOTHING)]
     if not len(there):
         return "", "empty"
-    read = [_number(text) for text in there]
+    read = [_column_number(text) for text in there]
     units = {unit for value, unit in read if unit}
     numbers = sum(np.isfinite(value) for value, _ in read)
     if numbers >= READABLE * len(there) and len(units) <= 1:
@@ -381,7 +381,7 @@ def _kind(column: pd.Series, name: str) -> tuple[str, str]:
     return "category", ""
 
 
-def _numbers_rows(column: pd.Series, name: str) -> bool:
+def _column_numbers_rows(column: pd.Series, name: str) -> bool:
     """Whether whole numbers count the rows, or are nearly all different and named an identifier."""
     values = column.to_numpy(dtype=float)
     if not np.isfinite(values).all() or np.any(np.mod(values, 1) != 0):

@@ -73,9 +73,9 @@ class TailScaler(NamedTuple):
         """Fences, means and deviations of these rows."""
         low, high = column_fences(inputs)
         inside = np.clip(inputs, low, high)
-        mean, deviation = _moments(inside)
+        mean, deviation = _column_moments(inside)
         compressed = _compress((inside - mean) / deviation, clip)
-        return cls(low, high, mean, deviation, clip, *_moments(compressed))
+        return cls(low, high, mean, deviation, clip, *_column_moments(compressed))
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """The rows on the scale of the rows that were fitted, in the precision they come in."""
@@ -231,6 +231,6 @@ def _expand(compressed: Float[np.ndarray, "*n"], clip: float) -> Float[np.ndarra
     return np.sign(compressed) * (np.minimum(np.abs(compressed), clip) + np.expm1(far))
 
 
-def _moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _column_moments(inputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = inputs.mean(axis=0)
     return mean, column_deviation(mean, inputs.std(axis=0))

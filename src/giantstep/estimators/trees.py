@@ -38,7 +38,7 @@ class Trees(NamedTuple):
         return self.values[nodes].mean(axis=1)
 
 
-def fit_trees(
+def fit_random_trees(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     generator: np.random.Generator,

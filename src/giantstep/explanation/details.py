@@ -22,10 +22,10 @@ _TITLE = "Error that the readout cannot go below (n samples, p neurons, T giant 
 
 def explained_floors(floors: Sequence[Floor], verbose: bool = False) -> str:
     """Regimes of equal floors share a row; ``verbose`` lists what is fitted in each instead."""
-    return _every_floor(floors) if verbose else _compact(floors)
+    return _every_floor(floors) if verbose else _compact_explained_floors(floors)
 
 
-def _compact(floors: Sequence[Floor]) -> str:
+def _compact_explained_floors(floors: Sequence[Floor]) -> str:
     table: dict[tuple[int, int], list[str]] = {}
     for floor in floors:
         row = table.setdefault((floor.sample_power, floor.width_power), [])
@@ -77,7 +77,7 @@ def explained_repetition(ways: Sequence[Way] | None) -> str:
     if ways is None:
         return f"{title}\n  is computed for at most 3 directions and noises together."
     if not ways:
-        tried = f"look ahead {_listed(LOOKAHEADS)}, both signs of the readout"
+        tried = f"look ahead {_explained_numbers(LOOKAHEADS)}, both signs of the readout"
         return (
             f"{title}\n  nothing is learned at n of order d log d: neither force nor growth, for\n"
             f"  {', '.join(ACTIVATIONS)}\n  ({tried})."
@@ -85,14 +85,14 @@ def explained_repetition(ways: Sequence[Way] | None) -> str:
     best: dict[str, Way] = {}
     for way in ways:
         best.setdefault(way.activation, way)
-    lines = [_words(way) for way in list(best.values())[:SHOWN]]
+    lines = [_explained_way(way) for way in list(best.values())[:SHOWN]]
     others = list(best)[SHOWN:]
     if others:
         lines.append(f"More slowly, in this order: {', '.join(others)}.")
-    return "\n".join([title, *[f"  {line}" for line in [*lines, *_silent(best)]]])
+    return "\n".join([title, *[f"  {line}" for line in [*lines, *_explained_silence(best)]]])
 
 
-def _silent(best: Collection[str]) -> Iterator[str]:
+def _explained_silence(best: Collection[str]) -> Iterator[str]:
     """The activations that learn nothing, with the reason where parity is one."""
     missing = [name for name in ACTIVATIONS if name not in best]
     for group, reason in _BY_PARITY:
@@ -103,7 +103,7 @@ def _silent(best: Collection[str]) -> Iterator[str]:
         yield f"Not by {', '.join(neither)} (neither force nor growth)."
 
 
-def _words(way: Way) -> str:
+def _explained_way(way: Way) -> str:
     moves = way.moves
     how = f"{way.activation}, look ahead {way.lookahead:+g}, readout {way.sign:+d}"
     found = directions_text(moves.direction[None])
@@ -114,7 +114,7 @@ def _words(way: Way) -> str:
     return f"{found}: {what}, step size {moves.step_size:.3g} ({how})."
 
 
-def _listed(numbers: Sequence[float]) -> str:
+def _explained_numbers(numbers: Sequence[float]) -> str:
     return ", ".join(f"{number:g}" for number in numbers)
 
 

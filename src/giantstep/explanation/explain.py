@@ -16,7 +16,7 @@ from giantstep.explanation.spiked import SpikedExplanation, explain_spike
 from giantstep.explanation.text import WIDTH, explanation_summary, explanation_text
 from giantstep.explanation.tree import TreeExplanation, explain_tree
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, Sphere, Spiked, check_inputs_covered
+from giantstep.language.inputs import Gaussian, Sphere, Spiked, checked_input_law
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target, TreeTarget, any_target
 from giantstep.language.targets.expansion import target_expansion
@@ -30,9 +30,9 @@ from giantstep.theory.learnability.sample_complexity import Complexity, sample_c
 from giantstep.theory.learnability.staircase import (
     Difficulty,
     Staircase,
-    difficulty_of,
+    leap_difficulty,
     leap_staircase,
-    learned_subspaces,
+    predicted_subspaces,
 )
 from giantstep.theory.learnability.thresholds import Threshold, easy_thresholds
 from giantstep.theory.repetition import Way, repetition_complexity, ways_to_repeat
@@ -99,12 +99,12 @@ class Explanation:
         Each stair has its own: ``[stair.difficulty for stair in found.grand_staircase.stairs]``.
         """
         reached = len(self.grand_staircase.subspace) == self.dimension
-        return difficulty_of(self.grand_staircase.largest_leap if reached else None)
+        return leap_difficulty(self.grand_staircase.largest_leap if reached else None)
 
     @property
     def alpha_c(self) -> Estimate | None:
         """Samples over d from which the first stair is found: 0 if trivial, None if hard."""
-        first = difficulty_of(self.grand_staircase.first_leap)
+        first = leap_difficulty(self.grand_staircase.first_leap)
         if first == "trivial":
             return Estimate(0.0, 0.0, self.grand_staircase.method)
         return self.thresholds[0].alpha if first == "easy" else None
@@ -263,7 +263,7 @@ def explain(
     problem = Problem.of(given, noise=noise, inputs=inputs)
     why = "predict langevin gives the rates of parities on the hypercube"
     laws = (Gaussian, Sphere, Spiked)
-    check_inputs_covered(problem.inputs, laws, "a target is explained", NoTheory, why)
+    checked_input_law(problem.inputs, laws, "a target is explained", NoTheory, why)
     spike = explain_spike(problem, problem.inputs.spike) if problem.inputs.spike else None
     target, noise = problem.target, problem.noise
     found = target_expansion(target, degree)
@@ -300,7 +300,7 @@ def _unseen(target: Target, staircase: Staircase, name: str, degree: int) -> np.
     """Directions of the staircase that no leap shows through the activation's coefficients."""
     seen = activation(name).degrees(degree)
     usable = seen.__contains__
-    learned = learned_subspaces(target, len(staircase.subspace), degree, usable, degree)[-1]
+    learned = predicted_subspaces(target, len(staircase.subspace), degree, usable, degree)[-1]
     rest = staircase.subspace - staircase.subspace @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)
     return tidy_basis(rest, int(np.sum(values > 1e-6)))

@@ -11,7 +11,7 @@ from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
 from giantstep.language.inputs import Spiked
 from giantstep.language.problem import Problem
-from giantstep.theory.gradient_flow.link_series import information_exponent, link_moments
+from giantstep.theory.gradient_flow.link_series import flow_moments, information_exponent
 from giantstep.theory.gradient_flow.random_start import flow_sample_exponent, start_exponent
 from giantstep.theory.gradient_flow.spiked_samples import (
     kernel_degree,
@@ -135,8 +135,8 @@ class SpikedExplanation:
         learned = "every degree" if degree == math.inf else f"degrees up to {degree}"
         lines.append(f"  a kernel learns {learned} from n ~ d samples ({status})")
         if not self.hides_target:
-            sufficient = _power(one_step_strength_exponent(k))
-            conjectured = _power(one_step_conjectured_exponent(k))
+            sufficient = _power_words(one_step_strength_exponent(k))
+            conjectured = _power_words(one_step_conjectured_exponent(k))
             enough = gamma2 > one_step_strength_exponent(k)
             lines += [
                 f"  one giant step learns the link from n ~ d if theta >> {sufficient} ({status}, "
@@ -144,7 +144,7 @@ class SpikedExplanation:
                 f"  theta >> {conjectured} should already do (conjecture)",
             ]
         else:
-            seen = _power(gamma2 / 2 - gamma1)
+            seen = _power_words(gamma2 / 2 - gamma1)
             lines.append(
                 f"  the spike shows a part of the target, with a correlation of order {seen}: for "
                 "one giant step it is a warm start, no more"
@@ -152,8 +152,8 @@ class SpikedExplanation:
         lines.append(f"  {self._component_line()}")
         flow = flow_sample_exponent(k, gamma1, gamma2)
         lines += [
-            f"  a preconditioned gradient flow learns it from n >> {_power(flow)} (theorem); "
-            f"a random neuron begins at omega ~ {_power(-start_exponent(gamma1, gamma2))}",
+            f"  a preconditioned gradient flow learns it from n >> {_power_words(flow)} (theorem); "
+            f"a random neuron begins at omega ~ {_power_words(-start_exponent(gamma1, gamma2))}",
             f"  a rotation-invariant kernel needs at least n ~ d^(const * "
             f"{kernel_sample_exponent(p, gamma2):.3g}) (theorem)",
         ]
@@ -194,7 +194,7 @@ def explain_spike(problem: Problem, law: Spiked) -> SpikedExplanation:
             f"{problem.target.text!r}"
         )
     try:
-        order, degree = information_exponent(problem.target), len(link_moments(problem.target)) - 1
+        order, degree = information_exponent(problem.target), len(flow_moments(problem.target)) - 1
     except NoTheory:
         raise NoTheory(
             f"inputs = {law}: a spike is explained for polynomials of h1 alone, and target = "
@@ -203,7 +203,7 @@ def explain_spike(problem: Problem, law: Spiked) -> SpikedExplanation:
     return SpikedExplanation(law, order, degree)
 
 
-def _power(exponent: float) -> str:
+def _power_words(exponent: float) -> str:
     if exponent == 0:
         return "1"
     return "d" if exponent == 1 else f"d^{exponent:.3g}"

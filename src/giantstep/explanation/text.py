@@ -39,12 +39,12 @@ WIDTH = 96
 _LEAST = 1e-9
 
 
-def _drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
+def _explained_staircase(staircase: Staircase, grand: bool = False) -> str:
     """A staircase as text, the first stair at the bottom; ``grand`` names classes, not leaps.
 
     >>> from giantstep.language.targets import Target
     >>> from giantstep.theory.learnability.staircase import leap_staircase
-    >>> print(_drawn_staircase(leap_staircase(Target("h1 + He3(h1)*h2"))))
+    >>> print(_explained_staircase(leap_staircase(Target("h1 + He3(h1)*h2"))))
               ┌──── h2 (leap 1)
       ──── h1 ┘ (leap 1)
     """
@@ -53,12 +53,12 @@ def _drawn_staircase(staircase: Staircase, grand: bool = False) -> str:
     for number, stair in enumerate(staircase.stairs):
         tread = ("┌" if number else "") + f"──── {directions_text(stair.directions)} "
         riser = "┘ " if number + 1 < len(staircase.stairs) else ""
-        lines.append(" " * column + tread + riser + _kind(stair, grand))
+        lines.append(" " * column + tread + riser + _explained_stair_kind(stair, grand))
         column += len(tread)
     return "\n".join(reversed(lines))
 
 
-def _kind(stair: Stair, grand: bool) -> str:
+def _explained_stair_kind(stair: Stair, grand: bool) -> str:
     if not grand:
         return f"(leap {stair.leap})"
     return f"({explained_class(stair)})"
@@ -84,21 +84,21 @@ def explanation_text(
     Giant steps on fresh samples learn h1 from n ~ d; message passing finds h1 from n ~ d.
     """
     sections = [
-        _opening(found, verbose, found.first_steps if numbers else ""),
-        _gradient_section(found),
-        _message_passing_section(found, verbose),
-        _never_section(found),
+        _explanation_opening(found, verbose, found.first_steps if numbers else ""),
+        _explanation_of_gradients(found),
+        _explanation_of_messages(found, verbose),
+        _explanation_of_never(found),
     ]
     if verbose:
-        sections += [explained_repetition(found.repetition), _samples_section(found)]
+        sections += [explained_repetition(found.repetition), _explanation_of_samples(found)]
     if found.floors is not None:
         sections.append(explained_floors(found.floors, verbose))
     if found.spike is not None:
         sections.append(found.spike.report())
-    return "\n".join(_fitted(line, width) for line in "\n\n".join(sections).splitlines())
+    return "\n".join(_explained_line(line, width) for line in "\n\n".join(sections).splitlines())
 
 
-def _fitted(line: str, width: int) -> str:
+def _explained_line(line: str, width: int) -> str:
     """A line, broken where it is too long; drawn stairs and tables stay as they are."""
     if len(line) <= width or "──" in line or "   " in line.strip():
         return line
@@ -111,10 +111,10 @@ def _fitted(line: str, width: int) -> str:
 
 def explanation_headline(found: Explanation) -> str:
     """What gradient steps learn, and what the best known fast algorithm does, in one sentence."""
-    return f"{_gradient_steps(found)}; {_best_known(found)}."
+    return f"{_explained_gradient_steps(found)}; {_explained_best_known(found)}."
 
 
-def _gradient_steps(found: Explanation) -> str:
+def _explained_gradient_steps(found: Explanation) -> str:
     stairs = found.staircase.stairs
     if not stairs:
         degree = found.staircase.degree
@@ -142,7 +142,7 @@ def _one_by_one(names: Sequence[str]) -> str:
     return f"{', '.join(names)} one after another"
 
 
-def _best_known(found: Explanation) -> str:
+def _explained_best_known(found: Explanation) -> str:
     stairs = found.grand_staircase.stairs
     if not stairs:
         degree = found.grand_staircase.degree
@@ -172,13 +172,13 @@ def explanation_summary(found: Explanation) -> str:
     Any function of the label: h1, h2 (trivial)
     report() says all of it, plot() draws it, to_frame() is the table
     """
-    lines = [_opening(found, verbose=False)]
+    lines = [_explanation_opening(found, verbose=False)]
     for title, staircase, grand in (
         ("Gradient descent on fresh samples", found.staircase, False),
         ("Any function of the label", found.grand_staircase, True),
     ):
         stairs = [
-            f"{directions_text(stair.directions)} {_kind(stair, grand)}"
+            f"{directions_text(stair.directions)} {_explained_stair_kind(stair, grand)}"
             for stair in staircase.stairs
         ]
         text = f"{title}: {', then '.join(stairs) or 'no direction is seen'}"
@@ -186,7 +186,7 @@ def explanation_summary(found: Explanation) -> str:
     return "\n".join([*lines, "report() says all of it, plot() draws it, to_frame() is the table"])
 
 
-def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
+def _explanation_opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
     noise = f" + noise of variance {found.noise:g}" if found.noise else ""
     rank, used = found.target.rank, found.dimension
     size = f"{used} of its {rank} directions" if used < rank else counted(rank, "direction")
@@ -196,7 +196,7 @@ def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
         *[numbers] * bool(numbers),
         textwrap.fill(
             f"It depends on {size}. Mean {found.mean.value:.4g}, "
-            f"variance {found.variance.value:.4g}" + _energies(found),
+            f"variance {found.variance.value:.4g}" + _explained_energies(found),
             WIDTH,
             subsequent_indent="  ",
         ),
@@ -206,7 +206,7 @@ def _opening(found: Explanation, verbose: bool, numbers: str = "") -> str:
     return "\n".join(lines)
 
 
-def _energies(found: Explanation) -> str:
+def _explained_energies(found: Explanation) -> str:
     """The shares of the variance, which add up to it."""
     degree = len(found.hermite_energy) - 1
     shares = [
@@ -222,12 +222,12 @@ def _size(found: Explanation) -> float:
     return max(found.variance.value, 1e-300)
 
 
-def _gradient_section(found: Explanation) -> str:
+def _explanation_of_gradients(found: Explanation) -> str:
     staircase = found.staircase
     title = "Gradient descent on fresh samples (it sees correlations with the label)"
     if not staircase.stairs:
         return f"{title}\n  sees no direction up to degree {staircase.degree}."
-    lines = [title, _drawn_staircase(staircase)]
+    lines = [title, _explained_staircase(staircase)]
     lines.append(
         "  The leap of a stair counts the factors of new directions that must be found at once, "
         "when those before it are known; one giant step finds a leap l from n ~ d^l samples."
@@ -252,12 +252,12 @@ def _gradient_section(found: Explanation) -> str:
     return "\n".join(lines)
 
 
-def _message_passing_section(found: Explanation, verbose: bool) -> str:
+def _explanation_of_messages(found: Explanation, verbose: bool) -> str:
     grand = found.grand_staircase
     title = "Any function of the label (message passing, reused batches)"
     if not grand.stairs:
         return f"{title}\n  sees no direction up to order {grand.degree}."
-    lines = [title, _drawn_staircase(grand, grand=True)]
+    lines = [title, _explained_staircase(grand, grand=True)]
     told: set[str] = set()
     for number, stair in enumerate(grand.stairs):
         meaning = "" if stair.difficulty in told else f" {MEANING[stair.difficulty]}"
@@ -277,7 +277,7 @@ def _message_passing_section(found: Explanation, verbose: bool) -> str:
     return "\n".join(lines)
 
 
-def _samples_section(found: Explanation) -> str:
+def _explanation_of_samples(found: Explanation) -> str:
     lines = [
         "Samples for all that is seen, by algorithm",
         "  CSQ: algorithms that use averages of label times a function of the input; SQ: averages "
@@ -316,10 +316,10 @@ def explained_sampling(grand: Staircase) -> list[str]:
     return notes
 
 
-def _never_section(found: Explanation) -> str:
+def _explanation_of_never(found: Explanation) -> str:
     rank = found.target.rank
-    by_steps = _missing(found.used, _closure(found.staircase, 1), rank)
-    by_any = _missing(found.used, _closure(found.grand_staircase, 2), rank)
+    by_steps = _explained_as_missing(found.used, _explained_closure(found.staircase, 1), rank)
+    by_any = _explained_as_missing(found.used, _explained_closure(found.grand_staircase, 2), rank)
     return (
         "Never at n of order d\n"
         f"  by gradient steps on fresh samples: {directions_text(by_steps)};\n"
@@ -327,7 +327,7 @@ def _never_section(found: Explanation) -> str:
     )
 
 
-def _closure(staircase: Staircase, largest: int) -> np.ndarray:
+def _explained_closure(staircase: Staircase, largest: int) -> np.ndarray:
     """What is reached before the first leap that is too large."""
     rows = [np.zeros((0, staircase.rank))]
     for stair in staircase.stairs:
@@ -337,7 +337,7 @@ def _closure(staircase: Staircase, largest: int) -> np.ndarray:
     return np.vstack(rows)
 
 
-def _missing(used: np.ndarray, reached: np.ndarray, rank: int) -> np.ndarray:
+def _explained_as_missing(used: np.ndarray, reached: np.ndarray, rank: int) -> np.ndarray:
     """The part of the used subspace that is orthogonal to what is reached."""
     rest = complement(reached) if len(reached) else np.eye(rank)
     inside = rest @ used.T @ used

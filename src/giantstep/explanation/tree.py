@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 from giantstep.answer.plain import json_value
 from giantstep.bibliography import cite
 from giantstep.errors import NoTheory, whole_or_error
-from giantstep.language.inputs import Gaussian, check_inputs_covered, read_inputs
+from giantstep.language.inputs import Gaussian, checked_input_law, read_inputs
 from giantstep.language.problem import GivenInputs
 from giantstep.language.targets import TreeTarget
 from giantstep.theory.three_layer.floors import TreeMoments, tree_moments
-from giantstep.theory.three_layer.inner_parts import InnerParts, gap_of_the_theorem, inner_parts
+from giantstep.theory.three_layer.inner_parts import (
+    InnerParts,
+    expected_inner_parts,
+    gap_of_the_theorem,
+)
 from giantstep.theory.three_layer.moment_span import samples_for_span
 from giantstep.theory.three_layer.samples import (
     first_layer_threshold,
@@ -142,8 +146,8 @@ class TreeExplanation:
         (branches, leaves), found = self.sizes, self.moments
         lines = [
             f"Target  {self.target.text}",
-            f"At d = {self.dim}: {branches} {_plural(branches, 'branch', 'branches')} of "
-            f"{leaves} {_plural(leaves, 'leaf', 'leaves')}, variance of a label "
+            f"At d = {self.dim}: {branches} {_explained_plural(branches, 'branch', 'branches')} of "
+            f"{leaves} {_explained_plural(leaves, 'leaf', 'leaves')}, variance of a label "
             f"{found.variance.value:.4g}",
             f"Effective dimensions  d = {self.dim} -> leaves = {branches * leaves} -> branches = "
             f"{branches}",
@@ -197,11 +201,11 @@ def explain_tree(
 ) -> TreeExplanation:
     """What can be learned of a tree, with sizes counted at ``dim``; Gaussian inputs alone."""
     law = read_inputs("gaussian" if inputs is None else inputs)
-    check_inputs_covered(law, (Gaussian,), "a tree is explained", NoTheory)
+    checked_input_law(law, (Gaussian,), "a tree is explained", NoTheory)
     size = whole_or_error("dim", USUAL_DIM if dim is None else dim, 2)
     moments = tree_moments(tree, tree.sizes(size)[1])
-    return TreeExplanation(tree, noise or 0.0, size, moments, inner_parts(tree))
+    return TreeExplanation(tree, noise or 0.0, size, moments, expected_inner_parts(tree))
 
 
-def _plural(number: int, one: str, many: str) -> str:
+def _explained_plural(number: int, one: str, many: str) -> str:
     return one if number == 1 else many

@@ -37,13 +37,13 @@ _METRICS = {
 }
 
 
-def axis_label(axis: Axis) -> str:
+def drawn_axis_label(axis: Axis) -> str:
     r"""What stands under an axis, with its unit.
 
     >>> from giantstep.language.sizes import Size
-    >>> axis_label(Axis("samples", (Size(1.0, 1.0), Size(2.0, 1.0))))
+    >>> drawn_axis_label(Axis("samples", (Size(1.0, 1.0), Size(2.0, 1.0))))
     'samples $n/d$'
-    >>> axis_label(Axis("ridge", (0.1, 1.0)))
+    >>> drawn_axis_label(Axis("ridge", (0.1, 1.0)))
     'ridge $\\lambda$'
     """
     word, letter = _AXES.get(axis.name, (axis.name.replace("_", " "), ""))
@@ -57,7 +57,7 @@ def axis_label(axis: Axis) -> str:
     return f"{word} ${letter}{unit}$" if letter or unit else word
 
 
-def metric_axis_label(metric: str) -> str:
+def drawn_metric_label(metric: str) -> str:
     """What stands beside an axis of that metric."""
     return _METRICS.get(metric, metric.replace("_", " "))
 
@@ -65,13 +65,13 @@ def metric_axis_label(metric: str) -> str:
 def legend_label(place: Place) -> str:
     """The place of a curve: ``step 2, $h_1$``."""
     parts = [
-        _direction(at) if axis == DIRECTION else literal_label(metric_place(((axis, at),)))
+        _drawn_name(at) if axis == DIRECTION else drawn_literal(metric_place(((axis, at),)))
         for axis, at in place
     ]
     return ", ".join(parts)
 
 
-def literal_label(text: str) -> str:
+def drawn_literal(text: str) -> str:
     """The text as it is: a dollar sign in it begins no mathematics, and it stays on one line."""
     return "".join(c if c.isprintable() else "?" for c in text).replace("$", r"\$")
 
@@ -81,11 +81,11 @@ def picture_caption(
 ) -> str:
     """Learner, target and settings on one line, the target typeset where that can be done."""
     shown = {name: value for name, value in known.items() if name != "target"}
-    first = learner + (f", $y = {_typeset(target)}$" if target and "target" in known else "")
-    return ", ".join([first, *map(_typeset_size, answer_in_words(shown))])
+    first = learner + (f", $y = {_drawn_target(target)}$" if target and "target" in known else "")
+    return ", ".join([first, *map(_typeset_picture_size, answer_in_words(shown))])
 
 
-def _typeset(target: Target | TreeTarget) -> str:
+def _drawn_target(target: Target | TreeTarget) -> str:
     """A target for matplotlib's mathematics; as plain text where it cannot set the LaTeX."""
     from matplotlib.mathtext import MathTextParser
 
@@ -101,12 +101,12 @@ def _typeset(target: Target | TreeTarget) -> str:
     return "g"
 
 
-def _typeset_size(word: str) -> str:
+def _typeset_picture_size(word: str) -> str:
     """``n = 800 = 4d`` as mathematics; other settings as they are."""
     if re.fullmatch(r"[ndp] = [\w.^*= ]+", word):
         return "$" + re.sub(r"\^([\d.-]+)", r"^{\1}", word).replace("*", "") + "$"
     return word.replace("$", r"\$")
 
 
-def _direction(name: Any) -> str:
+def _drawn_name(name: Any) -> str:
     return f"$h_{{{str(name).removeprefix('h')}}}$"

@@ -20,7 +20,7 @@ JUMP, JUMP_WIDTH = 0.12, 0.004
 ITERATIONS = 1000
 
 
-def message_panel_table(
+def message_figure_table(
     target: str,
     last: float,
     thresholds: Sequence[float],
@@ -35,7 +35,7 @@ def message_panel_table(
     import pandas
 
     line = {float(a) for a in np.linspace(last / sizes.points, last, sizes.points).round(4)}
-    theory = _state_evolution(target, sorted({*line, *sizes.dots, *thresholds}))
+    theory = _figure_state_evolution(target, sorted({*line, *sizes.dots, *thresholds}))
     runs = bench.curve(
         ["overlap_squared", "test_error", "converged"],
         Amp(dim=sorted({sizes.small, sizes.dim}), iterations=ITERATIONS),
@@ -48,7 +48,7 @@ def message_panel_table(
     return pandas.concat([theory, runs], ignore_index=True)
 
 
-def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
+def _figure_state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     """Each point starts from the one before, which keeps the branch and costs little.
 
     Where an overlap jumps between two points, the jump is closed in on from below.
@@ -63,12 +63,12 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     for alpha in alphas[1:]:
         while found[-1].samples_ratio < alpha:
             above = state_evolution(problem, alpha, near=found[-1])
-            while _jumps(found[-1], above):
+            while _figure_jumps(found[-1], above):
                 low, high = found[-1].samples_ratio, above.samples_ratio
                 if high - low < JUMP_WIDTH:
                     break
                 between = state_evolution(problem, (low + high) / 2, near=found[-1])
-                if _jumps(found[-1], between):
+                if _figure_jumps(found[-1], between):
                     above = between
                 else:
                     found.append(between)
@@ -85,7 +85,7 @@ def _state_evolution(target: str, alphas: Sequence[float]) -> pandas.DataFrame:
     )
 
 
-def _jumps(below: Any, above: Any) -> bool:
+def _figure_jumps(below: Any, above: Any) -> bool:
     return bool((above.overlap.diagonal() - below.overlap.diagonal()).max() > JUMP)
 
 

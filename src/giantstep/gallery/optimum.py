@@ -9,11 +9,11 @@ import numpy as np
 
 from giantstep.answer import Answer
 from giantstep.answer.words import answer_facts
-from giantstep.asking.curves import predict_between
+from giantstep.asking.curves import ask_theory_between
 from giantstep.asking.optimum import ended
 from giantstep.asking.verbs import predict
 from giantstep.errors import GiantstepError
-from giantstep.gallery.labels import axis_label
+from giantstep.gallery.labels import drawn_axis_label
 from giantstep.gallery.paper import add_picture_title, paper_panels
 from giantstep.gallery.style import COLOURS, GREY, Size, house_style, save_figure
 
@@ -48,7 +48,7 @@ def draw_optimum(
                 raise GiantstepError(f"{name} = {best:g} has no curve by decades around it")
             ends = (best / FACTOR, best * FACTOR)
             along = predict(answer.settings.replace(**{name: list(ends)}), answer.problem)
-            curve = predict_between(along, name)
+            curve = ask_theory_between(along, name)
             if curve is None or len(curve) < FEWEST:
                 raise GiantstepError(f"no curve along {name} can be drawn in time")
             errors = [np.ravel(point.metrics["test_error"])[-1] for point in curve]
@@ -61,7 +61,7 @@ def draw_optimum(
             if "gain_over_random_features" in law.metrics:
                 without = least + float(law.metrics["gain_over_random_features"])
                 panel.axhline(without, color=GREY, linestyle="--", label="best random features")
-            panel.set(xscale="log", xlabel=axis_label(curve.axes[name]), ylabel="test error")
+            panel.set(xscale="log", xlabel=drawn_axis_label(curve.axes[name]), ylabel="test error")
             panel.legend(loc="best")
         if with_caption:
             known = {

@@ -32,13 +32,13 @@ class Reproduction(NamedTuple):
 
 
 @functools.cache
-def _papers() -> dict[str, dict[str, Any]]:
+def _figure_papers() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def reproduced_papers() -> tuple[str, ...]:
     """The arXiv numbers of papers that the gallery is matched with."""
-    return tuple(_papers())
+    return tuple(_figure_papers())
 
 
 def arxiv_number(text: str) -> str:
@@ -83,13 +83,13 @@ def figure_reproduction(given: str, name: str) -> Reproduction:
             f"figure = {name!r} draws nothing of {arxiv_number(given)}: use {', '.join(known)} "
             f"({BY_CONTENT})"
         )
-    entry = _papers().get(arxiv_number(given), {}).get(name, {})
+    entry = _figure_papers().get(arxiv_number(given), {}).get(name, {})
     return Reproduction(tuple(entry.get("units", ())), tuple(entry.get("missing", ())))
 
 
 def drawn_elsewhere(given: str) -> tuple[str, ...]:
     """What a reader of the paper may look for, and where it is, or why it is nowhere."""
-    return tuple(_papers().get(arxiv_number(given), {}).get("elsewhere", ()))
+    return tuple(_figure_papers().get(arxiv_number(given), {}).get("elsewhere", ()))
 
 
 def reproduction_words(given: str, *names: str) -> list[str]:

@@ -13,16 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer import Answer, Axis, Number, unique
-from giantstep.answer.axis import named_coordinate_words
+from giantstep.answer import Answer, Axis, Datum, unique
+from giantstep.answer.axis import named_answer_coordinate
 from giantstep.answer.places import STEP, TIME, Place
 from giantstep.answer.selection import GivenMetric, shown_metrics
 from giantstep.answer.words import answer_facts
-from giantstep.asking.curves import PATIENCE_SECONDS, predict_between
+from giantstep.asking.curves import PATIENCE_SECONDS, ask_theory_between
 from giantstep.asking.spectra import SpectrumComparison
 from giantstep.errors import GiantstepError
 from giantstep.explanation.explain import Explanation
-from giantstep.gallery.labels import axis_label, legend_label, literal_label, metric_axis_label
+from giantstep.gallery.labels import (
+    drawn_axis_label,
+    drawn_literal,
+    drawn_metric_label,
+    legend_label,
+)
 from giantstep.gallery.panels import draw_line, ticks_by_decades
 from giantstep.gallery.paper import add_picture_title, paper_panels
 from giantstep.gallery.spectrum import draw_with_outliers
@@ -41,7 +46,7 @@ MOST_CURVES = 5
 MOST_INSIDE = 4
 
 
-def draw_result(
+def draw_picture(
     answer: Answer,
     path: Path,
     *,
@@ -56,12 +61,12 @@ def draw_result(
     was swept beside the two longest axes. ``size`` is one or two columns of a paper; without it
     the picture is as wide as its panels need.
     """
-    shown = _shown(answer, x, metric)
+    shown = _drawn_numbers(answer, x, metric)
     names = unique(number.metric for number in shown)
-    x = _axis(answer, shown, x)
+    x = _drawn_axis(answer, shown, x)
     if not names:
         raise GiantstepError("there is no number to draw")
-    parts = {name: list(_parts(answer, x, _of(shown, name, ()))) for name in names}
+    parts = {name: list(_drawn_parts(answer, x, _drawn_of(shown, name, ()))) for name in names}
     names = names if metric is not None else names[: max(MOST_PANELS // len(parts[names[0]]), 1)]
     pairs = [(name, part) for name in names for part in parts[name]]
     if len(pairs) > MOST_ASKED:
@@ -69,15 +74,15 @@ def draw_result(
             f"{len(pairs)} panels are too many for one picture: ask for one metric, "
             f"or for fewer values of {' and '.join(name for name, _ in pairs[0][1])}"
         )
-    line = _line(answer, x)
+    line = _drawn_line(answer, x)
     with house_style(size):
         figure, panels = paper_panels(len(pairs), with_caption)
         for panel, (name, part) in zip(panels, pairs, strict=True):
-            own = _of(shown, name, part)
+            own = _drawn_of(shown, name, part)
             _draw(panel, answer, own, line.of(name, part), x)
             if part:
                 panel.set_title(_title(part))
-        _key(figure, shown)
+        _draw_legend_key(figure, shown)
         if with_caption:
             add_picture_title(figure, answer.learner, answer_facts(answer), answer.target)
         return save_figure(figure, path)
@@ -101,24 +106,24 @@ def draw(
         return _draw_staircase(result, metric, ax)
     if isinstance(result, SpectrumComparison):
         with house_style():
-            ax = ax or _new_axes()
+            ax = ax or _new_panel_axes()
             draw_with_outliers(ax, result)
         return ax
-    shown = _shown(result, x, metric)
+    shown = _drawn_numbers(result, x, metric)
     names = unique(number.metric for number in shown)
     if not names:
         raise GiantstepError("there is no number to draw")
     if metric is not None and len(names) > 1:
         raise GiantstepError(f"metric = {metric!r}: one picture has one metric, draw them in turn")
     own = [number for number in shown if number.metric == names[0]]
-    x = _axis(result, own, x)
-    is_map = _is_map(result, x)
+    x = _drawn_axis(result, own, x)
+    is_map = _is_drawn_as_map(result, x)
     # One map is of one direction: the first.
-    part = next(_parts(result, x, own)) if is_map else ()
-    own, titles = _of(own, names[0], part), [_title(part)] if part else []
+    part = next(_drawn_parts(result, x, own)) if is_map else ()
+    own, titles = _drawn_of(own, names[0], part), [_title(part)] if part else []
     with house_style():
-        ax = ax or _new_axes()
-        _draw(ax, result, own, _line(result, x, patience).of(names[0], ()), x)
+        ax = ax or _new_panel_axes()
+        _draw(ax, result, own, _drawn_line(result, x, patience).of(names[0], ()), x)
         if any(n.mean == n.mean for n in own) and any(n.theory == n.theory for n in own):
             titles.append(f"dots: simulation, {'colours' if is_map else 'lines'}: theory")
         ax.set_title("; ".join(titles))
@@ -131,22 +136,22 @@ def _draw_staircase(found: Explanation, metric: GivenMetric, ax: Axes | None) ->
     if name not in drawings:
         raise GiantstepError(f"metric = {metric!r}: use {' or '.join(drawings)}")
     with house_style():
-        ax = ax or _new_axes()
+        ax = ax or _new_panel_axes()
         drawings[name](ax, found)
     return ax
 
 
-def _new_axes() -> Axes:
+def _new_panel_axes() -> Axes:
     from matplotlib import pyplot
 
     return pyplot.subplots(figsize=(4.6, 3.3))[1]
 
 
-def _shown(answer: Answer, x: str | None, metric: GivenMetric) -> list[Number]:
+def _drawn_numbers(answer: Answer, x: str | None, metric: GivenMetric) -> list[Datum]:
     """What is drawn: of a grid the last step, of a single point every step if there are more."""
     chosen = shown_metrics(answer, metric)
     if (answer.axes and x != STEP) or (metric is not None and "[" in str(metric)):
-        return _after_all_steps(chosen.shown or chosen.constant)
+        return _drawn_after_all_steps(chosen.shown or chosen.constant)
     kept = unique(number.metric for number in chosen.shown)
     order = {name: i for i, name in enumerate(kept)}
     every = [number for number in answer.numbers() if number.metric in kept]
@@ -154,7 +159,7 @@ def _shown(answer: Answer, x: str | None, metric: GivenMetric) -> list[Number]:
     return sorted(both or every, key=lambda number: order[number.metric])
 
 
-def _after_all_steps(numbers: Sequence[Number]) -> list[Number]:
+def _drawn_after_all_steps(numbers: Sequence[Datum]) -> list[Datum]:
     """Where the number of steps was swept, what holds after all of them, without the step."""
     return [
         n._replace(place=tuple(pair for pair in n.place if pair[0] != STEP))
@@ -165,7 +170,7 @@ def _after_all_steps(numbers: Sequence[Number]) -> list[Number]:
     ]
 
 
-def _of(numbers: Sequence[Number], metric: str, part: Place) -> list[Number]:
+def _drawn_of(numbers: Sequence[Datum], metric: str, part: Place) -> list[Datum]:
     """The numbers of a metric that stand at that part of the grid, their places without it."""
     names = [name for name, _ in part]
     return [
@@ -175,7 +180,7 @@ def _of(numbers: Sequence[Number], metric: str, part: Place) -> list[Number]:
     ]
 
 
-def _axis(answer: Answer, shown: Sequence[Number], x: str | None) -> str | None:
+def _drawn_axis(answer: Answer, shown: Sequence[Datum], x: str | None) -> str | None:
     """The axis to draw along: as asked for, the longest that was swept, else steps or times."""
     known = unique(axis for number in shown for axis in number.at)
     if x is not None and x not in known:
@@ -188,17 +193,17 @@ def _axis(answer: Answer, shown: Sequence[Number], x: str | None) -> str | None:
     return next((axis for axis in (STEP, TIME) if axis in several), None)
 
 
-def _others(answer: Answer, x: str | None) -> list[str]:
+def _other_drawn_axes(answer: Answer, x: str | None) -> list[str]:
     """What was swept beside the axis of the picture, the longest first."""
     return sorted(
         (name for name in answer.axes if name != x), key=lambda name: -len(answer.axes[name])
     )
 
 
-def _parts(answer: Answer, x: str | None, shown: Sequence[Number]) -> Iterator[Place]:
+def _drawn_parts(answer: Answer, x: str | None, shown: Sequence[Datum]) -> Iterator[Place]:
     """Every combination of what neither the axis of the picture nor its colours show."""
-    rest = {name: list(answer.axes[name].labels) for name in _others(answer, x)[1:]}
-    if _is_map(answer, x):
+    rest = {name: list(answer.axes[name].labels) for name in _other_drawn_axes(answer, x)[1:]}
+    if _is_drawn_as_map(answer, x):
         # Curves tell directions apart by colours; a map has none left.
         for name in unique(axis for n in shown for axis in n.at if axis not in answer.axes):
             if len(own := unique(n.at[name] for n in shown if name in n.at)) > 1:
@@ -208,38 +213,38 @@ def _parts(answer: Answer, x: str | None, shown: Sequence[Number]) -> Iterator[P
 
 
 def _title(part: Place) -> str:
-    return literal_label(", ".join(named_coordinate_words(axis, at) for axis, at in part))
+    return drawn_literal(", ".join(named_answer_coordinate(axis, at) for axis, at in part))
 
 
 class Line(NamedTuple):
     """Theory between the points: its numbers, and where their labels stand."""
 
-    numbers: list[Number]
+    numbers: list[Datum]
     positions: Mapping[Any, float]
 
     def of(self, metric: str, part: Place) -> Line:
         """What belongs to one panel."""
-        return Line(_of(self.numbers, metric, part), self.positions)
+        return Line(_drawn_of(self.numbers, metric, part), self.positions)
 
 
-def _line(answer: Answer, x: str | None, patience: float = PATIENCE_SECONDS) -> Line:
+def _drawn_line(answer: Answer, x: str | None, patience: float = PATIENCE_SECONDS) -> Line:
     """The theory between the points along the axis of the picture."""
-    if x is None or x not in answer.axes or not answer.predictions or _is_map(answer, x):
+    if x is None or x not in answer.axes or not answer.predictions or _is_drawn_as_map(answer, x):
         return Line([], {})
-    dense = predict_between(answer, x, patience=patience)
+    dense = ask_theory_between(answer, x, patience=patience)
     return (
         Line([], {})
         if dense is None
-        else Line(_after_all_steps(list(dense.numbers())), dense.axes[x].of)
+        else Line(_drawn_after_all_steps(list(dense.numbers())), dense.axes[x].of)
     )
 
 
-def _is_map(answer: Answer, x: str | None) -> bool:
-    up = [answer.axes[name] for name in _others(answer, x)][:1]
+def _is_drawn_as_map(answer: Answer, x: str | None) -> bool:
+    up = [answer.axes[name] for name in _other_drawn_axes(answer, x)][:1]
     return x in answer.axes and any(each.ticks is None and len(each) > MOST_CURVES for each in up)
 
 
-def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: str | None) -> None:
+def _draw(panel: Any, answer: Answer, shown: Sequence[Datum], line: Line, x: str | None) -> None:
     """Curves along the axis of the picture, or a map; without an axis, dots place by place."""
     if all(np.isnan(n.mean) and np.isnan(n.theory) for n in shown):
         panel.set_axis_off()
@@ -247,17 +252,17 @@ def _draw(panel: Any, answer: Answer, shown: Sequence[Number], line: Line, x: st
         return
     # A metric such as the exit time has no place along the times of the others.
     if x is None or any(x not in number.at for number in shown):
-        panel.set_ylabel(metric_axis_label(shown[0].metric))
+        panel.set_ylabel(drawn_metric_label(shown[0].metric))
         _draw_places(panel, shown)
         return
-    if _is_map(answer, x):
-        _draw_map(panel, answer.axes[x], answer.axes[_others(answer, x)[0]], shown)
+    if _is_drawn_as_map(answer, x):
+        _draw_map(panel, answer.axes[x], answer.axes[_other_drawn_axes(answer, x)[0]], shown)
         return
-    panel.set_ylabel(metric_axis_label(shown[0].metric))
+    panel.set_ylabel(drawn_metric_label(shown[0].metric))
     axis = answer.axes.get(x) or Axis(x, tuple(unique(n.at[x] for n in shown)))
-    _label(panel, axis, "x")
+    _label_panel_axis(panel, axis, "x")
     curves, dense = _curves(shown, x), _curves(line.numbers, x)
-    named = _named(list(curves))
+    named = _named_drawn_curves(list(curves))
     for number, (place, curve) in enumerate(curves.items()):
         colour = COLOURS[number % len(COLOURS)]
         at = [axis.of[n.at[x]] for n in curve]
@@ -294,7 +299,7 @@ def _draw_chance(panel: Any, answer: Answer, metric: str, axis: Axis) -> bool:
     return True
 
 
-def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> None:
+def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Datum]) -> None:
     """Contours of theory, and simulations as dots in the same colours."""
     from matplotlib.ticker import MaxNLocator
 
@@ -330,26 +335,26 @@ def _draw_map(panel: Any, across: Axis, up: Axis, shown: Sequence[Number]) -> No
         drawn = drawn or dots
     panel.grid(False)
     for axis, side in ((across, "x"), (up, "y")):
-        _label(panel, axis, side)
+        _label_panel_axis(panel, axis, side)
         if (
             axis.is_logarithmic
             and axis.ticks is None
             and max(axis.numbers) < 100 * min(axis.numbers)
         ):
             ticks_by_decades(getattr(panel, f"{side}axis"), min(axis.numbers), max(axis.numbers))
-    panel.figure.colorbar(drawn, ax=panel, label=literal_label(metric_axis_label(shown[0].metric)))
+    panel.figure.colorbar(drawn, ax=panel, label=drawn_literal(drawn_metric_label(shown[0].metric)))
 
 
-def _label(panel: Any, axis: Axis, side: str) -> None:
+def _label_panel_axis(panel: Any, axis: Axis, side: str) -> None:
     """The name of an axis, its scale, and the ticks of what is no number."""
-    panel.set(**{f"{side}label": axis_label(axis)})
+    panel.set(**{f"{side}label": drawn_axis_label(axis)})
     panel.set(**{f"{side}scale": "log" if axis.is_logarithmic else "linear"})
     if axis.ticks is not None or axis.name in (STEP, "steps"):
-        ticks = [literal_label(str(label)) for label in axis.labels]
+        ticks = [drawn_literal(str(label)) for label in axis.labels]
         panel.set(**{f"{side}ticks": list(axis.numbers), f"{side}ticklabels": ticks})
 
 
-def _draw_places(panel: Any, shown: Sequence[Number]) -> None:
+def _draw_places(panel: Any, shown: Sequence[Datum]) -> None:
     names = [legend_label(number.place) for number in shown]
     at = range(len(shown))
     panel.plot(
@@ -361,9 +366,9 @@ def _draw_places(panel: Any, shown: Sequence[Number]) -> None:
     panel.set_xlim(-0.6, len(shown) - 0.4)
 
 
-def _curves(shown: Sequence[Number], axis: str) -> dict[Place, list[Number]]:
+def _curves(shown: Sequence[Datum], axis: str) -> dict[Place, list[Datum]]:
     """The numbers along an axis, by the rest of their places."""
-    curves: dict[Place, list[Number]] = {}
+    curves: dict[Place, list[Datum]] = {}
     for number in shown:
         if axis in number.at:
             rest = tuple(pair for pair in number.place if pair[0] != axis)
@@ -371,7 +376,7 @@ def _curves(shown: Sequence[Number], axis: str) -> dict[Place, list[Number]]:
     return curves
 
 
-def _named(places: Sequence[Place]) -> dict[Place, str]:
+def _named_drawn_curves(places: Sequence[Place]) -> dict[Place, str]:
     """Names of curves: what tells them apart, and the step where it is beyond the first."""
     coordinates: dict[str, set[Any]] = {}
     for place in places:
@@ -381,7 +386,7 @@ def _named(places: Sequence[Place]) -> dict[Place, str]:
     return {p: legend_label(tuple(pair for pair in p if pair[0] in kept)) for p in places}
 
 
-def _key(figure: Figure, shown: Sequence[Number]) -> None:
+def _draw_legend_key(figure: Figure, shown: Sequence[Datum]) -> None:
     """What lines and dots are, for the whole picture; nothing where there is one kind alone."""
     from matplotlib.lines import Line2D
 

@@ -58,22 +58,22 @@ def draw_spectrum(
         return save_figure(figure, path)
 
 
-def _is_wide(comparison: SpectrumComparison) -> bool:
+def _is_wide_in_picture(comparison: SpectrumComparison) -> bool:
     """Whether the bulk spans so much that it is better seen by decades."""
     low, high = comparison.prediction.bulk_edges
     return 0 < low < high / WIDE
 
 
-def _density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
+def _drawn_density(comparison: SpectrumComparison) -> tuple[np.ndarray, np.ndarray]:
     """The predicted density, per decade where the bulk is wide."""
     x, y = comparison.prediction.x, comparison.prediction.density
-    return x, y * (np.log(10) * x if _is_wide(comparison) else 1.0)
+    return x, y * (np.log(10) * x if _is_wide_in_picture(comparison) else 1.0)
 
 
 def _histogram(comparison: SpectrumComparison, bins: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and heights of the simulated bulk, in the unit of :func:`_density`."""
+    """Edges and heights of the simulated bulk, in the unit of :func:`_drawn_density`."""
     low, high = comparison.prediction.bulk_edges
-    wide = _is_wide(comparison)
+    wide = _is_wide_in_picture(comparison)
     edges = np.linspace(0, 1.05 * high, bins + 1)
     if wide:
         edges = np.geomspace(low / 1.3, 1.1 * high, bins + 1)
@@ -87,7 +87,7 @@ def spectrum_figure_table(comparison: SpectrumComparison) -> pandas.DataFrame:
     """Everything that is drawn of a spectrum, one line per point, named by ``series``."""
     import pandas
 
-    x, y = _density(comparison)
+    x, y = _drawn_density(comparison)
     curves = comparison.cumulative()
     outliers = [v for v in comparison.prediction.outliers if np.isfinite(v)]
     parts: list[dict[str, Any]] = [
@@ -138,7 +138,7 @@ def draw_largest(panel: Any, table: pandas.DataFrame, beyond: float = 0.0) -> No
 def _draw_density(panel: Any, comparison: SpectrumComparison) -> None:
     """The predicted density over a histogram of all runs."""
     draw_bulk(panel, spectrum_figure_table(comparison))
-    wide = _is_wide(comparison)
+    wide = _is_wide_in_picture(comparison)
     if wide:
         panel.set_xscale("log")
         ticks_by_decades(panel.xaxis, *panel.get_xlim())

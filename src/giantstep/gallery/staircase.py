@@ -61,7 +61,7 @@ def drawn_class_treads(explanation: Explanation) -> list[Tread]:
     treads, climbed = [], True
     for number, stair in enumerate(explanation.grand_staircase.stairs):
         climbed = climbed and stair.difficulty != "hard"
-        treads.append(_tread(stair, _class_label(explanation, number, stair), climbed))
+        treads.append(_tread(stair, _drawn_class_label(explanation, number, stair), climbed))
     return treads
 
 
@@ -70,7 +70,7 @@ def _tread(stair: Stair, label: str, climbed: bool) -> Tread:
     return Tread(names, len(stair.directions), stair.leap, label, climbed)
 
 
-def _class_label(explanation: Explanation, number: int, stair: Stair) -> str:
+def _drawn_class_label(explanation: Explanation, number: int, stair: Stair) -> str:
     """Trivial, easy with its threshold, or hard."""
     if stair.difficulty == "trivial":
         return "trivial: any n/d"
@@ -97,7 +97,7 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
             style = {"linewidth": 1.4, "linestyle": (0, (2, 2))}
             panel.plot([place, place + 1], [reached, reached], color=GREY, linewidth=3)
         panel.plot([place, place, place + 1], [known, above, above], color=colour, **style)
-        name = _name(tread, len(treads))
+        name = _drawn_tread_name(tread, len(treads))
         _written(panel, (place, above), 3, name, weight="bold", color=colour)
         # Said once for all stairs in a row that need the same.
         if place == 0 or treads[place - 1].label != tread.label:
@@ -116,7 +116,7 @@ def draw_treads(panel: Any, treads: Sequence[Tread], dimension: int) -> None:
     panel.grid(False)
 
 
-def _name(tread: Tread, stairs: int) -> str:
+def _drawn_tread_name(tread: Tread, stairs: int) -> str:
     """The directions of a tread; their number where they are too long for it."""
     if len(tread.directions) * stairs <= LETTERS:
         return tread.directions

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 from giantstep.language.problem import FIELDS
 
 #: How many values a range has.
@@ -27,10 +27,10 @@ class Given:
     """The JSON object of a request."""
 
     fields: dict[str, Any]
-    limits: Limits
+    limits: LabLimits
 
     @classmethod
-    def read(cls, body: bytes, limits: Limits) -> Given:
+    def read(cls, body: bytes, limits: LabLimits) -> Given:
         """The object in a body."""
         try:
             fields = json.loads(body)
@@ -88,13 +88,13 @@ class Given:
     def _known(self, chosen: dict[str, Any]) -> dict[str, Any]:
         """The settings, which must be those of the learner: others have no meaning anywhere."""
         from giantstep.asking.table import LEARNERS
-        from giantstep.settings.sweeps import kinds_of
+        from giantstep.settings.sweeps import setting_kinds
 
         rows = [row for row in LEARNERS if row.name == self.fields.get("learner")]
         if not rows:
             raise Malformed("learner: unknown")
         settings_class: Any = rows[0].load("settings")
-        unknown = sorted(set(chosen) - set(kinds_of(settings_class)))
+        unknown = sorted(set(chosen) - set(setting_kinds(settings_class)))
         if unknown:
             raise Malformed(f"settings: {rows[0].name} has no {unknown[0][:40]!r}")
         return chosen

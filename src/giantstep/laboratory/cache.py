@@ -49,7 +49,7 @@ class Cache:
         (None, 'c')
         """
         # An outcome holds its answer; anything else is one.
-        size = _size(getattr(answer, "value", answer)) + _FRAME_BYTES
+        size = _lab_answer_bytes(getattr(answer, "value", answer)) + _FRAME_BYTES
         with self._lock:
             if key in self._answers:
                 self._held -= self._answers.pop(key)[1]
@@ -60,7 +60,7 @@ class Cache:
                 self._held -= freed
 
 
-def _size(answer: Any) -> int:
+def _lab_answer_bytes(answer: Any) -> int:
     """Bytes of the arrays in a result."""
     records = [*getattr(answer, "runs", ()), *getattr(answer, "predictions", ())]
     tables = [getattr(each, name, {}) for each in records for name in ("metrics", "arrays")]

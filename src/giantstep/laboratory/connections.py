@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 
 class PatientProtocol(H11Protocol):
     """HTTP that waits for a request for so long, on so many connections, and no more."""
 
-    limits: ClassVar[Limits] = Limits()
+    limits: ClassVar[LabLimits] = LabLimits()
     #: Connections without a request, oldest first.
     silent: ClassVar[dict[PatientProtocol, None]] = {}
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from giantstep.asking.workers.backlog import FAILED, Answer, Backlog, Job, Outcome, Task
 from giantstep.asking.workers.pool import Pool
 from giantstep.laboratory.cache import Cache, lab_cache_key
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 from giantstep.laboratory.work import do_for_lab
 
 #: Places of questions with their answers.
 Placed = list[tuple[int, Answer]]
 
 
-class Wanted(NamedTuple):
+class LabTask(NamedTuple):
     """A verb of ``work`` and its arguments, and whether the answer is the same for everybody."""
 
     verb: str
@@ -36,7 +36,7 @@ class Crew:
     """So many workers of one kind; ``ahead`` is what each does while nobody waits."""
 
     def __init__(
-        self, workers: int, limits: Limits, cache: Cache, ahead: Sequence[Wanted] = ()
+        self, workers: int, limits: LabLimits, cache: Cache, ahead: Sequence[LabTask] = ()
     ) -> None:
         self.limits, self.cache = limits, cache
         self.backlog = Backlog(limits.work, workers)
@@ -45,7 +45,7 @@ class Crew:
             f"{do_for_lab.__module__}:{do_for_lab.__name__}", workers, self.backlog, ahead=tasks
         )
 
-    async def ask(self, client: str, wanted: Sequence[Wanted]) -> AsyncGenerator[Placed, None]:
+    async def ask(self, client: str, wanted: Sequence[LabTask]) -> AsyncGenerator[Placed, None]:
         """The answers with their places, as they come: known ones first; a failure ends them."""
         loop, answers = asyncio.get_running_loop(), asyncio.Queue[Placed | None]()
 
@@ -77,7 +77,7 @@ class Crew:
         finally:
             job.cancel()
 
-    def _task(self, place: int, wanted: Wanted) -> Task:
+    def _task(self, place: int, wanted: LabTask) -> Task:
         what = wanted.verb, wanted.arguments
         key = lab_cache_key(*what) if wanted.kept else ""
         return Task(what, self.limits.seconds[wanted.verb], Label(place, key))

@@ -35,7 +35,7 @@ WITH_NEURONS = ("giant-step", "online-sgd")
 def lab_controls() -> dict[str, Any]:
     """Everything that the page has to know before anything is asked."""
     return {
-        "learners": [_learner(row) for row in LEARNERS],
+        "learners": [_lab_learner(row) for row in LEARNERS],
         "targets": [
             {"name": entry.name, "expression": entry.expression, "shows": entry.shows}
             for entry in (*catalogue(), *tree_catalogue())
@@ -52,7 +52,7 @@ def lab_example_question(row: Learner) -> Any:
     return read_questions(row, *row.options(row.example))
 
 
-def _learner(row: Learner) -> dict[str, Any]:
+def _lab_learner(row: Learner) -> dict[str, Any]:
     settings, problem = row.options(row.example)
     settings_class: Any = row.load("settings")
 
@@ -77,14 +77,14 @@ def _learner(row: Learner) -> dict[str, Any]:
         "neurons": row.name in WITH_NEURONS,
         "controls": controls,
         "axes": [*along, *[c["name"] for c in controls if c["range"]]],
-        "axis": _first_axis(along, settings, controls),
+        "axis": _lab_first_axis(along, settings, controls),
         "metrics": [
             {"name": m.name, "axes": list(m.axes), "simulated": m.simulated} for m in row.metrics
         ],
     }
 
 
-def _first_axis(along: list[str], settings: dict[str, Any], controls: list[Any]) -> str:
+def _lab_first_axis(along: list[str], settings: dict[str, Any], controls: list[Any]) -> str:
     """What the x axis shows first: time, steps if there are several, samples, or what can be."""
     if TIME in along or (STEP in along and int(settings.get("steps", 1)) > 1):
         return along[0]
@@ -115,7 +115,7 @@ def _control(
         "default": None if default is None else default if rule["kind"] is bool else str(default),
         "value": None if value is None else value if rule["kind"] is bool else str(value),
         "slider": slider,
-        "range": _range(slider, value, rule["kind"]) if slider else None,
+        "range": _lab_axis_range(slider, value, rule["kind"]) if slider else None,
         "first": example is not None or field.name in ("dim", "samples", "ridge", "step_size"),
     }
 
@@ -162,7 +162,7 @@ def _slider(rule: Any, value: Any) -> dict[str, Any] | None:
     }
 
 
-def _range(slider: dict[str, Any], value: Any, kind: type) -> str:
+def _lab_axis_range(slider: dict[str, Any], value: Any, kind: type) -> str:
     """The values that the x axis shows when it is this setting."""
     if not slider["log"]:
         low, high = slider["low"], slider["high"]

@@ -11,9 +11,9 @@ from typing import Any
 from giantstep.answer import json_value, unique
 from giantstep.asking.workers.backlog import DONE, FAILED, REFUSED, Outcome, Progress
 from giantstep.laboratory.cache import Cache
-from giantstep.laboratory.crew import Crew, Placed, Wanted
+from giantstep.laboratory.crew import Crew, LabTask, Placed
 from giantstep.laboratory.laid_over import Dot, lab_curve_at, lab_predicted
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 Event = tuple[str, Any]
 Events = AsyncGenerator[Event, None]
@@ -43,13 +43,13 @@ class Refused(Exception):
         return {"error": error}
 
 
-class Desk:
+class LabDesk:
     """Three crews: for texts, for theory, for simulations; and what was answered before."""
 
-    def __init__(self, limits: Limits, simulators: int = 1, theorists: int = 2) -> None:
+    def __init__(self, limits: LabLimits, simulators: int = 1, theorists: int = 2) -> None:
         self.limits, self.cache, self.crowd = limits, Cache(), CROWD
         self.readers = Crew(1, limits, self.cache)
-        ahead = [Wanted("warm", {"learner": name}) for name in (None, *AHEAD)]
+        ahead = [LabTask("warm", {"learner": name}) for name in (None, *AHEAD)]
         self.theorists = Crew(theorists, limits, self.cache, ahead)
         self.simulators = Crew(simulators, limits, self.cache, ahead[:1])
         self.crews = {
@@ -71,7 +71,7 @@ class Desk:
     async def answer(self, crew: Crew, client: str, verb: str, arguments: dict[str, Any]) -> Any:
         """The answer to one task, from the cache if it was given before; else :class:`Refused`."""
         found = Outcome(FAILED, error="the lab is closing")
-        async with contextlib.aclosing(crew.ask(client, [Wanted(verb, arguments)])) as answers:
+        async with contextlib.aclosing(crew.ask(client, [LabTask(verb, arguments)])) as answers:
             async for several in answers:
                 found = next(a for _, a in several if isinstance(a, Outcome))
         if found.status != DONE:
@@ -161,7 +161,7 @@ class Desk:
         # Dots run where there is no theory too: the line's own stream says why there is none.
         laws = gather(self._laws(client, points), (DONE,))
         asked = [
-            Wanted("simulate", {"point": points[number], "seed": each}) for number, each in wanted
+            LabTask("simulate", {"point": points[number], "seed": each}) for number, each in wanted
         ]
         runs = gather(self.simulators.ask(client, asked), (DONE, REFUSED, FAILED))
         helpers = [asyncio.create_task(laws), asyncio.create_task(runs)]
@@ -195,7 +195,7 @@ class Desk:
                 ]
                 yield "dots", {"share": done / len(wanted), "dots": shown}
             await helpers[1]
-            yield "end", {"seeds": seeds, "notes": unique(_notes(dots))}
+            yield "end", {"seeds": seeds, "notes": unique(_lab_notes(dots))}
         finally:
             for helper in helpers:
                 helper.cancel()
@@ -225,7 +225,7 @@ class Desk:
 
     async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:
         """How far the page of a target is, and then the page."""
-        wanted = Wanted("report", {"problem": problem, "quick": quick}, kept=False)
+        wanted = LabTask("report", {"problem": problem, "quick": quick}, kept=False)
         async with contextlib.aclosing(self.simulators.ask(client, [wanted])) as answers:
             async for several in answers:
                 for _, answer in several:
@@ -238,8 +238,8 @@ class Desk:
 
     def _laws(self, client: str, points: list[dict[str, Any]]) -> Answers:
         """The prediction at each point."""
-        return self.theorists.ask(client, [Wanted("predict", {"point": each}) for each in points])
+        return self.theorists.ask(client, [LabTask("predict", {"point": each}) for each in points])
 
 
-def _notes(dots: list[Dot]) -> list[str]:
+def _lab_notes(dots: list[Dot]) -> list[str]:
     return [note for dot in dots for run in dot.runs for note in run.notes]

@@ -13,7 +13,7 @@ from giantstep.reports.mathematics import directions_mathml
 from giantstep.theory.learnability.staircase import Staircase
 
 
-def explained_on_page(found: Explanation | TreeExplanation) -> dict[str, Any]:
+def lab_explained(found: Explanation | TreeExplanation) -> dict[str, Any]:
     """The parts of an explanation; of a tree, its text alone."""
     if isinstance(found, TreeExplanation):
         return {"tree": True, "report": found.report()}
@@ -28,8 +28,8 @@ def explained_on_page(found: Explanation | TreeExplanation) -> dict[str, Any]:
             "generative_exponent": found.generative_exponent,
             "leap": found.leap,
             "staircases": [
-                _staircase("Gradient descent on fresh samples", found.staircase),
-                _staircase("Any function of the label", found.grand_staircase),
+                _lab_staircase("Gradient descent on fresh samples", found.staircase),
+                _lab_staircase("Any function of the label", found.grand_staircase),
             ],
             "missed": [
                 str(directions_mathml(found.unseen)) if len(found.unseen) else "",
@@ -53,7 +53,7 @@ def explained_on_page(found: Explanation | TreeExplanation) -> dict[str, Any]:
     )
 
 
-def _staircase(title: str, staircase: Staircase) -> dict[str, Any]:
+def _lab_staircase(title: str, staircase: Staircase) -> dict[str, Any]:
     return {
         "title": title,
         "stairs": [

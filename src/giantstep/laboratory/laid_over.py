@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer, json_value
-from giantstep.asking.one_point import compared_run
+from giantstep.asking.one_point import compare_question
 
 #: A number as the page takes it: metric, place, value, and what belongs to it.
 Entry = list[Any]
@@ -39,12 +39,12 @@ class Dot:
         records = [answer.run for answer in self.runs]
         run = dataclasses.replace(
             records[0],
-            metrics=_stacked([record.metrics for record in records]),
-            arrays=_stacked([record.arrays for record in records]),
+            metrics=_lab_stacked_runs([record.metrics for record in records]),
+            arrays=_lab_stacked_runs([record.arrays for record in records]),
         )
         far: dict[Any, float] = {}
         if self.law is not None:
-            run = compared_run(run, self.law.prediction)
+            run = compare_question(run, self.law.prediction)
             both = dataclasses.replace(self.runs[0], runs=(run,), predictions=self.law.predictions)
             far = {(n.metric, n.place): n.deviation for n in both.compared()}
         alone = dataclasses.replace(self.runs[0], runs=(run,))
@@ -56,7 +56,7 @@ class Dot:
         )
 
 
-def _stacked(tables: list[Any]) -> dict[str, np.ndarray]:
+def _lab_stacked_runs(tables: list[Any]) -> dict[str, np.ndarray]:
     """Arrays of single seeds, one after another; those that every seed has in the same shape."""
     names = [name for name in tables[0] if all(name in table for table in tables)]
     parts = {name: [np.asarray(table[name]) for table in tables] for name in names}

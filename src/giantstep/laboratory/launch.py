@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from giantstep.asking.workers.environment import use_compilation_cache
 from giantstep.errors import GiantstepError
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 #: How long a server may take to listen.
 _START_SECONDS = 20.0
@@ -31,7 +31,7 @@ class Lab:
         port: int = 0,
         *,
         embeddable: bool = False,
-        limits: Limits | None = None,
+        limits: LabLimits | None = None,
         **sizes: int,
     ) -> None:
         use_compilation_cache()
@@ -43,14 +43,14 @@ class Lab:
             from giantstep.laboratory.server import lab_application
         except ModuleNotFoundError:
             raise GiantstepError(_MISSING) from None
-        from giantstep.laboratory.experiment import Desk
-        from giantstep.laboratory.security import Keys
+        from giantstep.laboratory.experiment import LabDesk
+        from giantstep.laboratory.security import LabKeys
 
         self._socket = _listen(host, port)
         self.host, self.port = host, self._socket.getsockname()[1]
-        self.keys, limits = Keys(self.port), limits or Limits()
+        self.keys, limits = LabKeys(self.port), limits or LabLimits()
         sizes.setdefault("simulators", max(1, (os.cpu_count() or 2) - 1))
-        self.desk = Desk(limits, **sizes)
+        self.desk = LabDesk(limits, **sizes)
         app = lab_application(self.desk, self.keys, limits, bound=host, embeddable=embeddable)
         config = uvicorn.Config(
             app,

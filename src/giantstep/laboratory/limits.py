@@ -22,7 +22,7 @@ WORK = backlog.Limits(
 
 
 @dataclass(frozen=True)
-class Limits:
+class LabLimits:
     """Bounds that keep the lab answering; each has a plain unit in its name or here.
 
     ``memory_bytes`` and ``seed_seconds`` are what a simulation may be expected to take; ``seconds``

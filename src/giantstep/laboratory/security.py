@@ -17,7 +17,7 @@ from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 Scope = dict[str, Any]
 Application = Callable[[Any, Any, Any], Awaitable[None]]
@@ -35,7 +35,7 @@ POLICY = (
 NOTEBOOKS = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 
 
-class Keys:
+class LabKeys:
     """The token of this lab, and the sealed names of the clients that have shown it."""
 
     def __init__(self, port: int) -> None:
@@ -116,11 +116,11 @@ def _without_port(host: str) -> str:
     return host.partition(":")[0]
 
 
-class Guard:
+class LabGuard:
     """An ASGI application that passes on what may be heard, and answers the rest itself."""
 
     def __init__(
-        self, inner: Application, keys: Keys, limits: Limits, bound: str, embeddable: bool
+        self, inner: Application, keys: LabKeys, limits: LabLimits, bound: str, embeddable: bool
     ) -> None:
         self.inner, self.keys, self.limits, self.bound = inner, keys, limits, bound
         frames = NOTEBOOKS if embeddable else "frame-ancestors 'none'"
@@ -133,7 +133,7 @@ class Guard:
         ]
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
-        """Serve one request; see :class:`Guard`."""
+        """Serve one request; see :class:`LabGuard`."""
         if scope["type"] == "lifespan":
             await self.inner(scope, receive, send)
             return
@@ -142,19 +142,19 @@ class Guard:
         refusal = self._refusal(scope)
         if refusal is not None:
             # A connection that is closed with bytes unread is reset, and the answer lost with it.
-            with contextlib.suppress(TooLarge, TimeoutError):
+            with contextlib.suppress(RequestTooLarge, TimeoutError):
                 await asyncio.wait_for(self._body(receive), _DRAIN_SECONDS)
             await self._refuse(send, *refusal)
             return
         try:
             body = await asyncio.wait_for(self._body(receive), self.limits.body_seconds)
-        except (TooLarge, TimeoutError) as problem:
-            large = isinstance(problem, TooLarge)
+        except (RequestTooLarge, TimeoutError) as problem:
+            large = isinstance(problem, RequestTooLarge)
             words = "the request is too large" if large else "the request did not arrive in time"
             await self._refuse(send, 413 if large else 408, words)
             return
         if body is not None:
-            await self.inner(scope, _again(body, receive), self._with_headers(send))
+            await self.inner(scope, _lab_request_again(body, receive), self._with_headers(send))
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Status and reason where a request is not to be heard."""
@@ -197,7 +197,7 @@ class Guard:
             parts.append(message.get("body", b""))
             size += len(parts[-1])
             if size > self.limits.body_bytes:
-                raise TooLarge
+                raise RequestTooLarge
             more = message.get("more_body", False)
         return b"".join(parts)
 
@@ -218,11 +218,11 @@ class Guard:
         await send({"type": "http.response.body", "body": f"giantstep lab: {words}\n".encode()})
 
 
-class TooLarge(Exception):
+class RequestTooLarge(Exception):
     """More bytes than a request may have."""
 
 
-def _again(body: bytes, receive: Any) -> Any:
+def _lab_request_again(body: bytes, receive: Any) -> Any:
     """A ``receive`` that gives the body that was read, and then whatever comes."""
     given = False
 

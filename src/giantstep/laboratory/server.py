@@ -17,9 +17,9 @@ from starlette.routing import Route
 from giantstep.asking.workers.backlog import Busy
 from giantstep.laboratory import asked
 from giantstep.laboratory.describe import lab_controls
-from giantstep.laboratory.experiment import Desk, Events, Refused
-from giantstep.laboratory.limits import Limits
-from giantstep.laboratory.security import Guard, Keys
+from giantstep.laboratory.experiment import Events, LabDesk, Refused
+from giantstep.laboratory.limits import LabLimits
+from giantstep.laboratory.security import LabGuard, LabKeys
 
 #: Every file of the page, by name: no address holds a path.
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
@@ -30,8 +30,13 @@ Handler = Callable[[Request], Awaitable[Response]]
 
 
 def lab_application(
-    desk: Desk, keys: Keys, limits: Limits, *, bound: str = "127.0.0.1", embeddable: bool = False
-) -> Guard:
+    desk: LabDesk,
+    keys: LabKeys,
+    limits: LabLimits,
+    *,
+    bound: str = "127.0.0.1",
+    embeddable: bool = False,
+) -> LabGuard:
     """The whole lab as one ASGI application; ``bound`` is the host that it is served at."""
 
     @contextlib.asynccontextmanager
@@ -43,7 +48,7 @@ def lab_application(
             desk.close()
 
     async def index(request: Request) -> Response:
-        response = Response(_text("index.html"), media_type="text/html")
+        response = Response(_lab_file_text("index.html"), media_type="text/html")
         if request.scope["state"]["client"] == "new":
             cookie = keys.new_client()
             response.set_cookie(keys.cookie, cookie, httponly=True, samesite="strict")
@@ -71,7 +76,7 @@ def lab_application(
         Route("/", index),
         Route("/health", health),
         Route("/learners", learners),
-        *[Route(f"/{name}", _file(name)) for name in _files()],
+        *[Route(f"/{name}", _lab_file_handler(name)) for name in _lab_files()],
         Route("/plotly.min.js", _plotly),
         Route("/target", answer(lambda c, g: desk.read(c, g.target())), methods=["POST"]),
         Route("/explain", answer(lambda c, g: desk.explain(c, g.problem())), methods=["POST"]),
@@ -95,11 +100,11 @@ def lab_application(
             "/report", stream(lambda c, g: desk.report(c, g.problem(), g.quick())), methods=["POST"]
         ),
     ]
-    return Guard(Starlette(routes=routes, lifespan=lifespan), keys, limits, bound, embeddable)
+    return LabGuard(Starlette(routes=routes, lifespan=lifespan), keys, limits, bound, embeddable)
 
 
 async def _answered(
-    request: Request, limits: Limits, ask: Callable[[str, asked.Given], Awaitable[Any]]
+    request: Request, limits: LabLimits, ask: Callable[[str, asked.Given], Awaitable[Any]]
 ) -> Response:
     """One JSON object; the work ends if the client goes away before it is there."""
     try:
@@ -107,15 +112,15 @@ async def _answered(
         found = await _while_there(request, ask(request.scope["state"]["client"], given))
         return Response(status_code=499) if found is None else JSONResponse(found)
     except asked.Malformed as problem:
-        return JSONResponse(_error("refused", str(problem)), status_code=400)
+        return JSONResponse(_lab_error("refused", str(problem)), status_code=400)
     except Refused as refused:
         return JSONResponse(refused.to_json(), status_code=422)
     except Busy as busy:
-        return JSONResponse(_error("busy", str(busy)), status_code=429)
+        return JSONResponse(_lab_error("busy", str(busy)), status_code=429)
 
 
 async def _streamed(
-    request: Request, limits: Limits, ask: Callable[[str, asked.Given], Events]
+    request: Request, limits: LabLimits, ask: Callable[[str, asked.Given], Events]
 ) -> Response:
     """Server-sent events; one that begins badly has a status that says so."""
     try:
@@ -123,11 +128,11 @@ async def _streamed(
         events = ask(request.scope["state"]["client"], given)
         first = await _while_there(request, anext(events))
     except asked.Malformed as problem:
-        return JSONResponse(_error("refused", str(problem)), status_code=400)
+        return JSONResponse(_lab_error("refused", str(problem)), status_code=400)
     except Refused as refused:
         return JSONResponse(refused.to_json(), status_code=422)
     except Busy as busy:
-        return JSONResponse(_error("busy", str(busy)), status_code=429)
+        return JSONResponse(_lab_error("busy", str(busy)), status_code=429)
     return Response(status_code=499) if first is None else EventStream(first, events)
 
 
@@ -189,7 +194,7 @@ class EventStream(Response):
         except Refused as refused:
             await say(_event("error", refused.to_json()["error"]))
         except Busy as busy:
-            await say(_event("error", _error("busy", str(busy))["error"]))
+            await say(_event("error", _lab_error("busy", str(busy))["error"]))
         await say("", more=False)
 
 
@@ -197,7 +202,7 @@ def _event(name: str, data: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 
-def _error(kind: str, message: str) -> dict[str, Any]:
+def _lab_error(kind: str, message: str) -> dict[str, Any]:
     return {"error": {"kind": kind, "message": message, "position": None}}
 
 
@@ -206,20 +211,20 @@ async def _gone(receive: Any) -> None:
         pass
 
 
-def _files() -> list[str]:
+def _lab_files() -> list[str]:
     room = resources.files("giantstep.laboratory") / "static"
     return sorted(f.name for f in room.iterdir() if f.name.endswith((".js", ".css")))
 
 
-def _text(name: str) -> str:
+def _lab_file_text(name: str) -> str:
     return (resources.files("giantstep.laboratory") / "static" / name).read_text(encoding="utf-8")
 
 
-def _file(name: str) -> Handler:
+def _lab_file_handler(name: str) -> Handler:
     kind = KINDS[name[name.rindex(".") :]]
 
     async def handler(_: Request) -> Response:
-        return Response(_text(name), media_type=kind)
+        return Response(_lab_file_text(name), media_type=kind)
 
     return handler
 

@@ -26,7 +26,7 @@ def lab_as_command(
     "giantstep compare kernel --target 'h1*h2' --dim 100 --samples 1d --seeds 4"
     """
     words = ["giantstep", "compare", row.name]
-    for name, value in {**_unusual(problem), **settings}.items():
+    for name, value in {**_lab_unusual_problem(problem), **settings}.items():
         if value is True:
             words.append(flag(name))
         elif value is not None and value is not False:
@@ -49,11 +49,11 @@ def lab_in_python(
     result.plot()
     """
     chosen = ", ".join(
-        f"{name}={_literal(value)}" for name, value in settings.items() if value is not None
+        f"{name}={_lab_literal(value)}" for name, value in settings.items() if value is not None
     )
-    given = _unusual(problem)
+    given = _lab_unusual_problem(problem)
     words = ["settings", *([repr(given.pop("target"))] if "target" in given else [])]
-    words += [f"{name}={_literal(value)}" for name, value in given.items()]
+    words += [f"{name}={_lab_literal(value)}" for name, value in given.items()]
     return "\n".join(
         [
             "import giantstep as gs",
@@ -65,7 +65,7 @@ def lab_in_python(
     )
 
 
-def _literal(value: Any) -> str:
+def _lab_literal(value: Any) -> str:
     """A value in Python: a number as a number, sizes in d and ranges as texts."""
     if isinstance(value, str):
         for number in (int, float):
@@ -75,5 +75,5 @@ def _literal(value: Any) -> str:
     return repr(value)
 
 
-def _unusual(problem: Mapping[str, Any]) -> dict[str, Any]:
+def _lab_unusual_problem(problem: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in problem.items() if value not in _USUAL.get(name, ())}

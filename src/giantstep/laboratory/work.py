@@ -12,7 +12,7 @@ from typing import Any
 
 from giantstep.asking.workers.backlog import DONE, FAILED, NO_THEORY, REFUSED, Outcome
 from giantstep.errors import GiantstepError, NoTheory, SettingsError, error_in_one_line
-from giantstep.laboratory.limits import Limits
+from giantstep.laboratory.limits import LabLimits
 
 Tell = Callable[[float], None]
 
@@ -77,7 +77,7 @@ def lab_plan(
         "python": lab_in_python(row, settings, problem, seeds),
     }
     if not asked.axes:
-        points = [_plain_question(asked.questions[0])]
+        points = [_lab_plain_question(asked.questions[0])]
         nothing = {"axis": None, "label": "", "log": False, "values": [None], "x": [0.0]}
         alone: dict[str, Any] = {
             "ticks": None,
@@ -91,13 +91,13 @@ def lab_plan(
     axis = max(asked.axes.values(), key=len)
     fine = asked
     # Several curves, or the rows of a map, share what the lab draws.
-    most = Limits().points * len(axis) // len(asked.questions)
+    most = LabLimits().points * len(axis) // len(asked.questions)
     if min(between, most) > len(axis):
         given = finer_lab_axis(axis.name, settings, problem, between, len(axis), most)
         # Between whole numbers there is nothing.
         with contextlib.suppress(SettingsError):
             fine = read_questions(row, *given) if given else asked
-    _check_points(len(fine.questions))
+    _check_lab_points(len(fine.questions))
     where, own = fine.axes[axis.name], set(axis.labels)
     parts = max((len(where) - 1) // max(len(axis) - 1, 1), 1)
     places = [dict(place) for place in fine.answer().places()]
@@ -116,7 +116,7 @@ def lab_plan(
         "ticks": where.ticks,
         "values": [along[i] for i in order],
         "x": [where.of[along[i]] for i in order],
-        "points": [_plain_question(fine.questions[i]) for i in order],
+        "points": [_lab_plain_question(fine.questions[i]) for i in order],
         "places": [list(places[i].items()) for i in order],
         "own": [number for number, i in enumerate(order) if along[i] in own],
         "coarse": sum(rank(i) < 2 for i in order),
@@ -127,23 +127,21 @@ def lab_plan(
 def lab_explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     """What ``explain`` says of a target, with the directions as formulas."""
     import giantstep
-    from giantstep.laboratory.explained import explained_on_page
+    from giantstep.laboratory.explained import lab_explained
     from giantstep.language.problem import read_problem
     from giantstep.language.targets import TreeTarget, any_target
 
     is_tree = isinstance(any_target(problem["target"]), TreeTarget)
     given: Any = read_problem(problem, has_tree=is_tree)
-    return explained_on_page(
-        giantstep.explain(given.target, noise=given.noise, inputs=given.inputs)
-    )
+    return lab_explained(giantstep.explain(given.target, noise=given.noise, inputs=given.inputs))
 
 
 def lab_predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
     """The prediction of one point, if it fits."""
     import giantstep
 
-    question = _question(point)
-    _check_cost(question, "predict")
+    question = _lab_question(point)
+    _check_lab_cost(question, "predict")
     return giantstep.predict(question)
 
 
@@ -151,8 +149,8 @@ def lab_simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
     """The run of one seed at one point, if it fits."""
     import giantstep
 
-    question = _question(point)
-    _check_cost(question, "simulate")
+    question = _lab_question(point)
+    _check_lab_cost(question, "simulate")
     return giantstep.simulate(question, seeds=1, seed=seed)
 
 
@@ -172,9 +170,9 @@ def lab_spectrum(*, point: Mapping[str, Any], of: Any, seeds: int, tell: Tell) -
     """A predicted spectrum, and so many simulated ones."""
     import giantstep
 
-    grid = _question(point)
+    grid = _lab_question(point)
     if seeds:
-        _check_cost(grid, "simulate")
+        _check_lab_cost(grid, "simulate")
     question = grid.questions[0]
     found = giantstep.spectrum(question.settings, question.problem, of=of, seeds=seeds)
     return {**found.to_json(), "simulated": [run.values for run in found.runs]}
@@ -218,43 +216,43 @@ VERBS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _question(point: Mapping[str, Any]) -> Any:
+def _lab_question(point: Mapping[str, Any]) -> Any:
     from giantstep.asking.questions import Grid
     from giantstep.asking.table import learner_to_ask
 
     row = learner_to_ask(point["learner"])
     settings: Any = row.load("settings")(**point["settings"])
-    problem = _problem(json.dumps(point["problem"]), row.has_target, row.has_tree)
+    problem = _lab_problem(json.dumps(point["problem"]), row.has_target, row.has_tree)
     return Grid.of(row, settings, problem, {})
 
 
 @functools.lru_cache(maxsize=16)
-def _problem(text: str, has_target: bool, has_tree: bool) -> Any:
+def _lab_problem(text: str, has_target: bool, has_tree: bool) -> Any:
     """The problem of a point, read once for all points of a line."""
     from giantstep.language.problem import read_problem
 
     return read_problem(json.loads(text), has_target=has_target, has_tree=has_tree)
 
 
-def _plain_question(question: Any) -> dict[str, Any]:
+def _lab_plain_question(question: Any) -> dict[str, Any]:
     settings = question.settings.to_json()
     dim = settings.get("dim")
-    if dim is not None and dim > Limits().dim:
-        raise SettingsError(f"dim = {dim:g} is too large for the lab: at most {Limits().dim:g}")
+    if dim is not None and dim > LabLimits().dim:
+        raise SettingsError(f"dim = {dim:g} is too large for the lab: at most {LabLimits().dim:g}")
     problem = question.problem.to_json()
     return {"learner": question.settings.learner, "settings": settings, "problem": problem}
 
 
-def _check_points(count: int) -> None:
-    if count > Limits().points:
-        raise SettingsError(f"the range has {count} values: the lab draws {Limits().points}")
+def _check_lab_points(count: int) -> None:
+    if count > LabLimits().points:
+        raise SettingsError(f"the range has {count} values: the lab draws {LabLimits().points}")
 
 
-def _check_cost(grid: Any, verb: str) -> None:
+def _check_lab_cost(grid: Any, verb: str) -> None:
     """Refuse what would not fit, before anything is allocated."""
     from giantstep.numerics.cost import duration, readable
 
-    limits = Limits()
+    limits = LabLimits()
     cost = grid.learner.cost_of(verb, grid.questions[0])
     if cost is None:
         return

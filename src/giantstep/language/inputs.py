@@ -305,7 +305,7 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     if isinstance(given, Inputs):
         return given
     laws = {law.name: law for law in Inputs.__subclasses__()}
-    fields = _fields(given, laws) if isinstance(given, str) else given
+    fields = _input_law_fields(given, laws) if isinstance(given, str) else given
     if not isinstance(fields, Mapping) or fields.get("law") not in [*laws]:
         raise SettingsError(f"inputs = {shown(given)} are unknown: use {SYNTAX}")
     law = laws[fields["law"]]
@@ -324,7 +324,7 @@ def read_inputs(given: Inputs | str | Mapping[str, Any]) -> Inputs:
     return law(**numbers)
 
 
-def _fields(text: str, laws: Mapping[str, type[Inputs]]) -> dict[str, Any]:
+def _input_law_fields(text: str, laws: Mapping[str, type[Inputs]]) -> dict[str, Any]:
     """The plain values of a text."""
     name, colon, rest = text.strip().partition(":")
     fields: dict[str, Any] = {"law": name.strip().lower()}
@@ -341,7 +341,7 @@ def _fields(text: str, laws: Mapping[str, type[Inputs]]) -> dict[str, Any]:
     return fields
 
 
-def check_inputs_covered(
+def checked_input_law(
     given: Inputs,
     laws: tuple[type[Law], ...],
     what: str,
@@ -351,7 +351,7 @@ def check_inputs_covered(
     """The law, if it is one of those for which ``what`` can be said; otherwise raise, and ``why``.
 
     >>> from giantstep.errors import NoTheory
-    >>> check_inputs_covered(Sphere(), (Gaussian,), "giant steps are predicted", NoTheory)
+    >>> checked_input_law(Sphere(), (Gaussian,), "giant steps are predicted", NoTheory)
     Traceback (most recent call last):
     giantstep.errors.NoTheory: inputs = sphere: giant steps are predicted for gaussian inputs alone
     """
@@ -365,11 +365,11 @@ def check_inputs_covered(
     raise error(f"inputs = {given}: {what} for {covered}{reason}")
 
 
-def check_inputs_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:
+def check_input_law_aligned(given: Inputs, what: str, error: type[GiantstepError]) -> None:
     """Raise ``error`` if there is a spike beside the target's direction.
 
     >>> from giantstep.errors import NoTheory
-    >>> check_inputs_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
+    >>> check_input_law_aligned(Spiked(4, 0.5), "a kernel is predicted", NoTheory)
     Traceback (most recent call last):
     giantstep.errors.NoTheory: inputs = spiked:strength=4,alignment=0.5: a kernel is predicted for a spike along h1 alone, of alignment 1 (its modes are split along one direction; simulate takes any alignment)
     """  # noqa: E501

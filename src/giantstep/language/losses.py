@@ -15,7 +15,7 @@ from giantstep.language.expressions.kinks import expression_kink_surfaces
 from giantstep.language.expressions.tree import Node
 from giantstep.language.targets.reading import read_loss_expression
 from giantstep.numerics.float64 import elementwise_derivative, in_float64
-from giantstep.numerics.solve import bisected, halved
+from giantstep.numerics.solve import bisected, halved_brackets
 
 #: Outputs between which a loss is looked at, and how finely.
 FARTHEST, POINTS = 40.0, 3201
@@ -71,12 +71,12 @@ class Loss:
             return t - w + v * self.slope(y, t) > 0
 
         low, high = w - jnp.maximum(pull, 0.0), w - jnp.minimum(pull, 0.0)
-        low, high = halved(is_above, low, high, PROXIMAL_HALVINGS)
+        low, high = halved_brackets(is_above, low, high, PROXIMAL_HALVINGS)
         return (low + high) / 2
 
     def kinks(self, labels: Float[np.ndarray, " n"]) -> Float[np.ndarray, "n kinks"]:
         """Outputs f at which the loss of each label is not smooth; infinite where there is none."""
-        found = [_roots(surface, labels) for surface in expression_kink_surfaces((self.tree,))]
+        found = [_loss_roots(surface, labels) for surface in expression_kink_surfaces((self.tree,))]
         whole = np.sort(np.concatenate([np.full((len(labels), 0), np.inf), *found], axis=1), axis=1)
         return whole[:, np.isfinite(whole).any(axis=0)]
 
@@ -104,12 +104,12 @@ def loss_from_text(text: str) -> Loss:
         loss = Loss(text, read_loss_expression(CLASSIFIERS.get(text, text)))
     except TargetError as error:
         raise SettingsError(f"loss = {text[:60]!r} cannot be read: {REMEDY} ({error})") from None
-    _check_convex(loss)
+    _check_loss_convex(loss)
     return loss
 
 
 @in_float64
-def _check_convex(loss: Loss) -> None:
+def _check_loss_convex(loss: Loss) -> None:
     """Refuse a loss whose slope falls somewhere."""
     # An irrational shift keeps the grid off kinks at round numbers.
     outputs = np.linspace(-FARTHEST, FARTHEST, POINTS) + 1e-4 * np.sqrt(2)
@@ -133,7 +133,7 @@ def _check_convex(loss: Loss) -> None:
         )
 
 
-def _roots(surface: Node, labels: np.ndarray) -> np.ndarray:
+def _loss_roots(surface: Node, labels: np.ndarray) -> np.ndarray:
     """Zeros in f of a function of y and f, for each label."""
     scan = np.linspace(-FARTHEST, FARTHEST, POINTS) + 1e-4 * np.sqrt(2)
 

@@ -45,7 +45,7 @@ class _WithTarget(Generic[AnyTarget]):
     ) -> None:
         law = read_inputs(inputs)
         read = self._read(target, law)
-        for name, value in {"target": read, "noise": _variance(noise), "inputs": law}.items():
+        for name, value in {"target": read, "noise": _read_noise(noise), "inputs": law}.items():
             object.__setattr__(self, name, value)
 
     @staticmethod
@@ -110,7 +110,7 @@ class NoTarget:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "noise", _variance(self.noise))
+        object.__setattr__(self, "noise", _read_noise(self.noise))
 
     def to_json(self) -> dict[str, Any]:
         """The problem as plain values."""
@@ -164,7 +164,7 @@ def read_problem(
     return TreeProblem(**given) if has_tree else Problem(**given)
 
 
-def _variance(given: Any) -> float:
+def _read_noise(given: Any) -> float:
     try:
         noise = float(given)
     except (TypeError, ValueError, OverflowError):

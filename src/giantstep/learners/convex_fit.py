@@ -31,13 +31,13 @@ class ConvexFit(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def _proximal(loss: Loss) -> Callable[..., Any]:
+def _proximal_training_step(loss: Loss) -> Callable[..., Any]:
     """The proximal operator, compiled once per loss, not once per fit."""
     return jax.jit(loss.proximal)
 
 
 @in_float64
-def convex_fit(
+def train_convex_readout(
     loss: Loss,
     features: Float[np.ndarray, "n p"],
     labels: Float[np.ndarray, " n"],
@@ -50,7 +50,7 @@ def convex_fit(
     """
     values, vectors = np.linalg.eigh(features.T @ features)
     turned = features @ vectors
-    proximal = _proximal(loss)
+    proximal = _proximal_training_step(loss)
     rho, dual = 1.0, np.zeros(len(labels))
     output, coefficients, settled = np.zeros(len(labels)), np.zeros(features.shape[1]), False
     for count in range(ROUNDS):
@@ -71,7 +71,7 @@ def convex_fit(
 
 
 @in_float64
-def fit_susceptibility(
+def trained_susceptibility(
     loss: Loss,
     features: Float[np.ndarray, "n p"],
     labels: Float[np.ndarray, " n"],
@@ -108,7 +108,7 @@ ON_MARGIN = 1e-3
 NEWTON_WIDTH = 2000
 
 
-def classifier(
+def train_classifier_readout(
     loss: str, features: Float[np.ndarray, "n p"], labels: Float[np.ndarray, " n"], ridge: float
 ) -> Float[np.ndarray, " p"]:
     r"""The minimum of :math:`\sum_i \ell(y_i, a\cdot\phi_i) + (\lambda/2)|a|^2`."""

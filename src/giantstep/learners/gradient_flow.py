@@ -18,14 +18,14 @@ from giantstep.language.problem import Labelled, Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
-from giantstep.settings.flow_start import flow_start_degree, given_overlaps, spike_of
+from giantstep.numerics.ridge.path import RidgePath, ridge_or_gcv
+from giantstep.settings.flow_start import flow_setting_degree, setting_overlaps, spike_setting
 from giantstep.settings.gradient_flow import GradientFlow
 
 
-def _noted(problem: Problem, settings: GradientFlow, found: Run) -> Run:
+def _simulation_with_notes(problem: Problem, settings: GradientFlow, found: Run) -> Run:
     """The run, with a note where the flow cannot start from a random neuron."""
-    unseen = flow_start_degree(activation(settings.activation), problem.target)
+    unseen = flow_setting_degree(activation(settings.activation), problem.target)
     if not unseen:
         return found
     blind = (
@@ -36,7 +36,7 @@ def _noted(problem: Problem, settings: GradientFlow, found: Run) -> Run:
     return dataclasses.replace(found, notes=(blind,))
 
 
-@functools.partial(once_per_seed, after=_noted)
+@functools.partial(once_per_seed, after=_simulation_with_notes)
 def simulate(
     problem: Problem, settings: GradientFlow, rng: np.random.Generator
 ) -> dict[str, float]:
@@ -47,12 +47,12 @@ def simulate(
     enters through the start alone. Metrics are means over the starts of a seed; overlaps are
     measured with the population covariance.
     """
-    _check(problem, settings)
+    _check_simulation(problem, settings)
     dim = needed_dim(settings.dim)
     sigma, covariance = activation(settings.activation), Covariance(problem, dim)
     data = problem.draw(settings.samples.count(dim, "samples"), dim, rng)
-    weights = _starts(settings, covariance, rng)
-    inputs, root, inverse = _coordinates(settings, data.inputs)
+    weights = _random_start_neurons(settings, covariance, rng)
+    inputs, root, inverse = _descent_coordinates(settings, data.inputs)
     points = weights @ root
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     # <w, Sigma u> and the metric of w, in the coordinates in which the descent takes place.
@@ -70,14 +70,14 @@ def simulate(
     found = covariance.measured(ends)
     found["initial_overlap"] = float(np.sqrt(np.mean(path[0] ** 2)))
     if settings.until is not None:
-        found["time"] = float(np.mean([_first(column, settings) for column in path.T]))
-    found |= _readout(problem, settings, sigma, data, ends, rng)
+        found["time"] = float(np.mean([_run_crossing(column, settings) for column in path.T]))
+    found |= _train_readout(problem, settings, sigma, data, ends, rng)
     return found
 
 
-def _check(problem: Problem, settings: GradientFlow) -> None:
+def _check_simulation(problem: Problem, settings: GradientFlow) -> None:
     dim, target = needed_dim(settings.dim), problem.target
-    spike_of(problem, dim)
+    spike_setting(problem, dim)
     if target.rank > 1:
         raise SettingsError(f"target = {target.text!r}: a single neuron follows functions of h1")
     samples = settings.samples.count(dim, "samples")
@@ -92,7 +92,7 @@ class Covariance:
     """The population covariance, with the target along the first axis, the spike beside it."""
 
     def __init__(self, problem: Problem, dim: int) -> None:
-        self.theta, self.cosine = spike_of(problem, dim)
+        self.theta, self.cosine = spike_setting(problem, dim)
         self.kappa = 1 + self.theta * self.cosine**2
         self.spike = problem.inputs.leading_direction(1, dim)
         self.matrix = problem.inputs.covariance(1, dim)
@@ -108,7 +108,7 @@ class Covariance:
         }
 
 
-def _starts(
+def _random_start_neurons(
     settings: GradientFlow, covariance: Covariance, rng: np.random.Generator
 ) -> Float[np.ndarray, "starts d"]:
     """Unit vectors: random ones with both signs, or with the overlaps that are given."""
@@ -118,7 +118,7 @@ def _starts(
     theta, c = covariance.theta, covariance.cosine
     if settings.start_overlap is not None and c != 1:
         if settings.geometry != "preconditioned":
-            given_overlaps(settings, theta, c)  # says what is missing
+            setting_overlaps(settings, theta, c)  # says what is missing
         # Unit vectors in whitened coordinates with the given product with Sigma^(1/2) u.
         values, vectors = np.linalg.eigh(covariance.matrix)
         half = (vectors * np.sqrt(values)) @ vectors.T
@@ -127,7 +127,7 @@ def _starts(
         beside /= np.linalg.norm(beside, axis=1, keepdims=True)
         omega = settings.start_overlap
         return np.linalg.solve(half, (omega * axis + np.sqrt(1 - omega**2) * beside).T).T
-    m, b = given_overlaps(settings, theta, c)
+    m, b = setting_overlaps(settings, theta, c)
     known = 1 if c == 1 else 2
     first = [b] if c == 1 else [b, (m - c * b) / np.sqrt(1 - c**2)]
     drawn[:, :known] = 0.0
@@ -138,7 +138,7 @@ def _starts(
     return drawn
 
 
-def _coordinates(
+def _descent_coordinates(
     settings: GradientFlow, inputs: Float[np.ndarray, "n d"]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The inputs as the descent sees them; the map of the weights that goes with it, and back."""
@@ -155,12 +155,12 @@ def _descend(
 ) -> tuple[np.ndarray, ...]:
     """Where the points end, their overlaps along the way (steps + 1, starts), and their losses.
 
-    ``given`` are the arrays of :func:`_descent`, in its order. Overlaps after the first are there
+    ``given`` are the arrays of :func:`_train_run`, in its order. Overlaps after the first are there
     where a hitting time is asked for.
     """
     steps = max(round(settings.horizon / settings.step), 1)
     with float64():
-        found = _descent(
+        found = _train_run(
             sigma,
             settings.geometry == "normalised",
             settings.until is not None,
@@ -172,7 +172,7 @@ def _descend(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1, 2, 3))
-def _descent(
+def _train_run(
     sigma: Activation,
     normalised: bool,
     followed: bool,
@@ -214,7 +214,7 @@ def _descent(
     return ends, jnp.concatenate([start, path]) if followed else start, losses
 
 
-def _first(path: Float[np.ndarray, " steps"], settings: GradientFlow) -> float:
+def _run_crossing(path: Float[np.ndarray, " steps"], settings: GradientFlow) -> float:
     """When a path first crosses the overlap asked for; infinite where it does not."""
     until = settings.until
     assert until is not None
@@ -223,7 +223,7 @@ def _first(path: Float[np.ndarray, " steps"], settings: GradientFlow) -> float:
     return float(np.argmax(beyond) * rate) if beyond.any() else np.inf
 
 
-def _readout(
+def _train_readout(
     problem: Problem,
     settings: GradientFlow,
     sigma: Activation,
@@ -243,7 +243,7 @@ def _readout(
         return sigma.numpy((inputs @ directions)[:, own] + biases) / np.sqrt(width)
 
     path = RidgePath.fit(features(data.inputs), data.labels)
-    ridge = chosen_ridge(path, settings.ridge)
+    ridge = ridge_or_gcv(path, settings.ridge)
     test = problem.draw(settings.test_samples, dim, rng)
     test_error = float(np.mean((path.predict(features(test.inputs), ridge)[0] - test.clean) ** 2))
     return {

@@ -15,7 +15,7 @@ from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
 from giantstep.numerics.noise import normal_noise
 from giantstep.settings.langevin import Langevin
-from giantstep.settings.problem_rules import check_binary_labels
+from giantstep.settings.problem_rules import check_loss_setting
 
 #: Points along the run at which the free energy is read, at most.
 READINGS = 20
@@ -38,7 +38,7 @@ def simulate(problem: Problem, settings: Langevin, rng: np.random.Generator) -> 
             "the target: raise --dim"
         )
     if not problem.inputs.has_signs:
-        check_binary_labels(problem, "logistic")
+        check_loss_setting(problem, "logistic")
     elif problem.noise:
         raise SettingsError(f"noise = {problem.noise:g} cannot be added to labels -1 and 1")
     train = problem.draw(settings.samples.count(dim, "samples"), dim, rng)
@@ -50,26 +50,26 @@ def simulate(problem: Problem, settings: Langevin, rng: np.random.Generator) -> 
     ends = np.linspace(0, settings.steps, readings + 1).astype(np.int32)
     constants = np.array([settings.step_size, settings.decay, settings.radius], np.float32)
     key = rng.integers(1 << 32, size=2, dtype=np.uint32)
-    data = (_with_ones(train.inputs), train.labels.astype(np.float32))
+    data = (_samples_with_ones(train.inputs), train.labels.astype(np.float32))
     state: Any = (particles[:, :-1], particles[:, -1])
-    *state, energies = _anneal(*state, key, ends, ladder.astype(np.float32), constants, *data)
+    *state, energies = _anneal_run(*state, key, ends, ladder.astype(np.float32), constants, *data)
     outputs = [
-        np.asarray(_outputs(*state, x, constants[2]), dtype=np.float64)
-        for x in (data[0], _with_ones(test.inputs))
+        np.asarray(_trained_outputs(*state, x, constants[2]), dtype=np.float64)
+        for x in (data[0], _samples_with_ones(test.inputs))
     ]
     beside = np.asarray(state[0], dtype=np.float64)[:, problem.target.rank : -1]
-    test_error = float(np.mean(_wrong(outputs[1], test.clean)))
+    test_error = float(np.mean(_misclassified_samples(outputs[1], test.clean)))
     return {
         "accuracy": 1 - test_error,
         "test_error": test_error,
-        "train_error": float(np.mean(_wrong(outputs[0], train.labels))),
+        "train_error": float(np.mean(_misclassified_samples(outputs[0], train.labels))),
         "train_loss": float(np.mean(np.logaddexp(0, -train.labels * outputs[0]))),
         "particle_variance": float(np.mean(beside**2)),
         "free_energy": np.asarray(energies, dtype=np.float64),
     }
 
 
-def _with_ones(inputs: np.ndarray) -> Float[np.ndarray, "n columns"]:
+def _samples_with_ones(inputs: np.ndarray) -> Float[np.ndarray, "n columns"]:
     """Inputs with a column of ones for the bias: one product gives all pre-activations."""
     return np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1).astype(np.float32)
 
@@ -84,12 +84,12 @@ def _forward(
 
 
 @jax.jit
-def _outputs(w: Array, e: Array, inputs: Array, radius: Array) -> Float[Array, " n"]:
+def _trained_outputs(w: Array, e: Array, inputs: Array, radius: Array) -> Float[Array, " n"]:
     return _forward(w, e, inputs, radius)[2]
 
 
 @jax.jit
-def _anneal(
+def _anneal_run(
     weights: Float[Array, "N columns"],
     gates: Float[Array, " N"],
     key: UInt32[Array, " two"],
@@ -125,7 +125,7 @@ def _anneal(
 
     def stretch(state: tuple[Array, Array], limits: tuple[Array, Array]) -> tuple[Any, Array]:
         w, e = jax.lax.fori_loop(*limits, step, state)
-        loss = jnp.mean(jax.nn.softplus(-labels * _outputs(w, e, inputs, radius)))
+        loss = jnp.mean(jax.nn.softplus(-labels * _trained_outputs(w, e, inputs, radius)))
         variances = jnp.append(jnp.var(w, axis=0), jnp.var(e))
         entropy = jnp.sum(0.5 * jnp.log(2 * jnp.pi * jnp.e * variances))
         square = jnp.mean(jnp.sum(w**2, axis=1) + e**2)
@@ -135,7 +135,7 @@ def _anneal(
     return w, e, energies
 
 
-def _wrong(outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def _misclassified_samples(outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return np.sign(outputs) != labels
 
 

@@ -9,7 +9,7 @@ from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.hermite import normalised_hermite
-from giantstep.numerics.ridge.path import RidgePath, chosen_ridge
+from giantstep.numerics.ridge.path import RidgePath, ridge_or_gcv
 from giantstep.settings.pca import Pca
 
 
@@ -27,9 +27,9 @@ def simulate(problem: Problem, settings: Pca, rng: np.random.Generator) -> dict[
     test = problem.draw(settings.test_samples, dim, rng)
     values, vectors = np.linalg.eigh(train.inputs.T @ train.inputs / len(train.inputs))
     component = vectors[:, -1]
-    path = RidgePath.fit(_curve(train.inputs @ component, settings.degree), train.labels)
-    ridge = chosen_ridge(path, settings.ridge)
-    fit = path.predict(_curve(test.inputs @ component, settings.degree), ridge)[0]
+    path = RidgePath.fit(_simulated_curve(train.inputs @ component, settings.degree), train.labels)
+    ridge = ridge_or_gcv(path, settings.ridge)
+    fit = path.predict(_simulated_curve(test.inputs @ component, settings.degree), ridge)[0]
     test_error = float(np.mean((fit - test.clean) ** 2))
     spike = problem.inputs.leading_direction(problem.target.rank, dim)
     return {
@@ -42,7 +42,7 @@ def simulate(problem: Problem, settings: Pca, rng: np.random.Generator) -> dict[
     }
 
 
-def _curve(projections: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n k"]:
+def _simulated_curve(projections: Float[np.ndarray, " n"], degree: int) -> Float[np.ndarray, "n k"]:
     """Hermite polynomials of the projections, orthonormal for a standard normal variable."""
     z = projections / np.sqrt(np.mean(projections**2))
     return normalised_hermite(z, degree).T

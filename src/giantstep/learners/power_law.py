@@ -39,11 +39,11 @@ def simulate(problem: NoTarget, settings: PowerLaw, rng: np.random.Generator) ->
     if settings.exponents:
         raise SettingsError("exponents are rates of the limit: simulate at given --samples")
     samples, width = round(settings.number_of_samples()), settings.number_of_projections()
-    modes = _modes(settings, samples, width)
-    return _one_run(problem.noise, settings.ridge_value(), samples, width, modes, rng)
+    modes = _drawn_modes(settings, samples, width)
+    return _simulate_once(problem.noise, settings.ridge_value(), samples, width, modes, rng)
 
 
-def _modes(settings: PowerLaw, samples: int, width: float) -> _Modes:
+def _drawn_modes(settings: PowerLaw, samples: int, width: float) -> _Modes:
     a, decay = settings.capacity, 2 * settings.capacity * settings.source + 1
     largest = max(samples, width if width < math.inf else 0)
     count = max(round(MODES_EACH * largest), LEAST_MODES)
@@ -53,17 +53,17 @@ def _modes(settings: PowerLaw, samples: int, width: float) -> _Modes:
     return _Modes(
         k**-a,
         k ** (-decay / 2),
-        _power_sum(count + 0.5, last, a),
-        _power_sum(count + 0.5, last, decay),
+        _drawn_variance_sum(count + 0.5, last, a),
+        _drawn_variance_sum(count + 0.5, last, decay),
     )
 
 
-def _power_sum(low: float, high: float, power: float) -> float:
+def _drawn_variance_sum(low: float, high: float, power: float) -> float:
     """The sum of k^-power between two half-integers, as an integral."""
     return (low ** (1 - power) - high ** (1 - power)) / (power - 1)
 
 
-def _one_run(
+def _simulate_once(
     noise: float, ridge: float, samples: int, width: float, modes: _Modes, rng: np.random.Generator
 ) -> dict[str, float]:
     scale = np.sqrt(modes.variances)
@@ -73,7 +73,7 @@ def _one_run(
     noises = math.sqrt(noise) * rng.standard_normal(samples)
     labels = np.stack([clean, noises], axis=1)
     if width == math.inf:
-        return _with_all_features(x, scale, labels, ridge, modes)
+        return _train_all_features(x, scale, labels, ridge, modes)
     count = round(width)
     projections = rng.standard_normal((count, len(scale))) * scale / math.sqrt(count)
     leak = modes.tail_trace / count
@@ -89,7 +89,7 @@ def _one_run(
     }
 
 
-def _with_all_features(
+def _train_all_features(
     x: np.ndarray, scale: np.ndarray, labels: np.ndarray, ridge: float, modes: _Modes
 ) -> dict[str, float]:
     """Kernel regression: modes beyond those drawn add their trace to the kernel's diagonal."""

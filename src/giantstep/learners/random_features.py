@@ -13,14 +13,14 @@ from giantstep.language.problem import Labelled, Problem
 from giantstep.learners.convex_fit import (
     ON_KINK,
     ON_MARGIN,
-    classifier,
-    convex_fit,
-    fit_susceptibility,
+    train_classifier_readout,
+    train_convex_readout,
+    trained_susceptibility,
 )
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
-from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
+from giantstep.settings.problem_rules import check_loss_setting, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures
 
 #: Products with the features that a classifier takes.
@@ -34,7 +34,7 @@ def simulate(
     """Fit the readout of random neurons, once for each seed; errors on fresh samples."""
     dim = needed_dim(settings.dim, problem.target.rank)
     if settings.loss in CLASSIFIERS:
-        check_binary_labels(problem, settings.loss)
+        check_loss_setting(problem, settings.loss)
     samples, width = settings.samples.count(dim, "samples"), settings.width.count(dim, "width")
     sigma = activation(settings.activation)
     neurons, biases = _first_layer(settings, width, dim, rng)
@@ -46,7 +46,7 @@ def simulate(
     test = problem.draw(settings.test_samples, dim, rng)
     phi, fresh = features(train.inputs), features(test.inputs)
     if settings.loss != "square":
-        return _other_loss(problem, settings, phi, train, fresh, test)
+        return _train_other_loss(problem, settings, phi, train, fresh, test)
     path, ridge = RidgePath.fit(phi, train.labels), settings.ridge
     readout = path.coefficients(ridge)[0]
     test_error = float(np.mean((test.clean - fresh @ readout) ** 2))
@@ -72,7 +72,7 @@ def _first_layer(
     return rows, rng.standard_normal(width) if normal else rng.uniform(-1, 1, width)
 
 
-def _other_loss(
+def _train_other_loss(
     problem: Problem,
     settings: RandomFeatures,
     phi: np.ndarray,
@@ -87,10 +87,10 @@ def _other_loss(
         labels, truth = (np.where(part.clean > 0, 1.0, -1.0) for part in (train, test))
     expressed, on_kink = loss_from_text(name), ON_KINK
     if name in CLASSIFIERS:
-        readout, on_kink = classifier(name, phi, labels, ridge), ON_MARGIN
+        readout, on_kink = train_classifier_readout(name, phi, labels, ridge), ON_MARGIN
         outputs = phi @ readout
     else:
-        readout, outputs, settled = convex_fit(expressed, phi, labels, ridge)
+        readout, outputs, settled = train_convex_readout(expressed, phi, labels, ridge)
         if not settled:
             raise GiantstepError(
                 f"loss = {name!r}: the fit did not settle at ridge = {ridge:g}; give a larger ridge"
@@ -104,7 +104,7 @@ def _other_loss(
         "norm": float(readout @ readout) / len(phi),
         "overlap_q": float(np.var(fields)),
         "overlap_m": float(overlap[0]) if problem.target.rank == 1 else overlap,
-        "overlap_v": fit_susceptibility(expressed, phi, labels, outputs, ridge, fresh, on_kink),
+        "overlap_v": trained_susceptibility(expressed, phi, labels, outputs, ridge, fresh, on_kink),
         "intercept": float(np.mean(fields)),
     }
 

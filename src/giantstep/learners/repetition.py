@@ -1,4 +1,4 @@
-"""The learner `repetition`: what the first moves of a neuron are worth, measured on samples."""
+"""The learner `repetition`: the first moves of a neuron, measured on samples."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim
@@ -23,7 +23,7 @@ def simulate(problem: Problem, settings: Repetition, rng: np.random.Generator) -
 
     Metrics: ``force`` b for each direction, ``growth`` the largest eigenvalue of S, ``variance`` v.
     """
-    dim, samples = _sizes(problem, settings)
+    dim, samples = _simulated_sizes(problem, settings)
     sigma, target = activation(settings.activation), problem.target
     latent = rng.standard_normal((samples, target.rank))
     field = rng.standard_normal(samples)
@@ -45,15 +45,15 @@ def simulate(problem: Problem, settings: Repetition, rng: np.random.Generator) -
 
 def cost(problem: Problem, settings: Repetition) -> Cost:
     """A few numbers for each sample."""
-    _, samples = _sizes(problem, settings)
+    _, samples = _simulated_sizes(problem, settings)
     numbers = problem.target.rank + problem.target.noises + 3
     sizes = f"samples = {samples}"
     operations = samples * (numbers * DRAW + 4.0 * EXPONENTIAL)
     return Cost(8.0 * samples * (3 * numbers + 6), operations, sizes, "lower --samples")
 
 
-def _sizes(problem: Problem, settings: Repetition) -> tuple[int, int]:
-    check_inputs_covered(
+def _simulated_sizes(problem: Problem, settings: Repetition) -> tuple[int, int]:
+    checked_input_law(
         problem.inputs,
         (Gaussian,),
         "first moves are simulated",

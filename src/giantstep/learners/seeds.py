@@ -24,7 +24,7 @@ LATER: dict[str, dict[str, Any]] = {
 }
 
 
-def drawn_by(settings: Settings) -> dict[str, Any]:
+def draws_depend_on(settings: Settings) -> dict[str, Any]:
     """The settings that the draws of a run depend on."""
     later = LATER.get(settings.learner, {})
     given = settings.to_json().items()
@@ -54,7 +54,7 @@ def once_per_seed(
         progress: Callable[[float], None] | None = None,
     ) -> Run:
         began = time.perf_counter()
-        what = (settings.learner, described(problem), drawn_by(settings))
+        what = (settings.learner, described(problem), draws_depend_on(settings))
 
         def one(number: int) -> Metrics:
             return run(problem, settings, generator(*what, number))
@@ -75,10 +75,10 @@ def once_per_seed(
     return simulate
 
 
-def part_of(
+def run_part(
     progress: Callable[[float], None] | None, start: float, share: float
 ) -> Callable[[float], None] | None:
-    """What hears of the progress of a part, and tells that of the whole."""
+    """A function that is told the progress of one part and reports that of the whole."""
     if progress is None:
         return None
     return lambda fraction: progress(start + share * fraction)

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.answer import Run
-from giantstep.channels import Channel, channel_of_problem
+from giantstep.channels.channel import Channel, channel_of_problem
 from giantstep.channels.preprocessing import (
     EMPTY,
     Labels,
@@ -21,7 +21,7 @@ from giantstep.channels.preprocessing import (
 )
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.amp.data import REMEDY, Data, draw_data, samples_and_dim
+from giantstep.learners.amp.data import REMEDY, Data, amp_run_sizes, draw_amp_data
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EIGEN, ENTRY, Cost
 from giantstep.settings.spectral import Spectral
@@ -36,35 +36,35 @@ _COMPARED = 64
 _PRODUCTS = 100
 
 
-def _noted(problem: Problem, settings: Spectral, found: Run) -> Run:
+def _simulation_with_notes(problem: Problem, settings: Spectral, found: Run) -> Run:
     channel = channel_of_problem(problem)
     own = {**found.settings, **channel.settings}
     return dataclasses.replace(found, settings=own, notes=channel.notes)
 
 
-@functools.partial(once_per_seed, after=_noted)
+@functools.partial(once_per_seed, after=_simulation_with_notes)
 def simulate(problem: Problem, settings: Spectral, rng: np.random.Generator) -> dict[str, Any]:
     """The squared cosines of the spectral estimates and their eigenvalues, once for each seed."""
-    samples, dim, _ = samples_and_dim(settings)
+    samples, dim, _ = amp_run_sizes(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_of_problem(problem)
-    data = draw_data(problem, dim, samples, channel.added, rng)
-    found = _measured(channel, settings, data, rng)
+    data = draw_amp_data(problem, dim, samples, channel.added, rng)
+    found = _simulated_estimate(channel, settings, data, rng)
     return {n: v[0] if channel.rank == 1 and np.ndim(v) else v for n, v in found.items()}
 
 
-def _measured(
+def _simulated_estimate(
     channel: Channel, settings: Spectral, data: Data, rng: np.random.Generator
 ) -> dict[str, Any]:
     basis = channel_basis(channel, settings)
     if basis is None:
-        value, span = linearised_estimate(channel, data, rng)
+        value, span = estimate_by_linearised_messages(channel, data, rng)
         cosines = np.zeros(channel.rank)
         found = np.linalg.svd(span.T @ data.truth, compute_uv=False) ** 2 / len(span)
         cosines[: len(found)] = found
         return {"overlap_squared": cosines, "eigenvalue": value}
-    values, vectors = block_estimates(channel, settings, data, basis, rng)
+    values, vectors = estimated_block_directions(channel, settings, data, basis, rng)
     truth = data.truth @ basis.T
     overlap = np.einsum("dk,dk->k", vectors, truth) ** 2 / len(vectors)
     if settings.preprocessing == "optimal":
@@ -89,7 +89,7 @@ def _equal_blocks(channel: Channel, data: Data, basis: Float[np.ndarray, "r r"])
     return groups
 
 
-def block_estimates(
+def estimated_block_directions(
     channel: Channel,
     settings: Spectral,
     data: Data,
@@ -107,15 +107,15 @@ def block_estimates(
         values, vectors = np.empty(channel.rank), np.empty((x.shape[1], channel.rank))
         for group in _equal_blocks(channel, data, basis):
             weights = optimal_channel_weights(squares[:, group[0]], settings.clip)
-            values[group], vectors[:, group] = _top(x, weights, len(group), rng)
+            values[group], vectors[:, group] = _top_sample_eigenvectors(x, weights, len(group), rng)
         return values, vectors
     weights = given_channel_weights(settings.preprocessing, y)
-    values, vectors = _top(x, weights, channel.rank, rng)
+    values, vectors = _top_sample_eigenvectors(x, weights, channel.rank, rng)
     order = np.argsort(np.argsort(-(weights @ squares), kind="stable"), kind="stable")
     return values[order], vectors[:, order]
 
 
-def _top(
+def _top_sample_eigenvectors(
     x: Shaped[np.ndarray, "n d"],
     weights: Float[np.ndarray, " n"],
     count: int,
@@ -139,7 +139,7 @@ def _top(
     return values[order].astype(float), vectors[:, order].astype(float)
 
 
-def linearised_estimate(
+def estimate_by_linearised_messages(
     channel: Channel, data: Data, rng: np.random.Generator
 ) -> tuple[float, Float[np.ndarray, "d k"]]:
     """Top eigenvalue of L = (X X^T/d - diag) G(y), and an orthonormal basis of what it estimates.
@@ -170,11 +170,11 @@ def linearised_estimate(
         vectors = vectors[:, values.real >= min(largest, np.sqrt(max(largest, 1.0)))]
         # A pair that fluctuations made complex spans the same two directions by its two parts.
         parts = np.concatenate([vectors.real, vectors.imag], axis=1)
-        basis = _strongest(parts, count).T.reshape(-1, n, rank)
+        basis = _strongest_of_run(parts, count).T.reshape(-1, n, rank)
         columns = [x.T @ np.einsum("nij,nj->ni", curvatures, v) for v in basis]
-        together = _strongest(np.stack(columns, axis=-1).reshape(dim * rank, -1), count)
+        together = _strongest_of_run(np.stack(columns, axis=-1).reshape(dim * rank, -1), count)
         together = together.reshape(dim, -1)
-        new = _strongest(together - span @ (span.T @ together), rank - span.shape[1])
+        new = _strongest_of_run(together - span @ (span.T @ together), rank - span.shape[1])
         span = np.concatenate([span, new], axis=1)
         if span.shape[1] == rank:
             break
@@ -190,7 +190,7 @@ def _sandwich(
     return samples_ratio * np.linalg.eigvalsh(table.reshape(rank**2, rank**2))
 
 
-def _strongest(columns: Float[np.ndarray, "m k"], most: int) -> Float[np.ndarray, "m j"]:
+def _strongest_of_run(columns: Float[np.ndarray, "m k"], most: int) -> Float[np.ndarray, "m j"]:
     """An orthonormal basis of columns of order one, of the ``most`` directions that hold most."""
     left, sizes, _ = np.linalg.svd(columns, full_matrices=False)
     return left[:, : min(most, int(np.sum(sizes > EMPTY)))]
@@ -198,7 +198,7 @@ def _strongest(columns: Float[np.ndarray, "m k"], most: int) -> Float[np.ndarray
 
 def cost(problem: Problem, settings: Spectral) -> Cost:
     """A weighted covariance and its eigenvectors, formed or applied."""
-    n, dim, sizes = samples_and_dim(settings)
+    n, dim, sizes = amp_run_sizes(settings)
     rank = problem.target.rank
     dense = n * float(dim) ** 2 + EIGEN * float(dim) ** 3
     solve = rank * (dense if dim <= DENSE else _PRODUCTS * 2 * ENTRY * n * dim)

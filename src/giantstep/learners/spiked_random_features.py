@@ -11,10 +11,10 @@ from jaxtyping import Float
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_tensors
-from giantstep.learners.giant_step.population_risk import population_risk
+from giantstep.learners.giant_step.population_risk import trained_network_risk
 from giantstep.learners.seeds import once_per_seed
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, needed_dim, ridge_fit
 from giantstep.numerics.ridge.path import RidgePath
@@ -24,12 +24,12 @@ from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 _TERMS = 35
 
 
-def _noted(problem: Problem, settings: SpikedRandomFeatures, found: Run) -> Run:
+def _simulation_with_notes(problem: Problem, settings: SpikedRandomFeatures, found: Run) -> Run:
     note = "test_error: population risk of the fitted readout, no test set"
     return dataclasses.replace(found, notes=(note,))
 
 
-@functools.partial(once_per_seed, after=_noted)
+@functools.partial(once_per_seed, after=_simulation_with_notes)
 def simulate(
     problem: Problem, settings: SpikedRandomFeatures, rng: np.random.Generator
 ) -> dict[str, float]:
@@ -38,7 +38,7 @@ def simulate(
     Metrics: ``test_error`` the excess risk, computed without a test set; ``test_error_noisy``;
     ``train_error`` the mean squared residual. Each is an array over the seeds.
     """
-    check_inputs_covered(
+    checked_input_law(
         problem.inputs,
         (Gaussian,),
         "spiked random features are simulated",
@@ -47,12 +47,12 @@ def simulate(
     )
     sigma, dim = activation(settings.activation), needed_dim(settings.dim)
     samples = settings.readout_samples.count(dim, "readout_samples")
-    weights = spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
+    weights = draw_spiked_rows(settings, spike_direction(problem, settings.alignment, dim), rng)
     drawn = problem.draw(samples, dim, rng)
     scale = np.sqrt(len(weights))
     path = RidgePath.fit(sigma.numpy(drawn.inputs @ weights.T) / scale, drawn.labels)
     readout = path.coefficients(settings.ridge)[0] / scale
-    risk = population_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
+    risk = trained_network_risk(problem, sigma, weights, np.eye(problem.target.rank, dim), readout)
     return {
         "test_error": risk,
         "test_error_noisy": risk + problem.noise,
@@ -60,7 +60,7 @@ def simulate(
     }
 
 
-def spiked_rows(
+def draw_spiked_rows(
     settings: SpikedRandomFeatures,
     direction: Float[np.ndarray, " d"],
     rng: np.random.Generator,

@@ -8,10 +8,10 @@ import numpy as np
 from jaxtyping import Float
 
 
-def matched(overlap: Float[np.ndarray, "r r"]) -> Float[np.ndarray, " r"]:
+def matched_overlaps(overlap: Float[np.ndarray, "r r"]) -> Float[np.ndarray, " r"]:
     """|M[pi(i), i]| for every true direction i, after the best signed permutation pi.
 
-    >>> matched(np.array([[0.0, -0.5], [0.2, 0.0]])).tolist()
+    >>> matched_overlaps(np.array([[0.0, -0.5], [0.2, 0.0]])).tolist()
     [0.2, 0.5]
     """
     from scipy.optimize import linear_sum_assignment
@@ -21,7 +21,7 @@ def matched(overlap: Float[np.ndarray, "r r"]) -> Float[np.ndarray, " r"]:
     return size[best, columns]
 
 
-def overlap_metrics(overlap: Float[np.ndarray, "r r"]) -> dict[str, Any]:
+def measured_overlap_metrics(overlap: Float[np.ndarray, "r r"]) -> dict[str, Any]:
     """`overlap_squared`, one entry of M for each direction; for r > 1 also its singular values.
 
     For one direction M is the square of a cosine, and `overlap_squared` a number.
@@ -29,6 +29,6 @@ def overlap_metrics(overlap: Float[np.ndarray, "r r"]) -> dict[str, Any]:
     if overlap.shape == (1, 1):
         return {"overlap_squared": float(overlap[0, 0])}
     return {
-        "overlap_squared": matched(overlap),
+        "overlap_squared": matched_overlaps(overlap),
         "overlap_squared_singular_values": np.linalg.svd(overlap, compute_uv=False),
     }

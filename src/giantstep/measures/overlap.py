@@ -33,7 +33,7 @@ def overlap_matrix(cosine: Float[np.ndarray, "... p r"]) -> Float[np.ndarray, ".
     return cosine.mT @ cosine / cosine.shape[-2]
 
 
-def spectrum(
+def overlap_spectrum(
     matrix: Float[np.ndarray, "... r r"],
 ) -> tuple[Float[np.ndarray, "... r"], Float[np.ndarray, "... r r"]]:
     """Square roots of the eigenvalues of K, largest first, and its eigenvectors as columns."""
@@ -41,7 +41,7 @@ def spectrum(
     return np.sqrt(np.maximum(values[..., ::-1], 0.0)), vectors[..., ::-1]
 
 
-def noise_baseline(
+def overlap_of_noise(
     moments: Float[np.ndarray, "... p moments"], dim: int
 ) -> Float[np.ndarray, "... r"]:
     r"""The overlap that a gradient of pure noise shows with each direction.

@@ -1,4 +1,4 @@
-"""How many directions were learned, and their angles to what should have been."""
+"""How many directions were learned, and their angles to the right ones."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def angle(
     return np.asarray(np.arctan2(sine, cosine))
 
 
-def learned_rank(
+def measured_rank(
     matrix: Float[np.ndarray, "... r r"], noise: Float[np.ndarray, "... r"], neurons: int
 ) -> np.ndarray:
-    r"""How many eigenvalues of K stand out of those that pure noise would show.
+    r"""How many eigenvalues of K exceed those that pure noise would show.
 
     In units of the noise of each direction, K of p neurons of pure noise is a Wishart matrix, whose
     eigenvalues end at :math:`(1 + \sqrt{r/p})^2`. ``noise`` is the overlap of pure noise with each
-    direction, :func:`giantstep.measures.overlap.noise_baseline`.
+    direction, :func:`giantstep.measures.overlap.overlap_of_noise`.
 
-    >>> int(learned_rank(np.diag([0.25, 0.01, 1e-4]), np.array([0.02, 0.02, 0.02]), 48))
+    >>> int(measured_rank(np.diag([0.25, 0.01, 1e-4]), np.array([0.02, 0.02, 0.02]), 48))
     2
     """
     edge = (1 + np.sqrt(matrix.shape[-1] / neurons)) ** 2

@@ -50,7 +50,7 @@ class Cost(NamedTuple):
 
     def seconds(self, seeds: int) -> float:
         """How long so many seeds are expected to take on this machine."""
-        return seeds * self.operations / machine_speed()
+        return seeds * self.operations / multiplications_per_second()
 
 
 def machine_bytes() -> float:
@@ -64,7 +64,7 @@ def machine_bytes() -> float:
 
 
 @functools.cache
-def machine_speed() -> float:
+def multiplications_per_second() -> float:
     """Multiplications a second in a product of float64 matrices, measured once."""
     matrix = np.full((_PROBE, _PROBE), 0.5)
     times = []

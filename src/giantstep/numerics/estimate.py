@@ -31,10 +31,10 @@ def mean_and_error(values: Float[np.ndarray, "replicas ..."]) -> tuple[np.ndarra
     return np.asarray(mean), np.asarray(deviation / np.sqrt(len(values)))
 
 
-def all_and_all_but_one(count: int) -> list[np.ndarray]:
+def jackknife_replicas(count: int) -> list[np.ndarray]:
     """The numbers of all replicas, then those of all but one of them.
 
-    >>> [kept.tolist() for kept in all_and_all_but_one(2)]
+    >>> [kept.tolist() for kept in jackknife_replicas(2)]
     [[0, 1], [1], [0]]
     """
     every = np.arange(count)
@@ -45,7 +45,7 @@ def jackknife(versions: Float[np.ndarray, "versions ..."]) -> Float[np.ndarray, 
     """Standard error of the first version from the others, each of which leaves a replica out.
 
     >>> values = np.array([1.0, 3.0, 5.0])
-    >>> versions = [values[kept].mean() for kept in all_and_all_but_one(3)]
+    >>> versions = [values[kept].mean() for kept in jackknife_replicas(3)]
     >>> bool(np.isclose(jackknife(np.array(versions)), mean_and_error(values)[1]))
     True
     """
@@ -55,7 +55,7 @@ def jackknife(versions: Float[np.ndarray, "versions ..."]) -> Float[np.ndarray, 
     return np.asarray(np.sqrt((count - 1) / count * squares))
 
 
-def mean_outer_product(
+def mean_outer_of_replicas(
     values: Float[np.ndarray, "replicas steps kinds r"], shares: Float[np.ndarray, " kinds"]
 ) -> Float[np.ndarray, "steps r r"]:
     """The mean over kinds of c c^T, c the mean of the values over infinitely many replicas.
@@ -63,7 +63,7 @@ def mean_outer_product(
     Products of different replicas have no bias, where the square of a mean would have its variance.
 
     >>> values = np.array([1.0, -1.0]).reshape(2, 1, 1, 1)
-    >>> float(mean_outer_product(values, np.ones(1)).item())
+    >>> float(mean_outer_of_replicas(values, np.ones(1)).item())
     -1.0
     """
     count, total = len(values), values.sum(axis=0)

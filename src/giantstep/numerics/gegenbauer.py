@@ -66,12 +66,12 @@ def orthonormal_gegenbauer(
     """
     values = [np.ones_like(t), math.sqrt(dim) * t]
     for k in range(1, degree):
-        rise, fall = _off_diagonal(k + 1, dim), _off_diagonal(k, dim)
+        rise, fall = _gegenbauer_off_diagonal(k + 1, dim), _gegenbauer_off_diagonal(k, dim)
         values.append((t * values[k] - fall * values[k - 1]) / rise)
     return np.stack(values[: degree + 1])
 
 
-def _off_diagonal(k: int, dim: float) -> float:
+def _gegenbauer_off_diagonal(k: int, dim: float) -> float:
     if k == 1:
         return 1 / math.sqrt(dim)
     return math.sqrt(k * (k + dim - 3) / ((2 * k + dim - 2) * (2 * k + dim - 4)))
@@ -91,10 +91,10 @@ def gaussian_radii(dim: float, order: int) -> NodesAndWeights:
     return np.sqrt(2 * nodes), vectors[0] ** 2
 
 
-def even_moment(m: int, dim: float) -> float:
+def even_moment_on_sphere(m: int, dim: float) -> float:
     """E[t^m] of one coordinate of a unit vector in ``dim`` dimensions, for even m.
 
-    >>> even_moment(2, 10.0)
+    >>> even_moment_on_sphere(2, 10.0)
     0.1
     """
     return math.prod((2 * i + 1) / (dim + 2 * i) for i in range(m // 2))

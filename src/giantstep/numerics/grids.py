@@ -87,7 +87,7 @@ class GaussianGrid:
 
 def hermite_grid(dim: int, order: int) -> GaussianGrid:
     """Gauss-Hermite on every axis: for smooth functions."""
-    return _product([gauss_hermite(order)] * dim)
+    return _product_grid([gauss_hermite(order)] * dim)
 
 
 def aligned_grid(kinks: Sequence[Sequence[float]], panel_length: float, order: int) -> GaussianGrid:
@@ -98,12 +98,12 @@ def aligned_grid(kinks: Sequence[Sequence[float]], panel_length: float, order: i
     >>> round(grid.average(np.abs(h[..., 0] * h[..., 1])), 12) == round(2 / np.pi, 12)
     True
     """
-    return _product(
+    return _product_grid(
         [split_gaussian(at, order, cutoff=CUTOFF, panel_length=panel_length) for at in kinks]
     )
 
 
-def _product(axes: Sequence[Axis]) -> GaussianGrid:
+def _product_grid(axes: Sequence[Axis]) -> GaussianGrid:
     return GaussianGrid(
         tuple(
             (nodes.reshape(*[1] * axis, -1), weights.reshape(*[1] * axis, -1))
@@ -112,7 +112,7 @@ def _product(axes: Sequence[Axis]) -> GaussianGrid:
     )
 
 
-def split_grid(
+def grid_split_at_surfaces(
     surfaces: Sequence[Sequence[Function]], panel_length: float, order: int
 ) -> GaussianGrid:
     """Panels whose edges lie on surfaces: ``surfaces[a]`` are functions u of the axes 0..a.
@@ -121,7 +121,7 @@ def split_grid(
     where the number of crossings changes: there the inner integral behaves like a square root.
 
     >>> disc = lambda h: h[..., 0] ** 2 + h[..., 1] ** 2 - 1
-    >>> grid = split_grid([[], [disc]], panel_length=1.5, order=24)
+    >>> grid = grid_split_at_surfaces([[], [disc]], panel_length=1.5, order=24)
     >>> inside = disc(grid.points()) < 0
     >>> bool(abs(grid.average(1.0 * inside) - (1 - np.exp(-0.5))) < 1e-9)
     True
@@ -131,11 +131,11 @@ def split_grid(
     shape: tuple[int, ...] = ()
     planar = len(surfaces) == 2
     for axis, here in enumerate(surfaces):
-        labels = [functools.partial(is_positive, surface) for surface in here]
+        labels = [functools.partial(is_above_surface, surface) for surface in here]
         if planar and axis == 0:
-            labels.append(functools.partial(_crossing_count, surfaces[1]))
+            labels.append(functools.partial(_grid_crossing_count, surfaces[1]))
         cuts = line_crossings(labels, lines)
-        nodes, weights = _panels(cuts, panel_length, order, square_roots=planar)
+        nodes, weights = _grid_panels(cuts, panel_length, order, square_roots=planar)
         axes.append((nodes.reshape(*shape, -1), weights.reshape(*shape, -1)))
         shape = (*shape, nodes.shape[1])
         lines = np.concatenate(
@@ -144,21 +144,21 @@ def split_grid(
     return GaussianGrid(tuple(axes))
 
 
-def is_positive(surface: Function, points: np.ndarray) -> np.ndarray:
+def is_above_surface(surface: Function, points: np.ndarray) -> np.ndarray:
     """On which side of the surface the points are."""
     return surface(points) > 0
 
 
-def _crossing_count(surfaces: Sequence[Function], points: np.ndarray) -> np.ndarray:
+def _grid_crossing_count(surfaces: Sequence[Function], points: np.ndarray) -> np.ndarray:
     lines = points.reshape(-1, points.shape[-1])
     count = np.zeros(len(lines), dtype=int)
     for surface in surfaces:
-        rows, _, _ = _brackets(functools.partial(is_positive, surface), surface, lines)
+        rows, _, _ = _brackets(functools.partial(is_above_surface, surface), surface, lines)
         count += np.bincount(rows, minlength=len(lines))
     return count.reshape(points.shape[:-1])
 
 
-def _panels(cuts: np.ndarray, panel_length: float, order: int, square_roots: bool) -> Axis:
+def _grid_panels(cuts: np.ndarray, panel_length: float, order: int, square_roots: bool) -> Axis:
     """Gauss-Legendre nodes between all edges.
 
     With ``square_roots``, in the variable t of h = edge + length (1 - cos t)/2, which makes
@@ -193,14 +193,14 @@ def line_crossings(
         surface = surfaces[number] if surfaces else None
         row, low, high = _brackets(label, surface, lines)
         rows.append(row)
-        places.append(_change(label, lines[row], low, high))
-    return _as_rows(np.concatenate(rows), np.concatenate(places), len(lines))
+        places.append(_bisected(label, lines[row], low, high))
+    return _padded_grid_rows(np.concatenate(rows), np.concatenate(places), len(lines))
 
 
-def _change(label: Function, lines: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _bisected(label: Function, lines: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Where the label changes between two places of each line."""
-    start = _on_lines(label, lines, low)
-    low, high = bisected(lambda at: _on_lines(label, lines, at) != start, low, high, BISECTIONS)
+    start = _grid_values(label, lines, low)
+    low, high = bisected(lambda at: _grid_values(label, lines, at) != start, low, high, BISECTIONS)
     return (low + high) / 2
 
 
@@ -209,29 +209,29 @@ def _brackets(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Intervals of the lines in which the label changes once: line number, low and high end."""
     scan = np.linspace(-CUTOFF, CUTOFF, 2 * round(CUTOFF / SCAN_SPACING) + 1)
-    scanned = _on_lines(label, lines[:, None, :], scan)
+    scanned = _grid_values(label, lines[:, None, :], scan)
     row, cell = np.nonzero(scanned[:, 1:] != scanned[:, :-1])
     low, high = scan[cell], scan[cell + 1]
     if surface is not None:
-        dip, left, middle, right = _dips(surface, lines, scan)
+        dip, left, middle, right = _line_extrema(surface, lines, scan)
         row = np.concatenate([row, dip, dip])
         low, high = np.concatenate([low, left, middle]), np.concatenate([high, middle, right])
     return row, low, high
 
 
-def _dips(surface: Function, lines: np.ndarray, scan: np.ndarray) -> tuple[np.ndarray, ...]:
+def _line_extrema(surface: Function, lines: np.ndarray, scan: np.ndarray) -> tuple[np.ndarray, ...]:
     """Extrema of u between scan points at which u has the other sign: lines and brackets."""
-    u = _on_lines(surface, lines[:, None, :], scan)
+    u = _grid_values(surface, lines[:, None, :], scan)
     left, here, right = np.abs(u[:, :-2]), np.abs(u[:, 1:-1]), np.abs(u[:, 2:])
     row, cell = np.nonzero((here < left) & (here < right) & (u[:, :-2] * u[:, 2:] > 0))
     left, here, right = left[row, cell], here[row, cell], right[row, cell]
     vertex = scan[cell + 1] + SCAN_SPACING * (left - right) / (2 * (left - 2 * here + right))
-    turned = _on_lines(surface, lines[row], vertex) * u[row, cell + 1] < 0
+    turned = _grid_values(surface, lines[row], vertex) * u[row, cell + 1] < 0
     row, cell, vertex = row[turned], cell[turned], vertex[turned]
     return row, scan[cell], vertex, scan[cell + 2]
 
 
-def _as_rows(row: np.ndarray, place: np.ndarray, lines: int) -> np.ndarray:
+def _padded_grid_rows(row: np.ndarray, place: np.ndarray, lines: int) -> np.ndarray:
     order = np.argsort(row, kind="stable")
     row, place = row[order], place[order]
     counts = np.bincount(row, minlength=lines)
@@ -241,7 +241,7 @@ def _as_rows(row: np.ndarray, place: np.ndarray, lines: int) -> np.ndarray:
     return np.sort(crossings, axis=1)
 
 
-def _on_lines(function: Function, lines: np.ndarray, inner: np.ndarray) -> np.ndarray:
+def _grid_values(function: Function, lines: np.ndarray, inner: np.ndarray) -> np.ndarray:
     """The function at the lines' first coordinates and the inner positions, broadcast together."""
     shape = np.broadcast_shapes(lines.shape[:-1], inner.shape)
     points = np.empty((*shape, lines.shape[-1] + 1))
@@ -250,6 +250,6 @@ def _on_lines(function: Function, lines: np.ndarray, inner: np.ndarray) -> np.nd
     return np.broadcast_to(function(points), shape)
 
 
-def rotated(function: Function, frame: Float[np.ndarray, "m D"]) -> Function:
+def rotated_function(function: Function, frame: Float[np.ndarray, "m D"]) -> Function:
     """The function of coordinates c along orthonormal rows: f(c @ frame)."""
     return lambda points: function(points @ frame)

@@ -34,10 +34,10 @@ def mean_product(
     return (left * weights) @ right.T / left.shape[1]
 
 
-def square_root(matrix: Float[np.ndarray, "... n n"]) -> Float[np.ndarray, "... n n"]:
+def matrix_square_root(matrix: Float[np.ndarray, "... n n"]) -> Float[np.ndarray, "... n n"]:
     """A factor L with L L^T = matrix, for covariances that may be singular.
 
-    >>> root = square_root(np.ones((2, 2)))
+    >>> root = matrix_square_root(np.ones((2, 2)))
     >>> bool(np.allclose(root @ root.T, 1.0))
     True
     """
@@ -119,7 +119,7 @@ MAX_ENTRIES = 3_000_000
 WHOLE = 1e-10
 
 
-def dense_degree(rank: int, degree: int, functions: int = 1) -> int:
+def dense_tensor_degree(rank: int, degree: int, functions: int = 1) -> int:
     """The highest degree <= ``degree`` whose dense tensors are of reasonable size."""
     while degree > 1 and functions * rank**degree > MAX_ENTRIES:
         degree -= 1
@@ -154,7 +154,7 @@ def symmetric_tensors(
     return tuple(tensors)
 
 
-def block(
+def tensor_block(
     tensor: Float[np.ndarray, " ..."], first: Rows, rest: Rows, leap: int, order: int
 ) -> Float[np.ndarray, " ..."]:
     """C[first^leap, rest^(order-leap)] of a tensor with ``order`` slots after its family axes."""
@@ -206,6 +206,6 @@ def tidy_basis(rows: Rows, dimension: int, noise: float = 0.0) -> Rows:
     return basis * np.sign(heads)[:, None] + 0.0
 
 
-def is_permutation(frame: Float[np.ndarray, "r r"]) -> bool:
+def is_permutation_matrix(frame: Float[np.ndarray, "r r"]) -> bool:
     """Whether the rows are the coordinate axes in some order."""
     return bool(np.array_equal(frame, np.eye(len(frame))[np.argmax(frame, axis=1)]))

@@ -65,11 +65,11 @@ def normals_of_bits(bits: UInt32[np.ndarray, " block"]) -> Float32[np.ndarray, "
     >>> normals_of_bits(bits)[:3].astype(float).round(4).tolist()
     [1.0, -0.0, 6.338]
     """
-    return np.asarray(_compiled()(bits))
+    return np.asarray(_compiled_normals()(bits))
 
 
 @functools.cache
-def _compiled() -> Callable[[Any], Any]:
+def _compiled_normals() -> Callable[[Any], Any]:
     import jax
     import jax.numpy as jnp
 
@@ -86,11 +86,11 @@ def _quantile(bits: Any) -> Any:
     tail = ((signed & np.int32(0x7FFFFFFF)).astype(jnp.float32) + half) * np.float32(2.0**-32)
     x = one - np.float32(2) * tail
     w = -jnp.log(np.float32(4) * tail * (one - tail))
-    z = x * _polynomial(_NUMERATOR, w) / _polynomial(_DENOMINATOR, w)
+    z = x * _float32_polynomial(_NUMERATOR, w) / _float32_polynomial(_DENOMINATOR, w)
     return jnp.where(signed < 0, -z, z)
 
 
-def _polynomial(coefficients: tuple[float, ...], w: Any) -> Any:
+def _float32_polynomial(coefficients: tuple[float, ...], w: Any) -> Any:
     value = np.float32(coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         value = value * w + np.float32(coefficient)

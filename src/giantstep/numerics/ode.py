@@ -24,7 +24,7 @@ class Trajectory(NamedTuple):
     message: str
 
 
-def trajectory(
+def ode_trajectory(
     velocity: Callable[[np.ndarray], np.ndarray],
     start: Float[np.ndarray, " n"],
     times: Sequence[float],
@@ -35,7 +35,7 @@ def trajectory(
 ) -> Trajectory:
     """Follow dx/dt = velocity(x) from time 0; local errors stay below ``tolerance``.
 
-    >>> decay = trajectory(lambda x: -x, np.ones(1), [0.0, 1.0])
+    >>> decay = ode_trajectory(lambda x: -x, np.ones(1), [0.0, 1.0])
     >>> decay.converged, bool(abs(decay.values[1, 0] - np.exp(-1)) < 1e-8)
     (True, True)
     """
@@ -104,7 +104,7 @@ BISECTIONS = 52
 Rate = Callable[[np.ndarray], np.ndarray]
 
 
-class Flow(NamedTuple):
+class OdeSolution(NamedTuple):
     """Where each flow ended, when, whether at its event, and whether it has ended at all."""
 
     state: Float[np.ndarray, "k flows"]
@@ -122,7 +122,7 @@ def integrate(
     tolerance: float = 1e-8,
     smallest: float = 1e-11,
     most_steps: int = 20_000,
-) -> Flow:
+) -> OdeSolution:
     """Solve y' = rate(y) from ``start`` until ``event(y)`` is no longer negative, or the horizon.
 
     Errors of a step stay below ``smallest + tolerance * |y|``. The end is found by bisection in
@@ -146,7 +146,7 @@ def integrate(
         h = np.where(active, np.minimum(h, horizon - t), 0.0)
         # A step that is far too long may overflow on its way: it is not accepted, and shortened.
         with np.errstate(over="ignore", invalid="ignore"):
-            moved, new_slope, error = _step(rate, y, slope, h)
+            moved, new_slope, error = _runge_kutta_step(rate, y, slope, h)
             scale = smallest + tolerance * np.maximum(np.abs(y), np.abs(moved))
             ratio = np.max(np.abs(error) / scale, axis=0)
         ratio = np.where(np.isfinite(ratio), ratio, 1e10)
@@ -168,16 +168,16 @@ def integrate(
         # Where a step of at most that length meets the event.
         length = np.where(crossed, last, 0.0)
         _, high = bisected(
-            lambda h: ended(_step(rate, before, slope, h)[0]) >= 0,
+            lambda h: ended(_runge_kutta_step(rate, before, slope, h)[0]) >= 0,
             np.zeros_like(length),
             length,
             BISECTIONS,
         )
-        y, t = np.where(length > 0, _step(rate, y, slope, high)[0], y), t + high
-    return Flow(y, t, reached | crossed, ~active)
+        y, t = np.where(length > 0, _runge_kutta_step(rate, y, slope, high)[0], y), t + high
+    return OdeSolution(y, t, reached | crossed, ~active)
 
 
-def _step(
+def _runge_kutta_step(
     rate: Rate, y: np.ndarray, slope: np.ndarray, h: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One step of length h: the new state, the rate there, and the estimate of the error."""

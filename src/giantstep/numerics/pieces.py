@@ -93,19 +93,19 @@ def monotone_pieces(
         grid[0] += NUDGE
         grid[-1] -= NUDGE
         if derivative is None:
-            direction = _directions(function(grid))
-            turns = _changes(direction)
+            direction = _slopes_between_neighbours(function(grid))
+            turns = _monotone_piece_ends(direction)
             inner = [
-                _extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
+                _golden_section_extremum(function, grid[t - 1], grid[t + 1], direction[t - 1])
                 if direction[t] * direction[t - 1] < 0
                 else float(grid[t])
                 for t in turns
             ]
         else:
             middles = (grid[1:] + grid[:-1]) / 2
-            slopes = np.zeros(len(middles)) if _is_level(function(grid)) else derivative(middles)
-            direction, last = _signs(slopes)
-            turns = _changes(direction)
+            slopes = np.zeros(len(middles)) if _is_constant(function(grid)) else derivative(middles)
+            direction, last = _slope_signs(slopes)
+            turns = _monotone_piece_ends(direction)
             found = bracketed_roots(derivative, middles[last[turns - 1]], middles[turns])
             inner = found.value.tolist()
         edges += [left, *inner]
@@ -115,16 +115,16 @@ def monotone_pieces(
     return Pieces(function, low, high, at_low, at_high, np.array(flat))
 
 
-def _changes(direction: np.ndarray) -> np.ndarray:
+def _monotone_piece_ends(direction: np.ndarray) -> np.ndarray:
     """Where a direction differs from the one before."""
     return np.flatnonzero(direction[1:] != direction[:-1]) + 1
 
 
-def _is_level(values: np.ndarray) -> bool:
+def _is_constant(values: np.ndarray) -> bool:
     return bool(np.ptp(values) <= LEVEL * (1 + np.abs(values).max()))
 
 
-def _signs(slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _slope_signs(slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """+1 or -1, or 0 if all slopes are zero, and where that sign was last seen.
 
     A slope of zero has the sign of the one before; the first ones, of the first that is not zero.
@@ -135,14 +135,14 @@ def _signs(slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return signs[last], last
 
 
-def _directions(values: np.ndarray) -> np.ndarray:
+def _slopes_between_neighbours(values: np.ndarray) -> np.ndarray:
     """+1, -1 or 0 between neighbours: rising, falling, or part of a flat stretch."""
     change = np.diff(values)
     rounding = 1e-14 * (np.abs(values[1:]) + np.abs(values[:-1]))
-    return _without_short_rests(np.sign(change), np.abs(change) <= rounding)
+    return _signs_without_short_rests(np.sign(change), np.abs(change) <= rounding)
 
 
-def _without_short_rests(signs: np.ndarray, level: np.ndarray) -> np.ndarray:
+def _signs_without_short_rests(signs: np.ndarray, level: np.ndarray) -> np.ndarray:
     """Equal neighbours on the two sides of an extremum are no flat stretch: four in a row are."""
     run = np.convolve(level, np.ones(4), mode="full") == 4
     flat = np.any(np.lib.stride_tricks.sliding_window_view(run, 4)[: len(signs)], axis=1)
@@ -152,7 +152,7 @@ def _without_short_rests(signs: np.ndarray, level: np.ndarray) -> np.ndarray:
     return direction
 
 
-def _extremum(function: Function, low: float, high: float, rising: float) -> float:
+def _golden_section_extremum(function: Function, low: float, high: float, rising: float) -> float:
     """The turning point between low and high, by golden section."""
     ratio = (math.sqrt(5) - 1) / 2
     for _ in range(44):
@@ -194,13 +194,13 @@ class Piecewise(NamedTuple):
         gaps = (2 * (at - low) / (high - low) - 1)[..., None] - _nodes()
         # A point on a node takes its value: the quotient below is then 1 to rounding.
         gaps = np.where(np.abs(gaps) < 1e-15, 1e-15, gaps)
-        shares = (-1.0) ** np.arange(ORDER) * np.sin(_angles()) / gaps
+        shares = (-1.0) ** np.arange(ORDER) * np.sin(_chebyshev_angles()) / gaps
         return np.sum(shares * self.values[panel], axis=-1) / np.sum(shares, axis=-1)
 
 
-def _angles() -> np.ndarray:
+def _chebyshev_angles() -> np.ndarray:
     return np.pi * (np.arange(ORDER) + 0.5) / ORDER
 
 
 def _nodes() -> np.ndarray:
-    return -np.cos(_angles())
+    return -np.cos(_chebyshev_angles())

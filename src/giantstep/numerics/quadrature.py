@@ -127,7 +127,7 @@ class CompressedRule(NamedTuple):
     weights: Float[np.ndarray, "measures nodes"]
 
 
-def compressed_rule(
+def compressed_nodes(
     points: Float[np.ndarray, " points"],
     masses: Float[np.ndarray, "measures points"],
     order: int = 8,
@@ -141,7 +141,7 @@ def compressed_rule(
     >>> z = np.linspace(-8, 8, 4001)
     >>> density = np.exp(-z**2 / 2)
     >>> measures = np.stack([density, z * density]) / density.sum()
-    >>> rule = compressed_rule(z, measures)
+    >>> rule = compressed_nodes(z, measures)
     >>> smooth = lambda y: (1 + y) / (1 + y**2)
     >>> gap = rule.weights @ smooth(rule.nodes) - measures @ smooth(z)
     >>> bool(np.max(np.abs(gap)) < 1e-8), len(rule.nodes) < 90

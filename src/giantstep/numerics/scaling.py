@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-class Fit(NamedTuple):
+class PowerFit(NamedTuple):
     """A slope with its standard error, and how the residuals compare with the errors of the dots.
 
     ``chi_square`` is the sum of squared residuals, in errors, per degree of freedom, and ``p`` how
@@ -29,10 +29,10 @@ class Fit(NamedTuple):
         return f"{text}, though residuals are larger than errors (chi^2/dof {self.chi_square:.1f})"
 
 
-def fit_slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None) -> Fit:
+def weighted_line_slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None) -> PowerFit:
     """The slope of a straight line through dots, weighted by their errors.
 
-    >>> print(fit_slope([0.0, 1.0, 2.0, 3.0], [1.0, 3.1, 4.9, 7.0], [0.1, 0.1, 0.1, 0.1]))
+    >>> print(weighted_line_slope([0.0, 1.0, 2.0, 3.0], [1.0, 3.1, 4.9, 7.0], [0.1, 0.1, 0.1, 0.1]))
     1.980 +- 0.045
     """
     from scipy.stats import chi2
@@ -46,30 +46,30 @@ def fit_slope(x: ArrayLike, y: ArrayLike, errors: ArrayLike | None = None) -> Fi
     squares = float(np.sum(weights * (up - slope * across) ** 2))
     per_freedom = squares / freedom if freedom else 0.0
     if errors is None:
-        return Fit(slope, float(np.sqrt(per_freedom / spread)))
+        return PowerFit(slope, float(np.sqrt(per_freedom / spread)))
     sem = float(np.sqrt(max(per_freedom, 1.0) / spread))
-    return Fit(slope, sem, per_freedom, float(chi2.sf(squares, freedom)) if freedom else 1.0)
+    return PowerFit(slope, sem, per_freedom, float(chi2.sf(squares, freedom)) if freedom else 1.0)
 
 
-def fit_power(size: ArrayLike, value: ArrayLike, errors: ArrayLike | None = None) -> Fit:
+def fit_power(size: ArrayLike, value: ArrayLike, errors: ArrayLike | None = None) -> PowerFit:
     """The exponent e of value = constant * size^e."""
     height = np.asarray(value, float)
     relative = None if errors is None else np.asarray(errors, float) / height
-    return fit_slope(np.log(np.asarray(size, float)), np.log(height), relative)
+    return weighted_line_slope(np.log(np.asarray(size, float)), np.log(height), relative)
 
 
-def mean(values: np.ndarray) -> tuple[float, float]:
+def sample_mean(values: np.ndarray) -> tuple[float, float]:
     """The mean of some runs, and its standard error."""
     return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
 def root_mean_square(values: np.ndarray) -> tuple[float, float]:
     """The root of the mean square of some runs, and its standard error."""
-    square, error = mean(values**2)
+    square, error = sample_mean(values**2)
     return square**0.5, error / (2 * square**0.5)
 
 
-def median(values: np.ndarray) -> tuple[float, float]:
+def sample_median(values: np.ndarray) -> tuple[float, float]:
     """The median of some runs, some of them infinite, with an error from ranks around it."""
     ordered, count = np.sort(values), len(values)
     ends = np.clip(np.round(count / 2 + np.array([-1, 1]) * np.sqrt(count) / 2), 0, count - 1)
@@ -77,7 +77,7 @@ def median(values: np.ndarray) -> tuple[float, float]:
     return float(np.median(values)), float(high - low) / 2 if np.isfinite(high) else np.inf
 
 
-def spread(values: np.ndarray) -> tuple[float, float]:
+def sample_deviation(values: np.ndarray) -> tuple[float, float]:
     """The standard deviation of some runs, and its standard error for Gaussian ones."""
     deviation = float(np.std(values, ddof=1))
     return deviation, deviation / float(np.sqrt(2 * (len(values) - 1)))
@@ -85,22 +85,22 @@ def spread(values: np.ndarray) -> tuple[float, float]:
 
 #: How runs are put together, by name.
 AVERAGES: dict[str, Callable[[np.ndarray], tuple[float, float]]] = {
-    "mean": mean,
+    "mean": sample_mean,
     "root mean square": root_mean_square,
-    "median": median,
-    "spread": spread,
+    "median": sample_median,
+    "spread": sample_deviation,
 }
 
 
-def first_steps(runs: ArrayLike, size: float) -> np.ndarray:
+def first_step_of_size(runs: ArrayLike, size: float) -> np.ndarray:
     """The step, along the last axis, at which each run first has that size; infinite if none."""
     there = np.abs(np.asarray(runs, float)) >= size
     return np.where(there.any(axis=-1), there.argmax(axis=-1), np.inf)
 
 
-def fit_runs(
+def power_fit_of_samples(
     size: ArrayLike, runs: ArrayLike, *, average: str = "mean", along: str = "power"
-) -> Fit:
+) -> PowerFit:
     """A fit to runs at several sizes, one row of ``runs`` per size, or to one number per size.
 
     ``along`` says what the slope is: of logarithms ("power"); per logarithm of the size
@@ -108,7 +108,7 @@ def fit_runs(
     which the logarithm of the distance from the last value falls ("decay").
 
     >>> times = np.array([1.0, 2.0, 3.0, 4.0, 40.0])
-    >>> print(fit_runs(times, 5 + np.exp(-0.7 * times), along="decay"))
+    >>> print(power_fit_of_samples(times, 5 + np.exp(-0.7 * times), along="decay"))
     -0.700 +- 0.000
     """
     table = np.asarray(runs, float)
@@ -116,9 +116,9 @@ def fit_runs(
     if table.ndim > 1:
         values, errors = np.transpose([AVERAGES[average](row) for row in table])
     if along == "logarithm":
-        return fit_slope(np.log(np.asarray(size, float)), values, errors)
+        return weighted_line_slope(np.log(np.asarray(size, float)), values, errors)
     if along == "decay":
         away = np.abs(values[:-1] - values[-1])
         relative = None if errors is None else np.hypot(errors[:-1], errors[-1]) / away
-        return fit_slope(np.asarray(size, float)[:-1], np.log(away), relative)
+        return weighted_line_slope(np.asarray(size, float)[:-1], np.log(away), relative)
     return fit_power(size, np.abs(values), errors)

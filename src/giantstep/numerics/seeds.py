@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def digest(*parts: Any) -> str:
+def stable_digest(*parts: Any) -> str:
     """SHA-256 of the parts' JSON text: equal parts have equal digests on every machine."""
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
     return hashlib.sha256(text.encode()).hexdigest()
@@ -18,7 +18,7 @@ def digest(*parts: Any) -> str:
 
 def stable_seed(*parts: Any) -> int:
     """A 63-bit integer that depends on the parts alone."""
-    return int(digest(*parts)[:16], 16) >> 1
+    return int(stable_digest(*parts)[:16], 16) >> 1
 
 
 def generator(*parts: Any) -> np.random.Generator:

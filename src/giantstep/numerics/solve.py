@@ -23,7 +23,7 @@ RELATIVE = 4 * 2.0**-52
 STEP = 1e-30
 
 
-class Status(enum.IntEnum):
+class Ending(enum.IntEnum):
     """How a search ended."""
 
     CONVERGED = 0
@@ -36,7 +36,7 @@ class Solution(NamedTuple, Generic[Value]):
     """What a search reached; only what ``converged`` is a solution.
 
     ``residual`` is the last change of a fixed point, or the function at a root; ``status`` is one
-    :class:`Status`, or an array of them where many equations were solved at once.
+    :class:`Ending`, or an array of them where many equations were solved at once.
     """
 
     value: Value
@@ -47,7 +47,7 @@ class Solution(NamedTuple, Generic[Value]):
     @property
     def converged(self) -> Any:
         """Whether the value solves the equation."""
-        return self.status == Status.CONVERGED
+        return self.status == Ending.CONVERGED
 
 
 def bracketed_root(
@@ -69,18 +69,18 @@ def bracketed_root(
     >>> round(root.value, 9), root.converged
     (2.0, True)
     >>> bracketed_root(lambda x: x**2 + 1, 0.0, 10.0).status
-    <Status.NO_BRACKET: 1>
+    <Ending.NO_BRACKET: 1>
     """
     from scipy.optimize import brentq
 
     left, right = function(low), function(high)
     for end, value in ((low, left), (high, right)):
         if value == 0:
-            return Solution(float(end), 0.0, 0, Status.CONVERGED)
+            return Solution(float(end), 0.0, 0, Ending.CONVERGED)
     if math.isnan(left) or math.isnan(right):
-        return Solution(math.nan, math.nan, 0, Status.NOT_FINITE)
+        return Solution(math.nan, math.nan, 0, Ending.NOT_FINITE)
     if (left > 0) == (right > 0):
-        return Solution(math.nan, min(abs(left), abs(right)), 0, Status.NO_BRACKET)
+        return Solution(math.nan, min(abs(left), abs(right)), 0, Ending.NO_BRACKET)
     last = left
 
     def watched(x: float) -> float:
@@ -101,10 +101,10 @@ def bracketed_root(
         disp=False,
     )
     if math.isnan(last):
-        return Solution(math.nan, last, report.iterations, Status.NOT_FINITE)
+        return Solution(math.nan, last, report.iterations, Ending.NOT_FINITE)
     if not report.converged:
-        return Solution(math.nan, abs(last), report.iterations, Status.TOO_MANY_ITERATIONS)
-    return Solution(float(value), abs(last), report.iterations, Status.CONVERGED)
+        return Solution(math.nan, abs(last), report.iterations, Ending.TOO_MANY_ITERATIONS)
+    return Solution(float(value), abs(last), report.iterations, Ending.CONVERGED)
 
 
 def bracketed_roots(
@@ -122,12 +122,12 @@ def bracketed_roots(
     if not len(low):
         return Solution(np.zeros(0), np.zeros(0), np.zeros(0, int), np.zeros(0, int))
     found = find_root(function, (low, high), args=parameters)
-    codes = {0: Status.CONVERGED, -1: Status.NO_BRACKET, -2: Status.TOO_MANY_ITERATIONS}
-    status = np.array([codes.get(int(code), Status.NOT_FINITE) for code in found.status])
+    codes = {0: Ending.CONVERGED, -1: Ending.NO_BRACKET, -2: Ending.TOO_MANY_ITERATIONS}
+    status = np.array([codes.get(int(code), Ending.NOT_FINITE) for code in found.status])
     return Solution(found.x, np.abs(found.f_x), found.nit, status)
 
 
-def iterate(
+def iterated_fixed_point(
     f: Map,
     start: Vector,
     *,
@@ -141,10 +141,10 @@ def iterate(
     least. It pays where f is expensive. The residual is
     the largest change of an entry relative to 1 plus that entry.
 
-    >>> found = iterate(np.cos, np.array([1.0]))
+    >>> found = iterated_fixed_point(np.cos, np.array([1.0]))
     >>> round(float(found.value[0]), 9), found.converged
     (0.739085133, True)
-    >>> iterate(np.cos, np.array([1.0]), memory=3).iterations < found.iterations / 4
+    >>> iterated_fixed_point(np.cos, np.array([1.0]), memory=3).iterations < found.iterations / 4
     True
     """
     x, image, count, residual = start, start, 0, math.inf
@@ -163,13 +163,13 @@ def iterate(
             steps, changes = np.diff(points, axis=0).T, np.diff(gaps, axis=0).T
             mix = np.linalg.lstsq(changes, gap, rcond=1e-10)[0]
             x = image - (steps + changes) @ mix
-    return Solution(image, residual, count, _status(residual, tolerance))
+    return Solution(image, residual, count, _solution_status(residual, tolerance))
 
 
-def _status(residual: float, tolerance: float) -> Status:
+def _solution_status(residual: float, tolerance: float) -> Ending:
     if residual <= tolerance:
-        return Status.CONVERGED
-    return Status.TOO_MANY_ITERATIONS if math.isfinite(residual) else Status.NOT_FINITE
+        return Ending.CONVERGED
+    return Ending.TOO_MANY_ITERATIONS if math.isfinite(residual) else Ending.NOT_FINITE
 
 
 def fixed_point(
@@ -258,8 +258,8 @@ def implicit_fixed_point(
 def _jax_status(residual: jax.Array, tolerance: float) -> jax.Array:
     import jax.numpy as jnp
 
-    stopped = jnp.where(jnp.isfinite(residual), Status.TOO_MANY_ITERATIONS, Status.NOT_FINITE)
-    return jnp.where(residual <= tolerance, Status.CONVERGED, stopped)
+    stopped = jnp.where(jnp.isfinite(residual), Ending.TOO_MANY_ITERATIONS, Ending.NOT_FINITE)
+    return jnp.where(residual <= tolerance, Ending.CONVERGED, stopped)
 
 
 def bisected(
@@ -278,13 +278,13 @@ def bisected(
     return low, high
 
 
-def halved(
+def halved_brackets(
     is_above: Callable[[jax.Array], jax.Array], low: Any, high: Any, steps: int
 ) -> tuple[jax.Array, jax.Array]:
     """Brackets halved in JAX, entry by entry, until the place where ``is_above`` becomes true.
 
     >>> import jax.numpy as jnp
-    >>> low, high = halved(lambda x: x * x > 2, jnp.zeros(1), jnp.full(1, 2.0), 20)
+    >>> low, high = halved_brackets(lambda x: x * x > 2, jnp.zeros(1), jnp.full(1, 2.0), 20)
     >>> round(float(low[0]), 4), round(float(high[0]), 4)
     (1.4142, 1.4142)
     """
@@ -322,12 +322,12 @@ def bisect(
 
     frozen = lax.stop_gradient(theta)
     first, last = (jnp.asarray(end, jnp.result_type(float)) for end in (low, high))
-    left, right = halved(lambda x: f(x, frozen) > 0, first, last, steps)
+    left, right = halved_brackets(lambda x: f(x, frozen) > 0, first, last, steps)
     root = lax.stop_gradient((left + right) / 2)
     slope = lax.stop_gradient(jax.grad(f)(root, frozen))
     value = root - f(root, theta) / slope
     # NaN compares False: what cannot be evaluated is no bracket.
     bracket = (f(first, frozen) <= 0) & (f(last, frozen) >= 0)
-    status = jnp.where(jnp.isfinite(value), Status.CONVERGED, Status.NOT_FINITE)
-    status = jnp.where(bracket, status, Status.NO_BRACKET)
+    status = jnp.where(jnp.isfinite(value), Ending.CONVERGED, Ending.NOT_FINITE)
+    status = jnp.where(bracket, status, Ending.NO_BRACKET)
     return Solution(value, jnp.abs(f(root, frozen)), jnp.asarray(steps), status)

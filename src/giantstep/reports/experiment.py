@@ -16,7 +16,7 @@ from giantstep.settings.options import flag
 
 
 @dataclass(frozen=True)
-class Experiment:
+class ReportRun:
     """A learner on a problem; ``options`` are the words of the command line, one may be a range."""
 
     learner: str

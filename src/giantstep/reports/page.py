@@ -19,7 +19,7 @@ from giantstep.explanation.explain import explain
 from giantstep.files import PAGES, check_file_place, write_text_file
 from giantstep.language.problem import GivenInputs, Problem
 from giantstep.language.targets import Target
-from giantstep.learners.seeds import part_of
+from giantstep.learners.seeds import run_part
 from giantstep.reports.experiment import report_problem_words
 from giantstep.reports.mathematics import wrapping_mathml
 from giantstep.reports.parts import Builder, Context, Section, Words
@@ -84,9 +84,9 @@ def write_report(
     total, done = sum(weight for _, _, weight in SECTIONS.values()), 0.0
     sections = []
     for key, (title, build, weight) in SECTIONS.items():
-        advance = part_of(progress, done, weight / total) or (lambda fraction: None)
+        advance = run_part(progress, done, weight / total) or (lambda fraction: None)
         context = Context(problem, found, scale, seed, advance)
-        sections.append(_built(key, title, build, context))
+        sections.append(_built_report_section(key, title, build, context))
         done += weight / total
         advance(1.0)
     words = ["giantstep", "report", *report_problem_words(problem), *["--quick"] * (scale is QUICK)]
@@ -100,7 +100,7 @@ def write_report(
     return Report(problem, path, tuple(sections), time.perf_counter() - begin)
 
 
-def _built(key: str, title: str, build: Builder, context: Context) -> Section:
+def _built_report_section(key: str, title: str, build: Builder, context: Context) -> Section:
     """The section, or one that says in a line why it has no answer."""
     begin = time.perf_counter()
     try:
@@ -128,14 +128,14 @@ def write_report_page(page: Page, path: Path) -> None:
     environment = Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
-    environment.filters["whole_options"] = _whole_options
+    environment.filters["whole_options"] = _report_command_lines
     template = environment.from_string((room / "page.html").read_text(encoding="utf-8"))
     text = template.render(
         style=(room / "page.css").read_text(encoding="utf-8"),
         version=__version__,
         page=page,
         script=(room / "page.js").read_text(encoding="utf-8"),
-        references=_references(page.sections),
+        references=_report_references(page.sections),
     )
     try:
         write_text_file(path, text)
@@ -143,22 +143,22 @@ def write_report_page(page: Page, path: Path) -> None:
         raise GiantstepError(f"out = {str(path)!r} cannot be written: {error.strerror}") from None
 
 
-def _whole_options(command: str) -> Markup:
+def _report_command_lines(command: str) -> Markup:
     """A command whose lines never break inside the name of an option.
 
-    >>> str(_whole_options("explain h1 --seed 2"))
+    >>> str(_report_command_lines("explain h1 --seed 2"))
     'explain h1 <span class="option">--seed</span> 2'
     """
     return Markup(_OPTION.sub(r'<span class="option">\g<0></span>', str(escape(command))))
 
 
-def _references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
+def _report_references(sections: Sequence[Section]) -> list[tuple[str, str | None]]:
     """Every paper once, whatever was cited of it, with its address where it has one."""
     papers = dict.fromkeys(_ARXIV.sub(r"\1", p) for s in sections for p in s.references)
-    return [(paper, _address(paper)) for paper in papers]
+    return [(paper, _report_paper_address(paper)) for paper in papers]
 
 
-def _address(paper: str) -> str | None:
+def _report_paper_address(paper: str) -> str | None:
     number = _ARXIV.search(paper)
     return f"https://arxiv.org/abs/{number[1]}" if number else None
 

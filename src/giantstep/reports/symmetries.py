@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from giantstep.language.targets import Target
-from giantstep.language.targets.symmetry import Effect, exchangeable_directions, flipped_target
+from giantstep.language.targets.symmetry import (
+    Effect,
+    exchangeable_target_directions,
+    flipped_target,
+)
 from giantstep.reports.parts import listed
 
 _WORDS = (("even", Effect(1, 0.0)), ("odd", Effect(-1, 0.0)))
@@ -29,7 +33,7 @@ def reported_symmetries(target: Target) -> tuple[str, ...]:
         found += [
             f"the same when {listed([names[i] for i in group])} are "
             + ("exchanged" if len(group) == 2 else "put in any order")
-            for group in exchangeable_directions(target)
+            for group in exchangeable_target_directions(target)
             if len(group) > 1
         ]
     return tuple(found)

@@ -65,7 +65,7 @@ class Amp(Settings):
     )
 
     def damping_for(self, directions: int) -> float:
-        """The damping as given, or its default for that many directions."""
+        """The damping as given, or its default for this number of directions."""
         if self.damping is not None:
             return self.damping
         return _ONE_DIRECTION if directions == 1 else _SEVERAL_DIRECTIONS

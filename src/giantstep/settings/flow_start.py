@@ -6,24 +6,24 @@ import math
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation
-from giantstep.language.inputs import Gaussian, Spiked, check_inputs_covered
+from giantstep.language.inputs import Gaussian, Spiked, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import target_series
 from giantstep.settings.gradient_flow import GradientFlow
 
 
-def flow_start_degree(sigma: Activation, target: Target) -> int | None:
+def flow_setting_degree(sigma: Activation, target: Target) -> int | None:
     """The first degree of a polynomial link of h1, where the activation has no such coefficient."""
     series = target_series(target) if target.rank == 1 and not target.is_random else None
     first = min((k for k, *_ in series.terms if k), default=0) if series else 0
     return first if first and first not in sigma.degrees(first) else None
 
 
-def spike_of(problem: Problem, dim: int | None) -> tuple[float, float]:
+def spike_setting(problem: Problem, dim: int | None) -> tuple[float, float]:
     """Strength theta and cosine c of the spike; isotropic inputs have a spike of strength 0."""
     law = problem.inputs
-    check_inputs_covered(law, (Gaussian, Spiked), "gradient flows are known", SettingsError)
+    checked_input_law(law, (Gaussian, Spiked), "gradient flows are known", SettingsError)
     if law.spike is None:
         return 0.0, 1.0
     if dim is None and law.spike.depends_on_dim:
@@ -31,7 +31,7 @@ def spike_of(problem: Problem, dim: int | None) -> tuple[float, float]:
     return law.spike.numbers(1.0 if dim is None else dim)
 
 
-def given_overlaps(settings: GradientFlow, theta: float, cosine: float) -> tuple[float, float]:
+def setting_overlaps(settings: GradientFlow, theta: float, cosine: float) -> tuple[float, float]:
     """m = <w, mu> and b = <w, u> of a given start.
 
     With the spike along the target, or none, one number says all.

@@ -10,8 +10,8 @@ from giantstep.language.sizes import Schedule, Size, StepInSamples
 from giantstep.settings.neuron_readouts import (
     Pairs,
     listed_readouts,
-    neuron_readouts,
-    weighted_values,
+    readout_setting_by_neuron,
+    weighted_setting_values,
 )
 from giantstep.settings.options import (
     TEST_SAMPLES,
@@ -135,7 +135,7 @@ class GiantStep(Settings):
                     f"readout = {shown(self.readout)} lists {len(listed)} neurons and width = "
                     f"{self.width} grows with d: give --width {len(listed)}"
                 )
-            neuron_readouts(self.readout, self.width.count(1, "width"))
+            readout_setting_by_neuron(self.readout, self.width.count(1, "width"))
 
     def _check_schedules(self) -> None:
         for name in ("samples", "step_size"):
@@ -165,7 +165,7 @@ class GiantStep(Settings):
 
     @property
     def without_theory(self) -> str:
-        """The settings, of those that are set, for which there is no prediction."""
+        """The settings given here that no prediction covers."""
         names = [name for name in ("centre", "forget", "redraw_biases") if getattr(self, name)]
         return ", ".join([*names, *(["ridge = gcv"] if self.ridge == "gcv" else [])])
 
@@ -192,4 +192,4 @@ class GiantStep(Settings):
             "use ones, sign, symmetric-sign, normal, pairs such as -1:0.3,0.5:0.3,2:0.4, or one "
             "number for each neuron such as 1,-1,1,-1"
         )
-        return weighted_values("readout", self.readout, remedy)
+        return weighted_setting_values("readout", self.readout, remedy)

@@ -35,7 +35,7 @@ class Langevin(Settings):
     test_samples: WholeField = whole(4000, "fresh samples that measure the accuracy", low=1)
 
     def check(self) -> None:
-        """A decay that a step survives; see :class:`Settings`."""
+        """A decay small enough for one step; see :class:`Settings`."""
         hottest = max(self.temperature, self.last_temperature)
         if self.step_size * hottest * self.decay >= 1:
             raise SettingsError(

@@ -43,7 +43,7 @@ class MeanField(Settings):
         return tuple(round(time / self.step) for time in self.time_list)
 
     def even_width(self, dim: int) -> int:
-        """The width, which is even: half of the readouts are +1, half are -1."""
+        """The width, which must be even: half of the readouts are +1, half are -1."""
         width = self.width.count(dim, "width")
         if width % 2:
             raise SettingsError(

@@ -23,7 +23,7 @@ def listed_readouts(text: str) -> tuple[float, ...] | None:
     return values
 
 
-def weighted_values(name: str, text: str, remedy: str, most: float = LARGEST) -> Pairs:
+def weighted_setting_values(name: str, text: str, remedy: str, most: float = LARGEST) -> Pairs:
     """The values and the shares of a text such as ``-1:0.3,2:0.7``."""
     try:
         pairs = [tuple(float(number) for number in pair.split(":")) for pair in text.split(",")]
@@ -41,7 +41,7 @@ def weighted_values(name: str, text: str, remedy: str, most: float = LARGEST) ->
 MOST_NEURONS = 10**7
 
 
-def neuron_readouts(text: str, width: int) -> tuple[float, ...] | None:
+def readout_setting_by_neuron(text: str, width: int) -> tuple[float, ...] | None:
     """a_j of each neuron: ones, twins with 1 and -1, or the list; None where they are random.
 
     One number stands for every neuron.

@@ -10,9 +10,9 @@ from typing import ClassVar
 
 from giantstep.errors import SettingsError, shown
 from giantstep.language.sizes import Size
-from giantstep.settings.neuron_readouts import listed_readouts, neuron_readouts
+from giantstep.settings.neuron_readouts import listed_readouts, readout_setting_by_neuron
 from giantstep.settings.options import Settings, activation_option, number, option, size, whole
-from giantstep.settings.sweeps import sweep_values
+from giantstep.settings.sweeps import setting_range_values
 from giantstep.settings.types import (
     ActivationField,
     NumberField,
@@ -68,7 +68,7 @@ class OnlineSgd(Settings):
     )
 
     def check(self) -> None:
-        """Times that increase, and start overlaps, readouts and losses that go together."""
+        """Times must increase; start overlaps, readouts and losses must go together."""
         object.__setattr__(self, "times", ",".join(f"{time:.12g}" for time in self._read_times()))
         listed = listed_readouts(self.readout) or ()
         self.readouts(max(len(listed), 2))
@@ -87,7 +87,7 @@ class OnlineSgd(Settings):
 
     def readouts(self, width: int) -> tuple[float, ...]:
         """a_j of each of the ``width`` neurons."""
-        values = neuron_readouts(self.readout, width)
+        values = readout_setting_by_neuron(self.readout, width)
         if values is None:
             raise SettingsError(
                 f"readout = {shown(self.readout)} cannot be read: use ones, symmetric-sign, or one "
@@ -125,7 +125,7 @@ class OnlineSgd(Settings):
 
     def _signed_sizes(self) -> list[list[tuple[float, Size | None]]]:
         return [
-            [_signed(part.strip(), self.start_overlap) for part in row.split(",")]
+            [_signed_setting(part.strip(), self.start_overlap) for part in row.split(",")]
             for row in self.start_overlap.split(";")
         ]
 
@@ -133,7 +133,7 @@ class OnlineSgd(Settings):
         text = self.times.strip("[]() ")
         given = f"times = {shown(self.times)}"
         if text.count(":") == 2:
-            sizes = sweep_values(text, "times")
+            sizes = setting_range_values(text, "times")
             if any(size.power for size in sizes):
                 raise SettingsError(f"{given}: times are samples/d already, give plain numbers")
             times = [size.coefficient for size in sizes]
@@ -151,7 +151,7 @@ class OnlineSgd(Settings):
         return times
 
 
-def _signed(text: str, whole: str) -> tuple[float, Size | None]:
+def _signed_setting(text: str, whole: str) -> tuple[float, Size | None]:
     """A sign and a size; a zero has none."""
     match = _SIGNED.match(text)
     try:

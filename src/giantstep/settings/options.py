@@ -75,7 +75,7 @@ def activation_option(default: str, *, moved: bool = False, only: str | None = N
     return option(default, help, moved=moved, only=only)
 
 
-def _described(name: str, field: dataclasses.Field[Any]) -> str:
+def _described_setting(name: str, field: dataclasses.Field[Any]) -> str:
     """A setting in the docstring of its class: default, help, choices."""
     rule = field.metadata
     choices = f" ({', '.join(rule['choices'])})" if rule["choices"] else ""
@@ -95,7 +95,7 @@ class Settings:
 
     def __init_subclass__(cls) -> None:
         fields = [(n, f) for n, f in vars(cls).items() if isinstance(f, dataclasses.Field)]
-        listed = [_described(name, field) for name, field in fields if field.metadata]
+        listed = [_described_setting(name, field) for name, field in fields if field.metadata]
         head = f"{inspect.cleandoc(cls.__doc__ or '')}\n\nParameters\n----------"
         cls.__doc__ = "\n".join([head, *listed])
         # A dataclass would write its own.
@@ -108,7 +108,7 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             if field.metadata:
-                object.__setattr__(self, field.name, _read(field, getattr(self, field.name)))
+                object.__setattr__(self, field.name, _read_field(field, getattr(self, field.name)))
         if self.ranges:
             # Rules that tie fields together are checked at every point.
             _ = self.points
@@ -135,7 +135,7 @@ class Settings:
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain values; sizes as text."""
-        return {f.name: _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {f.name: _plain_setting(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def replace(self, **changes: Any) -> Any:
         """The same settings with some fields changed, checked again."""
@@ -146,28 +146,28 @@ class Values(tuple[Any, ...]):
     """Several values of one field, each checked."""
 
 
-def _plain(value: Any) -> Any:
+def _plain_setting(value: Any) -> Any:
     if type(value) is Values:
-        return [_plain(each) for each in value]
+        return [_plain_setting(each) for each in value]
     return str(value) if isinstance(value, Size) else value
 
 
-def _read(field: dataclasses.Field[Any], value: Any) -> Any:
+def _read_field(field: dataclasses.Field[Any], value: Any) -> Any:
     """The value of a field, or the values of a range or a list, checked."""
     # The language of ranges is a file of its own, which knows this one.
-    from giantstep.settings.sweeps import axis_values, is_sweep
+    from giantstep.settings.sweeps import is_swept, setting_values
 
     kind = field.metadata["kind"]
     if field.metadata["schedule"] and type(value) is tuple:
         # A tuple is a schedule where there can be one, and a list several values.
-        return _checked(field, value)
-    if type(value) is Values or (kind in (Size, float, int) and is_sweep(value, kind)):
-        given = value if type(value) is Values else axis_values(field.name, value, kind)
-        return Values(_checked(field, each) for each in given)
-    return _checked(field, value)
+        return _checked_setting(field, value)
+    if type(value) is Values or (kind in (Size, float, int) and is_swept(value, kind)):
+        given = value if type(value) is Values else setting_values(field.name, value, kind)
+        return Values(_checked_setting(field, each) for each in given)
+    return _checked_setting(field, value)
 
 
-def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
+def _checked_setting(field: dataclasses.Field[Any], value: Any) -> Any:
     rule, name = field.metadata, field.name
     if value is None:
         if field.default is None:
@@ -188,9 +188,9 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     if kind in (int, float):
         if value in rule["words"]:
             return value
-        return _number(name, value, rule)
+        return _number_setting(name, value, rule)
     if rule["moved"]:
-        _check_no_jump(name, value)
+        _check_activation_setting(name, value)
     if callable(value):
         from giantstep.language.activations.activation import recognised_activation
 
@@ -202,7 +202,7 @@ def _checked(field: dataclasses.Field[Any], value: Any) -> Any:
     return str(value)
 
 
-def _check_no_jump(name: str, value: Any) -> None:
+def _check_activation_setting(name: str, value: Any) -> None:
     """Refuse an activation that jumps: gradients see its slope, which misses the jump."""
     from giantstep.language.activations.activation import activation
 
@@ -215,7 +215,7 @@ def _check_no_jump(name: str, value: Any) -> None:
         )
 
 
-def _number(name: str, value: Any, rule: Any) -> int | float:
+def _number_setting(name: str, value: Any, rule: Any) -> int | float:
     given = f"{name} = {shown(value)}"
     try:
         number = math.nan if isinstance(value, bool) else float(value)

@@ -16,7 +16,7 @@ def has_binary_labels(problem: Problem) -> bool:
     return values is not None and set(values) <= {-1.0, 0.0, 1.0} and not problem.noise
 
 
-def check_binary_labels(problem: Problem, loss: str) -> None:
+def check_loss_setting(problem: Problem, loss: str) -> None:
     """Refuse labels that a classification loss cannot read."""
     remedy = "write the target as sign(...), with noise inside it such as sign(h1 + 0.5*z1)"
     if has_binary_labels(problem):

@@ -7,7 +7,7 @@ import math
 from typing import Any, ClassVar
 
 from giantstep.errors import SettingsError
-from giantstep.settings.neuron_readouts import Pairs, weighted_values
+from giantstep.settings.neuron_readouts import Pairs, weighted_setting_values
 from giantstep.settings.options import Settings, activation_option, number, option, size, whole
 from giantstep.settings.types import (
     ActivationField,
@@ -65,7 +65,7 @@ class SpikedRandomFeatures(Settings):
         remedy = "a number, or pairs value:fraction such as -2:0.4,2:0.6"
         if ":" not in self.spike:
             return _numbers("spike", [self.spike], remedy), (1.0,)
-        values, shares = weighted_values("spike", self.spike, f"give {remedy}", 1e3)
+        values, shares = weighted_setting_values("spike", self.spike, f"give {remedy}", 1e3)
         return values, tuple(share / sum(shares) for share in shares)
 
 

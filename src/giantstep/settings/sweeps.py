@@ -22,16 +22,16 @@ MOST_POINTS = 100_000
 PROBLEM_KINDS: dict[str, Any] = {"target": str, "noise": float, "inputs": Inputs}
 
 
-def kinds_of(settings_class: type[Settings]) -> dict[str, Any]:
+def setting_kinds(settings_class: type[Settings]) -> dict[str, Any]:
     """What each field of a settings class holds: Size, int, float, bool or str."""
     fields = dataclasses.fields(settings_class)
     return {f.name: f.metadata["kind"] for f in fields if "kind" in f.metadata}
 
 
-def is_sweep(given: Any, kind: Any) -> bool:
+def is_swept(given: Any, kind: Any) -> bool:
     """Whether several values are given: a range or a list of numbers or sizes.
 
-    >>> is_sweep("1d:4d:4", Size), is_sweep("1,2", float), is_sweep("-1:0.3,2:0.7", str)
+    >>> is_swept("1d:4d:4", Size), is_swept("1,2", float), is_swept("-1:0.3,2:0.7", str)
     (True, True, False)
     """
     if isinstance(given, list | tuple) or hasattr(given, "tolist"):
@@ -43,22 +43,22 @@ def is_sweep(given: Any, kind: Any) -> bool:
     return kind in (Size, float, int) and (":" in given or "," in given)
 
 
-def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
+def setting_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
     """The values along an axis as plain numbers and texts.
 
-    >>> axis_values("samples", "1d:2d:3", Size)
+    >>> setting_values("samples", "1d:2d:3", Size)
     ('d', '1.5d', '2d')
-    >>> axis_values("dim", "100:200:3", int)
+    >>> setting_values("dim", "100:200:3", int)
     (100, 150, 200)
-    >>> axis_values("ridge", [0.1, 1], float)
+    >>> setting_values("ridge", [0.1, 1], float)
     (0.1, 1)
-    >>> axis_values("inputs", "spiked:1:2:2", Inputs)
+    >>> setting_values("inputs", "spiked:1:2:2", Inputs)
     ('spiked:1', 'spiked:2')
     """
     if hasattr(given, "tolist"):
         given = given.tolist()
-    if isinstance(given, str) and is_sweep(given, kind):
-        values: Iterable[Any] = _written(name, given, kind)
+    if isinstance(given, str) and is_swept(given, kind):
+        values: Iterable[Any] = _written_setting_values(name, given, kind)
     elif isinstance(given, str) or not isinstance(given, Sequence):
         raise SettingsError(
             f"axis {name} = {shown(given)}: give a list of values, or a range such as 1:10:19, "
@@ -72,10 +72,10 @@ def axis_values(name: str, given: Any, kind: Any) -> tuple[Any, ...]:
     return found
 
 
-def sweep_values(text: str, name: str) -> list[Size]:
+def setting_range_values(text: str, name: str) -> list[Size]:
     """The values of a range, first and last included.
 
-    >>> [str(size) for size in sweep_values("1d:3d:3", "samples")]
+    >>> [str(size) for size in setting_range_values("1d:3d:3", "samples")]
     ['d', '2d', '3d']
     """
     match = _RANGE.match(text.replace(" ", ""))
@@ -107,8 +107,8 @@ def sweep_values(text: str, name: str) -> list[Size]:
     return [Size(number, power) for number in numbers]
 
 
-def grid_of(points: Sequence[Settings]) -> Settings:
-    """Settings of one learner that differ in one field, as settings with several values of it."""
+def settings_with_values(points: Sequence[Settings]) -> Settings:
+    """Settings that differ in one field, as one object that holds all values of that field."""
     learners = dict.fromkeys(point.learner for point in points)
     if len(learners) > 1:
         raise SettingsError(f"a sweep has one learner; these points have {' and '.join(learners)}")
@@ -121,20 +121,20 @@ def grid_of(points: Sequence[Settings]) -> Settings:
     return first.replace(**{differing[0]: Values(getattr(p, differing[0]) for p in points)})
 
 
-def _written(name: str, text: str, kind: Any) -> Iterable[Any]:
+def _written_setting_values(name: str, text: str, kind: Any) -> Iterable[Any]:
     """The values of a text: a range, or a list with commas."""
     if kind is Inputs:
         law, _, strengths = text.partition(":")
-        return [f"{law}:{strength}" for strength in sweep_values(strengths, name)]
+        return [f"{law}:{strength}" for strength in setting_range_values(strengths, name)]
     if ":" not in text:
         return [part.strip() for part in text.split(",")]
-    sizes = sweep_values(text, name)
+    sizes = setting_range_values(text, name)
     if kind is not Size and any(size.power != 0 for size in sizes):
         raise SettingsError(f"{name} = {shown(text)} cannot depend on d: give plain numbers")
-    return [_plain(size, kind) for size in sizes]
+    return [_plain_setting_value(size, kind) for size in sizes]
 
 
-def _plain(size: Size, kind: type) -> str | float:
+def _plain_setting_value(size: Size, kind: type) -> str | float:
     if kind is Size:
         return str(size)
     # A range of whole numbers goes through fractions; 126.00000000000001 means 126.

@@ -84,7 +84,7 @@ class ThreeLayer(Settings):
     test_samples: WholeField = whole(4000, TEST_SAMPLES, low=2, only="simulate")
 
     def check(self) -> None:
-        """Settings that the scenario would not heed; see :class:`Settings`."""
+        """Refuse settings that the scenario does not use; see :class:`Settings`."""
         if self.scenario not in LAYERWISE and self.oracle:
             raise SettingsError(
                 f"oracle goes with scenario = {' or '.join(LAYERWISE)}: {self.scenario} trains its "

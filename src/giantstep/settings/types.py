@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Given = TypeVar("Given", contravariant=True)
 
     class Field(Generic[Held, Given]):
-        """A field that is given in many ways and held in one."""
+        """A field that may be given in several ways and is stored in one."""
 
         def __get__(self, instance: object, owner: Any) -> Held: ...
         def __set__(self, instance: object, value: Given) -> None: ...

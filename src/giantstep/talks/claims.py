@@ -58,7 +58,7 @@ class Check:
     def found(self, answer: Any) -> Any:
         """What the answer has there: a number, a word, or the facts of a fit; none if nothing."""
         try:
-            there = _there(answer, self.value.split("/"))
+            there = _claim_answer_part(answer, self.value.split("/"))
             if self.fit:
                 return self._fitted(answer["sweep"]["values"], there)
             return self._averaged(there) if self.average else there
@@ -73,18 +73,18 @@ class Check:
         return AVERAGES[self.average](np.asarray(runs, float))[0]
 
     def _fitted(self, sizes: list[float], runs: Any) -> dict[str, Any]:
-        from giantstep.numerics.scaling import first_steps, fit_runs
+        from giantstep.numerics.scaling import first_step_of_size, power_fit_of_samples
 
         if self.reaches is not None:
-            runs = first_steps(runs, self.reaches)
+            runs = first_step_of_size(runs, self.reaches)
         average = self.average or "mean"
-        return fit_runs(sizes, runs, average=average, along=self.fit)._asdict()
+        return power_fit_of_samples(sizes, runs, average=average, along=self.fit)._asdict()
 
 
-def _there(answer: Any, words: Sequence[str]) -> Any:
+def _claim_answer_part(answer: Any, words: Sequence[str]) -> Any:
     for number, word in enumerate(words):
         if word == "*":
-            return [_there(entry, words[number + 1 :]) for entry in answer]
+            return [_claim_answer_part(entry, words[number + 1 :]) for entry in answer]
         answer = answer[int(word)] if isinstance(answer, list) else answer[word]
     return answer
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from giantstep.files import write_text_file
-from giantstep.numerics.scaling import Fit
+from giantstep.numerics.scaling import PowerFit
 from giantstep.talks.claims import Check, Claim
 
 _FILE = "verdicts.json"
@@ -48,15 +48,15 @@ def claim_evidence(claim: Claim, found: Mapping[str, Any] | None) -> list[str]:
     if found is None:
         return []
     measured = dict(found["measured"])
-    read = [_compared(check, measured.pop(check.value, None)) for check in claim.checks]
+    read = [_compared_claim(check, measured.pop(check.value, None)) for check in claim.checks]
     drawn = [text if holds else f"does not hold: {text}" for text, holds in measured.items()]
     return read + drawn
 
 
-def _compared(check: Check, value: Any) -> str:
+def _compared_claim(check: Check, value: Any) -> str:
     shown = f"{value:.4g}" if isinstance(value, float) else str(value)
     if check.fit and value is not None:
-        shown = f"{check.fit} {Fit(**value)}"
+        shown = f"{check.fit} {PowerFit(**value)}"
     wanted = "" if check.about is None else f" ({check.about:g} within {check.within:g})"
     return f"{check.value} = {shown}{wanted}"
 

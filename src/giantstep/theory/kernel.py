@@ -14,8 +14,8 @@ from giantstep.language.inputs import (
     Gaussian,
     Sphere,
     Spiked,
-    check_inputs_aligned,
-    check_inputs_covered,
+    check_input_law_aligned,
+    checked_input_law,
 )
 from giantstep.language.problem import Problem
 from giantstep.numerics.gegenbauer import gaussian_radii
@@ -29,8 +29,8 @@ from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
 from giantstep.theory.ridge.spectral_case import (
     SpectralCase,
+    equivalent_status_at,
     far_from_limit,
-    founded_at,
     metrics_at_ridge,
 )
 from giantstep.theory.ridge.spiked_kernel_cases import (
@@ -112,8 +112,8 @@ def _case(problem: Problem, settings: Kernel) -> SpectralCase | SpikedCase:
     shape, law = kernel(settings.kernel), problem.inputs
     target, dim = problem.target, settings.dim
     what = "kernel regression is predicted"
-    check_inputs_covered(law, (Gaussian, Sphere, Spiked), what, NoTheory)
-    check_inputs_aligned(law, what, NoTheory)
+    checked_input_law(law, (Gaussian, Sphere, Spiked), what, NoTheory)
+    check_input_law_aligned(law, what, NoTheory)
     if law.spike is not None:
         strength = law.spike.strength
         check_spike_covered(target, shape, strength, dim)
@@ -125,7 +125,7 @@ def _case(problem: Problem, settings: Kernel) -> SpectralCase | SpikedCase:
         samples = settings.samples.at(dim)
         check_powers(shape, target, math.floor(math.log(max(samples, 1)) / math.log(dim) + 1e-9))
         spectrum = kernel_spectrum(shape, target, dim, inputs=law.name)
-        status, note = founded_at(problem, dim)
+        status, note = equivalent_status_at(problem, dim)
         return SpectralCase(samples, math.inf, spectrum, cause, status, REFERENCES, note)
     check_powers(shape, target, math.floor(settings.samples.power))
     energies = ridge_kernel_energies(shape), ridge_target_energies(target)

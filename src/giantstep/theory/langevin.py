@@ -8,7 +8,7 @@ from jaxtyping import Float
 from giantstep.answer import Prediction, Status
 from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Hypercube, check_inputs_covered
+from giantstep.language.inputs import Hypercube, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.settings.langevin import Langevin
 
@@ -92,7 +92,7 @@ def predict(problem: Problem, settings: Langevin) -> Prediction:
     """
     why = "the rates are those of parities there; simulate takes every law"
     what = "Langevin dynamics is predicted"
-    law = check_inputs_covered(problem.inputs, (Hypercube,), what, NoTheory, why)
+    law = checked_input_law(problem.inputs, (Hypercube,), what, NoTheory, why)
     alpha = law.boost.power
     if not 0 <= alpha <= 1:
         raise NoTheory(f"inputs = {law}: the rates are known for a boost of d^0 to d^1")

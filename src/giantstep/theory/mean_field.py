@@ -15,7 +15,7 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
 from giantstep.numerics.quadrature import Rule, legendre_panels, normal_points, split_gaussian
 from giantstep.settings.mean_field import MeanField
-from giantstep.theory.online_sgd.latent_rule import check_isotropic, latent_rule
+from giantstep.theory.online_sgd.latent_rule import check_isotropic, motion_rule
 
 #: Where particles begin at zero: corrections in 1/d are below float64's resolution.
 LIMIT_DIM = 1e18
@@ -40,7 +40,7 @@ class Particles(NamedTuple):
     risk: float
 
 
-def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
+def limit_particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
     r"""The particles at each of the times, by steps of the size that the settings give.
 
     .. math::
@@ -57,11 +57,11 @@ def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
     References: Mei et al. 2018, arXiv:1804.06561.
 
     >>> settings = MeanField(activation="erf2", times="5", step=0.5, dim=10**6)
-    >>> round(particle_path(Problem.of("tanh(2*h1)"), settings)[0].risk, 4)
+    >>> round(limit_particle_path(Problem.of("tanh(2*h1)"), settings)[0].risk, 4)
     0.1034
     """
     sigma, target = activation(settings.activation), problem.target
-    rule = _rule(problem)
+    rule = _limit_rule(problem)
     latent, weights = rule.nodes[:, : target.rank], rule.weights
     labels = np.broadcast_to(target.numpy(latent, rule.nodes[:, target.rank :]), weights.shape)
     half = _particles(settings) // 2
@@ -75,7 +75,7 @@ def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
     for stop in settings.step_counts:
         while True:
             fields = overlaps @ latent.T
-            nodes, masses = _rest_rule(sigma.kinks, fields, rests)
+            nodes, masses = _limit_rest_rule(sigma.kinks, fields, rests)
             inside = fields[:, :, None] + rests[:, None, None] * nodes
             output = readout @ np.sum(sigma.numpy(inside) * masses, axis=2) / len(readout)
             residual = weights * (labels - output)
@@ -96,8 +96,8 @@ def particle_path(problem: Problem, settings: MeanField) -> list[Particles]:
     return found
 
 
-def _rule(problem: Problem) -> Rule:
-    return latent_rule(problem, label_signs=False, noise_axis=False, fine=True)
+def _limit_rule(problem: Problem) -> Rule:
+    return motion_rule(problem, label_signs=False, noise_axis=False, fine=True)
 
 
 def _particles(settings: MeanField) -> int:
@@ -111,7 +111,7 @@ def _particles(settings: MeanField) -> int:
 def cost(problem: Problem, settings: MeanField) -> Cost:
     """Fields of all particles at all nodes, in every step."""
     kinks, steps = len(activation(settings.activation).kinks), settings.step_counts[-1]
-    particles, nodes = _particles(settings), len(_rule(problem).weights)
+    particles, nodes = _particles(settings), len(_limit_rule(problem).weights)
     entries = float(particles * nodes * (PANELS + kinks) * PANEL_ORDER)
     return Cost(
         8 * entries * (KINKED_ARRAYS if kinks else SMOOTH_ARRAYS),
@@ -121,7 +121,7 @@ def cost(problem: Problem, settings: MeanField) -> Cost:
     )
 
 
-def _rest_rule(
+def _limit_rest_rule(
     kinks: Sequence[float], fields: np.ndarray, rests: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for z, in panels that end where m.h + rho z meets a kink."""
@@ -144,7 +144,7 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     ``arrays`` has the signed ``cosines`` and the ``norms`` of all particles. With a dimension the
     errors are those of the gradients of a run, which are means over its samples.
 
-    Assumes: as :func:`particle_path`.
+    Assumes: as :func:`limit_particle_path`.
     Status: theorem in the limit, heuristic where a dimension is given.
     References: Mei et al. 2018, arXiv:1804.06561.
 
@@ -153,7 +153,7 @@ def predict(problem: Problem, settings: MeanField) -> Prediction:
     [0.0, 0.465]
     """
     check_isotropic(problem, "the mean-field limit is predicted")
-    path = particle_path(problem, settings)
+    path = limit_particle_path(problem, settings)
     norms = [np.sqrt(np.sum(at.overlaps**2, axis=1) + at.rests**2) for at in path]
     cosines = [at.overlaps / norm[:, None] for at, norm in zip(path, norms, strict=True)]
     metrics = {

@@ -11,13 +11,13 @@ from jaxtyping import Float
 from giantstep.answer import Prediction, Status
 from giantstep.bibliography import cite
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, Spiked, check_inputs_covered
+from giantstep.language.inputs import Gaussian, Spiked, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 from giantstep.settings.pca import Pca
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 
 REFERENCES = cite("baik-2005", "ba-2023")
 #: Nodes on the projection and on the rest of h1.
@@ -78,7 +78,7 @@ def correlation_with_target(theta: float, cosine: float, overlap_squared: float)
     return seen / ((1 + theta * overlap_squared) * (1 + theta * cosine**2))
 
 
-def fitted_error(
+def predicted_fit_error(
     problem: Problem,
     omega: float,
     degree: int,
@@ -105,7 +105,7 @@ def fitted_error(
     Status: heuristic.
     References: Baik et al. 2005, Annals of Probability 33.
 
-    >>> risk, error = fitted_error(Problem("h1", 0.5), 1.0, 1, 200)
+    >>> risk, error = predicted_fit_error(Problem("h1", 0.5), 1.0, 1, 200)
     >>> round(risk, 2), error < 0.001
     (0.01, True)
     """
@@ -115,13 +115,13 @@ def fitted_error(
     nodes, weights = gauss_hermite(_NODES)
     rest_share = math.sqrt(max(1 - omega**2, 0.0))
     g = problem.target((omega * nodes[:, None] + rest_share * nodes)[..., None])
-    curve = _curve(nodes, degree)
+    curve = _predicted_curve(nodes, degree)
     best = curve.T @ (weights * (g @ weights))
     # he_k' = sqrt(k) he_{k-1}.
     slope = curve[:, :-1] @ (best[1:] * np.sqrt(np.arange(1, degree + 1)))
     length = float(weights @ (nodes * slope) ** 2) / 2
     inner, masses = split_gaussian(cutoff=float(-ndtri(1 / (2 * max(test_samples, 3.0)))))
-    common = _curve(inner, degree).T @ (masses[:, None] * _curve(inner, degree))
+    common = _predicted_curve(inner, degree).T @ (masses[:, None] * _predicted_curve(inner, degree))
     drawn = min(samples, _MOST_DRAWN)
     count = max(_FEWEST_FITS, min(_MOST_FITS, _MOST_DRAWN * 10 // drawn))
     missed = np.empty((count, degree + 1))
@@ -129,8 +129,8 @@ def fitted_error(
         z, rest, noise = rng.standard_normal((3, drawn))
         y = problem.target((omega * z + rest_share * rest)[:, None])
         y = y + math.sqrt(problem.noise) * noise
-        columns = _curve(z / np.sqrt(np.mean(z**2)), degree)
-        missed[fit] = _ridge_fit(columns, y, ridge) - best
+        columns = _predicted_curve(z / np.sqrt(np.mean(z**2)), degree)
+        missed[fit] = _predicted_ridge_fit(columns, y, ridge) - best
     share = drawn / samples
     costs = share * np.einsum("ij,jk,ik->i", missed, common, missed)
     beyond = share * float(np.mean(np.sum(missed**2, axis=1))) - float(costs.mean())
@@ -139,11 +139,11 @@ def fitted_error(
     return max(floor, 0.0) + float(costs.mean()) + length / test_samples, error
 
 
-def _curve(z: np.ndarray, degree: int) -> Float[np.ndarray, "n k"]:
+def _predicted_curve(z: np.ndarray, degree: int) -> Float[np.ndarray, "n k"]:
     return normalised_hermite(z, degree).T
 
 
-def _ridge_fit(columns: np.ndarray, y: np.ndarray, ridge: float | str) -> np.ndarray:
+def _predicted_ridge_fit(columns: np.ndarray, y: np.ndarray, ridge: float | str) -> np.ndarray:
     """Coefficients of the fit, its ridge of least generalised cross-validation for ``gcv``."""
     n = len(y)
     values, vectors = np.linalg.eigh(columns.T @ columns)
@@ -175,13 +175,13 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
     (0.8333, 0.1211)
     """
     law = problem.inputs
-    check_inputs_covered(law, (Gaussian, Spiked), "principal components are predicted", NoTheory)
+    checked_input_law(law, (Gaussian, Spiked), "principal components are predicted", NoTheory)
     theta, cosine = 0.0, 1.0
     if law.spike is not None:
         if settings.dim is None and law.spike.depends_on_dim:
             raise NoTheory(f"dim is missing: inputs = {law} depend on d, give --dim")
         theta, cosine = law.spike.numbers(settings.dim or 1.0)
-    component = principal_component(theta, ratio_to_dim(settings, "samples"))
+    component = principal_component(theta, setting_over_dim(settings, "samples"))
     omega2 = correlation_with_target(theta, cosine, component.overlap_squared)
     metrics = {
         "overlap_squared": component.overlap_squared,
@@ -197,7 +197,7 @@ def predict(problem: Problem, settings: Pca) -> Prediction:
         metrics["test_error"] = max(target_moments(problem.target).second_moment - learned, 0.0)
         if settings.dim is not None and omega2 > 0:
             n = settings.samples.count(settings.dim, "samples")
-            metrics["test_error"], error = fitted_error(
+            metrics["test_error"], error = predicted_fit_error(
                 problem, math.sqrt(omega2), settings.degree, n, settings.ridge,
                 settings.test_samples,
             )  # fmt: skip

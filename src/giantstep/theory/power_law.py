@@ -21,9 +21,9 @@ from giantstep.theory.ridge.scaling_laws import (
 )
 from giantstep.theory.ridge.spectral_case import (
     best_ridge,
-    check_converged,
+    check_risk_converged,
+    optimal_ridge_remark,
     peak_note,
-    ridge_remark,
     wants_ridge,
 )
 
@@ -54,11 +54,11 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     noise, ridge, notes = problem.noise, settings.ridge_value(), []
     if chosen:
         best = best_ridge(
-            lambda ridge: _metrics(settings, ridge, noise),
-            lambda ridge: _gradient(settings, ridge, noise),
+            lambda ridge: _theory_metrics(settings, ridge, noise),
+            lambda ridge: _predicted_gradient(settings, ridge, noise),
         )
-        ridge, notes = best.ridge, [ridge_remark(best)]
-    metrics = _metrics(settings, ridge, noise)
+        ridge, notes = best.ridge, [optimal_ridge_remark(best)]
+    metrics = _theory_metrics(settings, ridge, noise)
     notes += peak_note(settings.number_of_samples(), settings.number_of_projections(), ridge)
     if chosen:
         metrics["ridge"] = best.optimum
@@ -84,17 +84,17 @@ def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
     >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)
     0.8881
     """
-    return _gradient(settings, settings.ridge_value(), problem.noise)
+    return _predicted_gradient(settings, settings.ridge_value(), problem.noise)
 
 
-def _gradient(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
+def _predicted_gradient(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
     with float64():
-        slopes = jax.device_get(_slopes(*_numbers(settings, ridge, noise)))
+        slopes = jax.device_get(_slopes(*_risk_numbers(settings, ridge, noise)))
     names = ("samples", "width", "ridge", "noise", "capacity", "source")
     return dict(zip(names, map(float, slopes), strict=True))
 
 
-def _numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
+def _risk_numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
     samples, width = settings.number_of_samples(), settings.number_of_projections()
     modes = math.inf if settings.modes is None else float(settings.modes)
     return samples, width, ridge, noise, settings.capacity, settings.source, modes
@@ -110,8 +110,8 @@ def _risk(
 _slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
 
 
-def _metrics(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
-    samples, width, *_, modes = numbers = _numbers(settings, ridge, noise)
+def _theory_metrics(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
+    samples, width, *_, modes = numbers = _risk_numbers(settings, ridge, noise)
     if ridge == 0 and min(samples, width) >= modes:
         raise SettingsError(
             f"ridge = 0 with modes = {settings.modes}: there are more samples and projections than "
@@ -119,7 +119,7 @@ def _metrics(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]
         )
     with float64():
         risk = jax.device_get(_risk(*numbers))
-    check_converged(risk, samples, width, ridge)
+    check_risk_converged(risk, samples, width, ridge)
     return {name: float(getattr(risk, name)) for name in METRICS}
 
 

@@ -17,24 +17,24 @@ from giantstep.language.inputs import (
     Gaussian,
     Sphere,
     Spiked,
-    check_inputs_aligned,
-    check_inputs_covered,
+    check_input_law_aligned,
+    checked_input_law,
 )
 from giantstep.language.losses import CLASSIFIERS, Loss, loss_from_text
 from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
 from giantstep.language.targets import Target
 from giantstep.numerics.float64 import float64
-from giantstep.settings.problem_rules import check_binary_labels, has_binary_labels
+from giantstep.settings.problem_rules import check_loss_setting, has_binary_labels
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.theory.convex.convex_loss import Features, convex_risk
 from giantstep.theory.convex.labels import (
     OUTER_ORDER,
-    Labels,
     RealLabels,
-    labels_of,
-    real_labels,
+    StudentLabels,
+    student_labels,
+    student_real_labels,
 )
 from giantstep.theory.ridge.biased_features import NODES, biased_features
 from giantstep.theory.ridge.degree_energies import ridge_feature_energies, ridge_target_energies
@@ -42,8 +42,8 @@ from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import random_feature_spectrum
 from giantstep.theory.ridge.spectral_case import (
     SpectralCase,
+    equivalent_status_at,
     far_from_limit,
-    founded_at,
     metrics_at_ridge,
     peak_note,
     wants_ridge,
@@ -145,8 +145,8 @@ def _predict_biased(problem: Problem, settings: RandomFeatures) -> Prediction:
 
 def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
     sigma, law = activation(settings.activation), problem.inputs
-    check_inputs_covered(law, (Gaussian, Sphere, Spiked), "random features are predicted", NoTheory)
-    check_inputs_aligned(law, "random features are predicted", NoTheory)
+    checked_input_law(law, (Gaussian, Sphere, Spiked), "random features are predicted", NoTheory)
+    check_input_law_aligned(law, "random features are predicted", NoTheory)
     spike = law.spike.strength if law.spike is not None else None
     dim, cause = settings.dim, f"activation = {sigma.name!r}"
     if dim is not None and spike is None:
@@ -154,7 +154,7 @@ def _square_case(problem: Problem, settings: RandomFeatures) -> SpectralCase:
         spectrum = random_feature_spectrum(
             sigma, problem.target, dim, inputs=law.name, start=settings.start
         )
-        status, note = founded_at(problem, dim)
+        status, note = equivalent_status_at(problem, dim)
         return SpectralCase(float(samples), float(width), spectrum, cause, status, SQUARE, note)
     sizes = settings.samples, settings.width
     if dim is not None:
@@ -207,7 +207,7 @@ class ConvexCase:
     samples: float
     width: float
     features: Features
-    labels: Labels | RealLabels
+    labels: StudentLabels | RealLabels
     loss: Loss
     directions: int
 
@@ -240,21 +240,21 @@ class ConvexCase:
 
 def _convex_case(problem: Problem, settings: RandomFeatures) -> ConvexCase:
     if settings.loss in CLASSIFIERS:
-        check_binary_labels(problem, settings.loss)
+        check_loss_setting(problem, settings.loss)
     target, what = problem.target, f"loss = {settings.loss!r} is predicted"
-    check_inputs_covered(problem.inputs, (Gaussian, Sphere), what, NoTheory)
+    checked_input_law(problem.inputs, (Gaussian, Sphere), what, NoTheory)
     binary = has_binary_labels(problem)
     if binary and target.rank + target.noises - 1 > max(OUTER_ORDER):
         raise NoTheory(
             f"target = {target.text!r} has {target.rank + target.noises} variables: "
             f"loss = {settings.loss!r} is predicted for at most {max(OUTER_ORDER) + 1}"
         )
-    alpha, psi = ratio_to_dim(settings, "samples"), ratio_to_dim(settings, "width")
+    alpha, psi = setting_over_dim(settings, "samples"), setting_over_dim(settings, "width")
     sigma = activation(settings.activation)
     mean, linear, quadratic = sigma.hermite(2)
     weak = quadratic**2 / 2 if settings.start == "gaussian" else 0.0
     features = Features(
         float(linear**2), sigma.mu_star_squared, math.inf if mean != 0 else float(weak)
     )
-    labels = labels_of(target) if binary else real_labels(problem, settings.loss)
+    labels = student_labels(target) if binary else student_real_labels(problem, settings.loss)
     return ConvexCase(alpha, psi, features, labels, loss_from_text(settings.loss), target.rank)

@@ -108,7 +108,7 @@ class FirstMoves(NamedTuple):
         return vector * np.sign(vector[np.argmax(np.abs(vector))])
 
 
-def first_moves(problem: Problem, settings: Repetition, *, fine: bool = True) -> FirstMoves:
+def expected_moves(problem: Problem, settings: Repetition, *, fine: bool = True) -> FirstMoves:
     r"""How the overlaps of one neuron begin to move when it looks ahead along each sample.
 
     .. math::
@@ -123,7 +123,7 @@ def first_moves(problem: Problem, settings: Repetition, *, fine: bool = True) ->
     Status: theorem for the drift near m = 0.
     References: Arnaboldi et al. 2024, arXiv:2405.15459.
 
-    >>> moves = first_moves(
+    >>> moves = expected_moves(
     ...     Problem.of("He4(h1)"), Repetition(activation="relu", lookahead=0.3, readout=-1))
     >>> round(moves.growth, 4), round(moves.variance, 3), round(moves.rate, 3)
     (0.9355, 3.648, 0.12)
@@ -156,7 +156,7 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     ``rate``. Errors are what a coarser rule changes, and with a dimension how far looks ahead
     depend on the lengths of the samples.
 
-    Assumes: as :func:`first_moves`.
+    Assumes: as :func:`expected_moves`.
     Status: theorem for force, growth and variance in the limit of large d; heuristic for the step
         and the rate, which are those of the linearised motion, and where a dimension is given.
     References: Arnaboldi et al. 2024, arXiv:2405.15459; Dandi et al. 2024, arXiv:2402.03220.
@@ -166,7 +166,7 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     0.256
     """
     check_isotropic(problem, "first moves are predicted")
-    moves, coarse = (first_moves(problem, settings, fine=fine) for fine in (True, False))
+    moves, coarse = (expected_moves(problem, settings, fine=fine) for fine in (True, False))
     exact: Status = "heuristic" if settings.dim else "theorem"
     metrics: dict[str, Any] = {
         "force": np.where(moves.has_force, moves.force, 0.0),
@@ -181,7 +181,7 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
     others = [(moves, coarse)]
     if settings.dim is not None and settings.lookahead:
         longer = settings.replace(lookahead=settings.lookahead * (1 + LONGER / settings.dim))
-        others.append((coarse, first_moves(problem, longer, fine=False)))
+        others.append((coarse, expected_moves(problem, longer, fine=False)))
     errors: dict[str, Any] = {
         "force": sum(np.abs(one.force - other.force) for one, other in others),
         "growth": sum(abs(one.growth - other.growth) for one, other in others),
@@ -237,8 +237,8 @@ def repetition_complexity(ways: tuple[Way, ...] | None, dimension: int) -> Compl
     elif not ways:
         samples = "nothing is learned at n of order d log d"
     else:
-        forced = _reached([way for way in ways if way.moves.has_force], len(ways))
-        grown = _reached(ways, len(ways)) - forced
+        forced = _predicted_reach([way for way in ways if way.moves.has_force], len(ways))
+        grown = _predicted_reach(ways, len(ways)) - forced
         samples = "d" if forced else "d log d"
         if (forced or grown) < dimension:
             samples += f" for {forced or grown} of {dimension} directions"
@@ -249,7 +249,7 @@ def repetition_complexity(ways: tuple[Way, ...] | None, dimension: int) -> Compl
     return Complexity("repetition (samples seen twice)", samples, status, REFERENCES[0])
 
 
-def _reached(ways: Sequence[Way], count: int) -> int:
+def _predicted_reach(ways: Sequence[Way], count: int) -> int:
     """How many directions the ways find together; those apart by quadrature errors are one.
 
     ``count`` ways there are in all: with one scale for all of them, fewer never reach more.

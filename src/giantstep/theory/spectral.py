@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.preprocessing import (
     EMPTY,
     channel_basis,
@@ -19,7 +19,7 @@ from giantstep.channels.preprocessing import (
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.numerics.solve import bracketed_root
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.settings.spectral import Spectral
 from giantstep.theory.amp.averages.overlaps import overlap_gap
 from giantstep.theory.amp.averages.population import (
@@ -38,7 +38,7 @@ REFERENCES = (
 Block = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-class Outlier(NamedTuple):
+class SpectralOutlier(NamedTuple):
     """The top eigenvalue, the edge of the bulk, and the squared cosine with the direction."""
 
     eigenvalue: float
@@ -51,7 +51,7 @@ def spectral_outlier(
     preprocessed: Float[np.ndarray, " n"],
     squares: Float[np.ndarray, " n"],
     alpha: float,
-) -> Outlier:
+) -> SpectralOutlier:
     r"""Top eigenvalue and overlap of D = (1/n) sum_i T(y_i) x_i x_i^T, for one direction.
 
     .. math::
@@ -76,7 +76,7 @@ def spectral_outlier(
     used = preprocessed[weights > 0]
     top = float(used.max())
     if np.abs(used).max() < 1e-9:
-        return Outlier(0.0, 0.0, 0.0)
+        return SpectralOutlier(0.0, 0.0, 0.0)
     if top <= 0:
         raise NoTheory("the preprocessing T(y) is never positive: nothing can leave the bulk")
 
@@ -97,14 +97,14 @@ def spectral_outlier(
         bar = bracketed_root(psi_slope, low, high, absolute=1e-15).value
     edge = psi(bar)
     if phi(bar) <= edge:
-        return Outlier(edge, edge, 0.0)
+        return SpectralOutlier(edge, edge, 0.0)
     high = 2 * bar
     while phi(high) > psi(high):
         high *= 2
     star = bracketed_root(lambda x: phi(x) - psi(x), bar, high, absolute=1e-15).value
     phi_slope = -(weights @ (squares * preprocessed**2 / (star - preprocessed) ** 2))
     slope = psi_slope(star)
-    return Outlier(psi(star), edge, float(slope / (slope - phi_slope)))
+    return SpectralOutlier(psi(star), edge, float(slope / (slope - phi_slope)))
 
 
 def linearised_outlier(
@@ -158,10 +158,10 @@ def linearised_outlier(
         source = product * modes[k] @ modes[j].T + alpha * cubes[k, j]
         size = product * np.eye(rank**2) - alpha * table
         norms[k, j] = np.linalg.solve(size, source.ravel()).reshape(rank, rank)
-    return float(kappas[0]), _span_cosines(modes, norms, groups)
+    return float(kappas[0]), _predicted_span_cosines(modes, norms, groups)
 
 
-def _span_cosines(
+def _predicted_span_cosines(
     modes: Float[np.ndarray, "k r r"], norms: Float[np.ndarray, "k k r r"], groups: list[int]
 ) -> Float[np.ndarray, " r"]:
     """Squared cosines of the true directions with the span of the W_k, group after group."""
@@ -239,10 +239,10 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     check_exchangeable(problem, "spectral methods are predicted")
     channel = channel_of_problem(problem)
     population = population_of(problem)
-    metrics = _metrics(problem, settings, population)
+    metrics = _theory_metrics(problem, settings, population)
     errors: dict[str, Any] = {}
     if population.coarse is not None:
-        others = _metrics(problem, settings, population.coarse)
+        others = _theory_metrics(problem, settings, population.coarse)
         errors = {name: overlap_gap(value, others[name]) for name, value in metrics.items()}
     if settings.dim is not None and not settings.phases:
         numerical = errors.get("overlap_squared", 0.0)
@@ -254,11 +254,11 @@ def predict(problem: Problem, settings: Spectral) -> Prediction:
     return Prediction.of(settings, metrics, status, REFERENCES, channel.notes, **known)
 
 
-def _metrics(problem: Problem, settings: Spectral, population: Population) -> dict[str, Any]:
+def _theory_metrics(problem: Problem, settings: Spectral, population: Population) -> dict[str, Any]:
     """What is integrated over labels, by the rule of the given population."""
     if settings.phases:
         return {"transitions": spectral_transition(problem, settings, population)}
-    alpha = ratio_to_dim(settings, "samples")
+    alpha = setting_over_dim(settings, "samples")
     if channel_basis(channel_of_problem(problem), settings) is None:
         eigenvalue, overlap = linearised_outlier(problem, alpha, population)
         return {"eigenvalue": eigenvalue, "overlap_squared": _squeezed(overlap)}
@@ -277,14 +277,14 @@ def _rounding(
     the limit at 1 + w times the samples, w = 2 d^(-1/3), and this fades as w over the distance
     |alpha/alpha_c - 1|; a random direction has 1/d.
     """
-    dim, alpha = float(settings.dim or np.inf), ratio_to_dim(settings, "samples")
+    dim, alpha = float(settings.dim or np.inf), setting_over_dim(settings, "samples")
     window = 2 * dim ** (-1 / 3)
     given = settings.replace(dim=None)
     critical = spectral_transition(problem, given, population)
     ahead = []
     for ratio in np.where(np.isfinite(critical), np.maximum(alpha, critical), alpha):
         more = given.replace(samples=f"{float(ratio * (1 + window))!r}d")
-        ahead.append(np.atleast_1d(_metrics(problem, more, population)["overlap_squared"]))
+        ahead.append(np.atleast_1d(_theory_metrics(problem, more, population)["overlap_squared"]))
     shift = np.diagonal(ahead) - np.atleast_1d(metrics["overlap_squared"])
     fading = 1 + np.abs(alpha / critical - 1) / window
     return _squeezed(np.maximum(shift, 0.0) / fading + 1 / dim)

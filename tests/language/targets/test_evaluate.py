@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy import special
 
+from giantstep.channels.label_law.law import label_core
 from giantstep.errors import TargetError
 from giantstep.language.expressions.language import FUNCTIONS, FunctionFacts
 from giantstep.language.expressions.magnitude import odd_magnitude
 from giantstep.language.targets import ScalarFunction, Target
-from giantstep.language.targets.label_law.law import label_core
 from giantstep.numerics.float64 import float64
 
 H = np.random.default_rng(1).standard_normal((200, 3))

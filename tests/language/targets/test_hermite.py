@@ -168,8 +168,8 @@ def test_conditional_energies_by_pairs_of_samples(monkeypatch: pytest.MonkeyPatc
     """What stands in for quadrature over many directions."""
     monkeypatch.setattr(hermite, "SAMPLES", 1 << 15)
     block, frame = target_block(Target("tanh(h1 + h1*h2)")), np.eye(2)[::-1]
-    exact, *_ = hermite._by_quadrature(block, frame, 1, 2)
-    found, error, method = hermite._by_sampling(block, frame, 1, 2)
+    exact, *_ = hermite._energy_by_quadrature(block, frame, 1, 2)
+    found, error, method = hermite._energy_by_sampling(block, frame, 1, 2)
     assert method.startswith("Monte Carlo")
     assert error < 0.1 * exact.sum()
     np.testing.assert_allclose(np.cumsum(found), np.cumsum(exact), atol=4 * error)

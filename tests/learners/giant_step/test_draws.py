@@ -5,7 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from scipy.stats import kstest
 
-from giantstep.learners.giant_step.draws import BLOCK, Chunks, Draws, Role, bartlett, draw_one_ahead
+from giantstep.learners.giant_step.draws import (
+    BLOCK,
+    Chunks,
+    Draws,
+    Role,
+    draw_bartlett,
+    draw_batch_ahead,
+)
 
 
 def test_numbers_depend_on_seed_and_path_alone() -> None:
@@ -25,7 +32,7 @@ def test_bartlett_factor_has_the_gram_of_a_gaussian_matrix() -> None:
     """Q = G G^T: E Q = f I; Var Q_ij = f off the diagonal, 2 f on it."""
     rows, freedom, runs = 3, 5, 20_000
     with ThreadPoolExecutor(1) as executor:
-        factors = bartlett(Draws(range(runs), executor), rows, freedom, Role.BARTLETT, 0)
+        factors = draw_bartlett(Draws(range(runs), executor), rows, freedom, Role.BARTLETT, 0)
     gram = factors @ factors.mT
     sem = np.sqrt((freedom + freedom * np.eye(rows)) / runs)
     assert np.all(np.abs(gram.mean(axis=0) - freedom * np.eye(rows)) < 4.5 * sem)
@@ -35,9 +42,9 @@ def test_bartlett_factor_has_the_gram_of_a_gaussian_matrix() -> None:
 def test_bartlett_factor_is_trapezoidal_and_exact_in_huge_dimension() -> None:
     with ThreadPoolExecutor(1) as executor:
         draws = Draws(range(4000), executor)
-        assert bartlett(draws, 5, 3, Role.BARTLETT, 0).shape == (4000, 5, 3)
-        assert bartlett(draws, 5, 0, Role.BARTLETT, 0).shape == (4000, 5, 0)
-        huge = bartlett(draws, 1, 10**9, Role.BARTLETT, 0)[:, 0, 0]
+        assert draw_bartlett(draws, 5, 3, Role.BARTLETT, 0).shape == (4000, 5, 3)
+        assert draw_bartlett(draws, 5, 0, Role.BARTLETT, 0).shape == (4000, 5, 0)
+        huge = draw_bartlett(draws, 1, 10**9, Role.BARTLETT, 0)[:, 0, 0]
     # chi of 1e9 degrees is N(sqrt(1e9), 1/2): in float32 its fluctuation would be rounded away.
     assert kstest((huge - np.sqrt(1e9)) * np.sqrt(2), "norm").pvalue > 1e-4
 
@@ -59,6 +66,6 @@ def test_one_ahead_begins_the_next_before_the_last_is_used() -> None:
         log.append(f"begin {index}")
         return lambda: index
 
-    for item in draw_one_ahead(begin, 3):
+    for item in draw_batch_ahead(begin, 3):
         log.append(f"use {item}")
     assert log == ["begin 0", "begin 1", "use 0", "begin 2", "use 1", "use 2"]

@@ -18,7 +18,7 @@ from giantstep.answer import Run
 from giantstep.language.inputs import Gaussian, Inputs, Spiked
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step import in_law
-from giantstep.learners.giant_step.draws import bartlett
+from giantstep.learners.giant_step.draws import draw_bartlett
 from giantstep.learners.giant_step.simulation import simulate
 from giantstep.settings.giant_step import GiantStep
 
@@ -126,9 +126,9 @@ def test_so_many_runs_show_a_shift_by_half_a_standard_deviation() -> None:
 @pytest.mark.slow
 def test_a_wrong_degree_of_freedom_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def one_too_many(draws: Any, rows: int, freedom: int, *path: int) -> np.ndarray:
-        return bartlett(draws, rows, freedom + 1, *path)
+        return draw_bartlett(draws, rows, freedom + 1, *path)
 
-    monkeypatch.setattr(in_law, "bartlett", one_too_many)
+    monkeypatch.setattr(in_law, "draw_bartlett", one_too_many)
     wrong = simulated("five dimensions", "in-law")
     assert min(p_values("five dimensions", wrong).values()) < THRESHOLD
 
@@ -137,7 +137,7 @@ def test_the_frame_keeps_every_inner_product() -> None:
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((2, 6, 19))
     rows[:, 3:] = rows[:, :3]
-    small = in_law._compressed(rows, 2)
+    small = in_law._compressed_rows_in_law(rows, 2)
     assert small.shape == (2, 6, 8)
     np.testing.assert_array_equal(small[..., :2], rows[..., :2])
     np.testing.assert_allclose(small @ small.mT, rows @ rows.mT, atol=1e-12)

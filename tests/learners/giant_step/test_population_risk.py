@@ -9,9 +9,9 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.population_risk import (
-    feature_kernel,
-    feature_label_moments,
-    population_risk,
+    trained_feature_kernel,
+    trained_label_moments,
+    trained_network_risk,
 )
 
 DIM, WIDTH = 30, 20
@@ -30,7 +30,7 @@ def test_series_against_closed_kernels(name: str) -> None:
     sigma = activation(name)
     nameless = Activation("unknown", sigma.numpy, sigma.jax, sigma.kinks)
     np.testing.assert_allclose(
-        feature_kernel(nameless, layer()), feature_kernel(sigma, layer()), atol=1e-8
+        trained_feature_kernel(nameless, layer()), trained_feature_kernel(sigma, layer()), atol=1e-8
     )
 
 
@@ -38,7 +38,7 @@ def test_series_against_closed_kernels(name: str) -> None:
 def test_label_moments_of_a_linear_target(spike: float) -> None:
     """E[h sigma(<w, x>)] = w_1 E sigma'(|w| z), by Stein's lemma."""
     rows = layer(spike=spike)
-    found = feature_label_moments(Problem.of("h1"), activation("erf2"), rows, np.eye(1, DIM))
+    found = trained_label_moments(Problem.of("h1"), activation("erf2"), rows, np.eye(1, DIM))
     slope = np.sqrt(2 / np.pi / (1 + np.sum(rows**2, axis=1)))
     np.testing.assert_allclose(found, rows[:, 0] * slope, atol=1e-9)
 
@@ -59,7 +59,7 @@ def test_against_a_large_test_set(target: str, name: str) -> None:
     rng = np.random.default_rng(2)
     readout = rng.standard_normal(WIDTH) / WIDTH
     rank = problem.target.rank
-    found = population_risk(problem, sigma, rows, np.eye(rank, DIM), readout)
+    found = trained_network_risk(problem, sigma, rows, np.eye(rank, DIM), readout)
     x = rng.standard_normal((200_000, DIM))
     squares = (problem.target.numpy(x[:, :rank]) - sigma.numpy(x @ rows.T) @ readout) ** 2
     error = squares.std() / np.sqrt(len(squares))
@@ -73,13 +73,13 @@ def test_rotated_directions() -> None:
     readout = np.full(WIDTH, 0.1)
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((DIM, DIM)))[0]
     axes = np.eye(2, DIM)
-    plain = population_risk(problem, sigma, rows, axes, readout)
-    turned = population_risk(problem, sigma, rows @ turn, axes @ turn, readout)
+    plain = trained_network_risk(problem, sigma, rows, axes, readout)
+    turned = trained_network_risk(problem, sigma, rows @ turn, axes @ turn, readout)
     assert turned == pytest.approx(plain, rel=1e-9)
 
 
 def test_too_many_directions() -> None:
     with pytest.raises(SettingsError, match="at most 3"):
-        feature_label_moments(
+        trained_label_moments(
             Problem.of("h1*h2*h3*h4"), activation("tanh"), layer(), np.eye(4, DIM)
         )

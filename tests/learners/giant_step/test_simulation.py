@@ -10,11 +10,11 @@ from giantstep.errors import GiantstepError, SettingsError
 from giantstep.language.inputs import Sphere, Spiked
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.learners.giant_step.direct import Direct
+from giantstep.learners.giant_step.direct import DirectRun
 from giantstep.learners.giant_step.draws import Draws, Role
-from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.plan import plan_giant_steps
 from giantstep.learners.giant_step.samples import Batches
-from giantstep.learners.giant_step.simulation import choose_giant_step, simulate
+from giantstep.learners.giant_step.simulation import choose_simulation, simulate
 from giantstep.numerics import cost
 from giantstep.numerics.float64 import float64
 from giantstep.settings.giant_step import GiantStep
@@ -36,10 +36,10 @@ def test_a_direct_step_is_the_formula(
     settings = GiantStep(**SMALL, activation="tanh", biases="normal", dtype="float64").replace(
         loss=loss, detrend=detrend, normalise=normalise, readout="normal"
     )
-    resolved = plan(STAIRS, settings)
+    resolved = plan_giant_steps(STAIRS, settings)
     with float64(), ThreadPoolExecutor(1) as executor:
         draws = Draws([3], executor)
-        runs = Direct(resolved, draws)
+        runs = DirectRun(resolved, draws)
         w, a, b = np.array(runs.weights[0]), runs._neurons.readout[0], runs._neurons.biases[0]
         chunks = list(Batches(resolved, draws, "float64").stream(Role.BATCH, 1, 70, 30))
         runs.step(1)
@@ -108,7 +108,7 @@ def test_shapes_notes_and_progress() -> None:
 def test_auto_takes_the_cheaper_exact_method(
     options: dict[str, Any], problem: Problem, method: str
 ) -> None:
-    chosen, why = choose_giant_step(plan(problem, GiantStep(**(SMALL | options))))
+    chosen, why = choose_simulation(plan_giant_steps(problem, GiantStep(**(SMALL | options))))
     assert chosen == method
     assert why.startswith(f"method: {method}, ")
 
@@ -174,7 +174,7 @@ def test_new_numbers_compile_nothing(method: str, monkeypatch: pytest.MonkeyPatc
 def test_spiked_and_spherical_inputs_have_their_law() -> None:
     with ThreadPoolExecutor(1) as executor:
         for inputs, first in ((Spiked("d"), 41.0), (Sphere(), 1.0)):
-            resolved = plan(Problem.of("h1", inputs=inputs), GiantStep(dim=40, width=2))
+            resolved = plan_giant_steps(Problem.of("h1", inputs=inputs), GiantStep(dim=40, width=2))
             (sample,) = Batches(resolved, Draws([0], executor), "float64").stream(
                 Role.BATCH, 1, 20_000, 40
             )
@@ -249,7 +249,7 @@ def test_detrending_hides_the_linear_part_and_the_predictor_adds_it_back() -> No
 def test_the_start_has_the_law_asked_for(biases: str, readout: str) -> None:
     settings = GiantStep(dim=50, width=400, biases=biases, readout=readout)
     with float64(), ThreadPoolExecutor(1) as executor:
-        runs = Direct(plan(STAIRS, settings), Draws([0], executor))
+        runs = DirectRun(plan_giant_steps(STAIRS, settings), Draws([0], executor))
     a, b = runs._neurons.readout[0], runs._neurons.biases[0]
     spread = {"none": 0.0, "normal": 1.0, "uniform": 3**-0.5}[biases]
     assert np.std(b) == pytest.approx(spread, rel=0.15)

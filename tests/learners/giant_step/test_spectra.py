@@ -9,8 +9,8 @@ from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
 from giantstep.learners.giant_step.spectra import (
     simulate_feature_spectrum,
+    simulate_stepped_layer,
     simulate_weight_spectrum,
-    stepped_layer,
 )
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
@@ -23,7 +23,7 @@ STEP = GiantStep(
 
 
 def test_a_giant_step_adds_one_direction() -> None:
-    layer = stepped_layer(SINE, STEP)
+    layer = simulate_stepped_layer(SINE, STEP)
     assert layer.weights.shape == (80, 80)
     assert layer.learned[0] ** 2 > 0.5
     spectrum = simulate_weight_spectrum(SINE, STEP)

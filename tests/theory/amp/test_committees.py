@@ -13,26 +13,26 @@ from giantstep.language.targets.symmetry import Committee, target_as_committee
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
 from giantstep.theory.amp.committees.averages import (
-    Averages,
+    UnitAverages,
     averages,
-    committee_rule,
+    committee_evolution_points,
     mean_averages,
     unspecialised_overlap,
 )
 from giantstep.theory.amp.committees.errors import (
-    _log_likelihood,
+    _expected_log_likelihood,
     _second_moment,
     committee_free_entropy,
+    committee_link_kernel,
     committee_test_error,
-    link_kernel,
 )
 from giantstep.theory.amp.committees.fixed_point import (
-    Branch,
+    OverlapBranch,
     Point,
-    branch_of,
     committee_overlap,
-    first_point,
-    last_point,
+    committee_overlap_branch,
+    first_specialised,
+    last_specialised,
 )
 from giantstep.theory.amp.committees.phases import information_threshold, spinodal
 from giantstep.theory.amp.committees.specialisation import specialisation
@@ -94,7 +94,7 @@ def test_votes_on_continuous_sums() -> None:
     above = ndtr(sums / np.sqrt(0.3))
     assert _second_moment(told) == pytest.approx(weights @ above @ weights, abs=1e-6)
     known = weights @ (xlogy(above, above) + xlogy(1 - above, 1 - above)) @ weights
-    assert _log_likelihood(told) == pytest.approx(known, abs=2e-4)
+    assert _expected_log_likelihood(told) == pytest.approx(known, abs=2e-4)
     noisy = Committee(Target("tanh(h1)"), 2, 0.2, 0.3, (0.0, 0.5, 1.0), 0.1)
     assert _second_moment(noisy) == pytest.approx(_second_moment(told) + 0.1, abs=1e-6)
 
@@ -103,14 +103,17 @@ def test_a_start_from_below_and_one_from_above_take_different_branches(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of alpha(q-) that rises, falls and rises, the first and the last branch are reached."""
-    ratios, nothing = {0.1: 2.0, 0.3: 5.0, 0.5: 3.0, 0.9: 6.0}, Averages(0.0, 0.0, 0.0, 0.0)
+    ratios, nothing = {0.1: 2.0, 0.3: 5.0, 0.5: 3.0, 0.9: 6.0}, UnitAverages(0.0, 0.0, 0.0, 0.0)
     points = [Point(q, 0.95, ratio, nothing) for q, ratio in ratios.items()]
-    monkeypatch.setattr(Branch, "scan", lambda self: iter(points))
-    curve = branch_of(committee("tanh", 2))
-    low, high = first_point(curve, 4.0, 1.0), last_point(curve, 4.0)
+    monkeypatch.setattr(OverlapBranch, "scan", lambda self: iter(points))
+    curve = committee_overlap_branch(committee("tanh", 2))
+    low, high = first_specialised(curve, 4.0, 1.0), last_specialised(curve, 4.0)
     assert logit(0.1) < low[0] < logit(0.3) < logit(0.5) < high[0] < logit(0.9)
-    assert last_point(curve, 1.5) is None
-    for outside in (lambda: first_point(curve, 7.0, 1.0), lambda: last_point(curve, 7.0)):
+    assert last_specialised(curve, 1.5) is None
+    for outside in (
+        lambda: first_specialised(curve, 7.0, 1.0),
+        lambda: last_specialised(curve, 7.0),
+    ):
         with pytest.raises(NoTheory, match=r"known almost perfectly.* up to about 6d"):
             outside()
 
@@ -140,7 +143,7 @@ def test_a_linear_link_is_one_direction() -> None:
 )
 def test_kernels(link: str, closed: object) -> None:
     for rho in (-0.7, 0.0, 0.3, 0.95, 1.0):
-        assert link_kernel(Target(link), rho) == pytest.approx(closed(rho), abs=1e-8)  # type: ignore[operator]
+        assert committee_link_kernel(Target(link), rho) == pytest.approx(closed(rho), abs=1e-8)  # type: ignore[operator]
 
 
 def test_units_that_are_alike() -> None:
@@ -158,7 +161,9 @@ def test_two_signs_by_other_code() -> None:
     overlap = q_minus * np.eye(2) + (q_plus - q_minus) / 2
     population = population_of(Problem.of(text))
     minus, plus = np.linalg.eigvalsh(population.fisher(overlap))
-    ours = averages(target_as_committee(Target(text)), q_minus, q_plus, committee_rule(2))
+    ours = averages(
+        target_as_committee(Target(text)), q_minus, q_plus, committee_evolution_points(2)
+    )
     assert (ours.minus, ours.plus) == pytest.approx((minus, plus), rel=1e-4)
     psi = float(population.log_partition(overlap))
     assert ours.log_partition == pytest.approx(psi, rel=1e-5)
@@ -166,7 +171,7 @@ def test_two_signs_by_other_code() -> None:
 
 def test_two_units_by_brute_force() -> None:
     """alpha at given (q-, q+), from tensor grids in omega and h that share no code."""
-    branch = branch_of(committee("tanh", 2))
+    branch = committee_overlap_branch(committee("tanh", 2))
     point = branch.point(0.35)
     assert point.q_plus == pytest.approx(0.942809, abs=2e-4)
     assert point.samples_ratio == pytest.approx(5.981, rel=1e-3)
@@ -175,7 +180,7 @@ def test_two_units_by_brute_force() -> None:
 @pytest.mark.slow
 def test_five_units() -> None:
     """Within the two percent that 1024 points leave."""
-    point = branch_of(committee("relu", 5)).point(0.6)
+    point = committee_overlap_branch(committee("relu", 5)).point(0.6)
     assert point.samples_ratio == pytest.approx(11.84, rel=0.02)
     rank = 5
     own = (point.q_plus + 4 * point.q_minus) / rank

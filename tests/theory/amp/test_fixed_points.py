@@ -14,8 +14,8 @@ from giantstep.theory.amp.averages.population import population_of
 from giantstep.theory.amp.fixed_points import settle_amp_overlap
 from giantstep.theory.amp.iterations import (
     expected_iterations,
-    remarks,
-    vanished_before,
+    state_evolution_remarks,
+    vanished_fixed_point,
 )
 from giantstep.theory.amp.state_evolution import FixedOverlap, state_evolution
 
@@ -123,15 +123,15 @@ def test_a_vanished_fixed_point_is_named() -> None:
     problem = Problem.of("sin(2*h1)", noise=0.1)
     found, settings = state_evolution(problem, 2.0), Amp(dim=1000, samples="2d")
     assert found.overlap[0, 0] == pytest.approx(0.8996, abs=2e-3)
-    last = vanished_before(found)
+    last = vanished_fixed_point(found)
     assert last is not None
     assert 1.9 < last.samples_ratio < 2.0
     assert last.overlap < 0.6
-    (said,) = remarks(found, settings, expected_iterations(found, settings))
+    (said,) = state_evolution_remarks(found, settings, expected_iterations(found, settings))
     assert "vanishes: at finite d many runs stay close to it" in said
     far = state_evolution(problem, 3.0)
     # Far above, no fixed point is named: only how slow it is.
-    (slow,) = remarks(far, settings.replace(iterations=50), 100.0)
+    (slow,) = state_evolution_remarks(far, settings.replace(iterations=50), 100.0)
     assert slow.startswith("state evolution needs about 100 iterations")
 
 

@@ -16,18 +16,18 @@ from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import gauss_hermite, tensor_rule
 from giantstep.theory.convex import convex_loss, fits
 from giantstep.theory.convex.convex_loss import ConvexRisk, Features, convex_risk
-from giantstep.theory.convex.labels import Labels, RealLabels, label_lines
+from giantstep.theory.convex.labels import RealLabels, StudentLabels, student_label_lines
 
 
 @functools.cache
-def labels(name: str) -> Labels:
+def labels(name: str) -> StudentLabels:
     functions = {
         "sign": (lambda h: h[..., 0], 1, ((0.0,),)),
         "shifted": (lambda h: h[..., 0] - 0.5, 1, ((0.5,),)),
         "bent": (lambda h: h[..., 0] + 0.5 * h[..., 1] + h[..., 0] * h[..., 1], 2, ((), ())),
     }
     function, directions, kinks = functions[name]
-    return label_lines(function, directions, 0, kinks)
+    return student_label_lines(function, directions, 0, kinks)
 
 
 @functools.cache
@@ -104,7 +104,7 @@ def test_two_directions() -> None:
 
 
 def test_a_second_direction_without_influence_changes_nothing() -> None:
-    two = label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
+    two = student_label_lines(lambda h: h[..., 0], 2, 0, ((0.0,), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), two, LOGISTIC)
@@ -113,7 +113,7 @@ def test_a_second_direction_without_influence_changes_nothing() -> None:
 
 
 def test_rotated_labels_have_rotated_overlaps() -> None:
-    turned = label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
+    turned = student_label_lines(lambda h: 0.6 * h[..., 0] + 0.8 * h[..., 1], 2, 0, ((), ()))
     one = solve("tanh", (3.0, 2.0, 0.1), "sign", "logistic")
     with float64():
         found = convex_risk(3.0, 2.0, 0.1, features("tanh"), turned, LOGISTIC)
@@ -166,7 +166,9 @@ def test_proximal_fit(loss: str, v: float) -> None:
     losses = {"logistic": lambda t: np.logaddexp(0, -t), "hinge": lambda t: max(1 - t, 0.0)}
     known, one = loss_from_text(loss), np.ones(1)
     with float64():
-        found = jax.device_get(fits.fits_between(known, one, known.kinks(one), v, 0 * one, 30.0))
+        found = jax.device_get(
+            fits.expected_fit_nodes(known, one, known.kinks(one), v, 0 * one, 30.0)
+        )
     for u, force, value in list(zip(found.fields[0], found.force[0], found.loss[0], strict=True))[
         ::9
     ]:

@@ -12,7 +12,7 @@ from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import fresh_batches
 from giantstep.theory.giant_step.fresh_batches import OverlapPath, giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.prediction import predict
 
@@ -60,7 +60,7 @@ def along(path: OverlapPath, direction: np.ndarray) -> np.ndarray:
 def test_unlearned_directions(name: str) -> None:
     text, sigma, pairs, direction, options, expected = ROWS[name]
     path = giant_step_overlaps(
-        Problem.of(text), activation(sigma), Kinds.twins(pairs), steps=3, **options
+        Problem.of(text), activation(sigma), NeuronKinds.twins(pairs), steps=3, **options
     )
     if direction is None:
         found = np.sqrt((1 - path.cosines[:, 0] ** 2) / options["dim"])
@@ -74,7 +74,7 @@ def test_what_the_target_does_not_contain_needs_no_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By rotation: C = (Q - M M^T)/d there, which the recursion must give as well."""
-    arguments = (Problem.of(EX3A), activation("relu"), Kinds.twins(4))
+    arguments = (Problem.of(EX3A), activation("relu"), NeuronKinds.twins(4))
     short = giant_step_overlaps(*arguments, steps=3, **WIDE)
     monkeypatch.setattr(fresh_batches, "target_subspace", lambda target: np.eye(target.rank))
     long = giant_step_overlaps(*arguments, steps=3, **WIDE)
@@ -94,7 +94,7 @@ def test_the_first_step_is_the_law_of_one_step() -> None:
         np.testing.assert_array_equal(one, three[:2])
     # The recursion by itself agrees with it where d is large.
     path = giant_step_overlaps(
-        *(problem, activation("relu"), Kinds.twins(10)),
+        *(problem, activation("relu"), NeuronKinds.twins(10)),
         **{"steps": 1, "step_size": 1.0, "samples_ratio": 4.0, "dim": 10_000},
     )
     law = one_step_overlap(
@@ -112,7 +112,7 @@ def test_random_readouts_and_noise_in_the_limit() -> None:
     problem = Problem.of("h1 + 0.5*He2(h1)*h2 + 0.3*h2", noise=0.2)
     sigma = activation("gelu")
     path = giant_step_overlaps(
-        *(problem, sigma, Kinds.one_of_each([1.0, -0.5])),
+        *(problem, sigma, NeuronKinds.one_of_each([1.0, -0.5])),
         **{"steps": 1, "samples_ratio": 3.0, "step_size": 1.5, "loss": "correlation"},
     )
     law = one_step_overlap(
@@ -130,11 +130,13 @@ def test_copies_are_a_shorthand(loss: str) -> None:
     """Three pairs of twins, once as copies of a pair and once one by one."""
     problem = Problem.of("h1 + He2(h2) + 0.5*h1*h2", noise=0.3)
     options = {"steps": 2, "step_size": 1.5, "samples_ratio": 4.0, "dim": 500, "loss": loss}
-    each = Kinds(np.tile([1.0, -1.0], 3), np.zeros(6), np.repeat(np.arange(3), 2), np.ones(6, int))
+    each = NeuronKinds(
+        np.tile([1.0, -1.0], 3), np.zeros(6), np.repeat(np.arange(3), 2), np.ones(6, int)
+    )
     for sigma in ("tanh", "relu(z-0.3)"):
         short, long = (
             giant_step_overlaps(problem, activation(sigma), kinds, **options)
-            for kinds in (Kinds.twins(3), each)
+            for kinds in (NeuronKinds.twins(3), each)
         )
         bound = student_quantile(8) * np.hypot(short.errors, long.errors) + 1e-12
         assert np.all(np.abs(short.cosines - long.cosines) <= bound)
@@ -145,7 +147,7 @@ def test_neurons_without_an_output_do_not_see_one_another() -> None:
     options = {"steps": 2, "step_size": 1.5, "samples_ratio": 4.0, "dim": 400}
     few, many = (
         giant_step_overlaps(
-            *(Problem.of("h1 + He2(h2)"), activation("relu"), Kinds.twins(pairs)),
+            *(Problem.of("h1 + He2(h2)"), activation("relu"), NeuronKinds.twins(pairs)),
             **options,
             loss="correlation",
         )
@@ -189,16 +191,16 @@ def test_statuses() -> None:
 
 
 def test_kinds_of_a_network() -> None:
-    twins = Kinds.of(GiantStep(width=6, biases="uniform"))
+    twins = NeuronKinds.of(GiantStep(width=6, biases="uniform"))
     assert twins.readout.tolist() == [1, -1] * 3
     # Twins share their row and with it their bias.
     np.testing.assert_allclose(twins.biases, np.repeat([-2 / 3, 0, 2 / 3], 2))
     assert twins.family.tolist() == [0, 0, 1, 1, 2, 2]
-    wide = Kinds.of(GiantStep(width=1000, readout="normal"))
+    wide = NeuronKinds.of(GiantStep(width=1000, readout="normal"))
     assert len(wide.readout) == 32
     assert wide.width == 1000
     assert wide.shares @ wide.readout**2 == pytest.approx(1, abs=0.01)
-    three = Kinds.of(GiantStep(width=10, readout="-1:0.3,0.5:0.3,2:0.4"))
+    three = NeuronKinds.of(GiantStep(width=10, readout="-1:0.3,0.5:0.3,2:0.4"))
     assert three.copies.tolist() == [3, 3, 4]
 
 

@@ -12,18 +12,20 @@ from giantstep.numerics.estimate import student_quantile
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step import reused_population
 from giantstep.theory.giant_step.batch_population import RidgeFit
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 from giantstep.theory.giant_step.prediction import predict
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.giant_step.reused_population import ReusedPath, reused_batch_path
 
 #: Student's quantile at a false-alarm rate of 1e-4 for the populations of one result.
 QUANTILE = student_quantile(reused_population.POPULATIONS)
-ALONE = Kinds.one_of_each([1.0])
-PAIRS = Kinds(np.array([1.0, -1.0, 0.5, -0.5]), np.zeros(4), np.arange(4) // 2, np.ones(4, int))
+ALONE = NeuronKinds.one_of_each([1.0])
+PAIRS = NeuronKinds(
+    np.array([1.0, -1.0, 0.5, -0.5]), np.zeros(4), np.arange(4) // 2, np.ones(4, int)
+)
 
 
-def path_of(text: str, sigma: str, kinds: Kinds, noise: float = 0.0, **options) -> ReusedPath:
+def path_of(text: str, sigma: str, kinds: NeuronKinds, noise: float = 0.0, **options) -> ReusedPath:
     return reused_batch_path(Problem.of(text, noise=noise), activation(sigma), kinds, **options)
 
 
@@ -66,7 +68,7 @@ def published() -> ReusedPath:
 
     As exact as a comparison to half a per cent needs: every CPU rounds its way to other rows.
     """
-    kinds = Kinds.one_of_each([2**0.5, -(2**0.5)])
+    kinds = NeuronKinds.one_of_each([2**0.5, -(2**0.5)])
     options = {"steps": 6, "step_size": 0.3, "samples_ratio": 3.0, "accuracy": 2.5e-4}
     return path_of("tanh(h1 + He3(h2))", "relu", kinds, **options)
 
@@ -99,12 +101,12 @@ def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
 RIDGE = RidgeFit(0.05, same_batch=True)
 SIX_STEPS = {
     "relu": (
-        *("tanh(h1) + h1*h2", "relu", Kinds.one_of_each([1.0, -1.0]), None),
+        *("tanh(h1) + h1*h2", "relu", NeuronKinds.one_of_each([1.0, -1.0]), None),
         {"step_size": 1.5, "samples_ratio": 2.0},
         {"m1": 0.8137, "m2": 0.5087, "train": 0.3626, "test": 1.395},
     ),
     "relu, fitted": (
-        *("tanh(h1) + h1*h2", "relu", Kinds.one_of_each([1.0, -1.0]), RIDGE),
+        *("tanh(h1) + h1*h2", "relu", NeuronKinds.one_of_each([1.0, -1.0]), RIDGE),
         {"step_size": 1.5, "samples_ratio": 2.0},
         {"train": 0.3585, "test": 1.426},
     ),
@@ -119,7 +121,7 @@ SIX_STEPS = {
         {"train": 0.3511, "test": 0.676},
     ),
     "correlation": (
-        *("tanh(h1 + h1*h2)", "relu", Kinds.one_of_each([1.0]), None),
+        *("tanh(h1 + h1*h2)", "relu", NeuronKinds.one_of_each([1.0]), None),
         {"step_size": 1.0, "samples_ratio": 3.0, "loss": "correlation"},
         {"m1": 1.196, "m2": 0.346, "q": 4.507},
     ),
@@ -145,7 +147,7 @@ def test_six_steps(name: str) -> None:
 @pytest.mark.slow
 def test_six_steps_of_four_neurons_with_noisy_labels() -> None:
     """An independent program gives 5.102(6), .1949(10) and .9024(13), the last with the noise."""
-    kinds = Kinds.one_of_each([1.0, -1.0, 1.0, -1.0])
+    kinds = NeuronKinds.one_of_each([1.0, -1.0, 1.0, -1.0])
     options = {"steps": 6, "step_size": 3.0, "samples_ratio": 1.5, "accuracy": 1e-3}
     path = path_of("tanh(h1 + h1*h2)", "relu", kinds, 0.25, **options)
     train, test = np.hypot([path.train_error_error[-1], path.test_error_error[-1]], [1e-3, 1.3e-3])
@@ -175,10 +177,11 @@ def test_two_steps_are_the_closed_form(text: str, sigma: str, noise: float, loss
 @pytest.mark.parametrize("fit", [None, RidgeFit(0.1, True), RidgeFit(0.1, False)])
 def test_copies_are_a_shorthand(fit: RidgeFit | None) -> None:
     """Three pairs of twins, once as copies of a pair and once one by one."""
-    each = Kinds(np.tile([1.0, -1.0], 3), np.zeros(6), np.arange(6) // 2, np.ones(6, int))
+    each = NeuronKinds(np.tile([1.0, -1.0], 3), np.zeros(6), np.arange(6) // 2, np.ones(6, int))
     options = {"steps": 2, "step_size": 1.5, "samples_ratio": 3.0, "fit": fit}
     short, long = (
-        path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options) for kinds in (Kinds.twins(3), each)
+        path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options)
+        for kinds in (NeuronKinds.twins(3), each)
     )
     for name, own in (
         ("cosines", "cosine_errors"),

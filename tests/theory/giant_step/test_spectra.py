@@ -11,10 +11,10 @@ from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
-from giantstep.theory.giant_step.spectra.gathered_samples import grouped
+from giantstep.theory.giant_step.spectra.gathered_samples import bulk_sample_groups
 from giantstep.theory.giant_step.spectra.laws import WeightLaw
 from giantstep.theory.giant_step.spectra.prediction import (
-    outliers_as_d_grows,
+    limit_outlier_count,
     predict_feature_spectrum,
     predict_weight_spectrum,
     stepped_rows,
@@ -129,7 +129,7 @@ def test_steps_of_a_schedule() -> None:
 def test_equal_samples_are_one_group() -> None:
     rng = np.random.default_rng(0)
     for value in rng.random(50):
-        assert not grouped(np.full((1, 7), value), rng.random(7), 3).any()
+        assert not bulk_sample_groups(np.full((1, 7), value), rng.random(7), 3).any()
 
 
 def test_gathered_samples_tell_the_bulk_and_a_soft_end_hides_no_outlier() -> None:
@@ -151,9 +151,9 @@ def test_outliers_of_steps_in_powers_of_d() -> None:
         ("d^-0.15/d^-0.1", ["= 3 outliers"]),
         ("1/d^-0.1", []),
     ):
-        found = outliers_as_d_grows(normal.replace(step_size=step_size))
+        found = limit_outlier_count(normal.replace(step_size=step_size))
         assert [word in note for word, note in zip(words, found, strict=True)] == [True] * len(
             words
         )
     # Powers of two readout values span two directions among the neurons.
-    assert not outliers_as_d_grows(normal.replace(readout="sign", step_size="d^-0.15/d^-0.1"))
+    assert not limit_outlier_count(normal.replace(readout="sign", step_size="d^-0.15/d^-0.1"))

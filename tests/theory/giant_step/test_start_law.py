@@ -13,9 +13,9 @@ from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_step
 from giantstep.theory.giant_step.start_law import (
-    gaussian_cells,
-    gaussian_mean_of_ratio,
-    moment_blocks,
+    expected_readout_ratio,
+    limit_gaussian_readouts,
+    limit_readout_moments,
     readout_blocks,
     readout_nodes,
 )
@@ -40,7 +40,7 @@ def test_ratios_of_quadratics_against_adaptive_quadrature(scale: float) -> None:
         quad(ratio, low, high, points=[x for x in points if low < x < high], epsabs=1e-13)[0]
         for low, high in ((-9, -1), (-1, 1), (1, 9))
     )
-    found = gaussian_mean_of_ratio(numerator[:, None], denominator[:, None])[0]
+    found = expected_readout_ratio(numerator[:, None], denominator[:, None])[0]
     assert found == pytest.approx(expected, abs=1e-10)
 
 
@@ -85,19 +85,19 @@ def test_two_steps_on_one_batch_tell_their_error() -> None:
 
 def test_cells_keep_the_law() -> None:
     for cells in (4, 16, 64):
-        values, fractions = gaussian_cells(cells)
+        values, fractions = limit_gaussian_readouts(cells)
         assert fractions.sum() == pytest.approx(1.0)
         assert fractions @ values == pytest.approx(0.0, abs=1e-12)
         lost = 1 - fractions @ values**2
         # The least distortion of k cells: sqrt(3) pi / (2 k^2), for many of them.
         assert lost == pytest.approx(np.sqrt(3) * np.pi / (2 * cells**2), rel=3 / cells)
-    values, fractions = moment_blocks(NORMAL, 9)
+    values, fractions = limit_readout_moments(NORMAL, 9)
     assert fractions @ values**6 == pytest.approx(15.0)
 
 
 def test_a_finite_support_is_itself() -> None:
     settings = NORMAL.replace(readout="-1:0.3,2:0.7")
-    for blocks in (readout_blocks(settings), moment_blocks(settings)):
+    for blocks in (readout_blocks(settings), limit_readout_moments(settings)):
         np.testing.assert_allclose(blocks, [[-1.0, 2.0], [0.3, 0.7]])
     assert readout_nodes(settings) == [(-1.0, 0.3), (2.0, 0.7)]
 

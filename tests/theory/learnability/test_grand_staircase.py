@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from giantstep.channels.label_law.law import label_moments
 from giantstep.language.targets import Target
-from giantstep.language.targets.label_law.law import label_moments
 from giantstep.theory.learnability.grand_staircase import (
     grand_staircase,
 )

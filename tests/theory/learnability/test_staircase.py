@@ -12,7 +12,7 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import target_subspace
 from giantstep.theory.learnability.staircase import (
     leap_staircase,
-    learned_subspaces,
+    predicted_subspaces,
 )
 
 S = math.sqrt(0.5)
@@ -72,17 +72,17 @@ def test_nothing_correlates_with_a_random_sign() -> None:
 
 
 def test_giant_steps_climb_one_stair_each() -> None:
-    spaces = learned_subspaces(Target(FINAL), 3)
+    spaces = predicted_subspaces(Target(FINAL), 3)
     for step, space in enumerate(spaces):
         np.testing.assert_allclose(projector(space), np.diag([i < step for i in range(3)]))
 
 
 def test_quadratic_samples_learn_leaps_one_and_two_at_once() -> None:
-    spaces = learned_subspaces(Target(FINAL), 2, leap=2)
+    spaces = predicted_subspaces(Target(FINAL), 2, leap=2)
     assert [len(space) for space in spaces] == [0, 2, 3]
     np.testing.assert_allclose(projector(spaces[1]), np.diag([1.0, 1.0, 0.0]), atol=1e-12)
-    assert [len(u) for u in learned_subspaces(Target("sign(h1*h2*h3)"), 2, leap=2)] == [0, 0, 0]
-    assert [len(u) for u in learned_subspaces(Target("sign(h1*h2*h3)"), 1, leap=3)] == [0, 3]
+    assert [len(u) for u in predicted_subspaces(Target("sign(h1*h2*h3)"), 2, leap=2)] == [0, 0, 0]
+    assert [len(u) for u in predicted_subspaces(Target("sign(h1*h2*h3)"), 1, leap=3)] == [0, 3]
 
 
 def test_an_activation_with_parity_misses_even_coefficients() -> None:
@@ -91,15 +91,15 @@ def test_an_activation_with_parity_misses_even_coefficients() -> None:
     def relu(k: int) -> bool:
         return k < 2 or k % 2 == 0
 
-    sizes = [len(u) for u in learned_subspaces(Target("h1 + He2(h1)*h2"), 3, usable=relu)]
+    sizes = [len(u) for u in predicted_subspaces(Target("h1 + He2(h1)*h2"), 3, usable=relu)]
     assert sizes == [0, 1, 1, 1]
-    sizes = [len(u) for u in learned_subspaces(Target("h1 + He3(h1)*h2"), 3, usable=relu)]
+    sizes = [len(u) for u in predicted_subspaces(Target("h1 + He3(h1)*h2"), 3, usable=relu)]
     assert sizes == [0, 1, 2, 2]
 
 
 def test_steps_and_leaps_are_checked() -> None:
     with pytest.raises(SettingsError, match="steps = -1"):
-        learned_subspaces(Target("h1"), -1)
+        predicted_subspaces(Target("h1"), -1)
     with pytest.raises(SettingsError, match="degree = 0"):
         leap_staircase(Target("h1"), 0)
 

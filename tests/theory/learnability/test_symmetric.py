@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
+from giantstep.channels.label_law.functions import label_powers
 from giantstep.explanation.explain import explain
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import target_expansion
-from giantstep.language.targets.label_law.functions import label_powers
 from giantstep.theory.learnability.grand_staircase import grand_staircase
 from giantstep.theory.learnability.staircase import (
-    _visible_axes,
-    hermite_family,
+    _visible_leap_axes,
+    leap_hermite_family,
     leap_staircase,
-    visible_directions,
+    visible_at_leap,
 )
 from giantstep.theory.learnability.thresholds import easy_thresholds
-from giantstep.theory.repetition import _reached
+from giantstep.theory.repetition import _predicted_reach
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,10 @@ def test_powers_of_a_long_product_end_early() -> None:
 
 def test_coefficients_alone_show_what_tensors_show() -> None:
     target = Target("h1 + 2*He2(h1)*h2*h3 + He3(h2)*h1 - h2*h3 + h3*He2(h2)/2")
-    found, tensors = hermite_family(target, 8)
+    found, tensors = leap_hermite_family(target, 8)
     for learned, leap in ((np.zeros((0, 3)), 2), (np.eye(3)[:1], 1), (np.eye(3)[:1], 2)):
-        dense = visible_directions(found, tensors, learned, leap)
-        sparse = _visible_axes(target_expansion(target, 8), learned, leap)
+        dense = visible_at_leap(found, tensors, learned, leap)
+        sparse = _visible_leap_axes(target_expansion(target, 8), learned, leap)
         np.testing.assert_allclose(sparse.strengths, dense.strengths, rtol=1e-10)
 
 
@@ -97,4 +97,4 @@ def test_fewer_ways_never_reach_more_directions() -> None:
     assert ways
     assert "-" not in found.samples["repetition"]
     for count in range(1, len(ways)):
-        assert _reached(ways[:count], len(ways)) <= _reached(ways, len(ways))
+        assert _predicted_reach(ways[:count], len(ways)) <= _predicted_reach(ways, len(ways))

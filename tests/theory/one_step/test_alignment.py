@@ -7,7 +7,7 @@ import pytest
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.one_step.alignment import (
     StepSignal,
     alignment,
@@ -60,7 +60,7 @@ def test_label_noise_and_start_output_enter_the_power() -> None:
 
 
 def test_learned_direction_is_the_mean_gradient() -> None:
-    direction, weight = learned_direction(Problem.of("sin(h1) - 2*h2 + h1*h3").target)
+    direction, weight = one_step_direction(Problem.of("sin(h1) - 2*h2 + h1*h3").target)
     expected = np.array([np.exp(-0.5), -2.0, 0.0])
     assert weight == pytest.approx(np.linalg.norm(expected))
     np.testing.assert_allclose(direction, expected / weight, atol=1e-12)

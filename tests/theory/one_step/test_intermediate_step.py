@@ -13,9 +13,9 @@ from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.prediction import predict as predict_giant_step
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.giant_step.start_law import moment_blocks
+from giantstep.theory.giant_step.start_law import limit_readout_moments
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
-from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders, small_step_risk
 from giantstep.theory.one_step.stepped_network import one_step
 
 RELU = activation("relu(z) - 1/sqrt(2*pi)")
@@ -63,7 +63,7 @@ def test_extra_energy_of_the_square(sigma: str, factor: float) -> None:
         limiting_gains(problem, features, FIT, alignment=0.7, degrees=degrees)
         for degrees in ((1,), (1, 2))
     )
-    order = linear_order(LinearFeatures.of(problem, features), FIT)
+    order = small_step_orders(LinearFeatures.of(problem, features), FIT)
     expected = factor * 0.7**4 / 4
     assert both.test - one.test == pytest.approx(expected / (1 - order.v1), rel=1e-8)
     assert both.train - one.train == pytest.approx(expected / (1 + order.V), rel=1e-8)
@@ -140,7 +140,7 @@ def test_bridge(problem: Problem, risks: tuple[float, ...]) -> None:
         )
         # The references stand nine nodes of Gauss and Hermite for the readout.
         step, sizes = one_step(problem, settings, version="spike-strength")
-        readout, fractions = moment_blocks(settings, 9)
+        readout, fractions = limit_readout_moments(settings, 9)
         step = step._replace(readout=readout, fractions=fractions)
         found = step.risk(RELU, problem, sizes)
         assert found.test - problem.noise == pytest.approx(risk, rel=4e-4)

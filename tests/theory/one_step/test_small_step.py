@@ -15,7 +15,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.one_step.small_step import LinearFeatures, linear_order, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders, small_step_risk
 
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")
@@ -24,7 +24,7 @@ FIT = Fit.of(2.0, 1.0, 0.1)
 
 
 def test_reference_scalars() -> None:
-    order = linear_order(FEATURES, FIT)
+    order = small_step_orders(FEATURES, FIT)
     assert order.chi == pytest.approx(3.018370, abs=1e-5)
     assert pytest.approx(0.536291, abs=1e-5) == order.V
     assert order.x == pytest.approx(1.441624, abs=1e-5)

@@ -11,7 +11,7 @@ from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.one_step.stepped_network import one_step
-from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
+from giantstep.theory.spiked_random_features.component_groups import spiked_component_groups
 from giantstep.theory.spiked_random_features.finite_size import Blocks
 from giantstep.theory.spiked_random_features.risk import spiked_risk
 
@@ -137,7 +137,7 @@ def test_groups_converge_and_become_one_function_in_the_limit() -> None:
     blocks = Blocks(0.9 * np.ones(1), np.ones(1), np.ones(1), length_tilt=-0.5 * np.ones(1))
 
     def risk(dim: float, groups: int) -> float:
-        chosen = grouped_by_component(blocks, dim, groups) if groups else blocks
+        chosen = spiked_component_groups(blocks, dim, groups) if groups else blocks
         sizes = {"samples_ratio": 2.0, "width_ratio": 1.0, "ridge": 0.1, "alignment": 0.9}
         found = spiked_risk(
             activation("tanh"), SINE.target, chosen, **sizes, dim=dim, version="second-chaos"

@@ -12,7 +12,7 @@ from giantstep.language.sizes import Size
 from giantstep.settings.kernel import Kernel
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import kernel, random_features
-from giantstep.theory.ridge.limit_note import limit_note, runnable_dim
+from giantstep.theory.ridge.limit_note import limit_note, limit_runnable_dim
 
 
 def far(found: Any) -> list[str]:
@@ -61,11 +61,11 @@ def test_limits_that_are_near_are_left_alone() -> None:
     [(("2d", "1d"), 1000), (("d^2",), 100), (("d^2", "10d^3"), 10), (("d^0.5",), 1000)],
 )
 def test_runnable_dimension(sizes: tuple[str, ...], dim: int) -> None:
-    assert runnable_dim(*map(Size.parse, sizes)) == dim
+    assert limit_runnable_dim(*map(Size.parse, sizes)) == dim
 
 
 def test_no_size_or_no_number_is_no_note() -> None:
-    assert runnable_dim(Size.parse("1e6d")) is None
+    assert limit_runnable_dim(Size.parse("1e6d")) is None
     assert not limit_note(1.0, 1.0, (Size(1e6, 1.0),), lambda _: 5.0)
     assert not limit_note(float("inf"), 1.0, (Size(1.0, 1.0),), lambda _: 5.0)
     assert limit_note(1.0, 1.0, (Size(1.0, 1.0),), lambda _: 5.0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from giantstep.theory.spiked_random_features.channel_equivalent import (
+    ChannelLayout,
     Equivalent,
-    Layout,
-    Ratios,
+    RiskRatios,
     channel_risk,
 )
 
@@ -27,8 +27,8 @@ def test_many_neurons_are_linear_regression() -> None:
     samples, penalty = 2.0, 0.3
     width = 1e8
     model = gaussian_noise_model(1.0, 0.0)
-    ratios = Ratios(samples, width * np.ones(1), penalty * width)
-    risk = channel_risk(model, ratios, Layout(1, (0,), (0,)))
+    ratios = RiskRatios(samples, width * np.ones(1), penalty * width)
+    risk = channel_risk(model, ratios, ChannelLayout(1, (0,), (0,)))
     # Hastie et al. 2019: kappa solves n = d/(1+kappa) + lambda/kappa in units of d.
     half = penalty + 1 - samples
     kappa = (half + np.sqrt(half**2 + 4 * penalty * samples)) / (2 * samples)
@@ -40,7 +40,9 @@ def test_many_neurons_are_linear_regression() -> None:
 
 def test_reference_of_the_linear_channel() -> None:
     risk = channel_risk(
-        gaussian_noise_model(1.0, 0.5), Ratios(2.0, np.ones(1), 0.1), Layout(1, (0,), (0,))
+        gaussian_noise_model(1.0, 0.5),
+        RiskRatios(2.0, np.ones(1), 0.1),
+        ChannelLayout(1, (0,), (0,)),
     )
     assert 0 < risk.train < risk.test
     assert risk.converged
@@ -54,9 +56,9 @@ def test_split_channels_are_one_channel() -> None:
     u, e = rng.uniform(0.5, 1.5, (2, points)), rng.uniform(0.1, 0.4, (2, points))
     labels = rng.standard_normal((1, points))
     power = labels[0] ** 2 + 1.0
-    ratios = Ratios(1.7, np.array([0.4, 0.8]), 0.05)
+    ratios = RiskRatios(1.7, np.array([0.4, 0.8]), 0.05)
     whole = Equivalent(weights, u, np.ones(2), e, labels, power)
     parts = Equivalent(weights, np.vstack([u, u]), np.array([0.3, 0.3, 0.7, 0.7]), e, labels, power)
-    one = channel_risk(whole, ratios, Layout(2, (0,), (0,)))
-    two = channel_risk(parts, ratios, Layout(2, (0, 1), (0,)))
+    one = channel_risk(whole, ratios, ChannelLayout(2, (0,), (0,)))
+    two = channel_risk(parts, ratios, ChannelLayout(2, (0, 1), (0,)))
     assert (two.test, two.train) == pytest.approx((one.test, one.train), rel=1e-9)

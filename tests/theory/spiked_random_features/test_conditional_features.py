@@ -12,7 +12,7 @@ from giantstep.language.problem import Problem
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
-    Table,
+    FeatureTable,
     conditional_feature_moments,
     single_site_cumulants,
 )
@@ -21,10 +21,10 @@ from giantstep.theory.spiked_random_features.prediction import predict
 SHIFT = np.linspace(-6.0, 6.0, 25)[None, :]
 
 
-def table(name: str, bulk: float, reach: float = 30.0) -> Table:
+def table(name: str, bulk: float, reach: float = 30.0) -> FeatureTable:
     sigma = activation(name)
     width = np.sqrt(bulk)
-    return Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
+    return FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
 
 
 @pytest.mark.parametrize("bulk", [0.5, 1.0, 2.3])
@@ -101,7 +101,7 @@ def test_finite_dimension_averages_over_the_sphere(name: str) -> None:
 def test_cumulants_of_the_square() -> None:
     """psi = z^2 - 1 for sigma = z^2: moments of a chi-square variable."""
     one = np.ones((1, 1))
-    square = Table.of(np.square, reach=12.0)
+    square = FeatureTable.of(np.square, reach=12.0)
     fourth, third, second = single_site_cumulants(square, 0 * one, one, LIMIT)
     assert fourth[0, 0] == pytest.approx(60 - 3 * 4, rel=1e-8)
     assert third[0, 0] == pytest.approx(0.0, abs=1e-8)

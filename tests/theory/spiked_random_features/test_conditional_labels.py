@@ -12,9 +12,9 @@ from giantstep.asking.verbs import predict
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
 from giantstep.theory.spiked_random_features.conditional_labels import (
-    LabelMoments,
     Latents,
-    conditional_label_moments,
+    SpikedLabels,
+    spiked_label_moments,
 )
 
 KAPPA = np.linspace(-3.0, 3.0, 13)
@@ -23,9 +23,9 @@ ONE = np.ones_like(KAPPA)
 
 def moments(
     text: str, learned: list[float], alignment: float, dim: float = 1e12, radius: float = 1.0
-) -> LabelMoments:
+) -> SpikedLabels:
     latents = Latents.of(Target(text), np.array(learned) / np.linalg.norm(learned))
-    return conditional_label_moments(latents, alignment, KAPPA, radius * ONE, dim)
+    return spiked_label_moments(latents, alignment, KAPPA, radius * ONE, dim)
 
 
 @pytest.mark.parametrize("alignment", [0.0, 0.3, 0.9, 0.99999, 1.0])
@@ -82,11 +82,11 @@ def test_noise_inside_the_label_is_averaged() -> None:
 
 def test_energy_is_kept_at_finite_dimension() -> None:
     """E over kappa and the length of x of the power is E[g^2], whatever the dimension."""
-    from giantstep.theory.spiked_random_features.finite_size import Grid
+    from giantstep.theory.spiked_random_features.finite_size import SpikedGrid
 
-    grid = Grid.of("second-chaos", 60.0, (0.0,))
+    grid = SpikedGrid.of("second-chaos", 60.0, (0.0,))
     latents = Latents.of(Target("relu(h1)"), np.ones(1))
-    found = conditional_label_moments(latents, 0.8, grid.kappa, grid.radius, 60.0)
+    found = spiked_label_moments(latents, 0.8, grid.kappa, grid.radius, 60.0)
     assert grid.weights @ found.power == pytest.approx(0.5, rel=1e-6)
 
 

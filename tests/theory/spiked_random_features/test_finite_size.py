@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from spiked_rows import ROWS
 
-from giantstep.theory.spiked_random_features.finite_size import Grid, Version, best_version
+from giantstep.theory.spiked_random_features.finite_size import (
+    SpikedGrid,
+    Version,
+    finite_size_version,
+)
 from giantstep.theory.spiked_random_features.prediction import predict
 
 
@@ -51,15 +55,15 @@ def test_measured_deviations(name: str, dim: int, deviations: tuple[float, ...])
 
 def test_the_version_is_chosen_and_reported() -> None:
     near, far = ROWS["C3"], ROWS["C2"]
-    assert best_version(near.samples, near.width, near.settings().ridge) == "cumulants"
-    assert best_version(far.samples, far.width, far.settings().ridge) == "second-chaos"
+    assert finite_size_version(near.samples, near.width, near.settings().ridge) == "cumulants"
+    assert finite_size_version(far.samples, far.width, far.settings().ridge) == "second-chaos"
     assert "version cumulants" in predict(near.problem(), near.settings(100)).notes[0]
     assert "version second-chaos" in predict(far.problem(), far.settings(100)).notes[0]
     assert "limit" in predict(far.problem(), far.settings()).notes[0]
 
 
 def test_grid_has_the_moments_of_the_input() -> None:
-    grid = Grid.of("second-chaos", 50.0)
+    grid = SpikedGrid.of("second-chaos", 50.0)
     assert grid.weights.sum() == pytest.approx(1.0)
     assert grid.weights @ grid.kappa**4 == pytest.approx(3.0, rel=1e-10)
     squared = grid.radius**2

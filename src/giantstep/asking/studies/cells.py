@@ -21,7 +21,7 @@ from giantstep.asking.studies.code_version import code_version
 from giantstep.asking.table import Learner
 from giantstep.asking.verbs import PREDICT, SIMULATE
 from giantstep.errors import SettingsError, shown
-from giantstep.numerics.seeds import digest
+from giantstep.numerics.seeds import stable_digest
 
 #: Enters every key; raised when the meaning of a cell changes for all learners.
 CELL_FORMAT = 2
@@ -50,11 +50,11 @@ class Block:
     def keys(self) -> tuple[str, ...]:
         """One key per cell: a digest of everything that determines its result."""
         what = (self.learner.name, self.verb, self.problem, self.settings, self.code)
-        point = digest(CELL_FORMAT, *what, *([self.threads] if self.threads > 1 else []))
+        point = stable_digest(CELL_FORMAT, *what, *([self.threads] if self.threads > 1 else []))
         if self.verb == PREDICT:
             return (point,)
         extent = (self.seeds[0], len(self.seeds))
-        return tuple(digest(point, extent, seed) for seed in self.seeds)
+        return tuple(stable_digest(point, extent, seed) for seed in self.seeds)
 
     @property
     def seed_labels(self) -> tuple[int | None, ...]:
@@ -69,7 +69,7 @@ def study_blocks(
     together: dict[str, Sequence[tuple[int, ...]]] = {SIMULATE: seeds, PREDICT: [()]}
     versions = {verb: code_version(grid.learner, verb) for verb in verbs}
     for question, place in zip(grid.questions, grid.answer().places(), strict=True):
-        problem, settings = question.problem.to_json(), _plain(question.settings)
+        problem, settings = question.problem.to_json(), _plain_study_settings(question.settings)
         both = {**settings, **problem}
         kinds = {f.name: f.metadata.get("kind") for f in dataclasses.fields(question.settings)}
         fixed = {n: v for n, v in both.items() if n != "noise" and kinds.get(n) is not float}
@@ -92,11 +92,11 @@ def study_seed_blocks(first: int, count: int, size: int) -> list[tuple[int, ...]
     return [tuple(block) for block in blocks.values()]
 
 
-def _plain(settings: Any) -> dict[str, Any]:
+def _plain_study_settings(settings: Any) -> dict[str, Any]:
     """The settings of one point as plain values, from which a worker builds them again."""
     point = settings.to_json()
     for name, value in point.items():
-        if not _is_plain(value):
+        if not _is_plain_cell_value(value):
             raise SettingsError(
                 f"{name} = {shown(value)} cannot be kept in a store: give a number or a text, "
                 f"such as activation = 'relu(z-1)'"
@@ -104,7 +104,7 @@ def _plain(settings: Any) -> dict[str, Any]:
     return json.loads(json.dumps(point))
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain_cell_value(value: Any) -> bool:
     if isinstance(value, list | tuple):
-        return all(_is_plain(item) for item in value)
+        return all(_is_plain_cell_value(item) for item in value)
     return value is None or isinstance(value, str | bool | int | float)

@@ -25,7 +25,7 @@ def code_version(row: Learner, verb: str) -> str:
     roots = (row.module("settings"), row.module(verb))
     packages = {"giantstep", row.package.split(".")[0]}
     try:
-        sources = _closure(roots, packages)
+        sources = _learner_code_closure(roots, packages)
     except (OSError, SyntaxError, ValueError, ImportError) as error:
         raise GiantstepError(
             f"learner {row.name!r}: the source of its {verb} cannot be read "
@@ -39,7 +39,7 @@ def code_version(row: Learner, verb: str) -> str:
     return digest.hexdigest()
 
 
-def _closure(roots: tuple[str, ...], packages: set[str]) -> dict[str, str]:
+def _learner_code_closure(roots: tuple[str, ...], packages: set[str]) -> dict[str, str]:
     """Source text of the modules and of everything they import from these packages."""
     sources: dict[str, str] = {}
     waiting = list(roots)
@@ -52,14 +52,14 @@ def _closure(roots: tuple[str, ...], packages: set[str]) -> dict[str, str]:
         seen.add(name)
         # Importing a module runs its package first.
         waiting.append(name.rpartition(".")[0])
-        path = _source_file(name)
+        path = _learner_source_file(name)
         if path is not None:
             sources[name] = "\n".join(path.read_text(encoding="utf-8").splitlines())
-            waiting += _imports(sources[name], name, is_package=path.name == "__init__.py")
+            waiting += _code_imports(sources[name], name, is_package=path.name == "__init__.py")
     return sources
 
 
-def _source_file(name: str) -> Path | None:
+def _learner_source_file(name: str) -> Path | None:
     top, *parts = name.split(".")
     spec = importlib.util.find_spec(top)
     if spec is None or not spec.submodule_search_locations:
@@ -72,7 +72,7 @@ def _source_file(name: str) -> Path | None:
     return None
 
 
-def _imports(source: str, module: str, *, is_package: bool) -> Iterator[str]:
+def _code_imports(source: str, module: str, *, is_package: bool) -> Iterator[str]:
     package = module if is_package else module.rpartition(".")[0]
     waiting: list[ast.AST] = [ast.parse(source)]
     while waiting:
@@ -85,17 +85,17 @@ def _imports(source: str, module: str, *, is_package: bool) -> Iterator[str]:
             yield origin
             # What is imported may be a name in that module, or a module in that package.
             yield from (f"{origin}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.If) and _is_type_checking(node.test):
+        elif isinstance(node, ast.If) and _is_type_checking_code(node.test):
             waiting += node.orelse
         else:
-            waiting += _statements_inside(node)
+            waiting += _learner_code_statements(node)
 
 
-def _statements_inside(node: ast.AST) -> Iterator[ast.AST]:
+def _learner_code_statements(node: ast.AST) -> Iterator[ast.AST]:
     """The statements a compound statement holds; imports never hide in expressions."""
     for part in ("body", "orelse", "finalbody", "handlers", "cases"):
         yield from getattr(node, part, ())
 
 
-def _is_type_checking(test: ast.expr) -> bool:
+def _is_type_checking_code(test: ast.expr) -> bool:
     return "TYPE_CHECKING" in ast.unparse(test)

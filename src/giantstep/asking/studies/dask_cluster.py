@@ -32,8 +32,8 @@ def dask_client(address: str) -> Iterator[Client]:
     """A client of the scheduler at that address."""
     from distributed import Client
 
-    _knock(address)
-    with _quiet():
+    _knock_at_scheduler(address)
+    with _quiet_dask_logs():
         try:
             client = Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
         except Exception as error:
@@ -50,7 +50,7 @@ def check_dask_address(address: str) -> tuple[str | None, str, int]:
     return match["protocol"], match["host"].strip("[]"), int(match["port"])
 
 
-def _knock(address: str) -> None:
+def _knock_at_scheduler(address: str) -> None:
     """Find out soon that no scheduler is there; Dask's own client may wait for ever."""
     protocol, host, port = check_dask_address(address)
     if protocol not in (None, "tcp", "tls"):
@@ -79,7 +79,7 @@ def _no_answer(address: str, error: Exception) -> GiantstepError:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _quiet_dask_logs() -> Iterator[None]:
     """What Dask would log of a lost scheduler, tracebacks among it, is in the errors we raise."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]

@@ -68,7 +68,7 @@ class DaskEngine:
                 client = stack.enter_context(dask_client(self.scheduler))
             flights = Flights(client, self.threads, backlog)
             stack.callback(flights.abandon)
-            stack.enter_context(_loss_explained())
+            stack.enter_context(_lost_worker_explained())
             while flights.launch():
                 flights.land()
                 yield
@@ -136,7 +136,7 @@ class Flights:
 
 
 @contextlib.contextmanager
-def _loss_explained() -> Iterator[None]:
+def _lost_worker_explained() -> Iterator[None]:
     from distributed import CancelledError
 
     try:

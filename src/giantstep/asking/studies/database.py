@@ -112,22 +112,22 @@ def open_store_to_write(path: Path) -> sqlite3.Connection:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot make the folder {str(path.parent)!r}: {error.strerror}") from None
-    connection = _connected(str(path))
+    connection = _connected_store(str(path))
     try:
         try:
-            if _is_empty(connection):
+            if _is_empty_store(connection):
                 connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
                 with store_transaction(connection):
                     # Another process may have made them while this one waited for its turn.
-                    if _is_empty(connection):
+                    if _is_empty_store(connection):
                         make_store_tables(connection)
-            _check(connection, path)
+            _check_store(connection, path)
         except (sqlite3.DatabaseError, _Damaged) as damage:
             if not _is_damage(damage):
                 raise
             connection.close()
-            _replace_by_what_is_whole(path, damage)
-            connection = _connected(str(path))
+            _replace_damaged_store(path, damage)
+            connection = _connected_store(str(path))
         connection.execute("PRAGMA journal_mode = WAL")
         # The log survives a killed process as it is; a power cut may cost the last rows, no more.
         connection.execute("PRAGMA synchronous = NORMAL")
@@ -142,30 +142,30 @@ def open_store_to_read(path: Path) -> sqlite3.Connection:
     if not path.is_file():
         raise StoreError(f"there is no store {str(path)!r}: give --store, or run a study first")
     address = path.resolve().as_uri() + "?mode=ro"
-    connection = _connected(address, uri=True)
+    connection = _connected_store(address, uri=True)
     try:
         try:
-            _is_empty(connection)
+            _is_empty_store(connection)
         except sqlite3.OperationalError:
             log = path.with_name(path.name + "-wal")
             if log.exists() and log.stat().st_size:
                 raise
             # The log's index cannot be made where nobody may write; without a log nobody needs it.
             connection.close()
-            connection = _connected(address + "&immutable=1", uri=True)
-        _check(connection, path)
+            connection = _connected_store(address + "&immutable=1", uri=True)
+        _check_store(connection, path)
     except (sqlite3.DatabaseError, _Damaged) as damage:
         connection.close()
         if not _is_damage(damage):
             raise
-        return _whole_rows(path, damage)
+        return _whole_store_rows(path, damage)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _connected(address: str, *, uri: bool = False) -> sqlite3.Connection:
+def _connected_store(address: str, *, uri: bool = False) -> sqlite3.Connection:
     connection = sqlite3.connect(
         address,
         uri=uri,
@@ -203,7 +203,7 @@ def store_errors(act: str, path: Path) -> Iterator[None]:
         said = isinstance(error, sqlite3.Error)
         cause = one_line(str(error)) if said else "the file is damaged"
         raise StoreError(
-            f"cannot {act} the store {str(path)!r}: {cause}: {_remedy(cause)}"
+            f"cannot {act} the store {str(path)!r}: {cause}: {_store_remedy(cause)}"
         ) from None
 
 
@@ -219,14 +219,14 @@ def make_store_tables(connection: sqlite3.Connection) -> None:
 
 
 class _Damaged(Exception):
-    """Pages that do not hang together, or a file that does not look like ours."""
+    """Inconsistent pages, or a file that is not a store of giantstep."""
 
 
-def _is_empty(connection: sqlite3.Connection) -> bool:
+def _is_empty_store(connection: sqlite3.Connection) -> bool:
     return connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
+def _check_store(connection: sqlite3.Connection, path: Path) -> None:
     """Refuse other databases and stores of another giantstep; raise where pages are damaged."""
     faults = [str(row[0]) for row in connection.execute("PRAGMA quick_check(1)")]
     if faults != ["ok"]:
@@ -242,11 +242,11 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_damage(error: Exception) -> bool:
-    """Whether the file is to blame, and not who else uses it, or the disk, or who may write."""
+    """Whether the file itself is damaged, not merely locked, read-only, or on a full disk."""
     return isinstance(error, _Damaged) or not isinstance(error, sqlite3.OperationalError)
 
 
-def _whole_rows(path: Path, damage: Exception) -> sqlite3.Connection:
+def _whole_store_rows(path: Path, damage: Exception) -> sqlite3.Connection:
     """A store in memory with the whole rows of a damaged one; raises if there is none."""
     from giantstep.asking.studies.recovery import recovered_store
 
@@ -257,9 +257,9 @@ def _whole_rows(path: Path, damage: Exception) -> sqlite3.Connection:
     return connection
 
 
-def _replace_by_what_is_whole(path: Path, damage: Exception) -> None:
+def _replace_damaged_store(path: Path, damage: Exception) -> None:
     """Write the whole rows of a damaged store beside it, and put that in its place."""
-    whole = _whole_rows(path, damage)
+    whole = _whole_store_rows(path, damage)
     cells = whole.execute("SELECT count(*) FROM cells").fetchone()[0]
     folder = Path(tempfile.mkdtemp(prefix=f"{path.name}.damaged-", dir=path.parent))
     whole.execute("VACUUM INTO ?", (str(folder / "whole"),))
@@ -281,7 +281,7 @@ def _replace_by_what_is_whole(path: Path, damage: Exception) -> None:
 _ANOTHER = "move it away and run the study again, or give another --store"
 
 
-def _remedy(error: str) -> str:
+def _store_remedy(error: str) -> str:
     if "full" in error:
         return "free some space and run the same command again; every finished row is kept"
     if "readonly" in error or "unable to open" in error:

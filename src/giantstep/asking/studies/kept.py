@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Answer, Prediction, Run, unique
-from giantstep.asking.one_point import compared_run
+from giantstep.asking.one_point import compare_question
 from giantstep.asking.questions import Grid
 from giantstep.asking.studies.database import StoreError
 from giantstep.asking.studies.outcomes import ARRAY, ERROR, METRIC, SUBSPACE, unpacked_cell
@@ -26,7 +26,7 @@ MISSING = "not computed yet"
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptStudy:
     """One study in a store. Read afresh at each call, so a running study can be looked at."""
 
     store: Path
@@ -71,29 +71,29 @@ class Kept:
     def answer(self, grid: Grid | None = None) -> Answer:
         """Everything that is there; the code of the learner is neither needed nor imported."""
         definition = self.definition()
-        return _gathered(grid or study_grid(definition, trust=False), definition, self.rows())
+        return _study_answer(grid or study_grid(definition, trust=False), definition, self.rows())
 
 
-def _gathered(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) -> Answer:
+def _study_answer(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) -> Answer:
     """The cells of a study as an answer to its questions."""
-    places = (tuple(_written(value) for _, value in place) for place in grid.answer().places())
+    places = (tuple(_study_value(value) for _, value in place) for place in grid.answer().places())
     numbers = {place: number for number, place in enumerate(places)}
     simulated: list[list[Row]] = [[] for _ in grid.questions]
     laws: list[Prediction | None] = [None] * len(grid.questions)
     failures: dict[tuple[int, int | None], str] = {}
     for row in rows:
-        number = numbers[tuple(_written(row.coordinates[name]) for name in grid.axes)]
+        number = numbers[tuple(_study_value(row.coordinates[name]) for name in grid.axes)]
         if row.status != DONE:
             failures[number, row.seed] = row.error or MISSING
         elif row.verb == PREDICT:
-            laws[number] = _prediction(grid.learner.name, row)
+            laws[number] = _stored_prediction(grid.learner.name, row)
         else:
             simulated[number].append(row)
     verbs, first = definition["verbs"], definition["seed"]
-    runs = [_run(grid.learner.name, own) for own in simulated] if SIMULATE in verbs else []
+    runs = [_stored_run(grid.learner.name, own) for own in simulated] if SIMULATE in verbs else []
     if PREDICT in verbs:
         runs = [
-            run if run is None or law is None else compared_run(run, law)
+            run if run is None or law is None else compare_question(run, law)
             for run, law in zip(runs, laws, strict=False)
         ]
     seeds = tuple(range(first, first + definition["seeds"])) if runs else ()
@@ -105,7 +105,7 @@ def _gathered(grid: Grid, definition: Mapping[str, Any], rows: Iterable[Row]) ->
     )
 
 
-def _written(value: Any) -> float | str:
+def _study_value(value: Any) -> float | str:
     """A coordinate without its type: settings read without their learner's code keep 1 for 1.0."""
     try:
         return float(value)
@@ -113,8 +113,8 @@ def _written(value: Any) -> float | str:
         return str(value)
 
 
-def _run(learner: str, rows: list[Row]) -> Run | None:
-    """The seeds of a point as one run; what not every seed has in one shape is left out."""
+def _stored_run(learner: str, rows: list[Row]) -> Run | None:
+    """The seeds of a point as one run; arrays whose shape differs between seeds are left out."""
     if not rows:
         return None
     every = [unpacked_cell(row.numbers) for row in rows]
@@ -134,7 +134,7 @@ def _run(learner: str, rows: list[Row]) -> Run | None:
     )
 
 
-def _prediction(learner: str, row: Row) -> Prediction:
+def _stored_prediction(learner: str, row: Row) -> Prediction:
     values = {
         role: {name: array if array.ndim else array[()] for name, array in named.items()}
         for role, named in unpacked_cell(row.numbers).items()

@@ -25,7 +25,7 @@ _EXAMPLE = (
 
 
 class Untrusted(GiantstepError):
-    """A study that would import code of its own, and nobody said that it may."""
+    """A study that would import code of its own without permission."""
 
 
 def study_learner(given: Any, *, trust: bool = True) -> Learner:
@@ -36,7 +36,7 @@ def study_learner(given: Any, *, trust: bool = True) -> Learner:
         return learner_to_ask(given)
     if not isinstance(given, Mapping):
         raise SettingsError(f"learner = {shown(given)}: give the name of a learner")
-    row = _described(given)
+    row = _described_study_learner(given)
     if not trust and not is_shipped_learner(row):
         raise Untrusted(
             f"learner {shown(row.name)} is not one of giantstep: the study would import "
@@ -72,7 +72,7 @@ def stored_settings_class(row: Learner, names: Iterable[str]) -> type[Settings]:
     return settings_class
 
 
-def _described(given: Mapping[str, Any]) -> Learner:
+def _described_study_learner(given: Mapping[str, Any]) -> Learner:
     """The row in that table, every field of its own type."""
     values = _fields(Learner, given, "learner")
     if "metrics" in values:
@@ -81,13 +81,13 @@ def _described(given: Mapping[str, Any]) -> Learner:
             for item in values["metrics"]
         )
     for name in ("settings", "simulate", "predict"):
-        if not _is_place(values.get(name, "")):
+        if not _is_learner_code_place(values.get(name, "")):
             raise SettingsError(
                 f"learner.{name} = {shown(values.get(name))}: give module:attribute"
             )
     if not (values["name"].isprintable() and 0 < len(values["name"]) <= MOST_CHARACTERS):
         raise SettingsError(f"learner.name = {shown(values['name'])}: give a short printable name")
-    if not _is_module(values.get("package", "giantstep")):
+    if not _is_learner_module(values.get("package", "giantstep")):
         raise SettingsError(f"learner.package = {shown(values['package'])}: give a package's name")
     return Learner(**values)
 
@@ -101,14 +101,14 @@ def _fields(kind: type, given: Any, place: str) -> dict[str, Any]:
     for name, value in given.items():
         if name not in known:
             raise SettingsError(f"{place} has no field {shown(name)}: give {_EXAMPLE}")
-        _check_type(f"{place}.{name}", value, hints[name])
+        _check_study_type(f"{place}.{name}", value, hints[name])
     for name, declared in known.items():
         if name not in given and declared.default is dataclasses.MISSING:
             raise SettingsError(f"{place} has no {name}: give {_EXAMPLE}")
     return {name: tuple(v) if isinstance(v, list) else v for name, v in given.items()}
 
 
-def _check_type(place: str, value: Any, hint: Any) -> None:
+def _check_study_type(place: str, value: Any, hint: Any) -> None:
     if get_args(hint):
         # Metrics may be tables, which are looked at when they are read.
         kinds = (str,) if get_args(hint)[0] is str else (str, Mapping)
@@ -119,10 +119,10 @@ def _check_type(place: str, value: Any, hint: Any) -> None:
         raise SettingsError(f"{place} = {shown(value)}: give {wanted}")
 
 
-def _is_place(text: str) -> bool:
+def _is_learner_code_place(text: str) -> bool:
     module, _, attribute = text.partition(":")
-    return _is_module(module) and attribute.isidentifier()
+    return _is_learner_module(module) and attribute.isidentifier()
 
 
-def _is_module(text: str) -> bool:
+def _is_learner_module(text: str) -> bool:
     return all(part.isidentifier() for part in text.split("."))

@@ -29,7 +29,7 @@ def recovered_store(path: Path) -> sqlite3.Connection | None:
     by_width = {len(columns): table for table, columns in SEALED.items()}
     seconds, status = (list(SEALED["cells"]).index(name) for name in ("seconds", "status"))
     found: dict[str, list[tuple[Any, ...]]] = {table: [] for table in SEALED}
-    for row in _rows(pages):
+    for row in _recovered_store_rows(pages):
         table = by_width.get(len(row), "")
         if table == "cells" and isinstance(row[seconds], int):
             # SQLite keeps a whole REAL as an integer.
@@ -52,7 +52,7 @@ def recovered_store(path: Path) -> sqlite3.Connection | None:
     return connection
 
 
-def _rows(pages: list[bytes]) -> Iterator[list[Any]]:
+def _recovered_store_rows(pages: list[bytes]) -> Iterator[list[Any]]:
     """Every row that can be read on a page of a table."""
     for number, page in enumerate(pages):
         begin = 0 if number else 100
@@ -67,11 +67,11 @@ def _rows(pages: list[bytes]) -> Iterator[list[Any]]:
 
 
 def _payload(pages: list[bytes], page: bytes, at: int) -> bytes:
-    """The bytes of a row, on its page and on those where it goes on."""
-    size, at = _varint(page, at)
-    _, at = _varint(page, at)
+    """The bytes of a row, from its page and from the pages on which it continues."""
+    size, at = _store_varint(page, at)
+    _, at = _store_varint(page, at)
     if size <= _MOST_LOCAL:
-        return _exactly(page[at : at + size], size)
+        return _exact_store_bytes(page[at : at + size], size)
     local = _LEAST_LOCAL + (size - _LEAST_LOCAL) % (PAGE_BYTES - 4)
     local = local if local <= _MOST_LOCAL else _LEAST_LOCAL
     parts, left = [page[at : at + local]], size - local
@@ -81,20 +81,20 @@ def _payload(pages: list[bytes], page: bytes, at: int) -> bytes:
         parts.append(more[4 : 4 + left])
         left -= PAGE_BYTES - 4
         (following,) = struct.unpack_from(">I", more)
-    return _exactly(b"".join(parts), size)
+    return _exact_store_bytes(b"".join(parts), size)
 
 
 def _record(payload: bytes) -> list[Any]:
     """The columns of a row."""
-    end, at = _varint(payload, 0)
+    end, at = _store_varint(payload, 0)
     kinds = []
     while at < end:
-        kind, at = _varint(payload, at)
+        kind, at = _store_varint(payload, at)
         kinds.append(kind)
     row: list[Any] = []
     for kind in kinds:
         size = _WIDTHS.get(kind, 8 if kind == 7 else max(kind - 12, 0) // 2)
-        content = _exactly(payload[at : at + size], size)
+        content = _exact_store_bytes(payload[at : at + size], size)
         at += size
         if kind in _WIDTHS:
             row.append(int.from_bytes(content, "big", signed=True))
@@ -107,7 +107,7 @@ def _record(payload: bytes) -> list[Any]:
     return row
 
 
-def _varint(content: bytes, at: int) -> tuple[int, int]:
+def _store_varint(content: bytes, at: int) -> tuple[int, int]:
     """A whole number of up to nine bytes, and where it ends."""
     number = 0
     for place in range(at, at + 8):
@@ -117,7 +117,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
     return number << 8 | content[at + 8], at + 9
 
 
-def _exactly(content: bytes, size: int) -> bytes:
+def _exact_store_bytes(content: bytes, size: int) -> bytes:
     if len(content) != size:
         raise ValueError("the row is cut off")
     return content

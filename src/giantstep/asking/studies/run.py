@@ -21,11 +21,11 @@ from giantstep.answer import Answer
 from giantstep.asking.questions import Grid
 from giantstep.asking.studies import DEFAULT_STORE
 from giantstep.asking.studies.cells import Block
-from giantstep.asking.studies.claims import Claims
 from giantstep.asking.studies.dask_engine import DaskEngine
 from giantstep.asking.studies.database import StudyWarning as StudyWarning
 from giantstep.asking.studies.engines import Engine, InlineEngine, LocalEngine
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
+from giantstep.asking.studies.leases import Leases
 from giantstep.asking.studies.records import Counts, Survey
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import SEEDS_TOGETHER, Study
@@ -109,7 +109,7 @@ def run_study(
     Several runs may share a store: each cell is computed by one of them, and each run ends when
     all of its cells are there. ``grid`` is the study's own, if it is known already.
     """
-    limit = _limit(cell_seconds)
+    limit = _study_cell_limit(cell_seconds)
     machinery = _engine(engine, workers, threads, scheduler, limit)
     # Wrong settings are found here, before a file is made for them.
     grid = grid or study.grid()
@@ -127,7 +127,7 @@ def run_study(
         mixed = mixed_versions_note(tally.versions)
         if mixed is not None:
             warnings.warn(f"study {study.name!r}: {mixed}", StudyWarning, stacklevel=3)
-        return Kept(opened.path, study.name).answer(grid)
+        return KeptStudy(opened.path, study.name).answer(grid)
 
 
 class Tally:
@@ -175,13 +175,13 @@ def _compute(
                 arrived.put((task.what, answer))
 
     def admit(tasks: list[Task]) -> list[Task]:
-        granted = set(claims.take([task.what for task in tasks]))
+        granted = set(leases.take([task.what for task in tasks]))
         elsewhere.extend(task.what for task in tasks if task.what not in granted)
         return [task for task in tasks if task.what in granted]
 
     def put(blocks: Iterable[Block]) -> None:
         # A worker stays with a shape, for which it has compiled programs.
-        for shape, alike in itertools.groupby(sorted(blocks, key=_shape), _shape):
+        for shape, alike in itertools.groupby(sorted(blocks, key=_cell_shape), _cell_shape):
             tasks = (Task(block, cell_seconds * len(block.keys)) for block in alike)
             backlog.put(Job(shape, deque(tasks), tell, admit))
 
@@ -191,7 +191,7 @@ def _compute(
             store.write(group)
         tally.add(group, stopping)
 
-    with Claims(store, retry=retry) as claims, _gentle_interrupt(backlog) as asked:
+    with Leases(store, retry=retry) as leases, _gentle_study_interrupt(backlog) as asked:
         put(missing)
         while backlog.left and not asked():
             with closing(engine.run(backlog)) as pulses:
@@ -199,7 +199,7 @@ def _compute(
                     write(asked())
             write(asked())
             while elsewhere and not backlog.left and not asked():
-                statuses, free, elsewhere[:] = claims.news(elsewhere)
+                statuses, free, elsewhere[:] = leases.news(elsewhere)
                 tally.count(statuses, asked())
                 put(free)
                 if elsewhere and not free:
@@ -208,12 +208,12 @@ def _compute(
         raise Interrupted(f"{left} blocks are left: run the study again to go on")
 
 
-def _shape(block: Block) -> str:
+def _cell_shape(block: Block) -> str:
     return block.shape
 
 
 @contextmanager
-def _gentle_interrupt(backlog: Backlog) -> Iterator[Callable[[], bool]]:
+def _gentle_study_interrupt(backlog: Backlog) -> Iterator[Callable[[], bool]]:
     """The first Ctrl-C stops the backlog, the second the program; yields whether there was one."""
     asked = threading.Event()
 
@@ -259,7 +259,7 @@ def _engine(
     raise SettingsError(f"engine = {name!r} is unknown: use local, dask or inline")
 
 
-def _limit(cell_seconds: float | None) -> float:
+def _study_cell_limit(cell_seconds: float | None) -> float:
     if cell_seconds is None:
         return math.inf
     if isinstance(cell_seconds, bool) or not isinstance(cell_seconds, int | float):

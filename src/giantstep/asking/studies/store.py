@@ -72,9 +72,9 @@ class Store:
         study = sealed_row(name, json.dumps(definition), planned, len(members))
         rows = (sealed_row(name, planned, place, *member) for place, member in enumerate(members))
         with self.writing() as connection:
-            connection.execute(f"INSERT OR REPLACE {_into('studies')}", study)
+            connection.execute(f"INSERT OR REPLACE {_insert_into_store('studies')}", study)
             connection.execute("DELETE FROM members WHERE study = ?", (name,))
-            connection.executemany(f"INSERT {_into('members')}", rows)
+            connection.executemany(f"INSERT {_insert_into_store('members')}", rows)
 
     def write(self, results: Iterable[tuple[Block, Outcome]]) -> None:
         """Add finished cells, all of them or none; one that is already done stays as it is."""
@@ -124,7 +124,7 @@ class Store:
             yield from stored_cells(self._connection, name)
 
 
-def _into(table: str) -> str:
+def _insert_into_store(table: str) -> str:
     columns = SEALED[table]
     return f"INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
 
@@ -132,7 +132,7 @@ def _into(table: str) -> str:
 #: What a cell that failed may become; one that is done stays as it is.
 _END = ("status", "error", "seconds", "about", "finished", "numbers", "digest")
 _WRITE_CELL = (
-    f"INSERT {_into('cells')} ON CONFLICT (key) DO UPDATE SET "
+    f"INSERT {_insert_into_store('cells')} ON CONFLICT (key) DO UPDATE SET "
     f"{', '.join(f'{name} = excluded.{name}' for name in _END)} WHERE cells.status = ?"
 )
 

@@ -31,7 +31,7 @@ from giantstep.language.problem import FIELDS, NoTarget, Problem, TreeProblem
 from giantstep.language.sizes import Size
 from giantstep.language.targets import Target, TreeTarget
 from giantstep.settings.options import Settings, Values
-from giantstep.settings.sweeps import PROBLEM_KINDS, axis_values, is_sweep, kinds_of
+from giantstep.settings.sweeps import PROBLEM_KINDS, is_swept, setting_kinds, setting_values
 
 #: A grid beyond this is a slip of the keyboard.
 MOST_CELLS = 2_000_000
@@ -76,13 +76,13 @@ class Study:
         self._set("name", _study_name(self.name))
         for name, low in (("seeds", 1), ("seed", 0), ("together", 1)):
             whole_or_error(name, getattr(self, name), low)
-        self._set("verbs", _verbs(self.verbs))
+        self._set("verbs", _study_verbs(self.verbs))
         self._set("learner", study_learner(self.learner))
-        self._set("problem", _problem_fields(self.learner, self.problem))
-        self._set("settings", _setting_fields(self.settings))
+        self._set("problem", _study_problem_fields(self.learner, self.problem))
+        self._set("settings", _study_setting_fields(self.settings))
         problem = PROBLEM_KINDS if self.learner.has_target else {"noise": float}
-        kinds = {**kinds_of(study_settings_class(self.learner)), **problem}
-        given = _table("axes", self.axes, "axes = {samples = '1d:8d:8'}")
+        kinds = {**setting_kinds(study_settings_class(self.learner)), **problem}
+        given = _study_table("axes", self.axes, "axes = {samples = '1d:8d:8'}")
         for name in given:
             if name not in kinds:
                 known = ", ".join(kinds)
@@ -90,9 +90,9 @@ class Study:
                     f"axis {shown(name)} is no setting of {self.learner.name}: use {known}"
                 )
         for fields in (self.problem, self.settings):
-            ranges = [n for n in fields if n in kinds and _is_range(fields[n], kinds[n])]
+            ranges = [n for n in fields if n in kinds and _is_study_range(fields[n], kinds[n])]
             given |= {name: fields.pop(name) for name in ranges}
-        self._set("axes", {name: axis_values(name, v, kinds[name]) for name, v in given.items()})
+        self._set("axes", {name: setting_values(name, v, kinds[name]) for name, v in given.items()})
         if self.size > MOST_CELLS:
             raise SettingsError(f"study {self.name!r} has {self.size} cells, over {MOST_CELLS}")
 
@@ -129,7 +129,7 @@ class Study:
     @classmethod
     def from_json(cls, given: Mapping[str, Any], *, trust: bool = False) -> Study:
         """A study from plain values, as :meth:`to_json` gives them; see :meth:`read`."""
-        _check_plain(_table("the study", given, "{learner = 'giant-step', ...}"))
+        _check_plain_study(_study_table("the study", given, "{learner = 'giant-step', ...}"))
         known = [f.name for f in dataclasses.fields(cls)]
         unknown = sorted(set(given) - set(known))
         if unknown:
@@ -215,7 +215,7 @@ def _study_name(given: Any) -> str:
     return given
 
 
-def _verbs(given: Any) -> tuple[str, ...]:
+def _study_verbs(given: Any) -> tuple[str, ...]:
     """What to compute at each point, in the order of the house."""
     verbs = [given] if isinstance(given, str) else given
     if not isinstance(verbs, Sequence) or not verbs or any(verb not in VERBS for verb in verbs):
@@ -223,35 +223,35 @@ def _verbs(given: Any) -> tuple[str, ...]:
     return tuple(verb for verb in VERBS if verb in verbs)
 
 
-def _table(name: str, given: Any, example: str) -> dict[str, Any]:
+def _study_table(name: str, given: Any, example: str) -> dict[str, Any]:
     """A field that holds fields of its own."""
     if not isinstance(given, Mapping):
         raise SettingsError(f"{name} = {shown(given)} is no table: give one such as {example}")
     return dict(given)
 
 
-def _check_plain(given: Any, place: str = "the study") -> None:
+def _check_plain_study(given: Any, place: str = "the study") -> None:
     """Refuse what a study file may hold but no setting can use: dates, gigantic numbers."""
     if isinstance(given, Mapping):
         for name, value in given.items():
-            _check_plain(value, str(name) if place == "the study" else f"{place}.{name}")
+            _check_plain_study(value, str(name) if place == "the study" else f"{place}.{name}")
     elif isinstance(given, list | tuple):
         for value in given:
-            _check_plain(value, place)
+            _check_plain_study(value, place)
     elif isinstance(given, int) and not -_LARGEST < given < _LARGEST:
         raise SettingsError(f"{place} has a whole number of {given.bit_length()} bits: too large")
     elif given is not None and not isinstance(given, str | int | float):
         raise SettingsError(f"{place} = {shown(given)} is neither a number nor a text")
 
 
-def _is_range(value: Any, kind: Any) -> bool:
+def _is_study_range(value: Any, kind: Any) -> bool:
     """Whether a setting holds several values; a list that stands for one text does not."""
-    return kind in (Size, float, int, Inputs) and is_sweep(value, kind)
+    return kind in (Size, float, int, Inputs) and is_swept(value, kind)
 
 
-def _problem_fields(row: Learner, given: Any) -> dict[str, Any]:
+def _study_problem_fields(row: Learner, given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
-        return {name: _plain_value(value) for name, value in given.items()}
+        return {name: _plain_study_value(value) for name, value in given.items()}
     kinds = Problem | TreeProblem | NoTarget | Target | TreeTarget | str
     if not isinstance(given, kinds):
         raise SettingsError(
@@ -260,14 +260,14 @@ def _problem_fields(row: Learner, given: Any) -> dict[str, Any]:
     return problem_of_question(row, given).to_json()
 
 
-def _setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:
+def _study_setting_fields(given: Settings | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(given, Settings):
         return given.to_json()
-    fields = _table("settings", given, "settings = {dim = 500}")
-    return {name: _plain_value(value) for name, value in fields.items()}
+    fields = _study_table("settings", given, "settings = {dim = 500}")
+    return {name: _plain_study_value(value) for name, value in fields.items()}
 
 
-def _plain_value(value: Any) -> Any:
+def _plain_study_value(value: Any) -> Any:
     if isinstance(value, Target):
         return value.text
     if isinstance(value, Inputs):

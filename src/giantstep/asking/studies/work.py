@@ -47,8 +47,8 @@ def _compute(block: Block) -> Outcome:
     else:
         result = simulate_question(block.learner, question, len(block.seeds), block.seeds[0])
     seconds = (time.perf_counter() - begin) / len(block.keys)
-    values = tuple(_values(result, block, i) for i in range(len(block.keys)))
-    return Outcome(DONE, values, seconds=seconds, about=_about(result))
+    values = tuple(_computed_cell_values(result, block, i) for i in range(len(block.keys)))
+    return Outcome(DONE, values, seconds=seconds, about=_about_computed_cell(result))
 
 
 def _check_code(block: Block) -> None:
@@ -59,7 +59,7 @@ def _check_code(block: Block) -> None:
         )
 
 
-def _values(result: Run | Prediction, block: Block, index: int) -> bytes:
+def _computed_cell_values(result: Run | Prediction, block: Block, index: int) -> bytes:
     """The values of one cell: a prediction's as they are, of a run the entry of one seed."""
     if not result.metrics:
         raise ValueError(
@@ -80,7 +80,7 @@ def _values(result: Run | Prediction, block: Block, index: int) -> bytes:
     return packed_cell({place: value[index] for place, value in named.items()})
 
 
-def _about(result: Run | Prediction) -> dict[str, Any]:
+def _about_computed_cell(result: Run | Prediction) -> dict[str, Any]:
     about: dict[str, Any] = {"notes": list(result.notes), "versions": library_versions()}
     about["settings"] = json_value(result.settings)
     if isinstance(result, Prediction):

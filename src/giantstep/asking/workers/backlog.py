@@ -42,7 +42,7 @@ Answer = Outcome | Progress
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One thing to do, within so many seconds; ``label`` is for whoever asked."""
+    """One thing to do within ``seconds``; ``label`` is for the client that asked."""
 
     what: Any
     seconds: float = math.inf
@@ -86,7 +86,7 @@ class Batch(NamedTuple):
 
 
 class Busy(Exception):
-    """There is no room for one job more; the message says whose fault that is."""
+    """There is no room for another job; the message says whose fault that is."""
 
 
 @dataclass(frozen=True)

@@ -58,10 +58,10 @@ def use_compilation_cache() -> None:
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(folder))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
     with contextlib.suppress(OSError):
-        _forget_old(folder, MOST_CACHE_BYTES)
+        _forget_old_compilations(folder, MOST_CACHE_BYTES)
 
 
-def _forget_old(folder: Path, most_bytes: float) -> None:
+def _forget_old_compilations(folder: Path, most_bytes: float) -> None:
     """Once a folder holds more, delete its oldest files until half of that is left."""
     files = [(path.stat(), path) for path in folder.iterdir() if path.is_file()]
     held = sum(found.st_size for found, _ in files)

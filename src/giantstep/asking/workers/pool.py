@@ -22,7 +22,7 @@ _MOST_FAILED_STARTS, _MOST_KILLED_STARTS = 3, 12
 
 
 class Pool:
-    """So many workers with ``threads`` BLAS and XLA threads each; a context manager.
+    """Worker processes with ``threads`` BLAS and XLA threads each; a context manager.
 
     ``does`` names the function ``module:name`` that does a task. ``ahead`` are tasks that each
     worker does while nobody waits. ``trouble`` says why no worker can be started, if none can.
@@ -38,7 +38,7 @@ class Pool:
     ) -> None:
         self.does, self.threads, self.backlog, self.ahead = does, threads, backlog, list(ahead)
         self.trouble = ""
-        self.members = [Member(self) for _ in range(workers)]
+        self.members = [PoolWorker(self) for _ in range(workers)]
         self._closed = threading.Event()
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class Doing(NamedTuple):
     since: float
 
 
-class Member(threading.Thread):
+class PoolWorker(threading.Thread):
     """One worker process and the thread that feeds it."""
 
     def __init__(self, pool: Pool) -> None:

@@ -50,7 +50,7 @@ class Worker:
             raise
 
     def send(self, tasks: list[Any], seconds: float) -> None:
-        """Give it tasks, of which it does as many as it can begin within these seconds."""
+        """Give it tasks; it does those that it can begin within ``seconds``."""
         message = pickle.dumps((tasks, seconds))
         try:
             self._questions.write(len(message).to_bytes(8, "big") + message)

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.committees.fields import Fields, committee_partitions
+from giantstep.channels.committees.fields import Fields, committee_label_partitions
 from giantstep.channels.committees.sums import (
-    committee_sums,
-    link_lattice,
-    link_moment,
-    link_panels,
+    channel_link_moment,
+    committee_label_sums,
+    label_lattice,
+    label_panels,
 )
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
@@ -37,7 +37,7 @@ class Committees:
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, " n"]:
         """The labels themselves; raises if one is impossible."""
-        committee_sums(self.committee).rows(y[:1])
+        committee_label_sums(self.committee).rows(y[:1])
         return y
 
     def fields(self, cov: Float[np.ndarray, "r r"], exact: bool = False) -> Fields:
@@ -47,8 +47,8 @@ class Committees:
         across = (float(np.trace(cov)) - along) / (rank - 1)
         both = (max(across, _SMALLEST), max(along, _SMALLEST))
         if exact:
-            return Fields(committee_sums(self.committee), *both)
-        return Fields(committee_sums(self.committee, _CUT), *both, cut=_CUT, period=_PERIOD)
+            return Fields(committee_label_sums(self.committee), *both)
+        return Fields(committee_label_sums(self.committee, _CUT), *both, cut=_CUT, period=_PERIOD)
 
     def posteriors(
         self,
@@ -65,7 +65,7 @@ class Committees:
         gradient, hessian = np.empty(omega.shape), np.empty((*omega.shape, rank))
         fields = self.fields(cov, exact)
         rows = fields.sums.rows(y)
-        for part, found in committee_partitions(
+        for part, found in committee_label_partitions(
             fields, omega, rows, curvature=True, single=not exact
         ):
             assert found.trace is not None
@@ -87,9 +87,9 @@ class Committees:
         if self.committee.vote is not None:
             fields = self.fields(cov)
             worth = fields.sums.weights * fields.sums.labels
-            parts = committee_partitions(fields, omega, single=True)
+            parts = committee_label_partitions(fields, omega, single=True)
             return np.concatenate([found.value @ worth for _, found in parts])
-        grid, variance = link_panels(self.committee.link, 0.25), float(np.trace(cov)) / len(cov)
+        grid, variance = label_panels(self.committee.link, 0.25), float(np.trace(cov)) / len(cov)
         flat = omega.ravel()
         means = [
             grid.conditional(flat[i : i + _BLOCK], max(variance, _SMALLEST))[0] @ grid.values
@@ -113,7 +113,7 @@ class Covered:
         return {"channel_noise": self.noise} if self.altered else {}
 
 
-def small_noise_note(noise: float) -> str:
+def channel_noise_note(noise: float) -> str:
     """What to say of labels that got noise."""
     return (
         f"this noiseless target has no closed form: labels got noise of variance {noise:.4g}, "
@@ -128,7 +128,7 @@ def has_lattice_votes(target: Target) -> bool:
     True
     """
     found = target_as_committee(target)
-    return found is not None and found.vote is not None and link_lattice(found.link) is not None
+    return found is not None and found.vote is not None and label_lattice(found.link) is not None
 
 
 @functools.lru_cache(maxsize=128)
@@ -137,14 +137,14 @@ def committee_with_channel(target: Target, noise: float) -> Covered | None:
     found = target_as_committee(target)
     if found is None:
         return None
-    if link_lattice(found.link) is None and found.vote is not None and found.noise == 0:
+    if label_lattice(found.link) is None and found.vote is not None and found.noise == 0:
         raise TargetError(
             f"target = {target.text!r} votes on a continuous sum without noise: write some into "
             "it, as in sign(tanh(h1) + tanh(h2) + tanh(h3) + tanh(h4) + 0.1*z1)"
         )
-    if link_lattice(found.link) is None and found.noise + noise == 0:
+    if label_lattice(found.link) is None and found.noise + noise == 0:
         link = found.link
-        variance = found.rank * (link_moment(link, 2) - link_moment(link) ** 2)
+        variance = found.rank * (channel_link_moment(link, 2) - channel_link_moment(link) ** 2)
         noise = SMALL_NOISE * variance
-        return Covered(found.with_noise(noise), noise, (small_noise_note(noise),), True)
+        return Covered(found.with_noise(noise), noise, (channel_noise_note(noise),), True)
     return Covered(found.with_noise(noise), noise)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Complex, Float
 
-from giantstep.channels.committees.sums import Panels, Sums, link_panels
+from giantstep.channels.committees.sums import Panels, Sums, label_panels
 from giantstep.numerics.quadrature import gauss_hermite
 
 #: The integral over l stops where its Gaussian is exp(-_CUT^2/2), and has this period in T.
@@ -96,7 +96,7 @@ class Fields:
         if np.isfinite(self.sums.steepness):
             turning += float(self.sums.frequencies[-1] * self.sums.steepness)
         longest = min(2 * np.sqrt(self.variance), _TURN / max(turning, 1e-9))
-        return link_panels(self.sums.committee.link, float(np.clip(longest, 0.12, 0.5)))
+        return label_panels(self.sums.committee.link, float(np.clip(longest, 0.12, 0.5)))
 
     def phi(self, omega: Float[np.ndarray, " n"], second: bool = False) -> Phi:
         """phi and its moments at each omega; the second ones on request."""
@@ -136,7 +136,7 @@ class Fields:
         return quadratic - phi.zero / v
 
 
-class Table:
+class PhiTable:
     """phi and its derivatives by Chebyshev polynomials in omega, up to |omega| <= ``reach``."""
 
     def __init__(
@@ -185,7 +185,7 @@ class Partition(NamedTuple):
     total: Float[np.ndarray, "n y"] | None
 
 
-def committee_partitions(
+def committee_label_partitions(
     fields: Fields,
     omega: Float[np.ndarray, "n r"],
     rows: Complex[np.ndarray, "k n"] | None = None,
@@ -199,7 +199,7 @@ def committee_partitions(
     ``single`` computes in single precision.
     """
     reach = max(float(np.abs(omega).max()) * 1.02, 0.3)
-    table = Table(fields, reach, 2 if curvature else 1, single)
+    table = PhiTable(fields, reach, 2 if curvature else 1, single)
     size = max(4, int(_BLOCK / (fields.shape[0] * fields.shape[1] * omega.shape[1])))
     for first in range(0, len(omega), size):
         part = slice(first, first + size)
@@ -235,11 +235,11 @@ def _block(fields: Fields, parts: list[np.ndarray], labels: np.ndarray, paired: 
         after *= phi[:, i]
     if not bend:
         return Partition(value, summed(gradient), None, None)
-    total = _second_order(phi, slope, bend[0]) @ masses
+    total = _label_partition_curvature(phi, slope, bend[0]) @ masses
     return Partition(value, summed(gradient), summed(trace), summed(total))
 
 
-def _second_order(phi: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> np.ndarray:
+def _label_partition_curvature(phi: np.ndarray, slope: np.ndarray, bend: np.ndarray) -> np.ndarray:
     """The second derivative of prod_i phi_i(omega_i + s) in s at 0."""
     zero, one, two = phi[:, 0].copy(), slope[:, 0].copy(), bend[:, 0].copy()
     for i in range(1, phi.shape[1]):

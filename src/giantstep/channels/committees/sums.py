@@ -46,38 +46,38 @@ class Panels:
         return self.weights * law, away
 
 
-def link_panels(link: Target, longest: float = _PANEL) -> Panels:
+def label_panels(link: Target, longest: float = _PANEL) -> Panels:
     """Panels between the kinks of the link, none longer than that; of a few lengths only."""
     finer = max(0, int(np.ceil(2 * np.log2(_PANEL / longest) - 1e-9)))
-    return _panels(link, _PANEL / 2 ** (finer / 2))
+    return _channel_panels(link, _PANEL / 2 ** (finer / 2))
 
 
 @functools.lru_cache(maxsize=16)
-def _panels(link: Target, length: float) -> Panels:
+def _channel_panels(link: Target, length: float) -> Panels:
     nodes, weights = split_gaussian(link.kinks[0], _ORDER, CUTOFF, length)
     density = np.exp(-(nodes**2) / 2) / np.sqrt(2 * np.pi)
-    return Panels(nodes, weights / density, link_values(link, nodes))
+    return Panels(nodes, weights / density, channel_link_values(link, nodes))
 
 
-def link_values(link: Target, h: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
+def channel_link_values(link: Target, h: Float[np.ndarray, "*n"]) -> Float[np.ndarray, "*n"]:
     """g(h)."""
     return np.broadcast_to(link.numpy(h[..., None]), h.shape).astype(float)
 
 
-def link_moment(link: Target, power: int = 1) -> float:
+def channel_link_moment(link: Target, power: int = 1) -> float:
     """E[g^power]."""
-    grid = link_panels(link)
+    grid = label_panels(link)
     weights, _ = grid.conditional(np.zeros(1), 1.0)
     return float(weights[0] @ grid.values**power)
 
 
-def _sum_range(link: Target, rank: int) -> tuple[float, float]:
+def _channel_sum_range(link: Target, rank: int) -> tuple[float, float]:
     """Where the sum of the links lies, by Chernoff's bound on both sides."""
-    grid = link_panels(link)
+    grid = label_panels(link)
     mass = grid.conditional(np.zeros(1), 1.0)[0][0]
     seen = mass > np.exp(-40.0)
     values, mass = grid.values[seen], mass[seen]
-    spread = np.sqrt(max(link_moment(link, 2) - link_moment(link) ** 2, 1e-300))
+    spread = np.sqrt(max(channel_link_moment(link, 2) - channel_link_moment(link) ** 2, 1e-300))
     tilts = np.geomspace(1e-2, 1e2, 60) / spread
 
     def end(side: float) -> float:
@@ -88,27 +88,27 @@ def _sum_range(link: Target, rank: int) -> tuple[float, float]:
     return -end(-1.0), end(1.0)
 
 
-def _largest_slope(link: Target) -> float:
+def _channel_largest_slope(link: Target) -> float:
     """The largest |g'| where h is likely; infinite where the link jumps."""
     for at in link.kinks[0]:
-        low, high = link_values(link, np.array([at - 1e-9, at + 1e-9]))
+        low, high = channel_link_values(link, np.array([at - 1e-9, at + 1e-9]))
         if abs(high - low) > 1e-6 * (1 + abs(low)):
             return np.inf
     h = np.linspace(-7.0, 7.0, 4001)
-    return float(np.abs(np.diff(link_values(link, h))).max() / (h[1] - h[0]))
+    return float(np.abs(np.diff(channel_link_values(link, h))).max() / (h[1] - h[0]))
 
 
-def link_lattice(link: Target) -> tuple[float, float, int] | None:
+def label_lattice(link: Target) -> tuple[float, float, int] | None:
     """Lowest value, step and number of steps of a link with equally spaced values; else None.
 
-    >>> link_lattice(Target("sign(h1)"))
+    >>> label_lattice(Target("sign(h1)"))
     (-1.0, 2.0, 1)
     """
     values = link.discrete_values
     if values is None:
         return None
     # A tie at a single point has no weight: only values that panels see count.
-    seen = np.unique(np.round(link_panels(link).values, 12))
+    seen = np.unique(np.round(label_panels(link).values, 12))
     if len(seen) < 2:
         return None
     step = float(np.diff(seen).min())
@@ -135,7 +135,7 @@ class Sums:
 
     ``frequencies`` k; ``steepness`` is the largest slope of u in h; ``labels`` and ``weights``
     sum over the labels of theory. ``units`` turns the value of a link into what it adds to u,
-    ``rows`` labels into T(k, y). Made by :func:`committee_sums`.
+    ``rows`` labels into T(k, y). Made by :func:`committee_label_sums`.
     """
 
     committee: Committee
@@ -152,13 +152,13 @@ class Sums:
         return self.rows(self.labels)
 
 
-def _real_rows(given: Committee, step: float, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _real_label_rows(given: Committee, step: float, k: np.ndarray, y: np.ndarray) -> np.ndarray:
     """T(k, y) of y = shift + S + noise, frequencies being a step apart."""
     sizes = np.exp(-given.noise * k**2 / 2) * np.where(k == 0, 1, 2) * step / (2 * np.pi)
     return sizes[:, None] * np.exp(-1j * k[:, None] * (y[None, :] - given.shift))
 
 
-def _vote_rows(given: Committee, k: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _vote_label_rows(given: Committee, k: np.ndarray, y: np.ndarray) -> np.ndarray:
     """T(k, y) of a label that the sign of a continuous sum plus noise decides.
 
     A Fourier series of the step: theta(S) = 1/2 + sum over odd j of 2/(pi j) sin(k_j S), with
@@ -177,11 +177,11 @@ def _lattice_rows(given: Committee, sums: np.ndarray, k: np.ndarray, y: np.ndarr
     back = np.exp(-1j * k[:, None] * np.arange(len(sums))[None, :]) / len(sums)
     if given.vote is None:
         return back @ _label_chances(sums, given.noise, y)
-    values, shares = _votes(sums, given.noise, given.vote)
+    values, shares = _label_votes(sums, given.noise, given.vote)
     return back @ (shares @ _label_chances(values, given.vote_noise, y))
 
 
-def _votes(
+def _label_votes(
     sums: np.ndarray, noise: float, vote: tuple[float, float, float]
 ) -> tuple[Float[np.ndarray, " c"], Float[np.ndarray, "m c"]]:
     """The values that votes take, and the chance of each given the sum."""
@@ -205,33 +205,33 @@ def _label_chances(
 
 
 @functools.lru_cache(maxsize=64)
-def committee_sums(committee: Committee, cut: float = CUT) -> Sums:
+def committee_label_sums(committee: Committee, cut: float = CUT) -> Sums:
     """The labels of a committee; real ones and votes on continuous sums need noise in the sum.
 
     ``cut`` is where the Gaussian of that noise ends, in frequencies.
     """
-    steps = link_lattice(committee.link)
+    steps = label_lattice(committee.link)
     if steps is not None:
         return _on_lattice(committee, steps)
-    low, high = _sum_range(committee.link, committee.rank)
+    low, high = _channel_sum_range(committee.link, committee.rank)
     deviation = np.sqrt(committee.noise)
     highest = cut / deviation
     if committee.vote is None:
         low, high = low - _MARGIN * deviation, high + _MARGIN * deviation
         step = 2 * np.pi / (high - low)
-        k = step * np.arange(_affordable(highest / step) + 1)
-        rows = functools.partial(_real_rows, committee, step, k)
+        k = step * np.arange(_affordable_label_frequencies(highest / step) + 1)
+        rows = functools.partial(_real_label_rows, committee, step, k)
         count = max(2 * len(k) + 2, int((high - low) / (_SPACING * deviation)))
         labels = committee.shift + low + (high - low) * np.arange(count) / count
         weights = np.full(count, (high - low) / count)
     else:
         reach = max(abs(low + committee.shift), abs(high + committee.shift)) + _MARGIN * deviation
         first = np.pi / (1.1 * reach)
-        odd = 2 * np.arange(_affordable(highest / (2 * first)) + 1) + 1
+        odd = 2 * np.arange(_affordable_label_frequencies(highest / (2 * first)) + 1) + 1
         k = np.r_[0.0, first * odd]
-        rows = functools.partial(_vote_rows, committee, k)
-        labels, weights = _nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)
-    return Sums(committee, k, _largest_slope(committee.link), labels, weights, rows)
+        rows = functools.partial(_vote_label_rows, committee, k)
+        labels, weights = _label_nodes([committee.vote[0], committee.vote[2]], committee.vote_noise)
+    return Sums(committee, k, _channel_largest_slope(committee.link), labels, weights, rows)
 
 
 def _on_lattice(committee: Committee, steps: tuple[float, float, int]) -> Sums:
@@ -240,20 +240,20 @@ def _on_lattice(committee: Committee, steps: tuple[float, float, int]) -> Sums:
     sums = committee.shift + committee.rank * lowest + step * np.arange(count)
     values, noise = sums, committee.noise
     if committee.vote is not None:
-        values, noise = _votes(sums, committee.noise, committee.vote)[0], committee.vote_noise
-    labels, weights = _nodes(values, noise)
+        values, noise = _label_votes(sums, committee.noise, committee.vote)[0], committee.vote_noise
+    labels, weights = _label_nodes(values, noise)
     k = 2 * np.pi * np.arange(count) / count
     rows = functools.partial(_lattice_rows, committee, sums, k)
-    units = functools.partial(_levels, lowest, step)
+    units = functools.partial(_label_levels, lowest, step)
     return Sums(committee, k, np.inf, labels, weights, rows, units)
 
 
-def _levels(lowest: float, step: float, values: np.ndarray) -> np.ndarray:
+def _label_levels(lowest: float, step: float, values: np.ndarray) -> np.ndarray:
     """How many steps above the lowest value of a link."""
     return np.round((values - lowest) / step)
 
 
-def _affordable(count: float) -> int:
+def _affordable_label_frequencies(count: float) -> int:
     if count > _MOST_FREQUENCIES:
         raise TargetError(
             f"the label noise is too small for a committee: it would take {count:.0f} frequencies, "
@@ -262,7 +262,7 @@ def _affordable(count: float) -> int:
     return int(count)
 
 
-def _nodes(values: Any, noise: float) -> tuple[np.ndarray, np.ndarray]:
+def _label_nodes(values: Any, noise: float) -> tuple[np.ndarray, np.ndarray]:
     """All labels of finitely many values; under noise, an even grid over them."""
     values = np.unique(np.asarray(values, dtype=float))
     if noise == 0:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.estimators.experts import Expert, Experts, Sizes
+from giantstep.estimators.experts import Expert, Experts, StackSizes
 from giantstep.estimators.index_model import (
     IndexModel,
     Link,
@@ -51,7 +51,9 @@ class Streamed(NamedTuple):
     sample: tuple[Float[np.ndarray, "m d"], Float[np.ndarray, " m"]]
 
 
-def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Generator) -> Streamed:
+def fit_streamed(
+    rows: Rows, sizes: StackSizes, clip: float, generator: np.random.Generator
+) -> Streamed:
     """Fit the stack by passes over the rows."""
     scales, sample, low, high = _scales(rows, clip)
     layer = draw_expert_layer(sample[0], np.eye(rows.shape[1]), sizes.width, generator)
@@ -60,7 +62,7 @@ def fit_streamed(rows: Rows, sizes: Sizes, clip: float, generator: np.random.Gen
     ).sums
     half = len(sums) // 2
     learn, rest = NormalEquations(*sums[:half]), NormalEquations(*sums[half:])
-    spectrum = Spectrum.of(learn, rest, rows.shape[1], float(fourth))
+    spectrum = StreamedSpectrum.of(learn, rest, rows.shape[1], float(fourth))
     path = _Fitter(rows, scales, sizes, sample, spectrum, generator).path()
     models = _fixed_experts(learn, layer)
     models |= {f"index-{rank}": trial.model for rank, trial in enumerate(path, 1)}
@@ -90,7 +92,7 @@ def _fixed_experts(
     }
 
 
-class Spectrum(NamedTuple):
+class StreamedSpectrum(NamedTuple):
     """Covariances of the inputs, roots of that of the learned rows, and the labels' variance."""
 
     whole: Float[np.ndarray, "d d"]
@@ -101,7 +103,7 @@ class Spectrum(NamedTuple):
     @classmethod
     def of(
         cls, learn: NormalEquations, rest: NormalEquations, columns: int, fourth: float
-    ) -> Spectrum:
+    ) -> StreamedSpectrum:
         """From the linear part of a network's sums, and the sum of fourth powers of lengths."""
         number = float(learn.number)
         scale = columns / LINEAR_WEIGHT**2
@@ -153,9 +155,9 @@ class _Fitter(NamedTuple):
 
     rows: Rows
     scales: Scales
-    sizes: Sizes
+    sizes: StackSizes
     sample: tuple[np.ndarray, np.ndarray]
-    spectrum: Spectrum
+    spectrum: StreamedSpectrum
     generator: np.random.Generator
 
     def path(self) -> list[_Trial]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from giantstep.estimators.experts import Experts, Sizes, expert_columns
+from giantstep.estimators.experts import Experts, StackSizes, expert_columns
 from giantstep.estimators.index_model import IndexModel, fitted_link_features
 from giantstep.estimators.random_network import expert_layer_features
 from giantstep.estimators.streaming.rows import Totals
@@ -172,7 +172,7 @@ def streamed_jacobian_product(
 
 
 def streamed_expert_products(
-    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, experts: Experts, sizes: Sizes
+    X: np.ndarray, y: np.ndarray, first: int, *, scales: Scales, experts: Experts, sizes: StackSizes
 ) -> Totals:
     """Products of the experts' predictions and the labels with one another, on rows held out."""
     inputs, labels = scales.apply(X, y)

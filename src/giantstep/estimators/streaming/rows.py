@@ -40,7 +40,7 @@ class Rows(Protocol):
         """The totals of a pass over all rows."""
 
 
-def _combined(one: Totals, other: Totals) -> Totals:
+def _combined_streamed_totals(one: Totals, other: Totals) -> Totals:
     """The totals of two runs of rows."""
     return Totals(
         tuple(a + b for a, b in zip(one.sums, other.sums, strict=True)),
@@ -70,7 +70,7 @@ class SlicedRows(NamedTuple):
     def total(self, work: Work) -> Totals:
         """Pass over one chunk after the other."""
         rows, columns = self.shape
-        size = _chunk_rows(columns)
+        size = _streamed_chunk_rows(columns)
         found: Totals | None = None
         for start in range(0, rows, size):
             part = slice(start, min(start + size, rows))
@@ -79,7 +79,7 @@ class SlicedRows(NamedTuple):
                 inputs = inputs.astype(float)
             labels = np.asarray(self.labels[part], dtype=float)
             new = work(inputs, labels, self.first + start)
-            found = new if found is None else _combined(found, new)
+            found = new if found is None else _combined_streamed_totals(found, new)
         if found is None:
             raise ValueError("no rows were given")
         return found
@@ -99,7 +99,7 @@ class DaskRows(NamedTuple):
         """Blocks of a Dask array or data frame with labels of the same length."""
         import dask.array
 
-        inputs, labels = (_with_lengths(one) for one in (inputs, labels))
+        inputs, labels = (_streamed_with_lengths(one) for one in (inputs, labels))
         if not isinstance(labels, dask.array.Array):
             labels = dask.array.from_array(np.asarray(labels), chunks=(inputs.chunks[0],))
         if labels.ndim == 2 and labels.shape[1] == 1:
@@ -120,10 +120,10 @@ class DaskRows(NamedTuple):
         from dask.delayed import delayed
 
         shared = delayed(work, pure=False)
-        parts = [delayed(_block_total)(x, y, first, shared) for x, y, first in self.blocks]
+        parts = [delayed(_streamed_block_total)(x, y, first, shared) for x, y, first in self.blocks]
         while len(parts) > 1:
             pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
-            parts = [delayed(_combined)(*p) if len(p) == 2 else p[0] for p in pairs]
+            parts = [delayed(_combined_streamed_totals)(*p) if len(p) == 2 else p[0] for p in pairs]
         return parts[0].compute()
 
 
@@ -138,16 +138,16 @@ def over_streamed_chunks(function: Callable[[np.ndarray], np.ndarray], table: An
         table = table.to_dask_array() if hasattr(table, "to_dask_array") else table
         table = table.rechunk({1: -1})
         return table.map_blocks(function, drop_axis=1, dtype=float)
-    size = _chunk_rows(int(table.shape[1]))
+    size = _streamed_chunk_rows(int(table.shape[1]))
     starts = range(0, int(table.shape[0]), size)
     return np.concatenate([function(np.asarray(table[start : start + size])) for start in starts])
 
 
-def _chunk_rows(columns: int) -> int:
+def _streamed_chunk_rows(columns: int) -> int:
     return max(64, CHUNK_NUMBERS // max(columns, LEAST_COLUMNS))
 
 
-def _with_lengths(table: Any) -> Any:
+def _streamed_with_lengths(table: Any) -> Any:
     """A Dask array with known numbers of rows; anything that is not Dask's as it is."""
     if not is_dask_table(table):
         return table
@@ -158,5 +158,5 @@ def _with_lengths(table: Any) -> Any:
     return table
 
 
-def _block_total(inputs: Any, labels: Any, first: int, work: Work) -> Totals:
+def _streamed_block_total(inputs: Any, labels: Any, first: int, work: Work) -> Totals:
     return SlicedRows(np.asarray(inputs), np.asarray(labels), first).total(work)

@@ -74,7 +74,7 @@ def streamed_candidates(
         return off(whitening.inverse_root @ np.hstack(list(images)))
 
     block = np.linalg.qr(off(generator.standard_normal((columns, min(BLOCK, columns)))))[0]
-    functions = _functions(model, sample, generator)
+    functions = _streamed_label_functions(model, sample, generator)
     inner = whitening.inverse_root @ block
     work = partial(_first_pass, scales=scales, functions=functions, block=inner)
     count, total, products, inputs, first, images = rows.total(work).sums
@@ -103,7 +103,7 @@ def streamed_candidates(
     return [whitening.inverse_root @ vector for vector in found]
 
 
-def _functions(
+def _streamed_label_functions(
     model: IndexModel | None,
     sample: tuple[np.ndarray, np.ndarray],
     generator: np.random.Generator,
@@ -128,7 +128,7 @@ def _first_pass(
     block: Float[np.ndarray, "d k"],
 ) -> Totals:
     """Sums of 1, of the functions w, of their products, of x, of x w, and of x w_l (x.v_k)."""
-    inputs, learn, weights = _weighted(X, y, first, scales, functions)
+    inputs, learn, weights = _weighted_streamed_rows(X, y, first, scales, functions)
     kind = inputs.dtype
     moments = inputs.T @ np.column_stack([learn, weights]).astype(kind)
     sums = (
@@ -137,7 +137,7 @@ def _first_pass(
         weights.T @ weights,
         moments[:, 0],
         moments[:, 1:],
-        _images(inputs, weights.astype(kind), block),
+        _streamed_images(inputs, weights.astype(kind), block),
     )
     return Totals(tuple(np.asarray(one, dtype=float) for one in sums))
 
@@ -152,11 +152,11 @@ def _second_pass(
     block: Float[np.ndarray, "d k"],
 ) -> Totals:
     """Sums of x w_l (x.v_k)."""
-    inputs, _, weights = _weighted(X, y, first, scales, functions)
-    return Totals((_images(inputs, weights.astype(inputs.dtype), block),))
+    inputs, _, weights = _weighted_streamed_rows(X, y, first, scales, functions)
+    return Totals((_streamed_images(inputs, weights.astype(inputs.dtype), block),))
 
 
-def _weighted(
+def _weighted_streamed_rows(
     X: np.ndarray, y: np.ndarray, first: int, scales: Scales, functions: LabelFunctions
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scaled rows, which of them are learned from, and the functions there; 0 elsewhere."""
@@ -165,7 +165,7 @@ def _weighted(
     return inputs, learn, functions.values(inputs, labels) * learn[:, None]
 
 
-def _images(
+def _streamed_images(
     inputs: np.ndarray, weights: np.ndarray, block: np.ndarray
 ) -> Float[np.ndarray, "l d k"]:
     """X^T (w_l o X v_k) for every function and vector, by one product."""

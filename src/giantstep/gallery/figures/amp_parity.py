@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
-from giantstep.gallery.message_panels import draw_message_panels, message_panel_table
+from giantstep.gallery.message_panels import draw_message_panels, message_figure_table
 from giantstep.gallery.panels import on_panel_line
 
 TARGET = "sign(h1*h2)"
@@ -26,7 +26,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     from giantstep.theory.amp.phases import linear_threshold
 
     threshold = linear_threshold(Problem.of(TARGET))
-    table = message_panel_table(TARGET, 8.0, [threshold], sizes, bench)
+    table = message_figure_table(TARGET, 8.0, [threshold], sizes, bench)
     return table.assign(threshold=threshold)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
-from giantstep.gallery.message_panels import draw_message_panels, message_panel_table
+from giantstep.gallery.message_panels import draw_message_panels, message_figure_table
 from giantstep.gallery.panels import on_panel_line
 
 TARGET = "h1^2 + sign(h1*h2*h3)"
@@ -25,7 +25,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     stairs = easy_thresholds(Target(TARGET))
     first, second = (stair.alpha.value for stair in stairs if stair.alpha is not None)
-    table = message_panel_table(TARGET, 6.0, [first, second], sizes, bench)
+    table = message_figure_table(TARGET, 6.0, [first, second], sizes, bench)
     return table.assign(first=first, second=second)
 
 

@@ -53,12 +53,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             ends = {f"{name}{end}": f"{symbol}{end}" for end in ("", ".sem", ".theory")}
             means = chosen.groupby("alpha")[list(ends)].mean().rename(columns=ends)
             dots = dots.merge(means, on="alpha")
-        lines = _branches(units, sizes.every)
+        lines = _drawn_branches(units, sizes.every)
         parts += [lines, dots.assign(units=units, threshold=lines.threshold.iloc[0])]
     return pandas.concat(parts, ignore_index=True)
 
 
-def _branches(units: int, every: int) -> DataFrame:
+def _drawn_branches(units: int, every: int) -> DataFrame:
     """The branch of equal units up to the threshold, then the specialised one."""
     import numpy as np
     import pandas
@@ -67,14 +67,14 @@ def _branches(units: int, every: int) -> DataFrame:
     from giantstep.language.targets.symmetry import Committee
     from giantstep.theory.amp.averages.overlaps import logistic
     from giantstep.theory.amp.committees.averages import unspecialised_ratio
-    from giantstep.theory.amp.committees.fixed_point import SCAN, branch_of
+    from giantstep.theory.amp.committees.fixed_point import SCAN, committee_overlap_branch
     from giantstep.theory.amp.committees.specialisation import specialisation
 
     committee = Committee(Target(f"relu(h1)/sqrt({units})"), units, 0.0, NOISE)
     leaves = specialisation(committee)
     alike = leaves.mean_overlap * np.linspace(0.02, 1, 16)
     lines = [(unspecialised_ratio(committee, float(q)), float(q), 0.0) for q in alike]
-    branch = branch_of(committee, SHARE[units])
+    branch = committee_overlap_branch(committee, SHARE[units])
     for t in SCAN[::every]:
         point = branch.point(logistic(float(t)))
         lines.append((point.samples_ratio, point.q_plus, point.q_minus))

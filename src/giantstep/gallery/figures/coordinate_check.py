@@ -72,16 +72,16 @@ def claims(table: DataFrame) -> dict[str, bool]:
             table, "overlap", errors=5, allowance=0.02
         ),
         "in our unit the curves for all d lie within 0.1 of one another": bool(
-            _spread(dots, "step_size") < 0.1
+            _drawn_gap(dots, "step_size") < 0.1
         ),
-        "in the other unit they are over 0.3 apart": bool(_spread(dots, "learning_rate") > 0.3),
+        "in the other unit they are over 0.3 apart": bool(_drawn_gap(dots, "learning_rate") > 0.3),
         "in the other unit the best learning rate grows with d": bool(
             best.learning_rate[max(dims)] > 3 * best.learning_rate[min(dims)]
         ),
     }
 
 
-def _spread(dots: DataFrame, unit: str) -> float:
+def _drawn_gap(dots: DataFrame, unit: str) -> float:
     """The largest gap between two dimensions' curves where both are known."""
     import numpy as np
 

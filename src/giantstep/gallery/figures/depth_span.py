@@ -64,23 +64,23 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 "moment_span.theory": moment_span(tree, leaves, dim, n),
             }
             if n in dots:
-                eigenvectors, units = _measured(dim, n, sizes.seeds).T
+                eigenvectors, units = _figure_spans(dim, n, sizes.seeds).T
                 own |= figure_columns("moment_span", eigenvectors) | figure_columns("steps", units)
             found.append({**own, "threshold": threshold})
         bench.report((number + 1) / len(DIMENSIONS))
     return pandas.DataFrame(found)
 
 
-def _measured(dim: int, samples: int, seeds: int) -> np.ndarray:
+def _figure_spans(dim: int, samples: int, seeds: int) -> np.ndarray:
     """Spans of the moment matrix's eigenvectors and of the stepped units, seed by seed."""
     import numpy as np
 
     from giantstep.language.problem import TreeProblem
-    from giantstep.learners.three_layer.layers import span
+    from giantstep.learners.three_layer.layers import trained_leaf_span
     from giantstep.learners.three_layer.layerwise import (
-        moment_matrix,
-        moment_steps,
-        top_eigenvectors,
+        sample_eigenvectors,
+        sample_moments,
+        train_moment_units,
     )
     from giantstep.learners.three_layer.samples import draw_tree_data
     from giantstep.numerics.seeds import generator
@@ -89,9 +89,9 @@ def _measured(dim: int, samples: int, seeds: int) -> np.ndarray:
     for seed in range(seeds):
         rng = generator("depth-span", dim, samples, seed)
         (x, _, _, y), _, leaves = draw_tree_data(TreeProblem(TREE), samples, 2, dim, rng)
-        first = top_eigenvectors(moment_matrix(x, y), leaves)
-        second = moment_steps(x, y, STEPS, leaves, rng)
-        found.append([span(first, leaves), span(second, leaves)])
+        first = sample_eigenvectors(sample_moments(x, y), leaves)
+        second = train_moment_units(x, y, STEPS, leaves, rng)
+        found.append([trained_leaf_span(first, leaves), trained_leaf_span(second, leaves)])
     return np.array(found)
 
 

@@ -27,7 +27,7 @@ from giantstep.gallery.figures.one_step_risk import STEP
 from giantstep.gallery.panels import draw_dots, draw_linear_floor, on_panel_line
 from giantstep.gallery.style import COLOURS, new_figure
 from giantstep.language.problem import Problem
-from giantstep.learners.giant_step.spectra import Kind, equivalent_test_error
+from giantstep.learners.giant_step.spectra import Kind, simulate_equivalent_error
 from giantstep.settings.giant_step import GiantStep
 
 KINDS: dict[Kind, tuple[str, str]] = {
@@ -53,7 +53,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for number, step in enumerate(np.linspace(NONE, LARGEST, sizes.dots)):
         here, law = settings.replace(step_size=float(step)), _theory(settings, step)
         for kind in KINDS:
-            runs = [equivalent_test_error(PROBLEM, here, kind, i) for i in range(sizes.seeds)]
+            runs = [simulate_equivalent_error(PROBLEM, here, kind, i) for i in range(sizes.seeds)]
             known = {"step_size": step, "kind": kind, **law}
             lines.append({**known, **figure_columns("test_error", runs)})
         bench.report((number + 1) / sizes.dots)

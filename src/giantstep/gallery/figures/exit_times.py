@@ -20,7 +20,7 @@ from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figur
 from giantstep.gallery.panels import Side, on_panel_line, overlay_panels
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.numerics.scaling import fit_power, median
+from giantstep.numerics.scaling import fit_power, sample_median
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.exit_times import exit_time
 from giantstep.theory.online_sgd.one_neuron import OneNeuron
@@ -46,12 +46,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     ]
     found = []
     for done, (leap, dim) in enumerate(points):
-        found.append({"leap": leap, "dim": dim, **_exits(leap, dim, sizes.seeds)})
+        found.append({"leap": leap, "dim": dim, **_figure_exits(leap, dim, sizes.seeds)})
         bench.report((done + 1) / len(points))
     return pandas.DataFrame(found)
 
 
-def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
+def _figure_exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
     text, sigma, step_size = CASES[leap]
     scale = {1: 1.2, 2: 10 * np.log(dim), 3: 5.5 * dim}[leap]
     settings = OnlineSgd(
@@ -67,7 +67,7 @@ def _exits(leap: int, dim: int, seeds: int) -> dict[str, Any]:
     problem = Problem(text)
     neuron = OneNeuron(problem, activation(sigma))
     times = simulate(settings, problem, seeds=seeds).metrics["exit_time"]
-    middle, error = median(times)
+    middle, error = sample_median(times)
     return {
         "exit_time": middle,
         "exit_time.sem": error,

@@ -46,7 +46,7 @@ DEGREES = {1: "0", 2: "1/4", 4: "3/8"}
 NAMES = ("largest eigenvalue", "second", "third")
 
 
-def _threshold(degree: int) -> float:
+def _drawn_limit(degree: int) -> float:
     """The exponent from which a spike of that degree stands out in the limit."""
     return (degree - 1) / (2 * degree)
 
@@ -93,7 +93,7 @@ def draw(table: DataFrame) -> Picture:
         edge = series["edge"]
         panel.plot(edge.exponent, edge.value, color=GREY, linestyle="--", label="edge of the bulk")
         for degree, name in DEGREES.items():
-            draw_mark(panel, name, _threshold(degree))
+            draw_mark(panel, name, _drawn_limit(degree))
         size = rf"10^{{{len(str(dim)) - 1}}}" if dim == FAR else str(dim)
         panel.set(yscale="log", xlabel=r"exponent $\alpha$ of the step $n^\alpha/\sqrt{p}$")
         panel.set_title(f"$d = {size}$", pad=16)
@@ -114,8 +114,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
         dim: np.array([sum((outliers.dim == dim) & (outliers.exponent == e)) for e in exponents])
         for dim in (small, far)
     }
-    limit = np.array([sum(e > _threshold(k) for k in DEGREES) for e in exponents])
-    clear = np.array([min(abs(e - _threshold(k)) for k in DEGREES) > 0.03 for e in exponents])
+    limit = np.array([sum(e > _drawn_limit(k) for k in DEGREES) for e in exponents])
+    clear = np.array([min(abs(e - _drawn_limit(k)) for k in DEGREES) > 0.03 for e in exponents])
     places = table[table.dim == small].pivot_table(
         index=["exponent", "rank"], columns="series", values=["value", "sem"]
     )

@@ -52,7 +52,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             }
             for floor in second_layer_floors(target)
             if floor.steps == 1 and (floor.sample_power, floor.width_power) in REGIMES
-            for term in _terms(target, floor)
+            for term in _figure_terms(target, floor)
         ]
     )
     for name in SIMULATED:
@@ -61,12 +61,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             for floor in second_layer_floors(Target(name), STEPS)
             if (floor.sample_power, floor.width_power, floor.steps) == (1, 0, STEPS)
         )
-        errors = _errors(name, sizes, bench).assign(panel="batches", target=name, floor=floor)
+        errors = _drawn_errors(name, sizes, bench).assign(panel="batches", target=name, floor=floor)
         table = pandas.concat([table, errors])
     return table.reset_index(drop=True)
 
 
-def _errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:
+def _drawn_errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:
     """Test errors after the last step, by neurons and samples of each step."""
     settings = GiantStep(
         dim=sizes.dim,
@@ -83,7 +83,7 @@ def _errors(name: str, sizes: Sizes, bench: Workbench) -> DataFrame:
     return after.drop(columns="samples")
 
 
-def _terms(target: Target, floor: Floor) -> list[dict[str, Any]]:
+def _figure_terms(target: Target, floor: Floor) -> list[dict[str, Any]]:
     """Hermite terms of the target, their energies, and whether the readout can fit them.
 
     It fits any function of what is known times a degree of at most kappa in the rest.
@@ -93,7 +93,7 @@ def _terms(target: Target, floor: Floor) -> list[dict[str, Any]]:
     known = set(abs(floor.directions).sum(axis=0).nonzero()[0].tolist())
     return [
         {
-            "term": _latex(index),
+            "term": _figure_latex(index),
             "energy": float(a) ** 2 * math.prod(math.factorial(k) for k in index),
             "fitted": sum(k for axis, k in enumerate(index) if axis not in known) <= floor.kappa,
         }
@@ -101,7 +101,7 @@ def _terms(target: Target, floor: Floor) -> list[dict[str, Any]]:
     ]
 
 
-def _latex(index: tuple[int, ...]) -> str:
+def _figure_latex(index: tuple[int, ...]) -> str:
     factors = [
         f"h_{axis + 1}" if k == 1 else rf"\mathrm{{He}}_{k}(h_{axis + 1})"
         for axis, k in enumerate(index)

@@ -27,7 +27,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     from giantstep.language.activations.activation import activation
     from giantstep.language.targets import Target
     from giantstep.numerics.ode import integrate
-    from giantstep.theory.gradient_flow.population_flows import FLOWS, Spike, overlap
+    from giantstep.theory.gradient_flow.population_flows import FLOWS, Spike, flow_overlap
 
     parts = []
     times = np.geomspace(1e-4, 30, sizes.points)
@@ -38,7 +38,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             state, now = np.array([[DIM**-0.5], [DIM**-0.5], [1.0]]), 0.0
             for time in times:
                 state, now = integrate(rate, state, float(time - now)).state, time
-                parts.append((geometry, exponent, time, state[0, 0], overlap(state, spike)[0]))
+                parts.append((geometry, exponent, time, state[0, 0], flow_overlap(state, spike)[0]))
     names = ["geometry", "exponent", "time", "spike_overlap", "overlap"]
     return pandas.DataFrame(parts, columns=names)
 

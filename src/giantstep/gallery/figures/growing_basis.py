@@ -31,7 +31,7 @@ FARTHEST = 3.0
 SETTINGS = SpikedRandomFeatures(activation="erf", readout_samples="8d", width="4d", ridge=0.03)
 
 
-def _support(values: float) -> str:
+def _figure_support(values: float) -> str:
     """The first spikes, each carried by an equal share of the neurons."""
     return ",".join(f"{spike}:{1 / values:.9f}" for spike in SPIKES[: int(values)])
 
@@ -43,7 +43,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
 
     parts, numbers = [], range(1, sizes.values + 1)
     for values in numbers:
-        kappa, target, fit = _best_fit(values)
+        kappa, target, fit = _figure_best_fit(values)
         shown = np.abs(kappa) < FARTHEST
         columns = {"kappa": kappa[shown], "target": target[shown], "fit": fit[shown]}
         parts.append(pandas.DataFrame(columns).assign(panel="fit", values=values))
@@ -51,7 +51,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         ["test_error", "bound_upper", "bound_lower", "linear_floor"],
         SETTINGS,
         TARGET,
-        Along("spike", _support, "values"),
+        Along("spike", _figure_support, "values"),
         Sizes(points=numbers, dots=numbers, seeds=sizes.seeds),
         dots_alone={"dim": [sizes.dim]},
     )
@@ -59,7 +59,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def _best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _figure_best_fit(values: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The target and its projection on mu_0 and kappa mu_1 of each value, over kappa."""
     import numpy as np
 

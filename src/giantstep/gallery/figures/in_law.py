@@ -42,14 +42,14 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         for method in LABELS:
             dim = 2**power
             if method == "in-law" or dim <= LAST_DIRECT:
-                seconds = _seconds(TIMED.replace(dim=dim, method=method), sizes.repetitions)
+                seconds = _figure_seconds(TIMED.replace(dim=dim, method=method), sizes.repetitions)
                 part = pandas.DataFrame({"seconds": seconds})
                 parts.append(part.assign(method=method, panel="time", dim=dim))
         bench.report(0.4 + 0.6 * (number + 1) / len(sizes.powers))
     return pandas.concat(parts, ignore_index=True)
 
 
-def _seconds(settings: GiantStep, repetitions: int) -> list[float]:
+def _figure_seconds(settings: GiantStep, repetitions: int) -> list[float]:
     """CPU seconds of each repetition, after one that compiles: others may use the machine too."""
     ends = []
     for seed in range(repetitions + 1):

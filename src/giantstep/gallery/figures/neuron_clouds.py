@@ -17,7 +17,7 @@ from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
 from giantstep.gallery.style import COLOURS, GREY, new_figure
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.learnability.staircase import learned_subspaces
+from giantstep.theory.learnability.staircase import predicted_subspaces
 
 
 class Cloud(NamedTuple):
@@ -90,7 +90,7 @@ def _draw_space(panel: Any, example: Cloud, step: int, title: str) -> None:
     from giantstep.language.targets import Target
 
     leap = 2 if "^2" in title else 1
-    space = learned_subspaces(Target(example.target), step, leap)[step]
+    space = predicted_subspaces(Target(example.target), step, leap)[step]
     if len(space) == 1:
         panel.axline((0, 0), tuple(space[0]), color=GREY, linewidth=0.9, zorder=0)
     elif len(space) == 2:

@@ -69,11 +69,11 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             settings = TANH.replace(batches=batches, dim=dim)
             found = bench.table(["overlap"], settings, HARD, **asking)
             law = found[found.step == 2].assign(panel="dims", batches=batches, dim=dim)
-            parts.append(law.assign(**{"overlap.theory": _second_step(bench, settings)}))
+            parts.append(law.assign(**{"overlap.theory": _figure_second_step(bench, settings)}))
     return pandas.concat(parts, ignore_index=True)
 
 
-def _second_step(bench: Workbench, settings: GiantStep) -> float:
+def _figure_second_step(bench: Workbench, settings: GiantStep) -> float:
     """Mean size of the cosine after two steps: the limit, or that of a normal noise."""
     fresh = settings.batches == "fresh"
     chosen = settings.replace(dim=NOISE_DIM) if fresh else settings

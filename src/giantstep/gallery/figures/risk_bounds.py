@@ -38,7 +38,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     ]
     parts = []
     for number, (dim, ratio) in enumerate(places):
-        best = _with_best_ridge(SETTINGS.replace(dim=dim, readout_samples=along.write(ratio)))
+        best = _figure_best_ridge(SETTINGS.replace(dim=dim, readout_samples=along.write(ratio)))
         verbs = (PREDICT,) if dim is None else VERBS
         point = bench.table(METRICS, best, TARGET, verbs=verbs, seeds=sizes.seeds)
         parts.append(point.assign(dim=dim or np.inf, ratio=ratio, ridge=best.ridge))
@@ -46,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def _with_best_ridge(settings: SpikedRandomFeatures) -> SpikedRandomFeatures:
+def _figure_best_ridge(settings: SpikedRandomFeatures) -> SpikedRandomFeatures:
     """The settings at the ridge of least predicted error, to a few per cent of the ridge."""
     from scipy.optimize import minimize_scalar
 

@@ -29,7 +29,7 @@ FOLLOWED = {
 }
 
 
-def _best_place() -> tuple[float, float]:
+def _figure_best_place() -> tuple[float, float]:
     """The ridge exponent of the best rate, and the least width exponent that reaches it."""
     best = optimal_exponents(CAPACITY, SOURCE)
     return best.ridge, best.width
@@ -46,7 +46,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
             rates = scaling_exponents(CAPACITY, SOURCE, float(ridge), float(width))
             parts.append({"panel": "map", "ridge": ridge, "width": width, "rate": rates.total})
     tables = [pandas.DataFrame(parts)]
-    for ridge, width in (*FOLLOWED, _best_place()):
+    for ridge, width in (*FOLLOWED, _figure_best_place()):
         rate = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
         settings = PowerLaw(
             capacity=CAPACITY, source=SOURCE, ridge_exponent=ridge, width_exponent=width
@@ -63,7 +63,7 @@ def draw(table: DataFrame) -> Picture:
     levels = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
     draw_map(left, chart, r"exponent $\gamma$, risk $\sim n^{-\gamma}$", levels=levels)
     left.set(xlabel=r"$\ell$: ridge $n^{1-\ell}$", ylabel="$q$: features $p = n^q$")
-    risk, best = table[table.panel == "risk"], _best_place()
+    risk, best = table[table.panel == "risk"], _figure_best_place()
     names = {**FOLLOWED, best: "best, with the fewest features"}
     for (place, name), colour in zip(names.items(), COLOURS[1:], strict=False):
         form, size = ("*", 13) if place == best else ("o", 8)
@@ -78,7 +78,7 @@ def draw(table: DataFrame) -> Picture:
 def claims(table: DataFrame) -> dict[str, bool]:
     """Slopes as the map has them, and where its best rate is reached."""
     chart = table[table.panel == "map"]
-    ridge, width = _best_place()
+    ridge, width = _figure_best_place()
     best = scaling_exponents(CAPACITY, SOURCE, ridge, width).total
     fewer = scaling_exponents(CAPACITY, SOURCE, ridge, 0.98 * width).total
     risk = table[table.panel == "risk"]

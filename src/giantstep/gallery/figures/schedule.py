@@ -44,7 +44,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
                 ["test_error", "linear_floor"],
                 settings,
                 target,
-                Along("samples", partial(_share, steps), "total"),
+                Along("samples", partial(_figure_share, steps), "total"),
                 sizes,
                 dots_alone={"dim": sizes.dim},
                 verbs=(SIMULATE,),
@@ -57,7 +57,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return table.assign(**{"test_error.theory": limit, "by": by})
 
 
-def _share(steps: int, total: float) -> str:
+def _figure_share(steps: int, total: float) -> str:
     """The samples of each of so many steps."""
     return f"{total / steps:.6g}d"
 

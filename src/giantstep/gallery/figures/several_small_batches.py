@@ -32,7 +32,7 @@ POWERS = (1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7)
 FITTED_STEPS = (1, 2, 3)
 
 
-def _settings(name: str, kappa: float, scale: str) -> GiantStep:
+def _figure_settings(name: str, kappa: float, scale: str) -> GiantStep:
     step = f"{scale}*d^{(kappa - 1) / 2:.12g}"
     return SETTINGS.replace(activation=name, samples=f"d^{kappa:.12g}", step_size=step)
 
@@ -45,7 +45,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     for leap, (target, name, kappa, scale, _) in CASES.items():
         found = bench.curve(
             ["overlap"],
-            _settings(name, kappa, scale),
+            _figure_settings(name, kappa, scale),
             target,
             Along("dim", round, "size"),
             Sizes(points=[10**k for k in range(2, 7)], dots=sizes.dims[leap], seeds=sizes.seeds),
@@ -53,7 +53,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         parts.append(found.assign(leap=leap, kappa=kappa, panel="dimension"))
     target, name, *_ = CASES[2]
     for kappa in POWERS:
-        settings = _settings(name, kappa, "2").replace(steps=3, dim=list(sizes.fitted))
+        settings = _figure_settings(name, kappa, "2").replace(steps=3, dim=list(sizes.fitted))
         found = bench.table(["overlap"], settings, target, seeds=sizes.fit_seeds)
         limit = bench.table(["overlap_power"], settings.replace(dim=None), target, verbs=(PREDICT,))
         powers = found.step.map(limit.set_index("step")["overlap_power.theory"])
@@ -62,7 +62,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     return pandas.concat(parts, ignore_index=True)
 
 
-def _exponents(table: DataFrame) -> DataFrame:
+def _figure_exponents(table: DataFrame) -> DataFrame:
     """Slopes of log overlap over log d: simulated with their errors, predicted there, and at last.
 
     Least squares weighted by the relative standard errors of the dots.
@@ -96,7 +96,7 @@ def draw(table: DataFrame) -> Picture:
         panel.plot(ends, [end**-0.5 for end in ends], label="chance, $d^{-1/2}$", **chance)
         panel.set_title(title)
     panels[0].legend(loc="lower left")
-    slopes, ticks = _exponents(table), {"linestyle": "", "marker": "_", "ms": 11}
+    slopes, ticks = _figure_exponents(table), {"linestyle": "", "marker": "_", "ms": 11}
     for step, colour in zip(FITTED_STEPS, COLOURS, strict=False):
         here = slopes[slopes.step == step]
         panels[2].plot(here.kappa, here.limit, color=colour, label=f"$T = {step}$, large $d$")
@@ -113,7 +113,7 @@ def claims(table: DataFrame) -> dict[str, bool]:
     """Dots on the lines, exponents as predicted; a fixed number of steps learns below d^leap."""
     dots = table[(table.panel == "dimension") & (table.step > 0)]
     lines = dots.set_index(["leap", "step", "size"])["overlap.theory"].groupby(level=[0, 1, 2])
-    law, slopes = lines.first(), _exponents(table)
+    law, slopes = lines.first(), _figure_exponents(table)
     far, near = 10**6, 10**4
     gap = (slopes.exponent - slopes["exponent.theory"]).abs() / slopes["exponent.sem"]
     return {

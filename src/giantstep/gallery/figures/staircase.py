@@ -27,7 +27,7 @@ from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.options import Values
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 #: Sum and difference of two directions become the axes. Of ex3a, h2 - h3 then drops out.
 ROTATIONS = {
@@ -64,7 +64,7 @@ RANK = 3
 LEAST = 3e-3
 
 
-def _dims(sizes: Sizes) -> list[int]:
+def _figure_dims(sizes: Sizes) -> list[int]:
     """Dimensions at which the eigenvalue is looked at, by factors of four."""
     return [sizes.largest // 16, sizes.largest // 4, sizes.largest]
 
@@ -79,7 +79,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
         found = bench.table(
             ["overlap"],
             settings,
-            _rotated(example, rotation),
+            _figure_rotated_target(example, rotation),
             root_mean_square=True,
             seeds=sizes.seeds,
         )
@@ -87,24 +87,24 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     # Root of the least eigenvalue of the overlap matrix after two steps.
     after = bench.table(
         ["overlap_spectrum"],
-        UNEQUAL.replace(readout=Values(READOUTS), dim=_dims(sizes)),
+        UNEQUAL.replace(readout=Values(READOUTS), dim=_figure_dims(sizes)),
         "ex3b",
         root_mean_square=True,
         verbs=(SIMULATE,),
         seeds=sizes.spectra,
     )
     least = after[(after.step == 2) & (after.component == RANK)]
-    limits = {readout: _limit_of_least_eigenvalue(readout) for readout in READOUTS}
+    limits = {readout: _figure_least_eigenvalue(readout) for readout in READOUTS}
     known = {"example": "eigenvalue", "overlap_spectrum.theory": least.readout.map(limits)}
     return pandas.concat([*parts, least.assign(**known)], ignore_index=True)
 
 
-def _limit_of_least_eigenvalue(readout: str) -> float:
+def _figure_least_eigenvalue(readout: str) -> float:
     """The same of the mean of that matrix as d goes to infinity."""
     law = giant_step_overlaps(
         Problem.of("ex3b"),
         activation("relu"),
-        Kinds.of(UNEQUAL.replace(readout=readout)),
+        NeuronKinds.of(UNEQUAL.replace(readout=readout)),
         steps=UNEQUAL.steps,
         step_size=UNEQUAL.step_size.coefficient,
         samples_ratio=UNEQUAL.samples.coefficient,
@@ -113,7 +113,7 @@ def _limit_of_least_eigenvalue(readout: str) -> float:
     return float(np.sqrt(max(limit, 0.0)))
 
 
-def _rotated(example: str, rotation: dict[str, str]) -> str:
+def _figure_rotated_target(example: str, rotation: dict[str, str]) -> str:
     text = Target(example).text
     return re.sub(r"\bh\d\b", lambda name: f"({rotation.get(name[0], name[0])})", text)
 

@@ -55,7 +55,7 @@ def _whitened_digits() -> np.ndarray:
     return left * np.sqrt(len(pixels))
 
 
-def _linear_share(images: np.ndarray) -> float:
+def _figure_linear_share(images: np.ndarray) -> float:
     """Energy of He2(h)/2 that a linear fit catches, over random directions: 0 if Gaussian."""
     import numpy as np
 
@@ -73,12 +73,12 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     along = Along("samples", "{:g}d".format, "ratio", (FEWEST, MOST), ratios=True)
     law = bench.curve(["test_error"], SETTINGS, PROBLEM, along, Sizes(points=sizes.points, seeds=1))
     parts = [
-        pandas.DataFrame([{"kind": CAUGHT, "test_error": _linear_share(images)}]),
+        pandas.DataFrame([{"kind": CAUGHT, "test_error": _figure_linear_share(images)}]),
         law.rename(columns={"test_error.theory": "test_error"}).assign(kind="theory"),
     ]
     for number, ratio in enumerate(along.places(sizes.dots)):
         for kind in KINDS:
-            runs = [_one_draw(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
+            runs = [_drawn_fit(kind, images, round(ratio * DIM), i) for i in range(sizes.seeds)]
             line = {"ratio": ratio, "kind": kind, **figure_columns("test_error", runs)}
             parts.append(pandas.DataFrame([line]))
         bench.report((number + 1) / sizes.dots)
@@ -87,7 +87,7 @@ def rows(sizes: Sizes, bench: Workbench) -> DataFrame:
     ]
 
 
-def _one_draw(kind: str, images: np.ndarray, samples: int, seed: int) -> float:
+def _drawn_fit(kind: str, images: np.ndarray, samples: int, seed: int) -> float:
     """Fit random features to labels along a random direction; errors on the inputs left over."""
     import numpy as np
 
@@ -117,7 +117,7 @@ def draw(table: DataFrame) -> Picture:
     return figure
 
 
-def _differences(table: DataFrame) -> DataFrame:
+def _figure_differences(table: DataFrame) -> DataFrame:
     """By samples: Gaussian and real errors, their relative difference and its standard error."""
     import numpy as np
 
@@ -131,7 +131,7 @@ def _differences(table: DataFrame) -> DataFrame:
 
 def claims(table: DataFrame) -> dict[str, bool]:
     """Real inputs follow the Gaussian curve."""
-    found = _differences(table)
+    found = _figure_differences(table)
     return {
         "at every n the digits are within 4 standard errors plus 15 % of Gaussian inputs": bool(
             (found.gap.abs() < 4 * found.gap_error + 0.15).all()

@@ -123,13 +123,13 @@ class Activation:
         >>> activation("abs").slope_jumps
         ((0.0, 2.0),)
         """
-        jumps = [(kink, _jump(self.numpy_derivative, kink)) for kink in self.kinks]
+        jumps = [(kink, _activation_jump(self.numpy_derivative, kink)) for kink in self.kinks]
         return tuple((kink, jump) for kink, jump in jumps if abs(jump) > NO_JUMP)
 
     @functools.cached_property
     def is_continuous(self) -> bool:
         """Whether sigma itself has no jump, unlike `sign`."""
-        return all(abs(_jump(self.numpy, kink)) < NO_JUMP for kink in self.kinks)
+        return all(abs(_activation_jump(self.numpy, kink)) < NO_JUMP for kink in self.kinks)
 
     @functools.cached_property
     def _rule(self) -> tuple[np.ndarray, np.ndarray]:
@@ -185,7 +185,7 @@ class Activation:
         return max(self.second_moment - float(mu @ mu), 0.0)
 
 
-def _jump(function: Callable[[np.ndarray], np.ndarray], kink: float) -> float:
+def _activation_jump(function: Callable[[np.ndarray], np.ndarray], kink: float) -> float:
     """f(kink+) - f(kink-), each side extrapolated linearly from two points near it."""
     left2, left, right, right2 = function(kink + NEAR * np.array([-2.0, -1.0, 1.0, 2.0]))
     return float(round(2 * right - right2 - 2 * left + left2, 12))

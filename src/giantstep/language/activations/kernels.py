@@ -62,7 +62,7 @@ class KernelFunction:
         return values if self.order == 0 else norms * values
 
 
-def _arc_cosine_series(order: int) -> np.ndarray:
+def _arc_cosine_kernel_series(order: int) -> np.ndarray:
     # arcsin t = sum_k C(2k, k) / (4^k (2k + 1)) t^(2k+1), and the order-1 kernel integrates it.
     arcsine = np.zeros(SERIES_LENGTH)
     coefficient = 1.0
@@ -111,7 +111,7 @@ def kernel(given: str) -> KernelFunction:
     if given in ("arccos0", "arccos1"):
         order = int(given[-1])
         profile = _arccos1 if order else _arccos0
-        return KernelFunction(given, _arc_cosine_series(order), profile, order)
+        return KernelFunction(given, _arc_cosine_kernel_series(order), profile, order)
     series = np.array(_coefficients(given))
     if len(series) > 21:
         power = len(series) - 1

@@ -19,7 +19,6 @@ from giantstep.language.expressions.polynomial import (
     Unusable,
     abs_of_generator,
     add_polynomials,
-    alone,
     checked_coefficient,
     constant_polynomial,
     constant_polynomial_value,
@@ -32,6 +31,7 @@ from giantstep.language.expressions.polynomial import (
     is_smooth_polynomial,
     is_zero_polynomial,
     leading_coefficient,
+    monomial_of,
     monomial_of_exponents,
     polynomial_as_rational,
     polynomial_expression,
@@ -103,7 +103,7 @@ def polynomial_product(factors: Iterable[tuple[Polynomial, int]]) -> Polynomial:
 def _multiplied_out(exponents: Exponents) -> Polynomial:
     for base, n in exponents.items():
         if base.constant and abs(n) > 1:
-            _check_size(constant_polynomial_value(alone(base)), n)
+            _check_size(constant_polynomial_value(monomial_of(base)), n)
     return _expansion(monomial_of_exponents(exponents))
 
 
@@ -128,10 +128,10 @@ def _expanded(monomial: Monomial) -> Polynomial:
             expanded = _multiply(expanded, polynomial)
             if len(expanded) > MAX_EXPANSION:
                 return unexpanded
-    return expanded if _is_short(expanded) else unexpanded
+    return expanded if _is_short_polynomial(expanded) else unexpanded
 
 
-def _is_short(polynomial: Polynomial) -> bool:
+def _is_short_polynomial(polynomial: Polynomial) -> bool:
     return (
         is_hermite_polynomial(polynomial) and len(shortest_polynomial(polynomial)[0]) <= MAX_TERMS
     )
@@ -242,7 +242,7 @@ def _reduce_powers(exponents: Exponents) -> Fraction:
         match base.node:
             case Call("step", _) if n > 1:
                 exponents[base] = 1
-            case Call("abs", _) if n and (n % 2 == 0 or (n > 1 and _is_single(base.parts[0]))):
+            case Call("abs", _) if n and (n % 2 == 0 or (n > 1 and _is_monomial(base.parts[0]))):
                 exponents[base] = n % 2
                 coefficient *= _multiply_in(exponents, base.parts[0], n - n % 2)
             case Power(inner, q) if n not in (-1, 0, 1) and not isinstance(inner, Number):
@@ -253,7 +253,7 @@ def _reduce_powers(exponents: Exponents) -> Fraction:
     return coefficient
 
 
-def _is_single(polynomial: Polynomial) -> bool:
+def _is_monomial(polynomial: Polynomial) -> bool:
     return len(polynomial) == 1 and not any(base.is_group for base, _ in next(iter(polynomial)))
 
 
@@ -284,9 +284,9 @@ def _number_power(base: Fraction, q: Fraction) -> Polynomial:
     if fraction == 0:
         return constant_polynomial(number)
     if fraction == _HALF:
-        outside, squarefree = _split_square(base)
+        outside, squarefree = _polynomial_square_factor(base)
         if not is_short_coefficient(squarefree):
-            outside, squarefree = _split_square(written_coefficient(base))
+            outside, squarefree = _polynomial_square_factor(written_coefficient(base))
         base, number = Fraction(squarefree), checked_coefficient(number * outside)
     # What stays under the root is written out, and must be the same when read again.
     base = written_coefficient(base)
@@ -297,7 +297,7 @@ def _number_power(base: Fraction, q: Fraction) -> Polynomial:
     )
 
 
-def _split_square(value: Fraction) -> tuple[Fraction, int]:
+def _polynomial_square_factor(value: Fraction) -> tuple[Fraction, int]:
     """``outside`` and ``n`` with sqrt(value) = outside * sqrt(n), n a small whole number."""
     outside, n = Fraction(1, value.denominator), value.numerator * value.denominator
     root = math.isqrt(n)
@@ -331,15 +331,15 @@ def polynomial_power(base: Polynomial, q: Fraction) -> Polynomial:
         )
     if number is not None:
         return _number_power(number, q)
-    return _root(base, q)
+    return _power_root(base, q)
 
 
-def _root(base: Polynomial, q: Fraction) -> Polynomial:
+def _power_root(base: Polynomial, q: Fraction) -> Polynomial:
     """A polynomial to a fractional power; positive factors are taken out."""
     first = abs(leading_coefficient(base))
     if first != 1:
         return polynomial_product(
-            [(_number_power(first, q), 1), (_root(scaled_polynomial(base, 1 / first), q), 1)]
+            [(_number_power(first, q), 1), (_power_root(scaled_polynomial(base, 1 / first), q), 1)]
         )
     if len(base) > 1 or not is_nonnegative_polynomial(base):
         return _root_generator(base, q)
@@ -360,7 +360,7 @@ def _root_generator(base: Polynomial, q: Fraction) -> Polynomial:
         raise Unusable(f"an exponent in it is beyond {MAX_EXPONENT}")
     root = Generator(Power(polynomial_expression(base), abs(q)), (base,))
     if root.constant:
-        for part in (base, alone(root)):
+        for part in (base, monomial_of(root)):
             constant_polynomial_value(part)
     return {((root, 1 if q > 0 else -1),): Fraction(1)}
 
@@ -377,7 +377,7 @@ def hermite_of_polynomial(degree: int, x: Polynomial) -> Polynomial:
             last,
             add_polynomials(_multiply(last, x), scaled_polynomial(before, Fraction(-k))),
         )
-    return last if _is_short(last) else _kept_hermite(degree, x)
+    return last if _is_short_polynomial(last) else _kept_hermite(degree, x)
 
 
 def _kept_hermite(degree: int, x: Polynomial) -> Polynomial:

@@ -75,12 +75,12 @@ def evaluate_expression(
     known: Mapping[Node, Any] | None = None,
 ) -> Any:
     """The value of the tree; subtrees in ``known`` are looked up instead of computed."""
-    known = dict.fromkeys(_repeated(node)) | dict(known or {})
+    known = dict.fromkeys(_repeated_expressions(node)) | dict(known or {})
     return _value(node, algebra, variables, known)
 
 
 @functools.lru_cache(maxsize=1024)
-def _repeated(tree: Node) -> frozenset[Node]:
+def _repeated_expressions(tree: Node) -> frozenset[Node]:
     """The subtrees that are worth remembering because they occur more than once."""
     kinds = (Power, Hermite, Call, Exponential)
     counts = Counter(part for part in walk_expression(tree) if isinstance(part, kinds))
@@ -104,13 +104,13 @@ def _value(
     value = known.get(node)
     if value is None:
         below = [_value(child, algebra, variables, known) for child in expression_children(node)]
-        value = _applied(node, algebra, below)
+        value = _applied_expression(node, algebra, below)
         if node in known:
             known[node] = value
     return value
 
 
-def _applied(node: Node, algebra: Algebra, below: list[Any]) -> Any:
+def _applied_expression(node: Node, algebra: Algebra, below: list[Any]) -> Any:
     match node:
         case Power(_, exponent):
             return algebra.power(below[0], exponent)

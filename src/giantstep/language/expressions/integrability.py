@@ -30,7 +30,7 @@ from giantstep.language.expressions.normal import normal_form
 from giantstep.language.expressions.polynomial import (
     Unusable,
     is_nonnegative_polynomial,
-    natural_name_order,
+    variable_order,
 )
 from giantstep.language.expressions.printing import short_expression_text
 from giantstep.language.expressions.tree import (
@@ -63,11 +63,11 @@ def check_expression_integrable(tree: Node) -> None:
     degree = _degree(tree)
     if degree > MAX_DEGREE and math.isfinite(degree):
         raise Unusable(f"it grows like a polynomial of degree {degree:g}, beyond {MAX_DEGREE}")
-    names = sorted(expression_variables(tree), key=natural_name_order)
+    names = sorted(expression_variables(tree), key=variable_order)
     random = np.random.default_rng(0)
     tame = math.isfinite(degree) and not any(_is_singular(part) for part in walk_expression(tree))
     if not tame:
-        _check_work(tree)
+        _check_expression_work(tree)
     with np.errstate(all="ignore"):
         if not tame:
             _check_domain(tree, names, random)
@@ -79,7 +79,7 @@ def check_expression_integrable(tree: Node) -> None:
             _check_poles(tree, names, random)
 
 
-def _check_work(tree: Node) -> None:
+def _check_expression_work(tree: Node) -> None:
     """Refuse roots, logarithms and denominators inside one another that take long to look at."""
     singular = [part for part in walk_expression(tree) if _is_singular(part)]
     inside = itertools.chain.from_iterable(walk_expression(part) for part in singular)
@@ -167,7 +167,7 @@ def _is_negative_somewhere(
         return bool(np.any(values < 0))
     axes = [i for i, name in enumerate(names) if name in expression_variables(base)]
     starts = points[np.argsort(values)[:4]]
-    _, lowest = _descend(plain, starts, axes, 1.0, random)
+    _, lowest = _descend_expression_score(plain, starts, axes, 1.0, random)
     return bool(lowest.min() < -_ROUNDING * np.median(values))
 
 
@@ -184,14 +184,14 @@ def _check_growth(tree: Node, names: Sequence[str], random: np.random.Generator)
         return
     origins = random.standard_normal((6, 1, len(names)))
     origins[0] = 0.0
-    directions = _starting_directions(len(names), axes, random)
+    directions = _expression_rays(len(names), axes, random)
     for spread in (0.3, 0.1, 0.03, 0.01, 0.003):
-        steepest = np.argsort(-_growth(tree, names, origins, directions))[:8]
+        steepest = np.argsort(-_expression_growth(tree, names, origins, directions))[:8]
         near = np.repeat(directions[steepest], 8, axis=0)
         near[:, axes] += spread * random.standard_normal((len(near), len(axes)))
         near /= np.linalg.norm(near, axis=1, keepdims=True)
         directions = np.concatenate([directions[steepest], near])
-    steepest_growth = _growth(tree, names, origins, directions).max()
+    steepest_growth = _expression_growth(tree, names, origins, directions).max()
     if steepest_growth >= CRITICAL_GROWTH - 1e-9:
         raise Unusable(
             f"its second moment is infinite: along some ray it grows like exp(c*|h|**2) "
@@ -203,7 +203,7 @@ def _check_growth(tree: Node, names: Sequence[str], random: np.random.Generator)
         raise Unusable("its second moment is beyond 1e200: use a smaller constant in exp")
 
 
-def _starting_directions(dim: int, axes: Sequence[int], random: np.random.Generator) -> np.ndarray:
+def _expression_rays(dim: int, axes: Sequence[int], random: np.random.Generator) -> np.ndarray:
     rows = [np.eye(dim)[i] * sign for i in axes for sign in (1, -1)]
     for i, j in itertools.combinations(axes[:8], 2):
         rows += [np.eye(dim)[i] * a + np.eye(dim)[j] * b for a in (1, -1) for b in (1, -1)]
@@ -213,7 +213,7 @@ def _starting_directions(dim: int, axes: Sequence[int], random: np.random.Genera
     return every / np.linalg.norm(every, axis=1, keepdims=True)
 
 
-def _growth(
+def _expression_growth(
     tree: Node, names: Sequence[str], origins: np.ndarray, directions: np.ndarray
 ) -> np.ndarray:
     """lim log|g| / t^2 along rays in each direction; the largest over the rays' origins."""
@@ -280,15 +280,15 @@ def _zeros_on_lines(
     """Points where the base vanishes, and the unit vectors of the lines they were found on."""
     dim = len(names)
     origins = random.standard_normal((_LINES, dim))
-    vectors = _unit(random.standard_normal((_LINES, dim)))
+    vectors = _unit_expression_rays(random.standard_normal((_LINES, dim)))
     size = expression_magnitude(base, names, origins[:, None] + _ALONG[:, None] * vectors[:, None])
     line, left = np.nonzero(size.sign[:, 1:] != size.sign[:, :-1])
-    crossing = _nearest(line, left, left + 1)
+    crossing = _nearest_expression_zero(line, left, left + 1)
     inner = size.log[:, 1:-1]
     line, middle = np.nonzero((inner < size.log[:, :-2]) & (inner < size.log[:, 2:]))
-    touching = _nearest(line, middle, middle + 2)
+    touching = _nearest_expression_zero(line, middle, middle + 2)
     found, along = [], []
-    for (line, low, high), search in ((crossing, _bisect), (touching, _descend_on_line)):
+    for (line, low, high), search in ((crossing, _bisect), (touching, _descend_on_expression)):
         lines = _Lines(base, tuple(names), origins[line], vectors[line])
         position = search(lines, low, high)
         vanishes = lines.vanish(position)
@@ -319,7 +319,7 @@ class _Lines:
         return np.min(log[:2], axis=0) < np.min(log[2:], axis=0) - 0.5
 
 
-def _nearest(
+def _nearest_expression_zero(
     line: np.ndarray, left: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     order = np.argsort(np.abs(_ALONG[left]))[:_CANDIDATES]
@@ -332,20 +332,20 @@ def _bisect(lines: _Lines, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         parts = low + np.linspace(0.0, 1.0, 10)[:, None] * (high - low)
         signs = lines.at(parts).sign
         first = np.argmax(signs[1:] != signs[:-1], axis=0)
-        low, high = _pick(parts, first), _pick(parts, first + 1)
+        low, high = _expression_at_rows(parts, first), _expression_at_rows(parts, first + 1)
     return (low + high) / 2
 
 
-def _descend_on_line(lines: _Lines, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+def _descend_on_expression(lines: _Lines, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Ten parts at a time: the two parts around the smallest value."""
     for _ in range(13):
         parts = low + np.linspace(0.0, 1.0, 11)[:, None] * (high - low)
         lowest = 1 + np.argmin(lines.at(parts).log[1:-1], axis=0)
-        low, high = _pick(parts, lowest - 1), _pick(parts, lowest + 1)
+        low, high = _expression_at_rows(parts, lowest - 1), _expression_at_rows(parts, lowest + 1)
     return (low + high) / 2
 
 
-def _pick(rows: np.ndarray, row: np.ndarray) -> np.ndarray:
+def _expression_at_rows(rows: np.ndarray, row: np.ndarray) -> np.ndarray:
     return rows[row, np.arange(rows.shape[1])]
 
 
@@ -381,21 +381,21 @@ def _isolated_zeros(
     if len(axes) < 2 or not np.all(np.isfinite(sizes)):
         return nothing, nothing, 1
     best = cloud[np.argsort(sizes)[:1]]
-    zero, log = _descend(size, best, axes, 1.0, random)
+    zero, log = _descend_expression_score(size, best, axes, 1.0, random)
     if log[0] > np.median(sizes) + np.log(1e-6):
         return nothing, nothing, 1
     around = np.repeat(zero, 3 * len(axes), axis=0)
-    around[:, axes] += 0.1 * _unit(random.standard_normal((len(around), len(axes))))
-    others, logs = _descend(size, around, axes, 0.05, random)
+    around[:, axes] += 0.1 * _unit_expression_rays(random.standard_normal((len(around), len(axes))))
+    others, logs = _descend_expression_score(size, around, axes, 0.05, random)
     reached = others[logs < np.median(sizes) + np.log(1e-6)]
     spread = np.linalg.svd(reached - zero, compute_uv=False) if len(reached) else np.zeros(1)
     codimension = max(len(axes) - int(np.sum(spread > 1e-2)), 1)
     vectors = np.zeros((8, len(names)))
     vectors[:, axes] = random.standard_normal((8, len(axes)))
-    return np.repeat(zero, 8, axis=0), _unit(vectors), codimension
+    return np.repeat(zero, 8, axis=0), _unit_expression_rays(vectors), codimension
 
 
-def _descend(
+def _descend_expression_score(
     score: Callable[[np.ndarray], np.ndarray],
     starts: np.ndarray,
     axes: Sequence[int],
@@ -416,5 +416,5 @@ def _descend(
     return best, lowest
 
 
-def _unit(vectors: np.ndarray) -> np.ndarray:
+def _unit_expression_rays(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)

@@ -47,15 +47,15 @@ def expression_kinks(tree: Node, names: Sequence[str]) -> Kinks:
     """The kinks, jumps and integrable poles of a tree in normal form."""
     found: dict[str, set[float]] = {name: set() for name in names}
     aligned = True
-    for argument, may_touch in _sources(tree):
+    for argument, may_touch in _kink_expressions(tree):
         for factor in _separated(argument):
             node = polynomial_expression(factor)
             inside = sorted(expression_variables(node))
             if len(inside) == 1:
-                found[inside[0]].update(_roots(node, inside[0], may_touch))
+                found[inside[0]].update(_expression_roots(node, inside[0], may_touch))
             elif inside and expression_vanishes(node, inside):
                 aligned = False
-    return Kinks({name: _distinct(found[name]) for name in names}, aligned)
+    return Kinks({name: _distinct_kinks(found[name]) for name in names}, aligned)
 
 
 def expression_kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tuple[Node, ...]:
@@ -64,7 +64,7 @@ def expression_kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tu
     Without the ``singular`` ones, bases of roots, logarithms and denominators, those of kinks and
     jumps alone.
     """
-    sources = itertools.chain.from_iterable(_sources(node) for node in nodes)
+    sources = itertools.chain.from_iterable(_kink_expressions(node) for node in nodes)
     kept = (argument for argument, is_singular in sources if singular or not is_singular)
     factors = [
         polynomial_expression(factor) for argument in kept for factor in _separated(argument)
@@ -72,7 +72,7 @@ def expression_kink_surfaces(nodes: Sequence[Node], singular: bool = True) -> tu
     return tuple(dict.fromkeys(factor for factor in factors if expression_variables(factor)))
 
 
-def _sources(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
+def _kink_expressions(tree: Node) -> Iterator[tuple[Polynomial, bool]]:
     """Expressions at whose zeros the tree is not smooth; and whether touching zero is enough."""
     for part in dict.fromkeys(walk_expression(tree)):
         match part:
@@ -118,7 +118,7 @@ def _split_off(polynomial: Polynomial, name: str) -> tuple[Polynomial, Polynomia
     return None
 
 
-def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
+def _expression_roots(node: Node, name: str, may_touch: bool) -> list[float]:
     """The sign changes of a function of one variable; if asked, also where it touches zero."""
     values = expression_on_line(node, name, _GRID)
     signs = np.sign(values)
@@ -127,11 +127,11 @@ def _roots(node: Node, name: str, may_touch: bool) -> list[float]:
     low, high = bisected(
         lambda x: np.sign(expression_on_line(node, name, x)) != signs[before], low, high, 55
     )
-    crossings = [_rounded(x) for x in (low + high) / 2]
-    return crossings + (_touching(node, name, np.abs(values)) if may_touch else [])
+    crossings = [_rounded_kink(x) for x in (low + high) / 2]
+    return crossings + (_expression_touches_zero(node, name, np.abs(values)) if may_touch else [])
 
 
-def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
+def _expression_touches_zero(node: Node, name: str, size: np.ndarray) -> list[float]:
     left, middle, right = size[:-2], size[1:-1], size[2:]
     lowest = np.flatnonzero((middle <= left) & (middle <= right) & (left > 0) & (right > 0))
     low, high = _GRID[lowest], _GRID[lowest + 2]
@@ -144,16 +144,16 @@ def _touching(node: Node, name: str, size: np.ndarray) -> list[float]:
     position = (low + high) / 2
     # A minimum is only known to the square root of the rounding error.
     zero = np.abs(expression_on_line(node, name, position)) < 1e-12
-    return [_rounded(x, digits=4, error=1e-7) for x in position[zero]]
+    return [_rounded_kink(x, digits=4, error=1e-7) for x in position[zero]]
 
 
-def _rounded(x: float, digits: int = 6, error: float = 1e-9) -> float:
+def _rounded_kink(x: float, digits: int = 6, error: float = 1e-9) -> float:
     """The nearby short decimal, if the root is one up to rounding errors."""
     short = round(float(x), digits)
     return short + 0.0 if abs(short - x) < error else float(x)
 
 
-def _distinct(positions: set[float]) -> tuple[float, ...]:
+def _distinct_kinks(positions: set[float]) -> tuple[float, ...]:
     kept: list[float] = []
     for position in sorted(positions):
         if not kept or position - kept[-1] > 1e-9:

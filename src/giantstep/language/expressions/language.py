@@ -109,7 +109,7 @@ def _erf(x: Any) -> Any:
     return erf(x)
 
 
-def _phi(x: Any) -> Any:
+def _expression_phi(x: Any) -> Any:
     if isinstance(x, float):
         return math.erfc(-x / math.sqrt(2.0)) / 2
     from scipy.special import ndtr
@@ -117,7 +117,7 @@ def _phi(x: Any) -> Any:
     return ndtr(x)
 
 
-def _exact_phi(sympy: Any, x: Any) -> Any:
+def _sympy_phi(sympy: Any, x: Any) -> Any:
     return (1 + sympy.erf(x / sympy.sqrt(2))) / 2
 
 
@@ -216,9 +216,9 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         values="positive",
     ),
     "gelu": FunctionFacts(
-        numpy=lambda x: x * _phi(x),
+        numpy=lambda x: x * _expression_phi(x),
         jax=lambda jax, x: x * jax.scipy.special.ndtr(x),
-        sympy=lambda sympy, x: x * _exact_phi(sympy, x),
+        sympy=lambda sympy, x: x * _sympy_phi(sympy, x),
         magnitude=lambda x: x * positive_magnitude(normal_magnitude(x.plain())),
         growth="linear",
     ),
@@ -253,9 +253,9 @@ FUNCTIONS: dict[str, FunctionFacts] = {
         aliases=("ln",),
     ),
     "Phi": FunctionFacts(
-        numpy=_phi,
+        numpy=_expression_phi,
         jax=lambda jax, x: jax.scipy.special.ndtr(x),
-        sympy=_exact_phi,
+        sympy=_sympy_phi,
         magnitude=lambda x: positive_magnitude(normal_magnitude(x.plain())),
         growth="bounded",
         rising=True,

@@ -26,7 +26,6 @@ from giantstep.language.expressions.polynomial import (
     Unusable,
     abs_of_generator,
     add_polynomials,
-    alone,
     constant_polynomial,
     constant_polynomial_value,
     exp_of_polynomial,
@@ -35,6 +34,7 @@ from giantstep.language.expressions.polynomial import (
     is_nonnegative_polynomial,
     is_zero_polynomial,
     leading_coefficient,
+    monomial_of,
     polynomial_as_rational,
     polynomial_expression,
     scaled_polynomial,
@@ -59,67 +59,67 @@ from giantstep.language.expressions.tree import (
 def normal_form(node: Node) -> Polynomial:
     """The polynomial over generators that the tree is equal to."""
     with expression_workbench():
-        return _normal(node)
+        return _normal_form_once(node)
 
 
-def _normal(node: Node) -> Polynomial:
+def _normal_form_once(node: Node) -> Polynomial:
     """The normal form of a part, computed once: roots of roots ask for the same part twice."""
     known = known_normal_forms()
     if node not in known:
-        known[node] = _computed(node)
+        known[node] = _computed_normal_form(node)
     return known[node]
 
 
-def _computed(node: Node) -> Polynomial:
+def _computed_normal_form(node: Node) -> Polynomial:
     match node:
         case Number(value):
             return constant_polynomial(value)
         case Pi() | Variable():
             return generator_polynomial(node)
         case Sum(terms):
-            return add_polynomials(*(_normal(term) for term in terms))
+            return add_polynomials(*(_normal_form_once(term) for term in terms))
         case Product():
-            return polynomial_product(_flattened(node))
+            return polynomial_product(_flat_product(node))
         case Power(base, exponent):
             return _power(base, constant_polynomial(exponent))
         case Exponential(base, exponent):
-            return _power(base, _normal(exponent))
+            return _power(base, _normal_form_once(exponent))
         case Hermite(degree, argument):
-            return hermite_of_polynomial(degree, _normal(argument))
+            return hermite_of_polynomial(degree, _normal_form_once(argument))
         case Call(function, arguments):
-            return _call(function, [_normal(argument) for argument in arguments])
+            return _call(function, [_normal_form_once(argument) for argument in arguments])
     raise TypeError(f"not a node: {node!r}")
 
 
-def _flattened(node: Node) -> list[tuple[Polynomial, int]]:
+def _flat_product(node: Node) -> list[tuple[Polynomial, int]]:
     """The factors with their whole exponents, powers of powers and of products undone."""
     match node:
         case Product(factors):
-            return [flat for factor in factors for flat in _flattened(factor)]
-        case Power(base, exponent) if _is_moderate(exponent):
-            return [(polynomial, n * int(exponent)) for polynomial, n in _flattened(base)]
+            return [flat for factor in factors for flat in _flat_product(factor)]
+        case Power(base, exponent) if _is_moderate_exponent(exponent):
+            return [(polynomial, n * int(exponent)) for polynomial, n in _flat_product(base)]
         case Exponential(base, exponent):
-            number = polynomial_as_rational(_normal(exponent))
+            number = polynomial_as_rational(_normal_form_once(exponent))
             if number is not None:
                 return (
-                    _flattened(Power(base, number))
-                    if _is_moderate(number)
-                    else [(polynomial_power(_normal(base), number), 1)]
+                    _flat_product(Power(base, number))
+                    if _is_moderate_exponent(number)
+                    else [(polynomial_power(_normal_form_once(base), number), 1)]
                 )
-    return [(_normal(node), 1)]
+    return [(_normal_form_once(node), 1)]
 
 
-def _is_moderate(exponent: Fraction) -> bool:
+def _is_moderate_exponent(exponent: Fraction) -> bool:
     return exponent.denominator == 1 and abs(exponent) <= MAX_EXPONENT
 
 
 def _power(base: Node, exponent: Polynomial) -> Polynomial:
     number = polynomial_as_rational(exponent)
-    if number is not None and _is_moderate(number):
-        return polynomial_product(_flattened(Power(base, number)))
+    if number is not None and _is_moderate_exponent(number):
+        return polynomial_product(_flat_product(Power(base, number)))
     if number is not None:
         return _fractional_power(base, number)
-    inside = _normal(base)
+    inside = _normal_form_once(base)
     if (
         not is_constant_polynomial(inside)
         or is_zero_polynomial(inside)
@@ -136,9 +136,9 @@ def _power(base: Node, exponent: Polynomial) -> Polynomial:
 
 def _fractional_power(base: Node, exponent: Fraction) -> Polynomial:
     """Even powers under a root are undone before they are multiplied out: sqrt(a**2) = |a|."""
-    factors = _flattened(base)
+    factors = _flat_product(base)
     if any(n % 2 for _, n in factors):
-        return polynomial_power(_normal(base), exponent)
+        return polynomial_power(_normal_form_once(base), exponent)
     return polynomial_product(
         (polynomial_power(_call("abs", [x]), n * exponent), 1) for x, n in factors
     )
@@ -148,7 +148,7 @@ def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
     """A function of polynomials, simplified by what is known of the function."""
     facts = FUNCTIONS[function]
     if facts.many_arguments:
-        return _extreme(function, arguments)
+        return _extreme_expression(function, arguments)
     (x,) = arguments
     if is_zero_polynomial(x) and facts.zero is not None:
         return constant_polynomial(facts.zero)
@@ -169,7 +169,7 @@ def _call(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
         factors = next(iter(x))
         return scaled_polynomial(
             polynomial_product(
-                (alone(g) if n % 2 == 0 else abs_of_generator(g), n) for g, n in factors
+                (monomial_of(g) if n % 2 == 0 else abs_of_generator(g), n) for g, n in factors
             ),
             front,
         )
@@ -206,11 +206,11 @@ def _constant_call(function: str, x: Polynomial) -> Polynomial:
     return result
 
 
-def _extreme(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
+def _extreme_expression(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
     """min and max: nested ones joined, equal arguments once, numbers compared."""
     joined: dict[str, Polynomial] = {}
     for argument in arguments:
-        for part in _nested(function, argument):
+        for part in _nested_expression(function, argument):
             joined[expression_text(polynomial_expression(part))] = part
     others = [joined[text] for text in sorted(joined) if not is_constant_polynomial(joined[text])]
     constants = [joined[text] for text in sorted(joined) if is_constant_polynomial(joined[text])]
@@ -226,7 +226,7 @@ def _extreme(function: str, arguments: Sequence[Polynomial]) -> Polynomial:
     )
 
 
-def _nested(function: str, argument: Polynomial) -> tuple[Polynomial, ...]:
+def _nested_expression(function: str, argument: Polynomial) -> tuple[Polynomial, ...]:
     if len(argument) == 1:
         ((monomial, coefficient),) = argument.items()
         if coefficient == 1 and len(monomial) == 1 and monomial[0][1] == 1:

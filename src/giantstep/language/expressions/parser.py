@@ -169,17 +169,17 @@ class _Parser:
     def combine(self, operator: Token, left: Node, right: Node) -> Node:
         match operator.text:
             case "+":
-                return _sum(left, right)
+                return _parsed_sum(left, right)
             case "-":
-                return _sum(left, _negative(right))
+                return _parsed_sum(left, _negative(right))
             case "*":
-                return _product(left, right)
+                return _parsed_product(left, right)
             case "/":
-                return _product(left, Power(right, Fraction(-1)))
+                return _parsed_product(left, Power(right, Fraction(-1)))
             case "<" | ">" | "<=" | ">=":
                 large, small = (left, right) if operator.text in (">", "<=") else (right, left)
-                above = Call("step", (_sum(large, _negative(small)),))
-                return above if operator.text in "<>" else _sum(_ONE, _negative(above))
+                above = Call("step", (_parsed_sum(large, _negative(small)),))
+                return above if operator.text in "<>" else _parsed_sum(_ONE, _negative(above))
         return Exponential(left, right)
 
     def operand(self) -> Node:
@@ -296,7 +296,7 @@ class _Parser:
         if short is not None:
             constant = arguments[1] if count > 1 else Number(short.constant or Fraction(0))
             given: dict[Node, Node] = {Variable("x"): arguments[0], Variable("a"): constant}
-            whole = replaced_expression(_meaning(name), given)
+            whole = replaced_expression(_abbreviated_expression(name), given)
             if sum(1 for _ in walk_expression(whole)) > MAX_WRITTEN_OUT:
                 self.fail(f"{name} is nested too deeply: it stands for {short.text}", token)
             return whole
@@ -311,16 +311,16 @@ class _Parser:
 
 
 @functools.cache
-def _meaning(name: str) -> Node:
+def _abbreviated_expression(name: str) -> Node:
     return parse_expression(ABBREVIATIONS[name].text, ("x", "a"))
 
 
-def _sum(left: Node, right: Node) -> Node:
+def _parsed_sum(left: Node, right: Node) -> Node:
     terms = left.terms if isinstance(left, Sum) else (left,)
     return Sum((*terms, right))
 
 
-def _product(left: Node, right: Node) -> Node:
+def _parsed_product(left: Node, right: Node) -> Node:
     factors = left.factors if isinstance(left, Product) else (left,)
     return Product((*factors, right))
 

@@ -55,10 +55,10 @@ TOO_LONG = f"written out it has more than {MAX_CHARACTERS} characters"
 
 
 class Unusable(TargetError):
-    """Why an expression cannot be a target; whoever has the text at hand quotes it in front."""
+    """Why an expression cannot be a target; the caller puts the text in front."""
 
 
-def natural_name_order(text: str) -> tuple[str | int, ...]:
+def variable_order(text: str) -> tuple[str | int, ...]:
     """A sorting key that puts h2 before h10."""
     pieces = re.split(r"(\d+)", text)
     return tuple(int(piece) if i % 2 else piece for i, piece in enumerate(pieces))
@@ -89,7 +89,7 @@ class Generator:
         object.__setattr__(self, "constant", not names)
         object.__setattr__(self, "has_laws", lawful or isinstance(self.node, Power))
         object.__setattr__(
-            self, "order", (rank, sorted(map(natural_name_order, names)), natural_name_order(text))
+            self, "order", (rank, sorted(map(variable_order, names)), variable_order(text))
         )
 
     def __eq__(self, other: object) -> bool:
@@ -128,17 +128,17 @@ def is_constant_polynomial(polynomial: Polynomial) -> bool:
 
 def checked_coefficient(value: Fraction) -> Fraction:
     """The coefficient, rounded if it is very long, refused if it is out of range."""
-    if _bits(value) > _BITS_WITHIN_RANGE:
+    if _coefficient_bits(value) > _BITS_WITHIN_RANGE:
         # Whole numbers throughout: a long numerator or denominator is beyond float64.
         numerator, denominator, most = abs(value.numerator), value.denominator, int(MAX_NUMBER)
         if numerator > most * denominator or numerator * most < denominator:
             raise Unusable(f"a constant in it is not between {1 / MAX_NUMBER:g} and {MAX_NUMBER:g}")
-    return value if _bits(value) <= MAX_BITS else _rounded(value)
+    return value if _coefficient_bits(value) <= MAX_BITS else _rounded_coefficient(value)
 
 
 def written_coefficient(value: Fraction) -> Fraction:
     """The number as it is written: rounded to float64 if it is long."""
-    return value if is_short_coefficient(value) else _rounded(value)
+    return value if is_short_coefficient(value) else _rounded_coefficient(value)
 
 
 def is_short_coefficient(value: Fraction | int) -> bool:
@@ -146,11 +146,11 @@ def is_short_coefficient(value: Fraction | int) -> bool:
     return value.numerator.bit_length() + value.denominator.bit_length() <= MAX_WRITTEN_BITS
 
 
-def _bits(value: Fraction) -> int:
+def _coefficient_bits(value: Fraction) -> int:
     return value.numerator.bit_length() + value.denominator.bit_length()
 
 
-def _rounded(value: Fraction) -> Fraction:
+def _rounded_coefficient(value: Fraction) -> Fraction:
     return Fraction(repr(float(value)))
 
 
@@ -178,12 +178,12 @@ def monomial_of_exponents(exponents: dict[Generator, int]) -> Monomial:
     return tuple(sorted(present, key=lambda pair: pair[0].order))
 
 
-def _ordered(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
+def _ordered_polynomial_terms(polynomial: Polynomial) -> list[tuple[Monomial, Fraction]]:
     """The terms in reading order: polynomials of the variables by degree, functions, number."""
-    return sorted(polynomial.items(), key=lambda term: _reading_order(term[0]))
+    return sorted(polynomial.items(), key=lambda term: _monomial_reading_order(term[0]))
 
 
-def _reading_order(monomial: Monomial) -> tuple[Any, ...]:
+def _monomial_reading_order(monomial: Monomial) -> tuple[Any, ...]:
     varying = tuple((g.order, -e) for g, e in monomial if not g.constant)
     functions = any(g.order[0] == 2 for g, _ in monomial)
     every = tuple((g.order, -e) for g, e in monomial)
@@ -237,18 +237,18 @@ def shortest_polynomial(polynomial: Polynomial) -> tuple[Polynomial, bool]:
         return polynomial, False
 
     fewer = len(hermite) < len(polynomial)
-    if fewer or (degree > 2 and _cost(hermite) <= _cost(polynomial)):
+    if fewer or (degree > 2 and _polynomial_cost(hermite) <= _polynomial_cost(polynomial)):
         return hermite, True
     return polynomial, False
 
 
-def _cost(basis: Polynomial) -> tuple[int, Fraction]:
+def _polynomial_cost(basis: Polynomial) -> tuple[int, Fraction]:
     return len(basis), sum((abs(c) for c in basis.values()), Fraction(0))
 
 
 def leading_coefficient(polynomial: Polynomial) -> Fraction:
     """The coefficient of the first of the terms of highest degree."""
-    terms = _ordered(shortest_polynomial(polynomial)[0])
+    terms = _ordered_polynomial_terms(shortest_polynomial(polynomial)[0])
     return max(terms, key=lambda term: _degree(term[0]))[1]
 
 
@@ -264,15 +264,15 @@ def polynomial_expression(polynomial: Polynomial) -> Node:
         terms, hermite = shortest_polynomial({m: written_coefficient(c) for m, c in terms.items()})
     if not terms:
         return Number(Fraction(0))
-    in_order = _ordered(terms)
+    in_order = _ordered_polynomial_terms(terms)
     if in_order[0][1] < 0 and in_order[-1][0] == () and in_order[-1][1] > 0:
         in_order = [in_order[-1], *in_order[:-1]]
     return sum_expression(
-        [_term(monomial, coefficient, hermite) for monomial, coefficient in in_order]
+        [_polynomial_term(monomial, coefficient, hermite) for monomial, coefficient in in_order]
     )
 
 
-def _term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
+def _polynomial_term(monomial: Monomial, coefficient: Fraction, hermite: bool) -> Node:
     coefficient = written_coefficient(coefficient)
     factors: list[Node] = []
     for base, exponent in monomial:
@@ -323,7 +323,7 @@ def is_zero_polynomial(polynomial: Polynomial) -> bool:
         for monomial, coefficient in polynomial.items()
     ]
     oscillations = [
-        constant_polynomial_value(alone(base))
+        constant_polynomial_value(monomial_of(base))
         for base, _ in next(iter(polynomial))
         if len(terms) == 1 and isinstance(base.node, Call) and base.node.function in ("sin", "cos")
     ]
@@ -341,7 +341,7 @@ def is_nonnegative_polynomial(polynomial: Polynomial) -> bool:
 
 def _is_nonnegative(base: Generator) -> bool:
     if base.constant:
-        return constant_polynomial_value(alone(base)) >= 0
+        return constant_polynomial_value(monomial_of(base)) >= 0
     if base.is_group:
         return is_nonnegative_polynomial(base.parts[0])
     match base.node:
@@ -363,7 +363,7 @@ def is_smooth_polynomial(polynomial: Polynomial) -> bool:
     )
 
 
-def alone(base: Generator) -> Polynomial:
+def monomial_of(base: Generator) -> Polynomial:
     """A generator as a polynomial."""
     return {((base, 1),): Fraction(1)}
 
@@ -380,7 +380,7 @@ def exp_of_polynomial(x: Polynomial) -> Polynomial:
 
 def abs_of_generator(base: Generator) -> Polynomial:
     """The absolute value of a generator."""
-    plain = alone(base)
+    plain = monomial_of(base)
     if base.constant and constant_polynomial_value(plain) < 0:
         return {((base, 1),): Fraction(-1)}
     return (
@@ -395,13 +395,13 @@ def sign_of_monomial(monomial: Monomial) -> Polynomial:
     front, kept = Fraction(1), {}
     for base, n in monomial:
         if base.constant:
-            front *= 1 if n % 2 == 0 or constant_polynomial_value(alone(base)) > 0 else -1
+            front *= 1 if n % 2 == 0 or constant_polynomial_value(monomial_of(base)) > 0 else -1
         elif isinstance(base.node, Variable):
             kept[base] = n % 2
         elif not (
             isinstance(base.node, Call) and FUNCTIONS[base.node.function].values == "positive"
         ):
-            even = 0 if is_smooth_polynomial(alone(base)) else 2
+            even = 0 if is_smooth_polynomial(monomial_of(base)) else 2
             kept[base] = (1 if n % 2 else even) * (1 if n > 0 else -1)
     x: Polynomial = {monomial_of_exponents(kept): Fraction(1)}
     if not any(kept.values()):

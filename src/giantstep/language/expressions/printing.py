@@ -34,7 +34,7 @@ def expression_text(node: Node) -> str:
     """
     match node:
         case Number(value):
-            return _number_text(value)
+            return _expression_number_text(value)
         case Pi():
             return "pi"
         case Variable(name):
@@ -61,10 +61,10 @@ def short_expression_text(node: Node) -> str:
     return text if len(text) <= 50 else text[:47] + "..."
 
 
-def _number_text(value: Fraction) -> str:
+def _expression_number_text(value: Fraction) -> str:
     """A rational number: decimal if it ends within 15 digits, else a fraction.
 
-    >>> _number_text(Fraction(1, 4)), _number_text(Fraction(-1, 3))
+    >>> _expression_number_text(Fraction(1, 4)), _expression_number_text(Fraction(-1, 3))
     ('0.25', '-1/3')
     """
     decimal = _decimal_text(value)
@@ -118,13 +118,13 @@ def _factor_text(node: Node) -> str:
         case Power(base, exponent) if exponent == _HALF:
             return f"sqrt({expression_text(base)})"
         case Power(base, exponent):
-            text = _number_text(exponent)
+            text = _expression_number_text(exponent)
             raised = f"({text})" if "/" in text else text
-            return f"{_closed_text(base)}**{raised}"
-    return _closed_text(node)
+            return f"{_closed_expression_text(base)}**{raised}"
+    return _closed_expression_text(node)
 
 
-def _closed_text(node: Node) -> str:
+def _closed_expression_text(node: Node) -> str:
     text = expression_text(node)
     match node:
         case Power(_, exponent):
@@ -154,11 +154,11 @@ def expression_latex(node: Node) -> str:
         case Product() | Power():
             return _latex_product(node)
         case Hermite(degree, argument):
-            return rf"\mathrm{{He}}_{{{degree}}}{_latex_round(argument)}"
+            return rf"\mathrm{{He}}_{{{degree}}}{_latex_expression_in_brackets(argument)}"
         case Call("abs", (argument,)):
             return rf"\left|{expression_latex(argument)}\right|"
         case Call("step", (argument,)):
-            return rf"\mathbf{{1}}\{{{_latex_inequality(argument)}\}}"
+            return rf"\mathbf{{1}}\{{{_latex_expression_inequality(argument)}\}}"
         case Call("exp", (argument,)) if "frac" not in (inside := expression_latex(argument)):
             return f"e^{{{inside}}}"
         case Call(function, arguments) if FUNCTIONS[function].many_arguments:
@@ -166,7 +166,7 @@ def expression_latex(node: Node) -> str:
             return rf"{FUNCTIONS[function].latex}\left({inside}\right)"
         case Call(function, (argument,)):
             name = FUNCTIONS[function].latex or rf"\operatorname{{{function}}}"
-            return name + _latex_round(argument)
+            return name + _latex_expression_in_brackets(argument)
     raise TypeError(f"not a node in normal form: {node!r}")
 
 
@@ -179,12 +179,12 @@ def _latex_number(value: Fraction) -> str:
     return rf"{mantissa} \cdot 10^{{{exponent}}}" if exponent else mantissa
 
 
-def _latex_round(node: Node) -> str:
+def _latex_expression_in_brackets(node: Node) -> str:
     inside = expression_latex(node)
     return f"({inside})" if isinstance(node, Variable) else rf"\left({inside}\right)"
 
 
-def _latex_inequality(node: Node) -> str:
+def _latex_expression_inequality(node: Node) -> str:
     """``step(a - 1)`` reads a > 1; ``step(1 - a)`` reads a < 1."""
     terms = node.terms if isinstance(node, Sum) else (node,)
     constant = [term.value for term in terms if isinstance(term, Number)]
@@ -245,15 +245,15 @@ def direction_text(row: Float[np.ndarray, " r"]) -> str:
     whole = row / smallest
     squares = int(np.round(np.sum(np.round(whole) ** 2)))
     if np.allclose(whole, np.round(whole), atol=2e-2) and squares <= 20:
-        text = _combination((int(np.round(whole[i])), f"h{i + 1}") for i in used)
+        text = _combined_expression((int(np.round(whole[i])), f"h{i + 1}") for i in used)
         if squares == 1:
             return text
         root = round(squares**0.5)
         return f"({text})/" + (str(root) if root**2 == squares else f"sqrt({squares})")
-    return _combination((round(float(row[i]), 3), f"h{i + 1}") for i in used)
+    return _combined_expression((round(float(row[i]), 3), f"h{i + 1}") for i in used)
 
 
-def _combination(parts: Iterable[tuple[float, str]]) -> str:
+def _combined_expression(parts: Iterable[tuple[float, str]]) -> str:
     text = ""
     for number, name in parts:
         size = "" if abs(number) == 1 else f"{abs(number):g}*"

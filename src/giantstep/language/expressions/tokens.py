@@ -112,12 +112,12 @@ def tokenise_expression(text: str, fail: Fail, directions: bool = True) -> list[
 
     With ``directions``, x1, x2, .. are read as h1, h2, ..
     """
-    start, end = _frame(text)
+    start, end = _expression_bounds(text)
     tokens = [*_Reader(text, start, end, fail).tokens(), Token("end", "", end, "")]
-    return _directions(_hermite(tokens), fail) if directions else _hermite(tokens)
+    return _direction_tokens(_hermite(tokens), fail) if directions else _hermite(tokens)
 
 
-def _frame(text: str) -> tuple[int, int]:
+def _expression_bounds(text: str) -> tuple[int, int]:
     """Where the expression begins and ends inside ``$...$``, and behind ``y =``."""
     opening = _OPENING.match(text)
     last = len(text.rstrip())
@@ -161,7 +161,7 @@ class _Reader:
             case "counted":
                 yield Token("name", f"{typed[0].lower()}{int(match['place']) + 1}", at, typed)
             case "indexed":
-                digits = match["digits"] or match["braced"] or _plain_digits(match["lowered"])
+                digits = match["digits"] or match["braced"] or _token_digits(match["lowered"])
                 yield from _named("name", (match["word"] or match["letters"]) + digits, at, typed)
             case "module" | "written":
                 yield from _named("name", match["function"] or match["alone"], at, typed)
@@ -185,7 +185,7 @@ class _Reader:
         for symbol in symbols:
             yield Token("name" if symbol.isalpha() else "symbol", symbol, at, typed)
         if kind == "superscript":
-            yield Token("number", _plain_digits(typed.lstrip("⁻")), at, typed)
+            yield Token("number", _token_digits(typed.lstrip("⁻")), at, typed)
 
     def close(self) -> tuple[str, ...]:
         """What a closing brace stands for; behind a numerator the denominator opens."""
@@ -204,7 +204,7 @@ class _Reader:
         return (")", "/", "(")
 
 
-def _plain_digits(digits: str) -> str:
+def _token_digits(digits: str) -> str:
     return unicodedata.normalize("NFKC", digits)
 
 
@@ -234,7 +234,7 @@ def _is_direction(token: Token) -> bool:
     return token.kind == "name" and re.fullmatch("[hxX][0-9]*", token.text) is not None
 
 
-def _directions(tokens: list[Token], fail: Fail) -> list[Token]:
+def _direction_tokens(tokens: list[Token], fail: Fail) -> list[Token]:
     """``x1`` is ``h1``; with two letters or two ways of counting, who is who would be a guess."""
     named = [token for token in tokens if _is_direction(token)]
     for token in named:

@@ -88,7 +88,7 @@ class Call(_Inner):
 Node = Number | Pi | Variable | Sum | Product | Power | Exponential | Hermite | Call
 
 
-def _remembered(whole_hash: Callable[[Any], int]) -> Callable[[Any], int]:
+def _remembered_expression_hash(whole_hash: Callable[[Any], int]) -> Callable[[Any], int]:
     def remembered(self: _Inner) -> int:
         try:
             return self._hash
@@ -100,7 +100,7 @@ def _remembered(whole_hash: Callable[[Any], int]) -> Callable[[Any], int]:
 
 
 for _kind in (Sum, Product, Power, Exponential, Hermite, Call):
-    _kind.__hash__ = _remembered(_kind.__hash__)  # type: ignore[assignment, method-assign]
+    _kind.__hash__ = _remembered_expression_hash(_kind.__hash__)  # type: ignore[assignment, method-assign]
 
 
 def expression_children(node: Node) -> tuple[Node, ...]:

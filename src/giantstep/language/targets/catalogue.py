@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
 
 @functools.cache
-def _entries(kind: str) -> tuple[Entry, ...]:
+def _catalogue_entries(kind: str) -> tuple[Entry, ...]:
     text = Path(__file__).with_suffix(".toml").read_text("utf-8")
     return tuple(Entry(name, **entry) for name, entry in tomllib.loads(text)[kind].items())
 
@@ -31,7 +31,7 @@ def catalogue() -> tuple[Entry, ...]:
     >>> catalogue()[0].name, catalogue()[0].expression
     ('ex1', 'h1 + He2(h1) + h2 - He2(h2)')
     """
-    return _entries("targets")
+    return _catalogue_entries("targets")
 
 
 @functools.cache
@@ -46,7 +46,7 @@ def tree_catalogue() -> tuple[Entry, ...]:
     >>> [entry.name for entry in tree_catalogue()]
     ['tree-he2', 'tree-authors', 'tree-slides']
     """
-    return _entries("trees")
+    return _catalogue_entries("trees")
 
 
 @functools.cache

@@ -22,8 +22,8 @@ from giantstep.language.expressions.evaluate import Algebra, evaluate_expression
 from giantstep.language.targets.integration import (
     MAX_AXES,
     MAX_SMOOTH_AXES,
-    Block,
     Factors,
+    TargetBlock,
     integrate_target,
     is_target_integrable,
     renamed_target,
@@ -47,7 +47,7 @@ from giantstep.numerics.hermite import (
 MAX_PRODUCTS = 3_000_000
 
 
-class TooLarge(Exception):
+class ExpansionTooLarge(Exception):
     """The expansion has more terms than is reasonable; integrate numerically instead."""
 
 
@@ -70,7 +70,7 @@ class HermiteSeries:
 
     def __mul__(self, other: HermiteSeries) -> HermiteSeries:
         if len(self.terms) * len(other.terms) > MAX_PRODUCTS:
-            raise TooLarge
+            raise ExpansionTooLarge
         terms: dict[MultiIndex, Any] = {}
         for (left, a), (right, b) in itertools.product(self.terms.items(), other.terms.items()):
             for index, weight in _linearised(left, right):
@@ -112,7 +112,7 @@ class _SeriesAlgebra(Algebra):
         return result
 
     def call(self, function: str, arguments: Sequence[Any]) -> Any:
-        raise TooLarge
+        raise ExpansionTooLarge
 
 
 @functools.lru_cache(maxsize=256)
@@ -123,7 +123,7 @@ def target_series(target: Target) -> HermiteSeries | None:
     {(0, 0): 1.0, (2, 0): 1.0, (3, 1): 1.0}
     """
     identity = np.eye(target.rank, dtype=int)
-    return _series(target, [[Fraction(int(x)) for x in row] for row in identity])
+    return _target_series_in_frame(target, [[Fraction(int(x)) for x in row] for row in identity])
 
 
 def rotated_target_series(target: Target, frame: Float[np.ndarray, "r r"]) -> HermiteSeries | None:
@@ -131,10 +131,10 @@ def rotated_target_series(target: Target, frame: Float[np.ndarray, "r r"]) -> He
 
     ``frame`` has the new axes as rows.
     """
-    return _series(target, frame.tolist())
+    return _target_series_in_frame(target, frame.tolist())
 
 
-def _series(target: Target, frame: Sequence[Sequence[Any]]) -> HermiteSeries | None:
+def _target_series_in_frame(target: Target, frame: Sequence[Sequence[Any]]) -> HermiteSeries | None:
     if not target.is_polynomial:
         return None
     axes = target.rank + target.noises
@@ -147,7 +147,7 @@ def _series(target: Target, frame: Sequence[Sequence[Any]]) -> HermiteSeries | N
         variables[f"z{noise + 1}"] = HermiteSeries({unit[target.rank + noise]: Fraction(1)})
     try:
         return evaluate_expression(target.tree, _SeriesAlgebra(axes), variables)
-    except TooLarge:
+    except ExpansionTooLarge:
         return None
 
 
@@ -246,7 +246,7 @@ def _quadrature_expansion(target: Target, degree: int, most_axes: int) -> Expans
 
 
 def target_block_expansion(
-    block: Block, degree: int
+    block: TargetBlock, degree: int
 ) -> tuple[Float[np.ndarray, " ..."], float, float, float, str]:
     """All c_j with j_i <= degree as an array over j, E[g^2], E[E[g|h]^2], error and method."""
     rank, noises = block.latent, len(block.names) - block.latent
@@ -273,7 +273,7 @@ def _separated_expansion(target: Target, degree: int) -> Expansion | None:
     if terms is None:
         return None
     split = [target_factors(factors) for factors in terms]
-    blocks = [Block.of(group) for _, groups in split for group in groups]
+    blocks = [TargetBlock.of(group) for _, groups in split for group in groups]
     if not all(is_target_integrable(block) for block in blocks):
         return None
     coefficients: dict[MultiIndex, float] = {(0,) * target.rank: 0.0}
@@ -281,17 +281,17 @@ def _separated_expansion(target: Target, degree: int) -> Expansion | None:
     for constant, groups in split:
         product: dict[MultiIndex, float] = {(0,) * target.rank: constant}
         for group in groups:
-            block = Block.of(group)
+            block = TargetBlock.of(group)
             table, *_, error, _ = target_block_expansion(block, degree)
             errors.append(error)
             axes = [int(name[1:]) - 1 for name in block.names[: block.latent]]
             product = _multiplied(product, table, axes, degree)
         for j, c in product.items():
             coefficients[j] = coefficients.get(j, 0.0) + c
-    second = _mean_of_products(terms, terms)
+    second = _mean_target_product(terms, terms)
     other = {f"z{i + 1}": f"z{i + 1 + target.noises}" for i in range(target.noises)}
     independent = [tuple(renamed_target(node, other) for node in factors) for factors in terms]
-    regression = _mean_of_products(terms, independent) if other else second
+    regression = _mean_target_product(terms, independent) if other else second
     if second is None or regression is None:
         return None
     method = f"products of integrals in at most {max(len(b.names) for b in blocks)} variables"
@@ -314,20 +314,20 @@ def _multiplied(
     return result
 
 
-def _mean_of_products(left: Sequence[Factors], right: Sequence[Factors]) -> float | None:
+def _mean_target_product(left: Sequence[Factors], right: Sequence[Factors]) -> float | None:
     """E[(sum of left terms)(sum of right terms)]; None if some integral has too many variables."""
     total = []
     for one, two in itertools.product(left, right):
         constant, groups = target_factors((*one, *two))
-        blocks = [Block.of(group) for group in groups]
+        blocks = [TargetBlock.of(group) for group in groups]
         if not all(is_target_integrable(block) for block in blocks):
             return None
-        total.append(constant * math.prod(_mean(block) for block in blocks))
+        total.append(constant * math.prod(_mean_of_target_block(block) for block in blocks))
     return math.fsum(total)
 
 
 @functools.lru_cache(maxsize=4096)
-def _mean(block: Block) -> float:
+def _mean_of_target_block(block: TargetBlock) -> float:
     return float(integrate_target(block, lambda grid, v: np.atleast_1d(grid.average(v)))[0][0])
 
 
@@ -340,12 +340,12 @@ def _sampled_expansion(target: Target, degree: int) -> Expansion:
     batches = []
     for _ in range(BATCHES):
         points = rng.standard_normal((SAMPLES // BATCHES, axes))
-        twin = points.copy()
-        twin[:, rank:] = rng.standard_normal((len(twin), axes - rank))
+        resampled = points.copy()
+        resampled[:, rank:] = rng.standard_normal((len(resampled), axes - rank))
         values = block(points)
         basis = hermite_values(points[:, :rank], degree)
         row = [np.mean(values * hermite_product(basis, j)) / norm for j, norm in norms.items()]
-        batches.append([*row, np.mean(values**2), np.mean(values * block(twin))])
+        batches.append([*row, np.mean(values**2), np.mean(values * block(resampled))])
     *normalised, second, regression = np.mean(batches, axis=0)
     spread = np.std(batches, axis=0, ddof=1) / math.sqrt(BATCHES)
     coefficients = {j: float(c * norms[j]) for j, c in zip(norms, normalised, strict=True)}

@@ -26,7 +26,7 @@ from giantstep.language.targets.expansion import (
     target_series,
 )
 from giantstep.language.targets.integration import (
-    Block,
+    TargetBlock,
     integrate_target,
     is_target_integrable,
     target_block,
@@ -44,7 +44,7 @@ from giantstep.numerics.hermite import (
 from giantstep.numerics.linear_algebra import (
     Rows,
     complement,
-    dense_degree,
+    dense_tensor_degree,
     symmetric_tensors,
     tidy_basis,
 )
@@ -90,11 +90,11 @@ def target_moments(target: Target) -> Moments:
     1.0
     """
     found = target_expansion(target)
-    second, variance = _tidy(found.second_moment, found), _tidy(found.variance, found)
-    return Moments(_tidy(found.mean, found), variance, second, found.error, found.method)
+    second, variance = _tidy_energy(found.second_moment, found), _tidy_energy(found.variance, found)
+    return Moments(_tidy_energy(found.mean, found), variance, second, found.error, found.method)
 
 
-def _tidy(value: float, found: Expansion) -> float:
+def _tidy_energy(value: float, found: Expansion) -> float:
     """Zero if it is zero within the error."""
     scale = math.sqrt(max(found.second_moment, 0.0))
     return 0.0 if abs(value) < 1e-13 * max(scale, scale**2) else value
@@ -107,13 +107,13 @@ def target_tail_energy(target: Target, degree: int) -> Estimate:
     0.594715
     """
     if (series := target_series(target)) is not None:
-        return Estimate(_series_tail(series, 0, target.rank, degree), 0.0, "closed form")
+        return Estimate(_target_series_tail(series, 0, target.rank, degree), 0.0, "closed form")
     found = target_expansion(target, max(degree, 8))
     value = max(found.regression_moment - found.energy(0, degree), 0.0)
-    return Estimate(value, _square_error(found), found.method)
+    return Estimate(value, _target_square_error(found), found.method)
 
 
-def _series_tail(series: HermiteSeries, m: int, rank: int, degree: int) -> float:
+def _target_series_tail(series: HermiteSeries, m: int, rank: int, degree: int) -> float:
     """The energy beyond a degree in the directions from m on, noises averaged out."""
     return math.fsum(
         float(a) ** 2 * factorial(j)
@@ -122,7 +122,7 @@ def _series_tail(series: HermiteSeries, m: int, rank: int, degree: int) -> float
     )
 
 
-def _square_error(found: Expansion) -> float:
+def _target_square_error(found: Expansion) -> float:
     return 2 * found.error * math.sqrt(max(found.second_moment, 0.0)) + found.error**2
 
 
@@ -146,13 +146,13 @@ def conditional_target_energy(target: Target, learned: Rows, degree: int) -> Est
         return Estimate(0.0, 0.0, "depends on learned directions only")
     frame = np.vstack([learned, complement(learned)])
     if target.is_polynomial and (series := rotated_target_series(target, frame)) is not None:
-        value = _series_tail(series, m, rank, degree)
+        value = _target_series_tail(series, m, rank, degree)
         rounding = 1e-13 * target_expansion(target).second_moment
         return Estimate(value if value > rounding else 0.0, rounding, "closed form")
     found = target_expansion(target)
-    captured, error, method = _captured_energy(target, frame.tobytes(), m, max(degree, 2))
+    captured, error, method = _captured_target_energy(target, frame.tobytes(), m, max(degree, 2))
     value = max(found.regression_moment - math.fsum(captured[: degree + 1]), 0.0)
-    return Estimate(value, error + _square_error(found), method)
+    return Estimate(value, error + _target_square_error(found), method)
 
 
 #: Points at which the target is evaluated to see on which directions it depends.
@@ -173,27 +173,27 @@ def target_subspace(target: Target) -> Rows:
     >>> target_subspace(Target("h1 + h1*h2 + h1*h3")).round(4).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.7071, 0.7071]]
     """
-    return _used(target).copy()
+    return _used_target_subspace(target).copy()
 
 
 @functools.lru_cache(maxsize=128)
-def _used(target: Target) -> np.ndarray:
+def _used_target_subspace(target: Target) -> np.ndarray:
     series = target_series(target)
     if series is not None:
-        return _span(_series_gradient(series, target.rank), 1e-9)
+        return _target_gradient_span(_target_series_gradient(series, target.rank), 1e-9)
     block = target_block(target)
-    seen, gradients = _seen_in_tensors(target), _gradients(block)
+    seen, gradients = _target_tensor_span(target), _target_gradients(block)
     for rows in (seen, gradients, np.vstack([seen, gradients])):
-        found = _span(rows.T, 1e-6)
-        if _suffices(block, found):
+        found = _target_gradient_span(rows.T, 1e-6)
+        if _is_target_subspace(block, found):
             return found
-    return _span(np.vstack([found, _used_axes(block, found)]).T, 1e-6)
+    return _target_gradient_span(np.vstack([found, _used_target_axes(block, found)]).T, 1e-6)
 
 
-def _seen_in_tensors(target: Target) -> np.ndarray:
+def _target_tensor_span(target: Target) -> np.ndarray:
     """The span of the first slots of all Hermite tensors."""
     found = target_expansion(target)
-    degree = dense_degree(target.rank, found.degree)
+    degree = dense_tensor_degree(target.rank, found.degree)
     coefficients = {j: np.array(c) for j, c in found.coefficients.items()}
     tensors = symmetric_tensors(coefficients, degree)[1:]
     columns = [
@@ -205,7 +205,7 @@ def _seen_in_tensors(target: Target) -> np.ndarray:
     return left[:, values > threshold].T
 
 
-def _series_gradient(series: HermiteSeries, rank: int) -> np.ndarray:
+def _target_series_gradient(series: HermiteSeries, rank: int) -> np.ndarray:
     """Matrix of d g / d h_a in the orthonormal Hermite basis: rows a, columns multi-indices."""
     columns: dict[MultiIndex, np.ndarray] = {}
     for index, a in series.terms.items():
@@ -216,13 +216,13 @@ def _series_gradient(series: HermiteSeries, rank: int) -> np.ndarray:
     return np.stack([*columns.values()], axis=1)
 
 
-def _span(columns: np.ndarray, tolerance: float) -> np.ndarray:
+def _target_gradient_span(columns: np.ndarray, tolerance: float) -> np.ndarray:
     left, values, _ = np.linalg.svd(columns, full_matrices=False)
     kept = values > tolerance * np.max(values, initial=np.finfo(float).tiny)
     return tidy_basis(left[:, kept].T, int(kept.sum()))
 
 
-def _suffices(block: Block, rows: np.ndarray) -> bool:
+def _is_target_subspace(block: TargetBlock, rows: np.ndarray) -> bool:
     """Whether new coordinates outside of the subspace leave the target as it is."""
     rng = np.random.default_rng(0)
     points = rng.standard_normal((POINTS, len(block.names)))
@@ -235,17 +235,17 @@ def _suffices(block: Block, rows: np.ndarray) -> bool:
     return bool(np.mean(np.minimum(np.abs(after - before) / spread, 1.0)) < NO_CHANGE)
 
 
-def _gradients(block: Block) -> np.ndarray:
+def _target_gradients(block: TargetBlock) -> np.ndarray:
     """Gradients at random points, by central differences, where two step sizes agree."""
     rng = np.random.default_rng(1)
     points = rng.standard_normal((400, len(block.names)))
-    fine, coarse = (_difference(block, points, step) for step in (1e-4, 2e-4))
+    fine, coarse = (_target_difference(block, points, step) for step in (1e-4, 2e-4))
     norm = np.linalg.norm(fine, axis=1)
     good = np.linalg.norm(fine - coarse, axis=1) < 1e-6 * norm
     return fine[good] / norm[good, None]
 
 
-def _difference(block: Block, points: np.ndarray, step: float) -> np.ndarray:
+def _target_difference(block: TargetBlock, points: np.ndarray, step: float) -> np.ndarray:
     columns = []
     for axis in range(block.latent):
         shift = np.zeros(points.shape[1])
@@ -254,10 +254,10 @@ def _difference(block: Block, points: np.ndarray, step: float) -> np.ndarray:
     return np.stack(columns, axis=1)
 
 
-def _used_axes(block: Block, found: np.ndarray) -> np.ndarray:
+def _used_target_axes(block: TargetBlock, found: np.ndarray) -> np.ndarray:
     """Those directions of the complement along which the target changes."""
     rest = complement(found)
-    return rest[[not _suffices(block, complement(row[None])) for row in rest]]
+    return rest[[not _is_target_subspace(block, complement(row[None])) for row in rest]]
 
 
 #: Energies, one for each degree in the directions outside of U, with error and method.
@@ -265,18 +265,18 @@ Captured = tuple[Float[np.ndarray, " k"], float, str]
 
 
 @functools.lru_cache(maxsize=256)
-def _captured_energy(target: Target, frame: bytes, learned: int, degree: int) -> Captured:
+def _captured_target_energy(target: Target, frame: bytes, learned: int, degree: int) -> Captured:
     """E_u[sum_{|b|=k} E[g He_b(v) | u]^2 / b!] for k = 0..degree, where h = (u, v) in the frame.
 
     ``frame`` are the bytes of orthonormal rows, the first ``learned`` of which span U. By
     quadrature, or by pairs of samples that share u.
     """
     block = target_block(target)
-    by = _by_quadrature if is_target_integrable(block) else _by_sampling
+    by = _energy_by_quadrature if is_target_integrable(block) else _energy_by_sampling
     return by(block, np.frombuffer(frame).reshape(target.rank, -1), learned, degree)
 
 
-def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
+def _energy_by_quadrature(block: TargetBlock, frame: np.ndarray, m: int, degree: int) -> Captured:
     rank, noises = block.latent, len(block.names) - block.latent
     full = np.eye(rank + noises)
     full[:rank, :rank] = frame
@@ -292,7 +292,7 @@ def _by_quadrature(block: Block, frame: np.ndarray, m: int, degree: int) -> Capt
     return integrate_target(block, energies, full)
 
 
-def _by_sampling(block: Block, frame: np.ndarray, m: int, degree: int) -> Captured:
+def _energy_by_sampling(block: TargetBlock, frame: np.ndarray, m: int, degree: int) -> Captured:
     rng = np.random.default_rng(0)
     rank, axes = block.latent, len(block.names)
     batches = []

@@ -40,11 +40,11 @@ from giantstep.numerics.grids import (
     Function,
     GaussianGrid,
     aligned_grid,
+    grid_split_at_surfaces,
     hermite_grid,
-    rotated,
-    split_grid,
+    rotated_function,
 )
-from giantstep.numerics.linear_algebra import is_permutation
+from giantstep.numerics.linear_algebra import is_permutation_matrix
 
 #: Terms of an expanded sum; beyond it the target counts as not separable.
 MAX_TERMS = 64
@@ -61,7 +61,7 @@ def separated_target(node: Node) -> tuple[Factors, ...] | None:
     2
     """
     try:
-        return _terms(node)
+        return _target_terms(node)
     except _TooManyTerms:
         return None
 
@@ -70,12 +70,12 @@ class _TooManyTerms(Exception):
     pass
 
 
-def _terms(node: Node) -> tuple[Factors, ...]:
+def _target_terms(node: Node) -> tuple[Factors, ...]:
     match node:
         case Sum(terms):
-            found = tuple(itertools.chain.from_iterable(_terms(term) for term in terms))
+            found = tuple(itertools.chain.from_iterable(_target_terms(term) for term in terms))
         case Product(factors):
-            parts = [_terms(factor) for factor in factors]
+            parts = [_target_terms(factor) for factor in factors]
             if math.prod(map(len, parts)) > MAX_TERMS:
                 raise _TooManyTerms
             found = tuple(
@@ -122,14 +122,14 @@ _PANELS = {
 
 
 @dataclass(frozen=True)
-class Block:
+class TargetBlock:
     """A product of expressions as a function on R^D: the variables in the order of ``names``."""
 
     factors: Factors
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, factors: Factors) -> Block:
+    def of(cls, factors: Factors) -> TargetBlock:
         """The block on its own variables: latent directions first, noises last."""
         names = frozenset().union(*[expression_variables(factor) for factor in factors])
         return cls(factors, tuple(sorted(names, key=lambda name: (name[0], int(name[1:])))))
@@ -175,7 +175,7 @@ class Block:
     @functools.cached_property
     def surfaces(self) -> tuple[Function, ...]:
         """Functions u on R^D: the block is smooth away from u = 0."""
-        return tuple(Block((node,), self.names) for node in self.surface_nodes)
+        return tuple(TargetBlock((node,), self.names) for node in self.surface_nodes)
 
     @functools.cached_property
     def surface_nodes(self) -> tuple[Node, ...]:
@@ -184,19 +184,19 @@ class Block:
 
 
 @functools.lru_cache(maxsize=256)
-def target_block(target: Target) -> Block:
+def target_block(target: Target) -> TargetBlock:
     """The target as one block on R^(r+m): latent directions, then in-label noises."""
     latent = tuple(f"h{i + 1}" for i in range(target.rank))
-    return Block((target.tree,), latent + tuple(f"z{i + 1}" for i in range(target.noises)))
+    return TargetBlock((target.tree,), latent + tuple(f"z{i + 1}" for i in range(target.noises)))
 
 
-def is_target_integrable(block: Block) -> bool:
+def is_target_integrable(block: TargetBlock) -> bool:
     """Whether a tensor product of rules can integrate the block."""
     return len(block.names) <= (MAX_SMOOTH_AXES if block.smooth else MAX_AXES)
 
 
 def integrate_target(
-    block: Block,
+    block: TargetBlock,
     functional: Callable[[GaussianGrid, np.ndarray], Inexact[np.ndarray, " ..."]],
     frame: Float[np.ndarray, "D D"] | None = None,
     agreement: float | None = None,
@@ -209,11 +209,11 @@ def integrate_target(
     """
     if agreement is None:
         agreement = AGREEMENT[min(len(block.names), 3) - 1]
-    if frame is not None and is_permutation(frame):
+    if frame is not None and is_permutation_matrix(frame):
         # Kinks along the axes stay along them.
         names = tuple(block.names[axis] for axis in np.argmax(frame, axis=1))
-        block, frame = Block(block.factors, names), None
-    function = block if frame is None else rotated(block, frame)
+        block, frame = TargetBlock(block.factors, names), None
+    function = block if frame is None else rotated_function(block, frame)
     previous, best = None, None
     for method, grid in _rules(block, frame):
         if np.prod(grid.shape) > MAX_POINTS and best is not None:
@@ -241,7 +241,7 @@ def target_norms_within(
 
 
 def target_hermite_tables(
-    block: Block,
+    block: TargetBlock,
     degree: int,
     family: Callable[[GaussianGrid, np.ndarray], Iterable[np.ndarray]],
     agreement: float | None = None,
@@ -263,7 +263,7 @@ def target_hermite_tables(
     return found * norms, error
 
 
-def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, GaussianGrid]]:
+def _rules(block: TargetBlock, frame: np.ndarray | None) -> Iterator[tuple[str, GaussianGrid]]:
     axes = len(block.names)
     if block.smooth:
         for order in _HERMITE_ORDERS[axes]:
@@ -277,21 +277,21 @@ def _rules(block: Block, frame: np.ndarray | None) -> Iterator[tuple[str, Gaussi
 
 
 def target_grid(
-    block: Block, length: float, order: int, frame: Float[np.ndarray, "D D"] | None = None
+    block: TargetBlock, length: float, order: int, frame: Float[np.ndarray, "D D"] | None = None
 ) -> GaussianGrid:
     """Gauss-Legendre panels of at most this length, split where the block has kinks."""
     if block.aligned and frame is None:
         return aligned_grid(block.kinks, length, order)
-    return split_grid(_surfaces_by_axis(block, frame), length, order)
+    return grid_split_at_surfaces(_surfaces_by_axis(block, frame), length, order)
 
 
-def _surfaces_by_axis(block: Block, frame: np.ndarray | None) -> list[list[Function]]:
+def _surfaces_by_axis(block: TargetBlock, frame: np.ndarray | None) -> list[list[Function]]:
     """For each axis the kink surfaces that depend on it and on axes before it only."""
     by_axis: list[list[Function]] = [[] for _ in block.names]
     if frame is not None:
-        by_axis[-1] = [rotated(surface, frame) for surface in block.surfaces]
+        by_axis[-1] = [rotated_function(surface, frame) for surface in block.surfaces]
         return by_axis
     for node in block.surface_nodes:
         last = max(block.names.index(name) for name in expression_variables(node))
-        by_axis[last].append(Block((node,), block.names[: last + 1]))
+        by_axis[last].append(TargetBlock((node,), block.names[: last + 1]))
     return by_axis

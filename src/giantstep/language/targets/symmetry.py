@@ -53,22 +53,22 @@ class Effect(NamedTuple):
 
 
 @functools.lru_cache(maxsize=64)
-def _probes(target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _target_probes(target: Target) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     random = np.random.default_rng(6)
     h = random.normal(size=(PROBES, target.rank))
     z = random.normal(size=(PROBES, target.noises))
     return h, z, np.broadcast_to(target.numpy(h, z), PROBES)
 
 
-def _effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Effect | None:
+def _symmetry_effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Effect | None:
     """How the label changes if h_i becomes ``signs[i] * h[order[i]]``; None if not by a rule.
 
     The noises inside the label stay as they are.
 
-    >>> _effect(Target("sign(h1*h2)"), (1, 0), (1.0, -1.0))
+    >>> _symmetry_effect(Target("sign(h1*h2)"), (1, 0), (1.0, -1.0))
     Effect(sign=-1, constant=0.0)
     """
-    h, z, before = _probes(target)
+    h, z, before = _target_probes(target)
     after = target.numpy(h[:, list(order)] * np.asarray(signs), z)
     scale = EXACT * (1 + np.abs(before))
     for sign in (1, -1):
@@ -82,14 +82,14 @@ def _effect(target: Target, order: Sequence[int], signs: Sequence[float]) -> Eff
 def flipped_target(target: Target, axes: Sequence[int]) -> Effect | None:
     """The effect of changing the signs of some directions."""
     signs = [-1.0 if axis in axes else 1.0 for axis in range(target.rank)]
-    return _effect(target, range(target.rank), signs)
+    return _symmetry_effect(target, range(target.rank), signs)
 
 
 def _exchanged(target: Target, one: int, two: int) -> Effect | None:
     """The effect of exchanging two directions."""
     order = list(range(target.rank))
     order[one], order[two] = two, one
-    return _effect(target, order, [1.0] * target.rank)
+    return _symmetry_effect(target, order, [1.0] * target.rank)
 
 
 def is_odd_target(target: Target) -> bool:
@@ -108,28 +108,28 @@ def target_permutations(target: Target) -> list[Float[np.ndarray, "r r"]]:
     2
     """
     eye = np.eye(target.rank)
-    return [eye[list(order)] * np.array(signs)[:, None] for order, signs in _signed_orders(target)]
+    return [eye[list(order)] * np.array(signs)[:, None] for order, signs in _symmetries(target)]
 
 
-def _signed_orders(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
+def _symmetries(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
     """All orders and signs of the directions that have an effect."""
     orders = itertools.permutations(range(target.rank))
     signs = itertools.product((1.0, -1.0), repeat=target.rank)
-    return [one for one in itertools.product(orders, signs) if _effect(target, *one)]
+    return [one for one in itertools.product(orders, signs) if _symmetry_effect(target, *one)]
 
 
-def _counts(change: Effect | None, exactly: bool) -> bool:
+def _is_symmetry(change: Effect | None, exactly: bool) -> bool:
     """Whether a change has an effect; ``exactly``: whether it leaves every label as it is."""
     return change is not None and (change.none or not exactly)
 
 
-def _flips(target: Target, exactly: bool) -> list[tuple[int, ...]]:
+def _target_flips(target: Target, exactly: bool) -> list[tuple[int, ...]]:
     """Sets of directions whose change of sign counts."""
     rank = target.rank
     sizes = range(1, rank + 1) if rank <= ALL_SIGNS else (1, 2, rank)
     tried = (itertools.combinations(range(rank), size) for size in sizes)
     every = itertools.chain.from_iterable(tried)
-    return [chosen for chosen in every if _counts(flipped_target(target, chosen), exactly)]
+    return [chosen for chosen in every if _is_symmetry(flipped_target(target, chosen), exactly)]
 
 
 def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
@@ -141,19 +141,19 @@ def _generators(target: Target) -> list[tuple[Sequence[int], Sequence[float]]]:
     rank = target.rank
     axes, plus = list(range(rank)), [1.0] * rank
     if rank <= ALL_ORDERS:
-        return _signed_orders(target)
+        return _symmetries(target)
     found: list[tuple[Sequence[int], Sequence[float]]] = [
         (axes, [-1.0 if axis in chosen else 1.0 for axis in axes])
-        for chosen in _flips(target, exactly=False)
+        for chosen in _target_flips(target, exactly=False)
     ]
-    classes = exchangeable_directions(target, exactly=False)
+    classes = exchangeable_target_directions(target, exactly=False)
     blocks = [([one], [two]) for c in classes for one, two in itertools.pairwise(c)]
     for left, right in [*blocks, *itertools.combinations(classes, 2)]:
         if len(left) == len(right):
             order = list(axes)
             for one, two in zip(left, right, strict=True):
                 order[one], order[two] = two, one
-            if _effect(target, order, plus):
+            if _symmetry_effect(target, order, plus):
                 found.append((order, plus))
     return found
 
@@ -199,7 +199,7 @@ def symmetrised_by_target(
     return (sign * means[orbit]).reshape(tensor.shape)
 
 
-def exchangeable_directions(target: Target, exactly: bool = True) -> list[list[int]]:
+def exchangeable_target_directions(target: Target, exactly: bool = True) -> list[list[int]]:
     """The directions in sets within which exchanges have an effect; ``exactly``: change nothing.
 
     Exchanges generate every order, so that one direction of each set is asked.
@@ -207,7 +207,7 @@ def exchangeable_directions(target: Target, exactly: bool = True) -> list[list[i
     classes: list[list[int]] = []
     for axis in range(target.rank):
         for members in classes:
-            if _counts(_exchanged(target, members[0], axis), exactly):
+            if _is_symmetry(_exchanged(target, members[0], axis), exactly):
                 members.append(axis)
                 break
         else:
@@ -294,9 +294,9 @@ def target_invariance(target: Target) -> Invariance:
     >>> target_invariance(Target("h1*h2 + h3**2"))
     Invariance(flips=((2,), (0, 1), (0, 1, 2)), exchanges=((0, 1),))
     """
-    classes = exchangeable_directions(target)
+    classes = exchangeable_target_directions(target)
     exchanges = tuple(tuple(members) for members in classes if len(members) > 1)
-    return Invariance(tuple(_flips(target, exactly=True)), exchanges)
+    return Invariance(tuple(_target_flips(target, exactly=True)), exchanges)
 
 
 #: Points at which two links must agree, and how exactly.
@@ -330,7 +330,7 @@ class Committee:
     @property
     def is_even(self) -> bool:
         """Whether g(-h) = g(h), so that labels never tell the sign of a direction."""
-        return _counts(flipped_target(self.link, [0]), exactly=True)
+        return _is_symmetry(flipped_target(self.link, [0]), exactly=True)
 
     def with_noise(self, variance: float) -> Committee:
         """The same labels with more additive noise."""
@@ -353,11 +353,11 @@ def target_as_committee(target: Target) -> Committee | None:
     """
     if target.rank < 2:
         return None
-    summed = _summed(target.tree, target.rank)
-    return summed if summed is not None else _voted(target.tree, target.rank)
+    summed = _summed_target_committee(target.tree, target.rank)
+    return summed if summed is not None else _voted_target_committee(target.tree, target.rank)
 
 
-def _summed(tree: Node, rank: int) -> Committee | None:
+def _summed_target_committee(tree: Node, rank: int) -> Committee | None:
     """The committee whose label is the sum itself."""
     terms = tree.terms if isinstance(tree, Sum) else (tree,)
     shift, noise = 0.0, 0.0
@@ -369,7 +369,7 @@ def _summed(tree: Node, rank: int) -> Committee | None:
         elif len(names) > 1:
             return None
         elif names[0].startswith("z"):
-            slope = _slope(term, names[0])
+            slope = _target_noise_slope(term, names[0])
             if slope is None:
                 return None
             noise += slope**2
@@ -392,7 +392,7 @@ def _summed(tree: Node, rank: int) -> Committee | None:
     return Committee(link, rank, shift, noise)
 
 
-def _voted(tree: Node, rank: int) -> Committee | None:
+def _voted_target_committee(tree: Node, rank: int) -> Committee | None:
     """The committee whose label is decided by the sign of the sum."""
     votes = (
         x for x in walk_expression(tree) if isinstance(x, Call) and FUNCTIONS[x.function].finite
@@ -403,12 +403,12 @@ def _voted(tree: Node, rank: int) -> Committee | None:
     if len(calls) != 1:
         return None
     call = calls[0]
-    inside = _summed(call.arguments[0], rank)
+    inside = _summed_target_committee(call.arguments[0], rank)
     # The rest of the label must be the vote, times a number, plus numbers and Gaussian noise.
     rest = replaced_expression(tree, {call: _VOTE})
     if inside is None or expression_variables(rest) & expression_variables(call):
         return None
-    outside = _summed(rest, 1)
+    outside = _summed_target_committee(rest, 1)
     if outside is None:
         return None
     low, tie, high = (
@@ -419,7 +419,7 @@ def _voted(tree: Node, rank: int) -> Committee | None:
     return Committee(inside.link, rank, inside.shift, inside.noise, vote, outside.noise)
 
 
-def _slope(term: Node, name: str) -> float | None:
+def _target_noise_slope(term: Node, name: str) -> float | None:
     """The factor of a noise that enters linearly; None if it does not."""
     probes = np.append(1.0, np.random.default_rng(5).normal(size=_PROBES))
     values = expression_on_line(term, name, probes)

@@ -34,7 +34,7 @@ from giantstep.language.targets.reading import (
 )
 
 if TYPE_CHECKING:
-    from giantstep.language.targets.integration import Block
+    from giantstep.language.targets.integration import TargetBlock
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Target:
         return leaves
 
     @property
-    def _block(self) -> Block:
+    def _block(self) -> TargetBlock:
         # A file of its own, which knows this one.
         from giantstep.language.targets.integration import target_block
 

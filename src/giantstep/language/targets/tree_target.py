@@ -57,7 +57,7 @@ class TreeTarget:
             "inner": _function(written, "second", inner, "z", "a leaf"),
         }
         for name, usual in _DEFAULTS.items():
-            parts[name] = _size(written, name, named.get(name, usual))
+            parts[name] = _tree_target_size(written, name, named.get(name, usual))
         functions = f"{parts['outer'].text}, {parts['inner'].text}"
         sizes = f"branches={parts['branches']}, leaves={parts['leaves']}"
         for name, part in {"text": f"tree({functions}, {sizes})", **parts}.items():
@@ -141,7 +141,7 @@ def _function(whole: str, place: str, text: str, variable: str, what: str) -> Sc
         ) from None
 
 
-def _size(whole: str, name: str, given: str) -> Size:
+def _tree_target_size(whole: str, name: str, given: str) -> Size:
     try:
         return Size.parse(given, name)
     except SettingsError as error:

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from giantstep.errors import SettingsError
-from giantstep.language.inputs import Gaussian, Sphere, check_inputs_covered
+from giantstep.language.inputs import Gaussian, Sphere, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import needed_dim
 from giantstep.settings.amp import Amp
@@ -26,7 +26,7 @@ class Data(NamedTuple):
     labels: Float[np.ndarray, " n"]
 
 
-def draw_data(
+def draw_amp_data(
     problem: Problem,
     dim: int,
     samples: int,
@@ -36,7 +36,7 @@ def draw_data(
 ) -> Data:
     """A data set with labels y = g(h) + sqrt(noise) xi, h = W* x."""
     what = "message passing and spectral methods are simulated"
-    check_inputs_covered(
+    checked_input_law(
         problem.inputs,
         (Gaussian, Sphere),
         what,
@@ -56,7 +56,7 @@ def draw_data(
     return Data(x, np.sqrt(dim) * directions, np.asarray(y, dtype=np.float64))
 
 
-def samples_and_dim(settings: Amp | Spectral) -> tuple[int, int, str]:
+def amp_run_sizes(settings: Amp | Spectral) -> tuple[int, int, str]:
     """n, d, and both in words; raises where there is no d."""
     dim = needed_dim(settings.dim)
     n = settings.samples.count(dim, "samples")

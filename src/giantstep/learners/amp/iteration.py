@@ -22,7 +22,7 @@ _SMALLEST = 0.1
 _BACK = -0.5
 
 
-class State(NamedTuple):
+class Messages(NamedTuple):
     """Where the iteration is: the estimates, their covariance, and g_out of the last step."""
 
     estimate: Float[np.ndarray, "d r"]
@@ -30,32 +30,32 @@ class State(NamedTuple):
     output: Float[np.ndarray, "n r"]
 
 
-class Outcome(NamedTuple):
+class PassedMessages(NamedTuple):
     """The last state; ``guarded`` if the guarded form of A led to it."""
 
-    state: State
+    state: Messages
     iterations: int
     converged: bool
     guarded: bool
 
 
 def pass_messages(
-    x: Shaped[np.ndarray, "n d"], labels: Labels, begin: State, settings: Amp
-) -> Outcome:
+    x: Shaped[np.ndarray, "n d"], labels: Labels, begin: Messages, settings: Amp
+) -> PassedMessages:
     """Iterate until the estimate rests; where the Hessian form of A does not, with the guarded one.
 
     If neither rests, the outcome is that of the first.
     """
-    first = _until_rest(x, labels, begin, settings, guarded=settings.form == "guarded")
+    first = _iterate_to_rest(x, labels, begin, settings, guarded=settings.form == "guarded")
     if first.converged or settings.form != "auto":
         return first
-    second = _until_rest(x, labels, begin, settings, guarded=True)
+    second = _iterate_to_rest(x, labels, begin, settings, guarded=True)
     return second if second.converged else first
 
 
-def _until_rest(
-    x: Shaped[np.ndarray, "n d"], labels: Labels, begin: State, settings: Amp, *, guarded: bool
-) -> Outcome:
+def _iterate_to_rest(
+    x: Shaped[np.ndarray, "n d"], labels: Labels, begin: Messages, settings: Amp, *, guarded: bool
+) -> PassedMessages:
     """Iterate until the estimate rests; from a random start, until a second rest after a kick.
 
     A direction that is learned only once another is known has faded by then: its first rest is a
@@ -71,22 +71,22 @@ def _until_rest(
         step = new.estimate - state.estimate
         change = np.linalg.norm(step) / np.sqrt(x.shape[1])
         if not np.isfinite(change):
-            return Outcome(state, iteration, False, guarded)
-        if settings.damping is None and _swings(step, last):
+            return PassedMessages(state, iteration, False, guarded)
+        if settings.damping is None and _messages_swing_back(step, last):
             damping = (1 + damping) / 2
             continue
         state, last = new, step
         if change < tolerance and iteration >= _LEAST:
             if not kicks:
-                return Outcome(state, iteration, True, guarded)
+                return PassedMessages(state, iteration, True, guarded)
             kicks -= 1
-            values, vectors = _spectrum(state.covariance)
+            values, vectors = _message_spectrum(state.covariance)
             unknown = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             state = state._replace(estimate=state.estimate + begin.estimate @ unknown)
-    return Outcome(state, settings.iterations, False, guarded)
+    return PassedMessages(state, settings.iterations, False, guarded)
 
 
-def _swings(step: Float[np.ndarray, "d r"], last: Float[np.ndarray, "d r"]) -> bool:
+def _messages_swing_back(step: Float[np.ndarray, "d r"], last: Float[np.ndarray, "d r"]) -> bool:
     """Whether a step reverses more than the previous step advanced.
 
     Units of a committee that have specialised do: precision and length of their estimates answer
@@ -97,8 +97,8 @@ def _swings(step: Float[np.ndarray, "d r"], last: Float[np.ndarray, "d r"]) -> b
 
 
 def iterate_messages(
-    x: Shaped[np.ndarray, "n d"], labels: Labels, state: State, damping: float, guarded: bool
-) -> State:
+    x: Shaped[np.ndarray, "n d"], labels: Labels, state: Messages, damping: float, guarded: bool
+) -> Messages:
     r"""One iteration, with X~ = X / sqrt(d) and V the covariance of the last one.
 
     Omega = X~ W_hat - g V;  g = g_out(y, Omega, V);  A = -(1/d) sum dg;
@@ -107,24 +107,24 @@ def iterate_messages(
     dim, rank = state.estimate.shape
     scale = 1 / np.sqrt(dim)
     cov = state.covariance + _FLOOR[x.dtype.name] * np.eye(rank)
-    omega = _product(x, scale * state.estimate) - state.output @ cov
+    omega = _message_product(x, scale * state.estimate) - state.output @ cov
     found = labels.posteriors(omega, cov)
-    precision = _precision(found.hessian, found.gradient, dim, guarded)
-    pulled = _product(x.T, scale * found.gradient)
-    covariance = _inverse(precision)
+    precision = _message_precision(found.hessian, found.gradient, dim, guarded)
+    pulled = _message_product(x.T, scale * found.gradient)
+    covariance = _message_covariance(precision)
     estimate = (pulled + state.estimate @ precision) @ covariance
     # All three together: damping the estimate alone would leave the Onsager term g V wrong.
-    new = State(estimate, covariance, found.gradient)
-    return State(*(damping * a + (1 - damping) * b for a, b in zip(state, new, strict=True)))
+    new = Messages(estimate, covariance, found.gradient)
+    return Messages(*(damping * a + (1 - damping) * b for a, b in zip(state, new, strict=True)))
 
 
-def _product(x: Shaped[np.ndarray, "n d"], columns: Float[np.ndarray, "d r"]) -> np.ndarray:
+def _message_product(x: Shaped[np.ndarray, "n d"], columns: Float[np.ndarray, "d r"]) -> np.ndarray:
     """X times a few columns, one after the other: faster than BLAS's product of two matrices."""
     rows = np.ascontiguousarray(columns.T, dtype=x.dtype)
     return np.stack([x @ row for row in rows], axis=1)
 
 
-def _precision(
+def _message_precision(
     hessian: Float[np.ndarray, "n r r"], output: Float[np.ndarray, "n r"], dim: int, guarded: bool
 ) -> Float[np.ndarray, "r r"]:
     """A: the Hessian form, or the average of its positive part with g^T g / d.
@@ -136,21 +136,21 @@ def _precision(
     first = (first + first.T) / 2
     if not guarded:
         return first
-    values, vectors = _spectrum(first)
+    values, vectors = _message_spectrum(first)
     positive = (vectors * np.maximum(values, 0.0)) @ vectors.T
     second = output.T @ output / dim
     collapses = np.trace(second) >= 2 * max(np.trace(positive), 1e-3)
     return positive if collapses else (positive + second) / 2
 
 
-def _inverse(precision: Float[np.ndarray, "r r"]) -> Float[np.ndarray, "r r"]:
+def _message_covariance(precision: Float[np.ndarray, "r r"]) -> Float[np.ndarray, "r r"]:
     """(I + A)^-1, kept positive definite."""
-    values, vectors = _spectrum(precision)
+    values, vectors = _message_spectrum(precision)
     return (vectors / np.maximum(1 + values, _SMALLEST)) @ vectors.T
 
 
-def _spectrum(matrix: Float[np.ndarray, "r r"]) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues and eigenvectors; NaN where the matrix has left the finite numbers."""
+def _message_spectrum(matrix: Float[np.ndarray, "r r"]) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues and eigenvectors; NaN where the matrix is no longer finite."""
     if not np.isfinite(matrix).all():
         return np.full(len(matrix), np.nan), np.full(matrix.shape, np.nan)
     return np.linalg.eigh(matrix)

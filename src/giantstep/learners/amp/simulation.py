@@ -12,20 +12,24 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.answer import Run
-from giantstep.channels import Channel, channel_label_means, channel_of_problem
-from giantstep.channels.channel import posterior_evaluations
+from giantstep.channels.channel import (
+    Channel,
+    channel_label_means,
+    channel_of_problem,
+    posterior_evaluations,
+)
 from giantstep.channels.committees.core import Committees
 from giantstep.channels.preprocessing import Labels
 from giantstep.channels.quadrature import Quadrature
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.amp.data import REMEDY, Data, draw_data, samples_and_dim
-from giantstep.learners.amp.iteration import State, pass_messages
+from giantstep.learners.amp.data import REMEDY, Data, amp_run_sizes, draw_amp_data
+from giantstep.learners.amp.iteration import Messages, pass_messages
 from giantstep.learners.seeds import once_per_seed
-from giantstep.measures.matching import overlap_metrics
+from giantstep.measures.matching import measured_overlap_metrics
 from giantstep.numerics.cost import DRAW, ENTRY, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
-from giantstep.numerics.linear_algebra import square_root
+from giantstep.numerics.linear_algebra import matrix_square_root
 from giantstep.numerics.quadrature import normal_points
 from giantstep.settings.amp import Amp
 from giantstep.settings.spectral import Spectral
@@ -49,8 +53,8 @@ _ITERATIONS = 50
 _POINT, _UNIT = 30, 10_000
 
 
-def _noted(problem: Problem, settings: Amp, found: Run) -> Run:
-    """The run with the noise of its channel, and remarks on what did not go as it should."""
+def _simulation_with_notes(problem: Problem, settings: Amp, found: Run) -> Run:
+    """The run with the noise of its channel, and notes on what went wrong."""
     channel, metrics = channel_of_problem(problem), found.metrics
     lost, rescued = int((metrics["converged"] == 0).sum()), int(metrics["fallback"].sum())
     seeds = len(metrics["converged"])
@@ -65,21 +69,21 @@ def _noted(problem: Problem, settings: Amp, found: Run) -> Run:
     return dataclasses.replace(found, settings=own, notes=tuple(notes))
 
 
-def _precision(settings: Amp) -> str:
-    samples, dim, _ = samples_and_dim(settings)
+def _simulation_precision(settings: Amp) -> str:
+    samples, dim, _ = amp_run_sizes(settings)
     if settings.dtype != "auto":
         return settings.dtype
     return "float32" if samples * dim > LARGE else "float64"
 
 
-def _side_by_side(problem: Problem, settings: Amp) -> int:
+def _runs_side_by_side(problem: Problem, settings: Amp) -> int:
     """How many seeds run at once: as many as there are cores, if their inputs fit."""
-    samples, dim, _ = samples_and_dim(settings)
-    fitting = MEMORY // (samples * dim * np.dtype(_precision(settings)).itemsize)
+    samples, dim, _ = amp_run_sizes(settings)
+    fitting = MEMORY // (samples * dim * np.dtype(_simulation_precision(settings)).itemsize)
     return int(max(1, min(os.cpu_count() or 1, fitting)))
 
 
-@functools.partial(once_per_seed, after=_noted, threads=_side_by_side)
+@functools.partial(once_per_seed, after=_simulation_with_notes, threads=_runs_side_by_side)
 def simulate(problem: Problem, settings: Amp, rng: np.random.Generator) -> dict[str, Any]:
     """Run message passing to its fixed point, once for each seed, several seeds side by side.
 
@@ -88,28 +92,28 @@ def simulate(problem: Problem, settings: Amp, rng: np.random.Generator) -> dict[
     ``overlap_squared_singular_values``, ``test_error`` of the posterior mean on fresh samples,
     ``iterations``, ``converged``, and ``fallback``, 1 where the guarded form of A had to step in.
     """
-    samples, dim, _ = samples_and_dim(settings)
+    samples, dim, _ = amp_run_sizes(settings)
     if settings.phases:
         raise SettingsError("phases is a prediction: there is nothing to simulate")
     channel = channel_of_problem(problem)
-    data = draw_data(problem, dim, samples, channel.added, rng, _precision(settings))
+    data = draw_amp_data(problem, dim, samples, channel.added, rng, _simulation_precision(settings))
     labels = Labels(channel, data.labels)
     found = pass_messages(data.inputs, labels, _start(channel, settings, data, rng), settings)
     estimate, dim = found.state.estimate, len(data.truth)
     overlap, norms = estimate.T @ data.truth / dim, estimate.T @ estimate / dim
-    metrics = overlap_metrics(overlap)
+    metrics = measured_overlap_metrics(overlap)
     if channel.rank == 1:
         size = float(norms[0, 0])
         metrics["overlap_squared"] = float(overlap[0, 0] ** 2) / size if size > _NOTHING else 0.0
     return metrics | {
-        "test_error": _test_error(problem, channel, overlap, norms, found.state.covariance, rng),
+        "test_error": _run_risk(problem, channel, overlap, norms, found.state.covariance, rng),
         "iterations": found.iterations,
         "converged": float(found.converged),
         "fallback": float(found.guarded and settings.form == "auto"),
     }
 
 
-def _start(channel: Channel, settings: Amp, data: Data, rng: np.random.Generator) -> State:
+def _start(channel: Channel, settings: Amp, data: Data, rng: np.random.Generator) -> Messages:
     """The state before the first iteration."""
     dim, rank = data.truth.shape
     estimate = np.zeros((dim, rank))
@@ -123,7 +127,7 @@ def _start(channel: Channel, settings: Amp, data: Data, rng: np.random.Generator
         unknown = 1 - known
     elif settings.start == "spectral":
         estimate = _SPECTRAL_SIZE * np.sqrt(dim) * _spectral_directions(channel, data, rng)
-    return State(estimate, unknown * np.eye(rank), np.zeros((len(data.labels), rank)))
+    return Messages(estimate, unknown * np.eye(rank), np.zeros((len(data.labels), rank)))
 
 
 def _spectral_directions(
@@ -131,17 +135,20 @@ def _spectral_directions(
 ) -> Float[np.ndarray, "d r"]:
     """The spectral estimate, rotated back to the target's own directions."""
     from giantstep.channels.preprocessing import channel_basis
-    from giantstep.learners.spectral import block_estimates, linearised_estimate
+    from giantstep.learners.spectral import (
+        estimate_by_linearised_messages,
+        estimated_block_directions,
+    )
 
     settings = Spectral()
     basis = channel_basis(channel, settings)
     if basis is None:
-        _, span = linearised_estimate(channel, data, rng)
+        _, span = estimate_by_linearised_messages(channel, data, rng)
         return np.pad(span, ((0, 0), (0, channel.rank - span.shape[1])))
-    return block_estimates(channel, settings, data, basis, rng)[1] @ basis
+    return estimated_block_directions(channel, settings, data, basis, rng)[1] @ basis
 
 
-def _test_error(
+def _run_risk(
     problem: Problem,
     channel: Channel,
     overlap: Float[np.ndarray, "r r"],
@@ -153,7 +160,7 @@ def _test_error(
     rank, noises = channel.rank, problem.target.noises
     points = normal_points(_TEST_SAMPLES, 2 * rank + noises, rng)
     h, z = points[:, :rank], points[:, 2 * rank :]
-    root = square_root(norms - overlap @ overlap.T)
+    root = matrix_square_root(norms - overlap @ overlap.T)
     omega = h @ overlap.T + points[:, rank : 2 * rank] @ root.T
     cov = covariance + _SMALLEST_COVARIANCE * np.eye(rank)
     core = channel.likelihood.core
@@ -170,7 +177,7 @@ _label_means = functools.partial(jax.jit, static_argnums=0)(channel_label_means)
 
 def cost(problem: Problem, settings: Amp) -> Cost:
     """Two products with the inputs and the posterior of every label, at each iteration."""
-    n, dim, sizes = samples_and_dim(settings)
+    n, dim, sizes = amp_run_sizes(settings)
     rank = problem.target.rank
     iterations = min(settings.iterations, _ITERATIONS)
     core = channel_of_problem(problem).likelihood.core

@@ -12,33 +12,33 @@ from jaxtyping import Array, Float
 
 from giantstep.learners.giant_step.draws import Draws, Role
 from giantstep.learners.giant_step.network import (
+    DrawnNeurons,
     Model,
-    Neurons,
     Randomness,
     Trend,
-    detrended,
-    noise_moments,
+    detrended_batch_labels,
     over_runs,
+    simulated_noise_moments,
 )
-from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.plan import StepPlan
 from giantstep.learners.giant_step.readout import LabelledFeatures, feature_chunks
-from giantstep.learners.giant_step.samples import Batches, Sample, start_neurons, start_rows
+from giantstep.learners.giant_step.samples import Batches, DrawnSample, start_neurons, start_rows
 
 #: Pulls of each chunk that measure the noise of the gradient; all of them would cost some percent.
 NOISE_NUMBERS = 1 << 18
 
 
-class Direct:
+class DirectRun:
     """A group of runs whose first layers are real p x d matrices."""
 
-    def __init__(self, plan: Plan, draws: Draws) -> None:
+    def __init__(self, plan: StepPlan, draws: Draws) -> None:
         self.plan = plan
         self._dtype = plan.settings.dtype
         self._batches = Batches(plan, draws, self._dtype)
-        self._kept: list[Sample] = []
+        self._kept: list[DrawnSample] = []
         self._trend_of: tuple[Role, int] | None = None
         self._trend: Trend | None = None
-        self._neurons = Neurons(*(x.astype(self._dtype) for x in start_neurons(plan, draws)))
+        self._neurons = DrawnNeurons(*(x.astype(self._dtype) for x in start_neurons(plan, draws)))
         self.weights = jnp.asarray(start_rows(plan, draws, self._dtype))
         self._alive = np.ones(self.weights.shape[:2], bool)
         self._fitted = self._neurons
@@ -110,7 +110,7 @@ class Direct:
         return tuple(((phi * alive, y) for phi, y in part) for part in chunks)  # type: ignore[return-value]
 
     def _forget(self, gradient: Float[Array, "runs p d"], batch: int) -> None:
-        """Leave of the rows their gradient, at unit variance of <w, x> over the batch."""
+        """Replace the rows by their gradients, scaled to unit variance of <w, x> over the batch."""
         samples = self.plan.samples_of(batch)
         sums = np.zeros((2, *gradient.shape[:2]))
         for sample in self._batch(Role.BATCH, batch, samples):
@@ -128,7 +128,7 @@ class Direct:
         number: int,
         samples: int,
         progress: Callable[[float], None] | None = None,
-    ) -> Iterator[Sample]:
+    ) -> Iterator[DrawnSample]:
         stream = self._batches.stream(role, number, samples, self.plan.dim, progress)
         if role is not Role.BATCH or self.plan.settings.batches == "fresh":
             return stream
@@ -161,12 +161,12 @@ class Direct:
         return np.asarray(value, dtype=self._dtype)
 
 
-def _pull_kernel(
+def _simulated_pull(
     model: Model,
     pulled: Float[Array, "p d"],
     moments: Float[Array, "p moments"],
     weights: Float[Array, "p d"],
-    neurons: Neurons,
+    neurons: DrawnNeurons,
     trend: Trend | None,
     inputs: Float[Array, "n d"],
     latent: Float[Array, "n r"],
@@ -175,15 +175,15 @@ def _pull_kernel(
     noise: Float[Array, ""],
 ) -> tuple[Array, Array]:
     """Add a chunk's sum_i P_ij x_i to the pulls so far."""
-    labels = detrended(model.labels(latent, random, noise), inputs, trend)
+    labels = detrended_batch_labels(model.labels(latent, random, noise), inputs, trend)
     counted = jnp.arange(inputs.shape[0]) < filled
     pulls = model.pulls(labels, inputs @ weights.T, neurons, counted)
     some = slice(max(NOISE_NUMBERS // weights.shape[0], 1))
-    sampled = noise_moments(pulls[some], inputs[some, : latent.shape[1]])
+    sampled = simulated_noise_moments(pulls[some], inputs[some, : latent.shape[1]])
     return pulled + pulls.T @ inputs, moments + sampled
 
 
-def _label_sums_kernel(
+def _simulated_label_sums(
     model: Model,
     inputs: Float[Array, "n d"],
     latent: Float[Array, "n r"],
@@ -197,7 +197,7 @@ def _label_sums_kernel(
     return labels.sum(), counted @ inputs, labels @ inputs
 
 
-def _move(
+def _move_neurons(
     weights: Float[Array, "runs p d"],
     readout: Float[Array, "runs p"],
     pulled: Float[Array, "runs p d"],
@@ -211,6 +211,6 @@ def _move(
     return moved
 
 
-_pull = over_runs(_pull_kernel, shared=(8, 9), donated=(0,))
-_label_sums = over_runs(_label_sums_kernel, shared=(3, 4))
-_moved = jax.jit(_move, static_argnums=4, donate_argnums=2)
+_pull = over_runs(_simulated_pull, shared=(8, 9), donated=(0,))
+_label_sums = over_runs(_simulated_label_sums, shared=(3, 4))
+_moved = jax.jit(_move_neurons, static_argnums=4, donate_argnums=2)

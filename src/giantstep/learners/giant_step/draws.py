@@ -50,7 +50,7 @@ class Draws:
 
     def streams(self, *path: int) -> list[np.random.Generator]:
         """One generator for each run, determined by the run's seed and the path."""
-        return [_stream(seed, path) for seed in self.seeds]
+        return [_stream_of_draws(seed, path) for seed in self.seeds]
 
     def normal(
         self, shape: tuple[int, ...], *path: int, dtype: str = "float64"
@@ -62,15 +62,15 @@ class Draws:
         self, shape: tuple[int, ...], *path: int, dtype: str = "float64"
     ) -> Callable[[], Float[np.ndarray, "runs ..."]]:
         """Start to draw in the background; calling what is returned waits for the numbers."""
-        out = _aligned((len(self.seeds), *shape), np.dtype(dtype))
+        out = _aligned_draws((len(self.seeds), *shape), np.dtype(dtype))
         jobs = []
         for run, seed in zip(out, self.seeds, strict=True):
             flat = run.reshape(-1)
             if flat.size <= BLOCK:
-                _stream(seed, path).standard_normal(dtype=flat.dtype, out=flat)
+                _stream_of_draws(seed, path).standard_normal(dtype=flat.dtype, out=flat)
                 continue
             for i, block in enumerate(np.array_split(flat, -(-flat.size // BLOCK))):
-                jobs.append(self._executor.submit(_fill, block, seed, (*path, i)))
+                jobs.append(self._executor.submit(_fill_with_draws, block, seed, (*path, i)))
 
         def finished() -> np.ndarray:
             for job in jobs:
@@ -81,14 +81,14 @@ class Draws:
 
 
 @contextmanager
-def drawing_threads() -> Iterator[Executor]:
+def threads_of_random_draws() -> Iterator[Executor]:
     """As many threads as the process may use cores."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with ThreadPoolExecutor(cores, thread_name_prefix="draws") as executor:
         yield executor
 
 
-def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _aligned_draws(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An empty array that XLA can read where it is; from any other address it makes a copy."""
     size = math.prod(shape) * dtype.itemsize
     memory = np.empty(size + ALIGNMENT, dtype=np.uint8)
@@ -96,13 +96,13 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return memory[first : first + size].view(dtype).reshape(shape)
 
 
-def _stream(seed: int, path: Sequence[int]) -> np.random.Generator:
+def _stream_of_draws(seed: int, path: Sequence[int]) -> np.random.Generator:
     sequence = np.random.SeedSequence(seed, spawn_key=tuple(int(i) for i in path))
     return np.random.Generator(np.random.SFC64(sequence))
 
 
-def _fill(block: np.ndarray, seed: int, path: Sequence[int]) -> None:
-    stream = _stream(seed, path)
+def _fill_with_draws(block: np.ndarray, seed: int, path: Sequence[int]) -> None:
+    stream = _stream_of_draws(seed, path)
     if block.dtype != np.float32:
         stream.standard_normal(dtype=block.dtype, out=block)
         return
@@ -111,7 +111,7 @@ def _fill(block: np.ndarray, seed: int, path: Sequence[int]) -> None:
     block[:] = normals_of_bits(words.astype("<u8", copy=False).view("<u4"))[: block.size]
 
 
-def bartlett(
+def draw_bartlett(
     draws: Draws, rows: int, freedom: int, *path: int
 ) -> Float[np.ndarray, "runs rows columns"]:
     r"""Lower trapezoidal T with :math:`G = T O`: G Gaussian, O with orthonormal rows.
@@ -156,7 +156,7 @@ class Chunks:
         return min(self.rows, self.samples - index * self.rows)
 
 
-def draw_one_ahead(
+def draw_batch_ahead(
     begin: Callable[[int], Callable[[], Item]],
     count: int,
     progress: Callable[[float], None] | None = None,

@@ -23,19 +23,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.learners.giant_step.draws import Draws, Role, bartlett
+from giantstep.learners.giant_step.draws import Draws, Role, draw_bartlett
 from giantstep.learners.giant_step.network import (
+    DrawnNeurons,
     Model,
-    Neurons,
     Randomness,
     Trend,
-    noise_moments,
     over_runs,
+    simulated_noise_moments,
 )
-from giantstep.learners.giant_step.plan import Plan
+from giantstep.learners.giant_step.plan import StepPlan
 from giantstep.learners.giant_step.readout import LabelledFeatures, feature_chunks
-from giantstep.learners.giant_step.samples import Batches, start_coordinates, start_neurons
-from giantstep.numerics.linear_algebra import square_root
+from giantstep.learners.giant_step.samples import Batches, draw_start_coordinates, start_neurons
+from giantstep.numerics.linear_algebra import matrix_square_root
 
 
 class Pulled(NamedTuple):
@@ -46,15 +46,15 @@ class Pulled(NamedTuple):
     moments: Float[np.ndarray, "runs p moments"]
 
 
-class InLaw:
+class RunInLaw:
     """A group of runs known by the coordinates of their rows, (runs, p, s)."""
 
-    def __init__(self, plan: Plan, draws: Draws) -> None:
+    def __init__(self, plan: StepPlan, draws: Draws) -> None:
         self.plan = plan
         self._draws = draws
         self._batches = Batches(plan, draws, plan.settings.dtype)
         self._neurons = start_neurons(plan, draws)
-        self._rows = start_coordinates(plan, draws)
+        self._rows = draw_start_coordinates(plan, draws)
         self._kept: KeptBatch | None = None
 
     def projections(self) -> tuple[np.ndarray, np.ndarray]:
@@ -73,11 +73,11 @@ class InLaw:
         pulled = self._explored(number) if plan.keeps_batch else self._streamed(number, progress)
         samples = plan.samples_of(plan.batch_of(number))
         gain = plan.step_sizes[number - 1] / samples * self._neurons.readout[..., None]
-        inside = _widened(self._rows, pulled.inside.shape[-1]) + gain * pulled.inside
+        inside = _wider_in_law(self._rows, pulled.inside.shape[-1]) + gain * pulled.inside
         rows = np.concatenate([inside, gain * pulled.outside], axis=-1)
         if plan.settings.normalise:
             rows = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
-        self._rows = rows if plan.keeps_batch else _compressed(rows, plan.special)
+        self._rows = rows if plan.keeps_batch else _compressed_rows_in_law(rows, plan.special)
         return pulled.moments
 
     def readout_chunks(self, number: int) -> tuple[LabelledFeatures, LabelledFeatures]:
@@ -87,7 +87,7 @@ class InLaw:
         if plan.same_batch:
             kept, rows = self._keep(batch), self._rows
         else:
-            rows = _compressed(self._rows, plan.special)
+            rows = _compressed_rows_in_law(self._rows, plan.special)
             if plan.settings.detrend:
                 kept = KeptBatch(plan, self._draws, role, batch, samples, rows.shape[-1])
         if kept is None:
@@ -98,7 +98,7 @@ class InLaw:
         return fitted, self._features(rows, Role.TEST, number, plan.test_samples, trend, 0.0)
 
     def _streamed(self, number: int, progress: Callable[[float], None] | None) -> Pulled:
-        """The pull of a fresh batch that nobody asks about again."""
+        """The pull of a fresh batch that is used only once."""
         plan, runs, columns = self.plan, len(self._rows), self._rows.shape[-1]
         inside = np.zeros((runs, plan.width, columns))
         gram = np.zeros((runs, plan.width, plan.width))
@@ -119,8 +119,8 @@ class InLaw:
             for total, part in zip((inside, gram, moments), parts, strict=True):
                 total += np.asarray(part)
         freedom = plan.dim - columns
-        factor = bartlett(self._draws, plan.width, freedom, Role.BARTLETT, Role.BATCH, number)
-        return Pulled(inside, square_root(gram) @ factor, moments)
+        factor = draw_bartlett(self._draws, plan.width, freedom, Role.BARTLETT, Role.BATCH, number)
+        return Pulled(inside, matrix_square_root(gram) @ factor, moments)
 
     def _explored(self, number: int) -> Pulled:
         """The pull of a batch that is kept: its frame grows by the directions it needs."""
@@ -135,7 +135,7 @@ class InLaw:
         """The batch of that number; a new one is drawn in the frame of the rows."""
         plan = self.plan
         if self._kept is None or self._kept.number != number:
-            self._rows = _compressed(self._rows, plan.special)
+            self._rows = _compressed_rows_in_law(self._rows, plan.special)
             columns = self._rows.shape[-1]
             samples = plan.samples_of(number)
             self._kept = KeptBatch(plan, self._draws, Role.BATCH, number, samples, columns)
@@ -153,23 +153,23 @@ class InLaw:
         rows, neurons = self._in_chunk_precision(rows)
         if trend is not None:
             linear = np.asarray(trend.linear, rows.dtype)
-            rows = _widened(rows, linear.shape[-1])
-            trend = Trend(trend.constant.astype(rows.dtype), _widened(linear, rows.shape[-1]))
+            rows = _wider_in_law(rows, linear.shape[-1])
+            trend = Trend(trend.constant.astype(rows.dtype), _wider_in_law(linear, rows.shape[-1]))
         drawn = self._batches.stream(role, number, samples, rows.shape[-1])
         return feature_chunks(self.plan.model, drawn, rows, neurons, trend, noise)
 
-    def _in_chunk_precision(self, rows: np.ndarray) -> tuple[np.ndarray, Neurons]:
+    def _in_chunk_precision(self, rows: np.ndarray) -> tuple[np.ndarray, DrawnNeurons]:
         dtype = self.plan.settings.dtype
-        return rows.astype(dtype), Neurons(*(x.astype(dtype) for x in self._neurons))
+        return rows.astype(dtype), DrawnNeurons(*(x.astype(dtype) for x in self._neurons))
 
 
-def _widened(array: Float[np.ndarray, "... s"], columns: int) -> np.ndarray:
-    """The same vectors in a frame of at least that many directions."""
+def _wider_in_law(array: Float[np.ndarray, "... s"], columns: int) -> np.ndarray:
+    """The same vectors in a frame with at least ``columns`` directions."""
     missing = max(columns - array.shape[-1], 0)
     return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
 
 
-def _compressed(rows: Float[np.ndarray, "runs p s"], special: int) -> np.ndarray:
+def _compressed_rows_in_law(rows: Float[np.ndarray, "runs p s"], special: int) -> np.ndarray:
     """The same Gram matrices, with p directions beyond the special ones at most."""
     width = rows.shape[-2]
     if rows.shape[-1] <= special + width:
@@ -178,10 +178,10 @@ def _compressed(rows: Float[np.ndarray, "runs p s"], special: int) -> np.ndarray
     return np.concatenate([rows[..., :special], np.swapaxes(others, -1, -2)], axis=-1)
 
 
-def _pull_kernel(
+def _simulated_pull_in_law(
     model: Model,
     rows: Float[Array, "p s"],
-    neurons: Neurons,
+    neurons: DrawnNeurons,
     inputs: Float[Array, "n s"],
     latent: Float[Array, "n r"],
     random: Randomness,
@@ -192,17 +192,17 @@ def _pull_kernel(
     counted = jnp.arange(inputs.shape[0]) < filled
     pulls = model.pulls(model.labels(latent, random, noise), inputs @ rows.T, neurons, counted)
     known = inputs[:, : latent.shape[1]]
-    return pulls.T @ inputs, pulls.T @ pulls, noise_moments(pulls, known)
+    return pulls.T @ inputs, pulls.T @ pulls, simulated_noise_moments(pulls, known)
 
 
-_pull = over_runs(_pull_kernel, shared=(5, 6))
+_pull = over_runs(_simulated_pull_in_law, shared=(5, 6))
 
 
 class KeptBatch:
     """Samples (runs, n, s) in a frame that grows as pulls explore it; all in float64."""
 
     def __init__(
-        self, plan: Plan, draws: Draws, role: Role, number: int, samples: int, columns: int
+        self, plan: StepPlan, draws: Draws, role: Role, number: int, samples: int, columns: int
     ) -> None:
         self.number = number
         sample = Batches(plan, draws, "float64").whole(role, number, samples, columns)
@@ -218,23 +218,23 @@ class KeptBatch:
 
     def explore(self, pulls: Float[np.ndarray, "runs n k"]) -> None:
         """Extend the frame until it holds sum_i P_ij x_i for every column P of ``pulls``."""
-        fresh = _orthonormal_complement(self._directions, pulls)
+        fresh = _unseen_directions_in_law(self._directions, pulls)
         self._directions = np.concatenate([self._directions, fresh], axis=-1)
         freedom = self._dim - self.inputs.shape[-1]
         self._explorations += 1
         if freedom == 0 or fresh.shape[-1] == 0:
             return
         path = (*self._path, self._explorations)
-        factor = bartlett(self._draws, fresh.shape[-1], freedom, Role.BARTLETT, *path)
+        factor = draw_bartlett(self._draws, fresh.shape[-1], freedom, Role.BARTLETT, *path)
         noise = self._draws.normal((pulls.shape[1], factor.shape[-1]), Role.EXPLORED, *path)
         noise -= self._directions @ (self._directions.mT @ noise)
         self.inputs = np.concatenate([self.inputs, fresh @ factor + noise], axis=-1)
 
-    def pulls(self, model: Model, rows: np.ndarray, neurons: Neurons) -> np.ndarray:
+    def pulls(self, model: Model, rows: np.ndarray, neurons: DrawnNeurons) -> np.ndarray:
         """P (runs, n, p)."""
         return np.asarray(_pulls(model, self._fields(rows), self.labels, neurons))
 
-    def features(self, model: Model, rows: np.ndarray, neurons: Neurons) -> np.ndarray:
+    def features(self, model: Model, rows: np.ndarray, neurons: DrawnNeurons) -> np.ndarray:
         """phi (runs, n, p)."""
         return np.asarray(_features(model, self._fields(rows), neurons))
 
@@ -256,18 +256,18 @@ class KeptBatch:
         self.labels = centred - (self.inputs @ linear[..., None])[..., 0]
 
 
-def _pulls_kernel(
-    model: Model, fields: Float[Array, "n p"], labels: Float[Array, " n"], neurons: Neurons
+def _simulated_pulls_of_batch(
+    model: Model, fields: Float[Array, "n p"], labels: Float[Array, " n"], neurons: DrawnNeurons
 ) -> Float[Array, "n p"]:
     return model.pulls(labels, fields, neurons, True)
 
 
 _labels = over_runs(Model.labels, shared=(2,))
-_pulls = over_runs(_pulls_kernel)
+_pulls = over_runs(_simulated_pulls_of_batch)
 _features = over_runs(Model.features)
 
 
-def _orthonormal_complement(
+def _unseen_directions_in_law(
     known: Float[np.ndarray, "runs n m"], vectors: Float[np.ndarray, "runs n k"]
 ) -> Float[np.ndarray, "runs n q"]:
     """q = min(k, n - m) orthonormal columns, orthogonal to the known ones, that with them span.

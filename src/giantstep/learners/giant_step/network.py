@@ -16,7 +16,7 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
 
 
-class Neurons(NamedTuple):
+class DrawnNeurons(NamedTuple):
     """What stays as it was drawn while the first layer moves: readouts and biases, (*runs, p)."""
 
     readout: Array | np.ndarray
@@ -59,7 +59,7 @@ class Model:
         self,
         labels: Float[Array, " n"],
         fields: Float[Array, "n p"],
-        neurons: Neurons,
+        neurons: DrawnNeurons,
         counted: Any,
     ) -> Float[Array, "n p"]:
         r"""P_ij = (y_i - f(x_i)) sigma'(h_ij): neuron j moves along a_j sum_i P_ij x_i.
@@ -74,13 +74,13 @@ class Model:
         residual = jnp.where(counted, residual, jnp.zeros_like(residual))
         return residual[:, None] * self.activation.derivative(biased)
 
-    def features(self, fields: Float[Array, "n p"], neurons: Neurons) -> Float[Array, "n p"]:
+    def features(self, fields: Float[Array, "n p"], neurons: DrawnNeurons) -> Float[Array, "n p"]:
         r"""phi = sigma(W x + b) / sqrt(p)."""
         root = jnp.sqrt(jnp.asarray(fields.shape[1], fields.dtype))
         return self.activation.jax(fields + neurons.biases[None, :]) / root
 
 
-def noise_moments(
+def simulated_noise_moments(
     pulls: Float[Array, "n p"], coordinates: Float[Array, "n r"]
 ) -> Float[Array, "p r+1"]:
     """Sums over samples of P_ij^2 x_ik^2 and of P_ij^2, which decide what pure noise shows."""
@@ -88,7 +88,7 @@ def noise_moments(
     return (pulls**2).T @ jnp.concatenate([coordinates**2, ones], axis=1)
 
 
-def detrended(
+def detrended_batch_labels(
     labels: Float[Array, " n"], inputs: Float[Array, "n d"], trend: Trend | None
 ) -> Float[Array, " n"]:
     """y - c - x.b; the labels themselves where there is no trend to remove."""

@@ -14,14 +14,14 @@ from giantstep.learners.giant_step.draws import Role
 from giantstep.learners.giant_step.network import Model
 from giantstep.numerics.cost import needed_dim
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.neuron_readouts import neuron_readouts
+from giantstep.settings.neuron_readouts import readout_setting_by_neuron
 
 #: Random points at which the target must be finite before anything is simulated.
 PROBES = 4096
 
 
 @dataclass(frozen=True)
-class Plan:
+class StepPlan:
     """What to simulate, in numbers. ``fit_samples`` is None where no readout is fitted.
 
     ``special`` counts the first axes that are unlike the others: the target's directions, and that
@@ -72,16 +72,16 @@ class Plan:
         return Role.FIT, step, self.fit_samples or 0
 
 
-def plan(problem: Problem, settings: GiantStep) -> Plan:
+def plan_giant_steps(problem: Problem, settings: GiantStep) -> StepPlan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
     rank = problem.target.rank
     dim = needed_dim(settings.dim, rank)
     width = settings.width.count(dim, "width")
-    neuron_readouts(settings.readout, width)  # says what is wrong with an odd width
-    _check_target(problem)
+    readout_setting_by_neuron(settings.readout, width)  # says what is wrong with an odd width
+    _check_simulated_target(problem)
     steps = max(settings.steps, 1)
     samples = tuple(size.count(dim, "samples") for size in settings.samples.over(steps))
-    return Plan(
+    return StepPlan(
         model=Model(problem.target, activation(settings.activation), settings.loss),
         settings=settings,
         dim=dim,
@@ -92,12 +92,12 @@ def plan(problem: Problem, settings: GiantStep) -> Plan:
         step_sizes=tuple(size.at(dim) for size in settings.step_size.over(steps)),
         noise=problem.noise,
         inputs=problem.inputs,
-        fit_samples=_fit_samples(settings, dim, samples[-1]),
+        fit_samples=_simulated_fit_samples(settings, dim, samples[-1]),
         test_samples=settings.test_samples.count(dim, "test_samples"),
     )
 
 
-def _fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
+def _simulated_fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
     if settings.ridge is None:
         return None
     if settings.readout_samples in (None, "same"):
@@ -105,7 +105,7 @@ def _fit_samples(settings: GiantStep, dim: int, samples: int) -> int | None:
     return settings.readout_samples.count(dim, "readout_samples")
 
 
-def _check_target(problem: Problem) -> None:
+def _check_simulated_target(problem: Problem) -> None:
     target = problem.target
     rng = np.random.default_rng(0)
     latent = rng.standard_normal((PROBES, target.rank))

@@ -31,7 +31,7 @@ FINE, MIDDLE, COARSE = (24, 0.5), (24, 1.0), (12, 3.0)
 NOISE_ORDER = 24
 
 
-def population_risk(
+def trained_network_risk(
     problem: Problem,
     sigma: Activation,
     weights: Float[np.ndarray, "p d"],
@@ -44,13 +44,13 @@ def population_risk(
 
     ``directions`` holds the orthonormal rows W_* of the target.
     """
-    cross = feature_label_moments(problem, sigma, weights, directions)
-    kernel = feature_kernel(sigma, weights)
+    cross = trained_label_moments(problem, sigma, weights, directions)
+    kernel = trained_feature_kernel(sigma, weights)
     power = target_moments(problem.target).second_moment
     return float(power - 2 * readout @ cross + readout @ kernel @ readout)
 
 
-def feature_kernel(
+def trained_feature_kernel(
     sigma: Activation, weights: Float[np.ndarray, "p d"]
 ) -> Float[np.ndarray, "p p"]:
     r""":math:`E[\sigma(\langle w_j, x\rangle)\sigma(\langle w_k, x\rangle)]` over x ~ N(0, I_d).
@@ -67,7 +67,7 @@ def feature_kernel(
         angles = np.sqrt(1 - cosines**2) + (np.pi - np.arccos(cosines)) * cosines
         return np.outer(norms, norms) * angles / (2 * np.pi)
     np.fill_diagonal(cosines, 0.0)
-    series, powers = _scaled_hermite(sigma, norms, np.max(np.abs(cosines), initial=0.0))
+    series, powers = _trained_hermite(sigma, norms, np.max(np.abs(cosines), initial=0.0))
     kernel, power = np.zeros_like(cosines), np.ones_like(cosines)
     for coefficients in series:
         kernel += np.outer(coefficients, coefficients) * power
@@ -76,7 +76,7 @@ def feature_kernel(
     return kernel
 
 
-def feature_label_moments(
+def trained_label_moments(
     problem: Problem,
     sigma: Activation,
     weights: Float[np.ndarray, "p d"],
@@ -94,11 +94,11 @@ def feature_label_moments(
         )
     norms = np.linalg.norm(weights, axis=1)
     cosines = weights @ directions.T / norms[:, None]
-    frame = _frame(cosines)
+    frame = _trained_network_frame(cosines)
     cosines = cosines @ frame.T
-    series, _ = _scaled_hermite(sigma, norms, np.max(np.abs(cosines[:, 0])), SMALL_DEGREE)
+    series, _ = _trained_hermite(sigma, norms, np.max(np.abs(cosines[:, 0])), SMALL_DEGREE)
     rows = tuple(tuple(float(x) for x in row) for row in frame)
-    labels = _label_series(problem.target, rows, len(series) - 1 - SMALL_DEGREE)
+    labels = _trained_label_series(problem.target, rows, len(series) - 1 - SMALL_DEGREE)
     result = np.zeros(len(weights))
     for others, coefficients in labels.items():
         side = np.prod(cosines[:, 1:] ** np.asarray(others, dtype=int), axis=1)
@@ -112,7 +112,7 @@ def feature_label_moments(
     return result
 
 
-def _frame(cosines: np.ndarray) -> np.ndarray:
+def _trained_network_frame(cosines: np.ndarray) -> np.ndarray:
     """Orthonormal rows, the first one close to most neurons: target axes where these will do."""
     order = np.argsort(-np.sum(cosines**2, axis=0), kind="stable")
     if np.max(np.abs(cosines[:, order[1:]]), initial=0.0) < SMALL_COSINE:
@@ -120,7 +120,7 @@ def _frame(cosines: np.ndarray) -> np.ndarray:
     return np.linalg.svd(cosines)[2]
 
 
-def _scaled_hermite(
+def _trained_hermite(
     sigma: Activation, norms: np.ndarray, cosine: float, more: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
     """E[sigma(q z) he_k(z)] for each norm q, he_k normalised, until cosine^k hides the rest.
@@ -132,7 +132,7 @@ def _scaled_hermite(
     angles = np.pi * (np.arange(NORMS) + 0.5) / NORMS
     q = (low + high) / 2 + max((high - low) / 2, 1e-9 * high) * np.cos(angles)
     stretch = float(np.max(q))
-    unit, mass = split_gaussian([k / stretch for k in sigma.kinks], *_rule(FINE))
+    unit, mass = split_gaussian([k / stretch for k in sigma.kinks], *_trained_risk_rule(FINE))
     z = unit[None, :] * (stretch / q)[:, None]
     density = mass[None, :] * np.exp((unit[None, :] ** 2 - z**2) / 2)
     values = sigma.numpy(unit * stretch)
@@ -160,7 +160,7 @@ def _scaled_hermite(
 
 
 @functools.lru_cache(maxsize=16)
-def _label_series(
+def _trained_label_series(
     target: Target, rows: tuple[tuple[float, ...], ...], degree: int
 ) -> dict[tuple[int, ...], np.ndarray]:
     """E[g he_k(h_1) he_others(h_2, ...)] in the frame: for each small ``others``, all k."""
@@ -168,10 +168,10 @@ def _label_series(
     rank = len(frame)
     aligned = np.allclose(np.abs(frame).sum(axis=1), 1.0)
     kinks = [target.kinks[int(np.argmax(row))] if aligned else () for row in frame]
-    axes = [split_gaussian(kinks[0], *_rule(FINE if rank == 1 else MIDDLE))]
-    axes += [split_gaussian(k, *_rule(COARSE)) for k in kinks[1:]]
+    axes = [split_gaussian(kinks[0], *_trained_risk_rule(FINE if rank == 1 else MIDDLE))]
+    axes += [split_gaussian(k, *_trained_risk_rule(COARSE)) for k in kinks[1:]]
     grid = np.stack(np.meshgrid(*[nodes for nodes, _ in axes], indexing="ij"), axis=-1)
-    values = _regression(target, grid @ frame)
+    values = _mean_label_of_run(target, grid @ frame)
     for axis, (nodes, weights) in enumerate(axes):
         table = normalised_hermite(nodes, SMALL_DEGREE if axis else degree) * weights
         values = np.moveaxis(np.tensordot(table, values, axes=(1, axis)), 0, axis)
@@ -181,7 +181,7 @@ def _label_series(
     }
 
 
-def _regression(target: Target, h: np.ndarray) -> np.ndarray:
+def _mean_label_of_run(target: Target, h: np.ndarray) -> np.ndarray:
     """E[g | h]: noises inside the label are averaged over."""
     if not target.noises:
         return target.numpy(h)
@@ -193,6 +193,6 @@ def _regression(target: Target, h: np.ndarray) -> np.ndarray:
     )
 
 
-def _rule(shape: tuple[int, float]) -> tuple[int, float, float]:
+def _trained_risk_rule(shape: tuple[int, float]) -> tuple[int, float, float]:
     order, length = shape
     return order, 9.0, length

@@ -9,19 +9,19 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.learners.giant_step.network import (
+    DrawnNeurons,
     Model,
-    Neurons,
     Randomness,
     Trend,
-    detrended,
+    detrended_batch_labels,
     over_runs,
 )
-from giantstep.learners.giant_step.samples import Sample
+from giantstep.learners.giant_step.samples import DrawnSample
 from giantstep.numerics.ridge.path import (
     NormalEquations,
     RidgePath,
-    chosen_ridge,
     relative_rounding,
+    ridge_or_gcv,
 )
 
 #: Chunks of features (runs, n, p) and labels (runs, n).
@@ -30,9 +30,9 @@ LabelledFeatures = Iterator[tuple[np.ndarray, np.ndarray]]
 
 def feature_chunks(
     model: Model,
-    samples: Iterable[Sample],
+    samples: Iterable[DrawnSample],
     weights: Any,
-    neurons: Neurons,
+    neurons: DrawnNeurons,
     trend: Trend | None,
     noise: float,
 ) -> LabelledFeatures:
@@ -52,38 +52,38 @@ def feature_chunks(
         yield np.asarray(features)[:, rows], np.asarray(labels, dtype=np.float64)[:, rows]
 
 
-def _features_kernel(
+def _simulated_features(
     model: Model,
     weights: Float[Array, "p d"],
-    neurons: Neurons,
+    neurons: DrawnNeurons,
     trend: Trend | None,
     inputs: Float[Array, "n d"],
     latent: Float[Array, "n r"],
     random: Randomness,
     noise: Float[Array, ""],
 ) -> tuple[Array, Array]:
-    labels = detrended(model.labels(latent, random, noise), inputs, trend)
+    labels = detrended_batch_labels(model.labels(latent, random, noise), inputs, trend)
     return model.features(inputs @ weights.T, neurons), labels
 
 
-_features = over_runs(_features_kernel, shared=(6,))
+_features = over_runs(_simulated_features, shared=(6,))
 
 
 #: Numbers of features a run may hold in memory, 64 MB; beyond, only their Gram matrix is kept.
 HELD_NUMBERS = 1 << 23
 
 
-def readout_errors(
+def simulated_readout_errors(
     fitted: LabelledFeatures, tested: LabelledFeatures, samples: int, width: int, ridge: float | str
 ) -> dict[str, np.ndarray]:
     """``test_error``, ``train_error`` and ``gcv_error`` of each run, and where the features fit
     into memory ``loo_error``, the leave-one-out error; ``gcv`` chooses a ridge for each run."""
     held = samples < width or samples * width <= HELD_NUMBERS
-    paths = _held_paths(fitted) if held else _streamed_paths(fitted)
-    ridges = [chosen_ridge(path, ridge) for path in paths]
+    paths = _held_training_paths(fitted) if held else _streamed_paths(fitted)
+    ridges = [ridge_or_gcv(path, ridge) for path in paths]
     fits = list(zip(paths, ridges, strict=True))
     errors = {
-        "test_error": _test_errors(paths, tested, ridges),
+        "test_error": _simulated_test_errors(paths, tested, ridges),
         "train_error": np.array([path.train_error(chosen)[0] for path, chosen in fits]),
         "gcv_error": np.array([path.gcv(chosen)[0] for path, chosen in fits]),
     }
@@ -92,7 +92,7 @@ def readout_errors(
     return errors
 
 
-def _held_paths(chunks: LabelledFeatures) -> list[RidgePath]:
+def _held_training_paths(chunks: LabelledFeatures) -> list[RidgePath]:
     features, labels = (np.concatenate(parts, axis=1) for parts in zip(*chunks, strict=True))
     return [RidgePath.fit(phi, y) for phi, y in zip(features, labels, strict=True)]
 
@@ -109,7 +109,7 @@ def _streamed_paths(chunks: LabelledFeatures) -> list[RidgePath]:
     return [RidgePath.solve(run, precision=precision) for run in sums]
 
 
-def _test_errors(
+def _simulated_test_errors(
     paths: list[RidgePath], chunks: LabelledFeatures, ridges: list[float]
 ) -> np.ndarray:
     total, samples = np.zeros(len(paths)), 0

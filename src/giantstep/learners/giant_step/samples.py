@@ -8,17 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.learners.giant_step.draws import Chunks, Draws, Role, bartlett, draw_one_ahead
-from giantstep.learners.giant_step.network import Neurons, Randomness
-from giantstep.learners.giant_step.plan import Plan
-from giantstep.settings.neuron_readouts import neuron_readouts
+from giantstep.learners.giant_step.draws import Chunks, Draws, Role, draw_bartlett, draw_batch_ahead
+from giantstep.learners.giant_step.network import DrawnNeurons, Randomness
+from giantstep.learners.giant_step.plan import StepPlan
+from giantstep.settings.neuron_readouts import readout_setting_by_neuron
 
 #: Numbers in a chunk of inputs or of fields: 8 MB in float32, about a core's share of the cache.
 CHUNK_NUMBERS = 1 << 21
 FEWEST_ROWS = 64
 
 
-class Sample(NamedTuple):
+class DrawnSample(NamedTuple):
     """A chunk of inputs with what their labels are made of; the first ``filled`` rows count."""
 
     inputs: Float[np.ndarray, "runs n columns"]
@@ -33,7 +33,7 @@ class Batches:
     ``columns`` is the dimension d of real inputs, or the size of the frame of inputs in law.
     """
 
-    def __init__(self, plan: Plan, draws: Draws, dtype: str) -> None:
+    def __init__(self, plan: StepPlan, draws: Draws, dtype: str) -> None:
         self._plan = plan
         self._draws = draws
         self._dtype = dtype
@@ -45,30 +45,30 @@ class Batches:
         samples: int,
         columns: int,
         progress: Callable[[float], None] | None = None,
-    ) -> Iterator[Sample]:
+    ) -> Iterator[DrawnSample]:
         """A batch in chunks; the next one is drawn in the background while one is in use."""
-        chunks = Chunks.of(samples, most_rows(columns, self._plan.width))
+        chunks = Chunks.of(samples, rows_of_drawn_chunk(columns, self._plan.width))
 
-        def begin(index: int) -> Callable[[], Sample]:
+        def begin(index: int) -> Callable[[], DrawnSample]:
             shape = (chunks.rows, columns)
             return self._begin(shape, chunks.filled(index), role, number, index)
 
-        return draw_one_ahead(begin, chunks.count, progress)
+        return draw_batch_ahead(begin, chunks.count, progress)
 
-    def whole(self, role: Role, number: int, samples: int, columns: int) -> Sample:
+    def whole(self, role: Role, number: int, samples: int, columns: int) -> DrawnSample:
         """A batch in one piece."""
         return self._begin((samples, columns), samples, role, number, 0)()
 
     def _begin(
         self, shape: tuple[int, int], filled: int, role: Role, *path: int
-    ) -> Callable[[], Sample]:
+    ) -> Callable[[], DrawnSample]:
         pending = self._draws.begin_normal(shape, role, *path, dtype=self._dtype)
         random = self._randomness(shape[0], Role(role + 1), *path)
 
-        def finished() -> Sample:
+        def finished() -> DrawnSample:
             plan, inputs = self._plan, pending()
             latent = plan.inputs.place(inputs, plan.rank, plan.dim)
-            return Sample(inputs, latent, random, filled)
+            return DrawnSample(inputs, latent, random, filled)
 
         return finished
 
@@ -82,21 +82,21 @@ class Batches:
         return Randomness(drawn[..., :noises], drawn[..., noises])
 
 
-def most_rows(columns: int, width: int) -> int:
+def rows_of_drawn_chunk(columns: int, width: int) -> int:
     """Rows of a chunk whose inputs and fields stay within the cache."""
     return max(CHUNK_NUMBERS // max(columns, width), FEWEST_ROWS)
 
 
-def start_neurons(plan: Plan, draws: Draws) -> Neurons:
+def start_neurons(plan: StepPlan, draws: Draws) -> DrawnNeurons:
     """Readouts a_j and biases b_j of each run, (runs, p).
 
     Biases are N(0, 1), or uniform on [-1, 1]. Twin rows of a symmetric start share their bias.
     """
     pairs = [_neurons_of_run(plan, rng) for rng in draws.streams(Role.NEURONS)]
-    return Neurons(*(np.stack(column) for column in zip(*pairs, strict=True)))
+    return DrawnNeurons(*(np.stack(column) for column in zip(*pairs, strict=True)))
 
 
-def _neurons_of_run(plan: Plan, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _neurons_of_run(plan: StepPlan, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     settings = plan.settings
     distinct = plan.width // 2 if plan.symmetric else plan.width
     law: dict[str, Callable[[], np.ndarray]] = {
@@ -105,7 +105,7 @@ def _neurons_of_run(plan: Plan, rng: np.random.Generator) -> tuple[np.ndarray, n
         "uniform": lambda: rng.uniform(-1, 1, distinct),
     }
     biases = law[settings.biases]()
-    readouts = neuron_readouts(settings.readout, plan.width)
+    readouts = readout_setting_by_neuron(settings.readout, plan.width)
     if readouts is not None:
         return np.array(readouts), np.tile(biases, 2 if plan.symmetric else 1)
     support = settings.readout_support()
@@ -115,14 +115,14 @@ def _neurons_of_run(plan: Plan, rng: np.random.Generator) -> tuple[np.ndarray, n
     return rng.choice(values, distinct, p=weights / weights.sum()), biases
 
 
-def start_rows(plan: Plan, draws: Draws, dtype: str) -> Float[np.ndarray, "runs p d"]:
+def start_rows(plan: StepPlan, draws: Draws, dtype: str) -> Float[np.ndarray, "runs p d"]:
     """First rows in d dimensions: on the unit sphere, or N(0, I/d)."""
     distinct = plan.width // 2 if plan.symmetric else plan.width
     drawn = draws.normal((distinct, plan.dim), Role.ROWS, dtype=dtype)
-    return _as_started(drawn, plan)
+    return _started_draws(drawn, plan)
 
 
-def start_coordinates(plan: Plan, draws: Draws) -> Float[np.ndarray, "runs p s"]:
+def draw_start_coordinates(plan: StepPlan, draws: Draws) -> Float[np.ndarray, "runs p s"]:
     """First rows in law: their coordinates on the special directions, then the rest.
 
     The rest is the triangular factor of p - possibly fewer - Gaussian rows in the d - s other
@@ -130,14 +130,14 @@ def start_coordinates(plan: Plan, draws: Draws) -> Float[np.ndarray, "runs p s"]
     """
     distinct = plan.width // 2 if plan.symmetric else plan.width
     known = draws.normal((distinct, plan.special), Role.ROWS)
-    others = bartlett(draws, distinct, plan.dim - plan.special, Role.BARTLETT, 0)
+    others = draw_bartlett(draws, distinct, plan.dim - plan.special, Role.BARTLETT, 0)
     columns = min(plan.width, plan.dim - plan.special)
     padded = np.zeros((len(draws.seeds), distinct, columns))
     padded[..., : others.shape[-1]] = others
-    return _as_started(np.concatenate([known, padded], axis=-1), plan)
+    return _started_draws(np.concatenate([known, padded], axis=-1), plan)
 
 
-def _as_started(drawn: np.ndarray, plan: Plan) -> np.ndarray:
+def _started_draws(drawn: np.ndarray, plan: StepPlan) -> np.ndarray:
     if plan.settings.start == "sphere":
         drawn = drawn / np.linalg.norm(drawn, axis=-1, keepdims=True)
     else:

@@ -12,12 +12,12 @@ from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
-from giantstep.learners.giant_step.direct import Direct
-from giantstep.learners.giant_step.draws import Draws, drawing_threads
-from giantstep.learners.giant_step.plan import plan
+from giantstep.learners.giant_step.direct import DirectRun
+from giantstep.learners.giant_step.draws import Draws, threads_of_random_draws
+from giantstep.learners.giant_step.plan import plan_giant_steps
 from giantstep.learners.giant_step.samples import start_neurons
-from giantstep.learners.giant_step.simulation import run_seed
-from giantstep.learners.spiked_random_features import spike_direction, spiked_rows
+from giantstep.learners.giant_step.simulation import simulation_seed
+from giantstep.learners.spiked_random_features import draw_spiked_rows, spike_direction
 from giantstep.numerics.cost import DRAW, EIGEN, Cost, needed_dim
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.hermite import normalised_hermite
@@ -55,12 +55,12 @@ class SimulatedSpectrum(NamedTuple):
         return np.searchsorted(np.sort(self.values), x, side="right") / len(self.values)
 
 
-def stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> SteppedLayer:
+def simulate_stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> SteppedLayer:
     """Take the gradient steps with real vectors, in float64."""
-    resolved = plan(problem, settings.replace(dtype="float64", ridge=None))
-    with float64(), drawing_threads() as threads:
-        draws = Draws([run_seed(problem, resolved, seed)], threads)
-        runs = Direct(resolved, draws)
+    resolved = plan_giant_steps(problem, settings.replace(dtype="float64", ridge=None))
+    with float64(), threads_of_random_draws() as threads:
+        draws = Draws([simulation_seed(problem, resolved, seed)], threads)
+        runs = DirectRun(resolved, draws)
         before = np.asarray(runs.weights[0])
         for step in range(1, settings.steps + 1):
             runs.step(step)
@@ -71,7 +71,7 @@ def stepped_layer(problem: Problem, settings: GiantStep, seed: int = 0) -> Stepp
     return SteppedLayer(after, readout, learned / length if length > 0 else learned)
 
 
-def spectrum_cost(settings: GiantStep | SpikedRandomFeatures) -> Cost:
+def simulated_spectrum_cost(settings: GiantStep | SpikedRandomFeatures) -> Cost:
     """The rows and the samples, which are held whole, and a decomposition of either."""
     dim = needed_dim(settings.dim)
     width = settings.width.count(dim, "width")
@@ -89,7 +89,7 @@ def simulate_weight_spectrum(
     problem: Problem, settings: GiantStep, seed: int = 0
 ) -> SimulatedSpectrum:
     """Singular values of the first layer after its steps, and where its leading vectors point."""
-    layer = stepped_layer(problem, settings, seed)
+    layer = simulate_stepped_layer(problem, settings, seed)
     left, values, right = np.linalg.svd(layer.weights, full_matrices=False)
     unit = layer.readout / np.linalg.norm(layer.readout)
     leading = right[:LEADING]
@@ -111,13 +111,13 @@ def simulate_feature_spectrum(
     rng = generator("feature spectrum", problem.to_json(), settings.to_json(), seed)
     if isinstance(settings, SpikedRandomFeatures):
         direction = spike_direction(problem, settings.alignment, dim)
-        weights = spiked_rows(settings, direction, rng)
+        weights = draw_spiked_rows(settings, direction, rng)
         counts = np.diff(np.round(np.cumsum(settings.blocks()[2]) * len(weights)), prepend=0)
         groups = np.repeat(np.arange(len(counts)), counts.astype(int))
     else:
         if settings.readout_samples in (None, "same"):
             raise SettingsError("readout_samples is missing: features need fresh samples, give 2d")
-        layer = stepped_layer(problem, settings, seed)
+        layer = simulate_stepped_layer(problem, settings, seed)
         weights, groups = layer.weights, np.unique(layer.readout, return_inverse=True)[1]
     samples = settings.readout_samples.count(dim, "readout_samples")
     drawn = problem.draw(samples, dim, rng)
@@ -134,7 +134,7 @@ Kind = Literal["network", "gaussian", "conditional"]
 NODES, DEGREES = 24, 16
 
 
-def equivalent_test_error(
+def simulate_equivalent_error(
     problem: Problem, settings: GiantStep, kind: Kind, seed: int = 0
 ) -> float:
     """Excess risk, on a test set, of the readout fitted to features of that kind after one step.
@@ -142,7 +142,7 @@ def equivalent_test_error(
     Kinds with the same seed share the first layer and all inputs. Smooth activations only: the
     covariance of the Gaussian features is a series in the cosine of two rows.
     """
-    sigma, layer = activation(settings.activation), stepped_layer(problem, settings, seed)
+    sigma, layer = activation(settings.activation), simulate_stepped_layer(problem, settings, seed)
     rng = generator("equivalent features", problem.to_json(), settings.to_json(), seed)
     dim, scale = layer.weights.shape[1], math.sqrt(len(layer.weights))
     samples = settings.readout_samples.count(dim, "readout_samples")
@@ -164,11 +164,11 @@ def _features(
         return sigma.numpy(inputs @ layer.weights.T)
     noise = rng.standard_normal((len(inputs), len(layer.weights)))
     if kind == "conditional":
-        return _conditional(sigma, layer, inputs, noise)
-    return _gaussian(sigma, layer.weights, inputs, noise)
+        return _simulated_conditional_features(sigma, layer, inputs, noise)
+    return _simulated_gaussian_features(sigma, layer.weights, inputs, noise)
 
 
-def _gaussian(
+def _simulated_gaussian_features(
     sigma: Activation, weights: np.ndarray, inputs: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
     """mu_0 + mu_1 <w, x> + noise, with the mean and the covariance of the features themselves."""
@@ -190,7 +190,7 @@ def _gaussian(
     return coefficients[0] + linear + noise @ root.T
 
 
-def _conditional(
+def _simulated_conditional_features(
     sigma: Activation, layer: SteppedLayer, inputs: np.ndarray, noise: np.ndarray
 ) -> np.ndarray:
     """mu_0(kappa) + mu_1(kappa) <w, x> across the learned direction + mu_*(kappa) noise."""

@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from giantstep.errors import SettingsError
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.numerics.cost import needed_dim
@@ -18,7 +18,7 @@ from giantstep.settings.online_sgd import OnlineSgd
 
 
 @dataclass(frozen=True)
-class Rule:
+class SgdRule:
     """What one step computes; hashable, so that it can be a static argument of `jax.jit`.
 
     ``outside`` tells that samples have a part outside the frame, known by its length alone.
@@ -48,10 +48,10 @@ class Constants(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Plan:
+class SgdPlan:
     """What to simulate, in numbers. ``columns`` is the size of the frame of the rows."""
 
-    rule: Rule
+    rule: SgdRule
     constants: Constants
     settings: OnlineSgd
     note: str
@@ -74,11 +74,11 @@ class Plan:
         return min(self.settings.batch, self.width) if self.rule.outside else 0
 
 
-def plan(problem: Problem, settings: OnlineSgd) -> Plan:
+def plan_online_sgd(problem: Problem, settings: OnlineSgd) -> SgdPlan:
     """Resolve the sizes at the settings' dimension; one clear line for what cannot be simulated."""
     rank = problem.target.rank
     dim = needed_dim(settings.dim, rank)
-    check_inputs_covered(
+    checked_input_law(
         problem.inputs,
         (Gaussian,),
         "steps on fresh samples are simulated",
@@ -87,11 +87,11 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     )
     width = settings.width.count(dim, "width")
     start = settings.start_overlaps(rank, width, dim)
-    in_law, note = _method(settings, dim, rank, width)
+    in_law, note = _simulation_method(settings, dim, rank, width)
     steps = tuple(round(time * dim / settings.batch) for time in settings.time_list)
     if steps[-1] > 2**53:
         raise SettingsError(f"times = {settings.times}: {steps[-1]:.3g} steps at d = {dim}")
-    rule = Rule(
+    rule = SgdRule(
         target=problem.target,
         activation=activation(settings.activation),
         loss=settings.loss,
@@ -108,7 +108,7 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
         dim=np.float64(dim),
         readout=np.array(settings.readouts(width)),
     )
-    return Plan(
+    return SgdPlan(
         rule=rule,
         constants=constants,
         settings=settings,
@@ -124,7 +124,7 @@ def plan(problem: Problem, settings: OnlineSgd) -> Plan:
     )
 
 
-def _method(settings: OnlineSgd, dim: int, rank: int, width: int) -> tuple[bool, str]:
+def _simulation_method(settings: OnlineSgd, dim: int, rank: int, width: int) -> tuple[bool, str]:
     """Whether to run in law, and a sentence that says why."""
     obstacle = None
     if settings.lookahead and settings.batch > 1:
@@ -141,10 +141,10 @@ def _method(settings: OnlineSgd, dim: int, rank: int, width: int) -> tuple[bool,
     return True, f"method: in-law, exact at a cost that ignores d, {how}"
 
 
-class Draws:
+class SgdDraws:
     """Rows at the start, then samples and what lies outside their frame, step after step."""
 
-    def __init__(self, plan: Plan, seeds: list[int]) -> None:
+    def __init__(self, plan: SgdPlan, seeds: list[int]) -> None:
         self._plan = plan
         self._start, self._normals, self._factors = (
             [np.random.default_rng([seed, role]) for seed in seeds] for role in range(3)
@@ -167,7 +167,7 @@ class Draws:
         if size == 0:
             return np.zeros((len(self._factors), count, 0, 0))
         freedom = self._plan.dim - self._plan.columns
-        return np.stack([_bartlett(rng, count, size, freedom) for rng in self._factors])
+        return np.stack([_draw_bartlett_factor(rng, count, size, freedom) for rng in self._factors])
 
     def _rows(self, rng: np.random.Generator) -> Float[np.ndarray, "p s"]:
         plan = self._plan
@@ -176,7 +176,7 @@ class Draws:
         known = rng.standard_normal((distinct, plan.rank))
         if plan.rule.outside:
             rest = np.zeros((distinct, plan.width))
-            rest[:, :distinct] = _bartlett(rng, 1, distinct, plan.dim - plan.rank)[0]
+            rest[:, :distinct] = _draw_bartlett_factor(rng, 1, distinct, plan.dim - plan.rank)[0]
         else:
             rest = rng.standard_normal((distinct, plan.dim - plan.rank))
         if plan.start is not None:
@@ -188,7 +188,7 @@ class Draws:
         return np.concatenate([rows, rows]) if twins else rows
 
 
-def _bartlett(
+def _draw_bartlett_factor(
     rng: np.random.Generator, count: int, size: int, freedom: int
 ) -> Float[np.ndarray, "count k k"]:
     """Lower triangular T: T T^T has the law of G G^T, G of that many rows and columns N(0, 1).

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from giantstep.answer import Run
 from giantstep.errors import SettingsError
 from giantstep.language.problem import Problem
-from giantstep.learners.online_sgd.plan import Draws, Plan, plan
-from giantstep.learners.online_sgd.step import State, advance
+from giantstep.learners.online_sgd.plan import SgdDraws, SgdPlan, plan_online_sgd
+from giantstep.learners.online_sgd.step import SgdState, take_sgd_steps
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost
 from giantstep.numerics.float64 import float64
 from giantstep.numerics.quadrature import normal_points
@@ -51,14 +51,14 @@ def simulate(
     signed cosines and the norms of all neurons.
     """
     began = time.perf_counter()
-    resolved = plan(problem, settings)
+    resolved = plan_online_sgd(problem, settings)
     described = settings.to_json() | {"activation": resolved.rule.activation.name}
     numbers = [
         stable_seed(settings.learner, problem.to_json(), described, seed + i) for i in range(seeds)
     ]
     with float64(), np.errstate(over="ignore", invalid="ignore"):
-        history, exits = _train(resolved, Draws(resolved, numbers), seeds, progress)
-        rest = [_measured(resolved, rows, numbers) for rows in history]
+        history, exits = _train(resolved, SgdDraws(resolved, numbers), seeds, progress)
+        rest = [_measured_runs(resolved, rows, numbers) for rows in history]
     metrics = {name: np.stack([part[name] for part in rest], axis=1) for name in rest[0]}
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
     notes = [resolved.note]
@@ -73,10 +73,10 @@ def simulate(
 
 
 def _train(
-    resolved: Plan, draws: Draws, seeds: int, progress: Progress | None
+    resolved: SgdPlan, draws: SgdDraws, seeds: int, progress: Progress | None
 ) -> tuple[list[np.ndarray], np.ndarray]:
     """Rows of all runs at each of the times, and the step at which each got out (-1: never)."""
-    state: Any = State(draws.rows(), np.full(seeds, -1, np.int64))
+    state: Any = SgdState(draws.rows(), np.full(seeds, -1, np.int64))
     each = seeds * (resolved.settings.batch * resolved.drawn + resolved.bartlett**2)
     chunk = int(np.clip(CHUNK_NUMBERS // each, 1, max(resolved.steps[-1], 1)))
     history, done = [], 0
@@ -84,7 +84,7 @@ def _train(
         while done < stop:
             count = min(chunk, stop - done)
             drawn = (_full(part, chunk) for part in (draws.normals(count), draws.factors(count)))
-            state = advance(resolved.rule, resolved.constants, state, *drawn, done, count)
+            state = take_sgd_steps(resolved.rule, resolved.constants, state, *drawn, done, count)
             done += count
             if progress is not None:
                 progress(done / resolved.steps[-1])
@@ -105,8 +105,8 @@ def _full(drawn: np.ndarray, chunk: int) -> np.ndarray:
     return np.pad(drawn, [(0, 0), (0, missing), (0, 0), (0, 0)]) if missing else drawn
 
 
-def _measured(
-    resolved: Plan, rows: Float[np.ndarray, "runs p s"], seeds: list[int]
+def _measured_runs(
+    resolved: SgdPlan, rows: Float[np.ndarray, "runs p s"], seeds: list[int]
 ) -> dict[str, np.ndarray]:
     norms = np.linalg.norm(rows, axis=-1)
     cosines = rows[..., : resolved.rank] / norms[..., None]
@@ -115,14 +115,14 @@ def _measured(
         "overlap": cosines[:, 0] if alone else np.sqrt(np.mean(cosines**2, axis=1)),
         "norm": np.sqrt(np.mean(norms**2, axis=1)),
         "test_error": np.array(
-            [_test_error(resolved, own, seed) for own, seed in zip(rows, seeds, strict=True)]
+            [_run_risk(resolved, own, seed) for own, seed in zip(rows, seeds, strict=True)]
         ),
         "cosines": cosines,
         "norms": norms,
     }
 
 
-def _test_error(resolved: Plan, rows: Float[np.ndarray, "p s"], seed: int) -> float:
+def _run_risk(resolved: SgdPlan, rows: Float[np.ndarray, "p s"], seed: int) -> float:
     """E (g - f)^2 on quasi-random points in the frame of the directions and the rows."""
     rank, target = resolved.rank, resolved.rule.target
     rest = rows[:, rank:]
@@ -143,7 +143,7 @@ TURN = 8_000
 
 def cost(problem: Problem, settings: OnlineSgd) -> Cost:
     """The rows, a few chunks, and for each step its samples, its products and its overhead."""
-    resolved = plan(problem, settings)
+    resolved = plan_online_sgd(problem, settings)
     width, batch, columns = resolved.width, resolved.settings.batch, resolved.columns
     step = TURN + batch * (columns * (2.0 * width + DRAW) + width * EXPONENTIAL)
     if width > 1 and resolved.rule.outside:

@@ -21,10 +21,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from giantstep.learners.online_sgd.plan import Constants, Rule
+from giantstep.learners.online_sgd.plan import Constants, SgdRule
 
 
-class State(NamedTuple):
+class SgdState(NamedTuple):
     """Rows of each run in their frame, (runs, p, s), and the step at which each run got out."""
 
     rows: Any
@@ -32,34 +32,34 @@ class State(NamedTuple):
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def advance(
-    rule: Rule,
+def take_sgd_steps(
+    rule: SgdRule,
     constants: Constants,
-    state: State,
+    state: SgdState,
     normals: Float[Array, "runs chunk batch n"],
     factors: Float[Array, "runs chunk k k"],
     first: Any,
     count: Any,
-) -> State:
+) -> SgdState:
     """Take ``count`` steps with the batches of a chunk; ``first`` is the number of the first."""
 
-    def body(number: Any, state: State) -> State:
-        each = jax.vmap(functools.partial(_step, rule, constants))
+    def body(number: Any, state: SgdState) -> SgdState:
+        each = jax.vmap(functools.partial(_sgd_step, rule, constants))
         rows = each(state.rows, normals[:, number], factors[:, number])
         if not rule.until:
-            return State(rows, state.exits)
+            return SgdState(rows, state.exits)
         rank = rule.target.rank
         squares = jnp.sum(rows**2, axis=-1)
         cosines = jnp.sum(rows[..., :rank] ** 2, axis=-1) / squares
         out = jnp.max(cosines, axis=-1) >= constants.until**2
         step = jnp.asarray(first + number + 1, state.exits.dtype)
-        return State(rows, jnp.where(out & (state.exits < 0), step, state.exits))
+        return SgdState(rows, jnp.where(out & (state.exits < 0), step, state.exits))
 
     return jax.lax.fori_loop(0, count, body, state)
 
 
-def _step(
-    rule: Rule,
+def _sgd_step(
+    rule: SgdRule,
     constants: Constants,
     rows: Float[Array, "p s"],
     normals: Float[Array, "batch n"],
@@ -70,28 +70,28 @@ def _step(
     inputs, inner = normals[:, :columns], normals[:, columns:-1]
     clean = jnp.broadcast_to(target.jax(inputs[:, : target.rank], inner), (batch,))
     labels = clean.astype(rows.dtype) + jnp.sqrt(constants.noise) * normals[:, -1]
-    fields = _product(inputs, rows.T)
+    fields = _sgd_product(inputs, rows.T)
     squares = jnp.sum(inputs**2, axis=1)
     if rule.outside:
         squares = squares + factor[0, 0] ** 2
-    moves = _moves(rule, constants, labels, fields, squares)
-    pull = _product(moves.T, inputs) / batch
+    moves = _sgd_moves(rule, constants, labels, fields, squares)
+    pull = _sgd_product(moves.T, inputs) / batch
     if rule.geometry == "sphere":
         pull = pull - jnp.mean(moves * fields, axis=0)[:, None] * rows
     rows = rows + constants.gain * pull
     if rule.outside:
-        beyond = _product(_lower(moves.T), factor) * (constants.gain / batch)
+        beyond = _sgd_product(_sgd_gram_factor(moves.T), factor) * (constants.gain / batch)
         rows = jnp.concatenate([rows, beyond], axis=1)
     if rule.geometry == "sphere":
         rows = rows / jnp.sqrt(jnp.sum(rows**2, axis=1))[:, None]
     if not rule.outside:
         return rows
-    rest = _lower(rows[:, target.rank :])
+    rest = _sgd_gram_factor(rows[:, target.rank :])
     return jnp.concatenate([rows[:, : target.rank], rest], axis=1)
 
 
-def _moves(
-    rule: Rule,
+def _sgd_moves(
+    rule: SgdRule,
     constants: Constants,
     labels: Float[Array, " batch"],
     fields: Float[Array, "batch p"],
@@ -109,12 +109,12 @@ def _moves(
     return pull * sigma.derivative(fields)
 
 
-def _product(left: Float[Array, "a b"], right: Float[Array, "b c"]) -> Float[Array, "a c"]:
-    """A product whose inner size may be 1, which needs no call of a matrix product."""
+def _sgd_product(left: Float[Array, "a b"], right: Float[Array, "b c"]) -> Float[Array, "a c"]:
+    """A product whose inner size may be 1: no matrix product is called then."""
     return left * right if left.shape[1] == right.shape[0] == 1 else left @ right
 
 
-def _lower(matrix: Float[Array, "p k"]) -> Float[Array, "p q"]:
+def _sgd_gram_factor(matrix: Float[Array, "p k"]) -> Float[Array, "p q"]:
     """A factor of the same Gram matrix with min(p, k) columns."""
     rows, columns = matrix.shape
     if columns == 1:

@@ -16,8 +16,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.learners.three_layer.layers import span
-from giantstep.learners.three_layer.samples import Answer, Trained, TreeData
+from giantstep.learners.three_layer.layers import trained_leaf_span
+from giantstep.learners.three_layer.samples import NetworkAnswer, Trained, TreeData
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Learning rate, its warm-up in epochs, samples of a batch, share of the samples held out.
@@ -28,7 +28,7 @@ RATE, WARM_UP, BATCH, HELD_OUT = 3e-3, 3, 128, 0.2
 DECAYS = (2.0, 4.0)
 #: AdamW's memories of gradient and square, and the least root that it divides by.
 MEMORY, SQUARE_MEMORY, LEAST = 0.9, 0.999, 1e-8
-#: A network of two layers has so many times the neurons of the first of three: more weights.
+#: The network of two layers has this many times the neurons of the first of three layers.
 TWO_LAYERS_WIDER = 2
 
 #: Weights and biases, layer by layer.
@@ -58,19 +58,19 @@ def train_adam(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.Ge
     answers, spans = [], []
     fresh = np.asarray(test.inputs, dtype=np.float32)
     for name in settings.networks:
-        start = _start(sizes[name], rng)
+        start = _draw_start_weights(sizes[name], rng)
         key = jax.random.key(rng.integers(1 << 31))
         losses, kept = _train(start, held, key, np.array(DECAYS, np.float32), sigma, epochs)
         chosen = int(np.argmin(np.asarray(losses)))
         weights = jax.tree.map(lambda part, i=chosen: part[i], kept)
         layers = [np.asarray(part, dtype=np.float64) for part in _layers(weights, fresh, sigma)]
         inner = layers[-2] if len(sizes[name]) > 3 else layers[-1]
-        answers.append(Answer(layers[-1][:, 0] * deviation + mean, inner))
-        spans.append(span(_top_directions(np.asarray(weights[0][0]), leaves), leaves))
+        answers.append(NetworkAnswer(layers[-1][:, 0] * deviation + mean, inner))
+        spans.append(trained_leaf_span(_trained_span(np.asarray(weights[0][0]), leaves), leaves))
     return Trained(tuple(answers), tuple(spans), leaves)
 
 
-def _start(sizes: tuple[int, ...], rng: np.random.Generator) -> Weights:
+def _draw_start_weights(sizes: tuple[int, ...], rng: np.random.Generator) -> Weights:
     """Weights N(0, 2/inputs), biases uniform on [-1/2, 1/2], a last layer a tenth as large."""
     layers = []
     for number, (inputs, outputs) in enumerate(itertools.pairwise(sizes)):
@@ -90,7 +90,7 @@ def _layers(weights: Weights, inputs: Any, sigma: Activation) -> list[Array]:
     return found
 
 
-def _loss(weights: Weights, inputs: Any, labels: Any, sigma: Activation) -> Array:
+def _training_loss(weights: Weights, inputs: Any, labels: Any, sigma: Activation) -> Array:
     return jnp.mean((_layers(weights, inputs, sigma)[-1][:, 0] - labels) ** 2)
 
 
@@ -107,7 +107,7 @@ def _train(
     samples = held.inputs.shape[0]
     size = min(BATCH, samples)
     batches = samples // size
-    slope = jax.grad(_loss)
+    slope = jax.grad(_training_loss)
 
     def rate(step: Array) -> Array:
         """Up in a straight line, then down along a cosine."""
@@ -127,7 +127,7 @@ def _train(
             training, least, best = state
             rows = jax.random.permutation(own, samples)[: batches * size].reshape(batches, size)
             training, _ = jax.lax.scan(step, training, rows)
-            loss = _loss(training[0], held.other_inputs, held.other_labels, sigma)
+            loss = _training_loss(training[0], held.other_inputs, held.other_labels, sigma)
             better = loss < least
             best = jax.tree.map(lambda a, b: jnp.where(better, a, b), training[0], best)
             return (training, jnp.where(better, loss, least), best), None
@@ -150,7 +150,7 @@ def adamw_step(
     rate: Array,
     decay: Array,
 ) -> tuple[Weights, Weights, Weights]:
-    """w <- (1 - rate decay) w - rate m/(sqrt(v) + least), m and v freed of their start at 0."""
+    """w <- (1 - rate decay) w - rate m/(sqrt(v) + least), m and v unbiased by their start at 0."""
     steps = (count + 1).astype(jnp.float32)
     first = jax.tree.map(lambda m, g: MEMORY * m + (1 - MEMORY) * g, first, gradient)
     second = jax.tree.map(
@@ -168,6 +168,6 @@ def adamw_step(
     return weights, first, second
 
 
-def _top_directions(weights: Float[np.ndarray, "d p"], count: int) -> Float[np.ndarray, "k d"]:
+def _trained_span(weights: Float[np.ndarray, "d p"], count: int) -> Float[np.ndarray, "k d"]:
     """The principal directions of the first layer's neurons, as many as there are leaves."""
     return np.linalg.svd(weights, full_matrices=False)[0][:, :count].T.astype(np.float64)

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.learners.three_layer.layers import span
-from giantstep.learners.three_layer.samples import Answer, Trained, TreeData
-from giantstep.numerics.ridge.large import CentredFit, fit_ridge
+from giantstep.learners.three_layer.layers import trained_leaf_span
+from giantstep.learners.three_layer.samples import NetworkAnswer, Trained, TreeData
+from giantstep.numerics.ridge.large import CentredFit, ridge_by_chunks
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Scale of the second and third layer at the start, and the rate of both phases.
@@ -44,11 +44,11 @@ def train_authors(
         )
     )
     biases = rng.uniform(-1, 1, width).astype(np.float32)
-    first = _first_phase(first, biases, second, third, x, y, sigma, settings.number_of_steps(dim))
-    second = _second_phase(first, biases, second, third, x, y, sigma)
+    first = _train_first(first, biases, second, third, x, y, sigma, settings.number_of_steps(dim))
+    second = _train_second(first, biases, second, third, x, y, sigma)
     rows = rng.standard_normal((RANDOM_WIDTH, width)).astype(np.float32)
     shifts = rng.uniform(-1, 1, RANDOM_WIDTH).astype(np.float32)
-    hidden, hidden_fresh = (_hidden(first, biases, part, sigma) for part in (x, fresh))
+    hidden, hidden_fresh = (_trained_layer(first, biases, part, sigma) for part in (x, fresh))
     centre = jnp.mean(hidden, axis=0)
     spread = jnp.std((hidden - centre[None, :]) @ rows.T, axis=0)
 
@@ -63,20 +63,20 @@ def train_authors(
         phi, phi_fresh = (
             np.asarray(layer(part), dtype=np.float64) for part in (hidden, hidden_fresh)
         )
-        fit = fit_ridge(phi.__getitem__, train.labels, phi.shape[1])
-        answers.append(Answer(output := _fitted(phi_fresh, fit), output))
+        fit = ridge_by_chunks(phi.__getitem__, train.labels, phi.shape[1])
+        answers.append(NetworkAnswer(output := _trained_answers(phi_fresh, fit), output))
     # The second layer hands on what its units see.
-    answers[-1] = Answer(output, np.asarray(hidden_fresh @ second.T, dtype=np.float64))
+    answers[-1] = NetworkAnswer(output, np.asarray(hidden_fresh @ second.T, dtype=np.float64))
     top = np.linalg.svd(np.asarray(first, dtype=np.float64), full_matrices=False)[2][:leaves]
-    return Trained(tuple(answers), (span(top, leaves),), leaves)
+    return Trained(tuple(answers), (trained_leaf_span(top, leaves),), leaves)
 
 
-def _fitted(features: np.ndarray, fit: CentredFit) -> np.ndarray:
+def _trained_answers(features: np.ndarray, fit: CentredFit) -> np.ndarray:
     return (features - fit.centre) @ fit.coefficients + fit.mean
 
 
 @partial(jax.jit, static_argnames="sigma")
-def _hidden(
+def _trained_layer(
     first: Float[Array, "p d"], biases: Float[Array, " p"], x: Float[Array, "n d"],
     sigma: Activation,
 ) -> Float[Array, "n p"]:  # fmt: skip
@@ -84,7 +84,7 @@ def _hidden(
 
 
 @partial(jax.jit, static_argnames=("sigma", "steps"))
-def _first_phase(
+def _train_first(
     first: Float[Array, "p d"],
     biases: Float[Array, " p"],
     second: Float[Array, "p2 p"],
@@ -97,7 +97,7 @@ def _first_phase(
     """W1 <- W1 - rate sqrt(p1)/eps^2 times the gradient of the mean of (y - f)^2/2."""
 
     def loss(w: Array) -> Array:
-        output = sigma.jax(_hidden(w, biases, x, sigma) @ second.T) @ third
+        output = sigma.jax(_trained_layer(w, biases, x, sigma) @ second.T) @ third
         return jnp.mean((y - output) ** 2) / 2
 
     rate = RATE * first.shape[0] ** 0.5 / SMALL**2
@@ -109,7 +109,7 @@ def _first_phase(
 
 
 @partial(jax.jit, static_argnames="sigma")
-def _second_phase(
+def _train_second(
     first: Float[Array, "p d"],
     biases: Float[Array, " p"],
     second: Float[Array, "p2 p"],
@@ -119,7 +119,7 @@ def _second_phase(
     sigma: Activation,
 ) -> Float[Array, "p2 p"]:
     """Heavy-ball steps of W2 at the rate sqrt(p2)/(eps p1), on features that no longer move."""
-    hidden = _hidden(first, biases, x, sigma)
+    hidden = _trained_layer(first, biases, x, sigma)
 
     def loss(w: Array) -> Array:
         return jnp.mean((y - sigma.jax(hidden @ w.T) @ third) ** 2) / 2

@@ -9,8 +9,8 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
-from giantstep.numerics.ridge.large import CentredFit, by_chunks, fit_ridge, krylov_ridge
-from giantstep.numerics.ridge.path import GCV, RidgePath, chosen_ridge
+from giantstep.numerics.ridge.large import CentredFit, by_chunks, krylov_ridge, ridge_by_chunks
+from giantstep.numerics.ridge.path import GCV, RidgePath, ridge_or_gcv
 
 #: Biases are uniform between minus this and this: where the projections of inputs are.
 WIDEST_BIAS = 2.0
@@ -73,16 +73,16 @@ class HiddenLayer:
         )
 
 
-def orthonormal(rows: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
+def orthonormal_layer(rows: Float[np.ndarray, "k d"]) -> Float[np.ndarray, "k d"]:
     """The orthonormal rows nearest to these: the polar factor."""
     left, _, right = np.linalg.svd(rows, full_matrices=False)
     return left @ right
 
 
-def span(directions: Float[np.ndarray, "k d"], leaves: int) -> float:
+def trained_leaf_span(directions: Float[np.ndarray, "k d"], leaves: int) -> float:
     """Mean squared projection of the true leaves, the first axes, on orthonormal directions.
 
-    >>> span(np.eye(4)[:1], 2)
+    >>> trained_leaf_span(np.eye(4)[:1], 2)
     0.5
     """
     return float(np.sum(directions[:, :leaves] ** 2)) / leaves
@@ -92,25 +92,25 @@ def span(directions: Float[np.ndarray, "k d"], leaves: int) -> float:
 KNOTS = 20
 
 
-class Link(NamedTuple):
+class LayerCurve(NamedTuple):
     """phi(u) = c_0 + c_1 u + sum_j c_j relu(u - knot_j)."""
 
     knots: Float[np.ndarray, " knots"]
     fit: CentredFit
 
     @classmethod
-    def of(cls, u: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]) -> Link:
+    def of(cls, u: Float[np.ndarray, " n"], labels: Float[np.ndarray, " n"]) -> LayerCurve:
         """The ridge regression of the labels on u and its neurons, with a ridge chosen by GCV."""
         knots = np.quantile(u, (np.arange(KNOTS) + 0.5) / KNOTS)
-        path = RidgePath.fit(_columns(u, knots), labels, intercept=True)
+        path = RidgePath.fit(_trained_curve_columns(u, knots), labels, intercept=True)
         assert path.feature_mean is not None
-        coefficients = path.coefficients(chosen_ridge(path, GCV))[0]
+        coefficients = path.coefficients(ridge_or_gcv(path, GCV))[0]
         return cls(knots, CentredFit(coefficients, path.feature_mean, path.label_mean))
 
     def value(self, u: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """phi(u)."""
         a, centre, mean = self.fit
-        return (_columns(u, self.knots) - centre) @ a + mean
+        return (_trained_curve_columns(u, self.knots) - centre) @ a + mean
 
     def slope(self, u: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
         """phi'(u)."""
@@ -118,7 +118,7 @@ class Link(NamedTuple):
         return a[0] + (u[:, None] > self.knots) @ a[1:]
 
 
-def _columns(
+def _trained_curve_columns(
     u: Float[np.ndarray, " n"], knots: Float[np.ndarray, " knots"]
 ) -> Float[np.ndarray, "n columns"]:
     return np.concatenate([u[:, None], np.maximum(u[:, None] - knots, 0.0)], axis=1)
@@ -135,7 +135,7 @@ class TrainedUnit(NamedTuple):
 
     weights: Float[np.ndarray, " p"]
     centre: Float[np.ndarray, " p"]
-    link: Link
+    link: LayerCurve
 
     def inner(
         self, layer: HiddenLayer, inputs: Float[np.ndarray, "n d"]
@@ -148,7 +148,7 @@ def fit_readout(
     layer: HiddenLayer, inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
 ) -> CentredFit:
     """The ridge regression of the labels on the features of a layer."""
-    return fit_ridge(lambda part: layer.features(inputs[part]), labels, layer.width)
+    return ridge_by_chunks(lambda part: layer.features(inputs[part]), labels, layer.width)
 
 
 def train_unit(
@@ -156,13 +156,13 @@ def train_unit(
 ) -> TrainedUnit:
     """A ridge regression, which is one preconditioned step, a curve, and Gauss-Newton steps."""
     weights, centre, _ = fit_readout(layer, inputs, labels)
-    unit = _with_curve(weights, centre, layer, inputs, labels)
+    unit = _train_curve_of_unit(weights, centre, layer, inputs, labels)
     for _ in range(STEPS):
-        unit = _stepped(unit, layer, inputs, labels)
+        unit = _train_step_of_unit(unit, layer, inputs, labels)
     return unit
 
 
-def _with_curve(
+def _train_curve_of_unit(
     weights: np.ndarray,
     centre: np.ndarray,
     layer: HiddenLayer,
@@ -170,27 +170,27 @@ def _with_curve(
     labels: np.ndarray,
 ) -> TrainedUnit:
     u = layer.output(inputs, weights) - centre @ weights
-    return TrainedUnit(weights, centre, Link.of(u, labels))
+    return TrainedUnit(weights, centre, LayerCurve.of(u, labels))
 
 
-def _stepped(
+def _train_step_of_unit(
     unit: TrainedUnit, layer: HiddenLayer, inputs: np.ndarray, labels: np.ndarray
 ) -> TrainedUnit:
     """v + share * (ridge fit of y - phi(u) on (H - centre) phi'(u)), and the curve fitted again."""
     weights, centre, link = unit
     u = unit.inner(layer, inputs)
     slope = link.slope(u)
-    move = fit_ridge(
+    move = ridge_by_chunks(
         lambda part: (layer.features(inputs[part]) - centre) * slope[part, None],
         labels - link.value(u),
         layer.width,
         intercept=False,
     ).coefficients
     weights = weights + SHARE * move
-    return _with_curve(weights, centre, layer, inputs, labels)
+    return _train_curve_of_unit(weights, centre, layer, inputs, labels)
 
 
-def random_second_layer(
+def train_random_layer(
     layer: HiddenLayer,
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
@@ -212,7 +212,7 @@ def random_second_layer(
         seen = (layer.features(x) - centre) @ rows.T + biases
         return np.asarray(layer.sigma.numpy(seen))
 
-    fit = fit_ridge(lambda part: second(inputs[part]), labels, width)
+    fit = ridge_by_chunks(lambda part: second(inputs[part]), labels, width)
     readout = fit.coefficients
     answers = by_chunks(lambda part: second(fresh[part]) @ readout, len(fresh), width)
     return answers - fit.centre @ readout + fit.mean
@@ -222,7 +222,7 @@ def random_second_layer(
 MOST_COLUMNS = 2500
 
 
-def turned_layer(
+def turn_trained_layer(
     layer: HiddenLayer,
     inputs: Float[np.ndarray, "n d"],
     slopes: Float[np.ndarray, "n k"],
@@ -242,7 +242,7 @@ def turned_layer(
         return products.reshape(len(products), kinds * dim)
 
     if kinds * dim <= MOST_COLUMNS:
-        fit = fit_ridge(design, residuals, kinds * dim, intercept=False)
+        fit = ridge_by_chunks(design, residuals, kinds * dim, intercept=False)
         move = fit.coefficients.reshape(kinds, dim)
     else:
 
@@ -253,4 +253,4 @@ def turned_layer(
             return ((slopes * r[:, None]).T @ inputs).ravel()
 
         move = krylov_ridge(forward, backward, residuals, kinds * dim, rng).reshape(kinds, dim)
-    return replace(layer, directions=orthonormal(layer.directions + move))
+    return replace(layer, directions=orthonormal_layer(layer.directions + move))

@@ -10,13 +10,13 @@ from giantstep.learners.three_layer.layers import (
     MOST_COLUMNS,
     HiddenLayer,
     fit_readout,
-    random_second_layer,
-    span,
+    train_random_layer,
     train_unit,
-    turned_layer,
+    trained_leaf_span,
+    turn_trained_layer,
 )
-from giantstep.learners.three_layer.samples import Answer, Trained, TreeData
-from giantstep.numerics.ridge.large import by_chunks, chunks, fit_ridge, krylov_ridge
+from giantstep.learners.three_layer.samples import NetworkAnswer, Trained, TreeData
+from giantstep.numerics.ridge.large import by_chunks, chunks, krylov_ridge, ridge_by_chunks
 from giantstep.settings.three_layer import ThreeLayer
 
 #: Gauss-Newton steps of the first layer, below a readout and again below the second layer.
@@ -30,46 +30,46 @@ def train_layerwise(
     (train, test), leaves = data[:2], data.leaves
     x, y, networks = train.inputs, train.labels, settings.networks
     width, second_width = settings.widths(dim)
-    count = _directions(settings, dim, data, rng)
+    count = _trained_count(settings, dim, data, rng)
     spans = []
     if settings.oracle:
         directions = np.eye(dim)[:count]
     else:
-        directions = moment_steps(x, y, settings.number_of_steps(dim), count, rng)
-    spans.append(span(directions, leaves))
+        directions = train_moment_units(x, y, settings.number_of_steps(dim), count, rng)
+    spans.append(trained_leaf_span(directions, leaves))
     layer = HiddenLayer.draw(activation(settings.activation), directions, width, rng)
     for _ in range(0 if settings.oracle else TURNS):
         readout = fit_readout(layer, x, y)
         slopes = layer.slopes(x, readout.coefficients)
-        layer = turned_layer(layer, x, slopes, y - layer.fitted(x, readout), rng)
-    spans.append(span(layer.directions, leaves))
+        layer = turn_trained_layer(layer, x, slopes, y - layer.fitted(x, readout), rng)
+    spans.append(trained_leaf_span(layer.directions, leaves))
     output = layer.fitted(test.inputs, fit_readout(layer, x, y))
-    answers = [Answer(output, output)]
-    output = random_second_layer(layer, x, y, test.inputs, second_width, rng)
-    answers.append(Answer(output, output))
+    answers = [NetworkAnswer(output, output)]
+    output = train_random_layer(layer, x, y, test.inputs, second_width, rng)
+    answers.append(NetworkAnswer(output, output))
     if "second-layer" in networks:
         unit = train_unit(layer, x, y)
         u = unit.inner(layer, test.inputs)
-        answers.append(Answer(unit.link.value(u), u))
+        answers.append(NetworkAnswer(unit.link.value(u), u))
         if "joint" in networks:
             for _ in range(0 if settings.oracle else TURNS):
                 u = unit.inner(layer, x)
                 slopes = unit.link.slope(u)[:, None] * layer.slopes(x, unit.weights)
                 residuals = y - unit.link.value(u)
-                layer = turned_layer(layer, x, slopes, residuals, rng)
+                layer = turn_trained_layer(layer, x, slopes, residuals, rng)
                 unit = train_unit(layer, x, y)
             u = unit.inner(layer, test.inputs)
-            answers.append(Answer(unit.link.value(u), u))
-            spans.append(span(layer.directions, leaves))
+            answers.append(NetworkAnswer(unit.link.value(u), u))
+            spans.append(trained_leaf_span(layer.directions, leaves))
     return Trained(tuple(answers), tuple(spans), count)
 
 
-def _directions(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.Generator) -> int:
+def _trained_count(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.Generator) -> int:
     """How many directions the first layer keeps: given, counted, or those of the target."""
     if settings.leaves is None:
         return data.leaves
     if settings.leaves == "auto":
-        return count_leaves(data.train.inputs, data.train.labels, rng)
+        return count_leaves_in_samples(data.train.inputs, data.train.labels, rng)
     count: int = settings.leaves.count(dim, "leaves")
     return count
 
@@ -78,12 +78,12 @@ def train_lazy(settings: ThreeLayer, dim: int, data: TreeData, rng: np.random.Ge
     """Ridge regression on x_i, x_i x_j and (x_i^2 - 1)/sqrt(2), orthonormal for normal inputs."""
     train, test = data.train, data.test
     columns = dim + dim * (dim + 1) // 2
-    solve = _dense if columns <= MOST_COLUMNS else _by_products
+    solve = _train_dense_quadratic if columns <= MOST_COLUMNS else _train_by_products
     output = solve(train.inputs, train.labels, test.inputs, rng)
-    return Trained((Answer(output, output),), (), data.leaves)
+    return Trained((NetworkAnswer(output, output),), (), data.leaves)
 
 
-def _dense(
+def _train_dense_quadratic(
     inputs: np.ndarray, labels: np.ndarray, fresh: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     dim = inputs.shape[1]
@@ -96,14 +96,14 @@ def _dense(
         return np.concatenate([x, products], axis=1)
 
     columns = dim + len(first)
-    fit = fit_ridge(lambda part: monomials(inputs[part]), labels, columns)
+    fit = ridge_by_chunks(lambda part: monomials(inputs[part]), labels, columns)
     answers = by_chunks(
         lambda part: (monomials(fresh[part]) - fit.centre) @ fit.coefficients, len(fresh), columns
     )
     return answers + fit.mean
 
 
-def _by_products(
+def _train_by_products(
     inputs: np.ndarray, labels: np.ndarray, fresh: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """The same without monomials: x.v + (x^T V x - tr V)/sqrt(2), penalised by |v|^2 + |V|^2."""
@@ -128,7 +128,7 @@ UNITS = 400
 PERMUTATIONS, BEYOND = 20, 3.0
 
 
-def moment_matrix(
+def sample_moments(
     inputs: Float[np.ndarray, "n d"], labels: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, "d d"]:
     """M = (1/n) sum_i (y_i - mean) x_i x_i^T."""
@@ -139,13 +139,13 @@ def moment_matrix(
     return total / samples
 
 
-def top_eigenvectors(matrix: Float[np.ndarray, "d d"], count: int) -> Float[np.ndarray, "k d"]:
+def sample_eigenvectors(matrix: Float[np.ndarray, "d d"], count: int) -> Float[np.ndarray, "k d"]:
     """Orthonormal rows: the eigenvectors of largest absolute eigenvalue."""
     values, vectors = np.linalg.eigh(matrix)
     return vectors[:, np.argsort(-np.abs(values))[:count]].T
 
 
-def count_leaves(
+def count_leaves_in_samples(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     rng: np.random.Generator,
@@ -154,10 +154,10 @@ def count_leaves(
 
     Where the labels are shuffled, the matrix has the bulk without the spikes.
     """
-    values = np.linalg.eigvalsh(moment_matrix(inputs, labels))
+    values = np.linalg.eigvalsh(sample_moments(inputs, labels))
     ends = np.array(
         [
-            np.linalg.eigvalsh(moment_matrix(inputs, rng.permutation(labels)))[[0, -1]]
+            np.linalg.eigvalsh(sample_moments(inputs, rng.permutation(labels)))[[0, -1]]
             for _ in range(PERMUTATIONS)
         ]
     )
@@ -165,7 +165,7 @@ def count_leaves(
     return max(int(np.sum((values < low) | (values > high))), 1)
 
 
-def moment_steps(
+def train_moment_units(
     inputs: Float[np.ndarray, "n d"],
     labels: Float[np.ndarray, " n"],
     steps: int,
@@ -187,4 +187,4 @@ def moment_steps(
             x = inputs[part]
             moved += (np.sign(x @ weights.T) * centred[part, None]).T @ x
         weights = moved / np.linalg.norm(moved, axis=1, keepdims=True)
-    return top_eigenvectors(weights.T @ weights, count)
+    return sample_eigenvectors(weights.T @ weights, count)

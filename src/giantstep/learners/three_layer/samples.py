@@ -25,10 +25,10 @@ class TreeSizes(NamedTuple):
     directions: int
 
 
-def tree_sizes(problem: TreeProblem, settings: ThreeLayer) -> TreeSizes:
+def simulated_tree_sizes(problem: TreeProblem, settings: ThreeLayer) -> TreeSizes:
     """The sizes that a problem and settings give; directions to be counted are those of the tree.
 
-    >>> tree_sizes(TreeProblem("tree-he2"), ThreeLayer(dim=64))
+    >>> simulated_tree_sizes(TreeProblem("tree-he2"), ThreeLayer(dim=64))
     TreeSizes(dim=64, leaves=8, directions=8)
     """
     dim = needed_dim(settings.dim)
@@ -63,11 +63,11 @@ def draw_tree_data(
     """Draw the signs of a tree, and samples of it."""
     branches, leaves = problem.target.sizes(dim)
     signs = rng.choice([-1.0, 1.0], (branches, leaves))
-    both = [_samples(problem, count, dim, signs, rng) for count in (samples, test_samples)]
+    both = [_draw_samples(problem, count, dim, signs, rng) for count in (samples, test_samples)]
     return TreeData(both[0], both[1], branches * leaves)
 
 
-def _samples(
+def _draw_samples(
     problem: TreeProblem, count: int, dim: int, signs: np.ndarray, rng: np.random.Generator
 ) -> Labelled:
     tree, x = problem.target, rng.standard_normal((count, dim))
@@ -77,7 +77,7 @@ def _samples(
     return Labelled(x, tree.branch_values(z, signs), clean, clean + noise)
 
 
-class Answer(NamedTuple):
+class NetworkAnswer(NamedTuple):
     """A network at the test samples: its outputs, and what its last hidden layer hands on.
 
     ``inner`` is the output u of the second layer, or several of them; for a network that has no
@@ -91,7 +91,7 @@ class Answer(NamedTuple):
 class Trained(NamedTuple):
     """Answers network by network, spans of the first layer, and directions that it kept."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[NetworkAnswer, ...]
     spans: tuple[float, ...]
     directions: int
 

@@ -13,8 +13,8 @@ from giantstep.numerics.ridge.path import (
     Labels,
     NormalEquations,
     RidgePath,
-    chosen_ridge,
     relative_rounding,
+    ridge_or_gcv,
 )
 
 #: Entries of the features that are held at once: 32 MiB.
@@ -51,7 +51,7 @@ def by_chunks(
     return np.concatenate([function(part) for part in chunks(samples, columns)])
 
 
-def summed(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[NormalEquations, float]:
+def ridge_sums(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[NormalEquations, float]:
     """The sums over chunks of features and labels, in float64, and the rounding of the features.
 
     Memory is O(p^2) however many samples there are.
@@ -66,7 +66,7 @@ def summed(chunks: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[NormalEquat
     return sums, precision
 
 
-def fit_ridge(
+def ridge_by_chunks(
     features: Callable[[slice], np.ndarray], labels: Labels, columns: int, *, intercept: bool = True
 ) -> CentredFit:
     """The ridge regression on ``features`` of all samples; only their Gram matrix is held."""
@@ -76,9 +76,9 @@ def fit_ridge(
         path = RidgePath.fit(whole, labels, intercept=intercept)
     else:
         made = ((features(part), labels[part]) for part in chunks(len(labels), columns))
-        sums, precision = summed(made)
+        sums, precision = ridge_sums(made)
         path = RidgePath.solve(sums, intercept=intercept, precision=precision)
-    coefficients = path.coefficients(chosen_ridge(path, GCV))[0]
+    coefficients = path.coefficients(ridge_or_gcv(path, GCV))[0]
     centre = np.zeros(columns) if path.feature_mean is None else path.feature_mean
     return CentredFit(coefficients, centre, path.label_mean)
 

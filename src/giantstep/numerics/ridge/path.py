@@ -26,7 +26,7 @@ GRID = 10.0 ** np.arange(-7, 0.6, 0.5)
 MOST_FREEDOM = 0.97
 
 
-class Fit(NamedTuple):
+class PathFit(NamedTuple):
     """A ridge regression: ``predict(F) = intercept + F @ coefficients``.
 
     ``freedom`` is the trace of the hat matrix, intercept included; ``score`` the GCV estimate of
@@ -79,7 +79,7 @@ class NormalEquations(NamedTuple):
         """The sums over the rows of both."""
         return NormalEquations(*(a + b for a, b in zip(self, others, strict=True)))
 
-    def error(self, fit: Fit) -> float:
+    def error(self, fit: PathFit) -> float:
         """The mean squared error of a fit over these rows.
 
         >>> x = np.linspace(-1, 1, 50)[:, None]
@@ -95,7 +95,7 @@ class NormalEquations(NamedTuple):
         mixed = float(self.moments @ slopes) + constant * float(self.labels)
         return float(self.squares - 2 * mixed + square) / max(float(self.number), 1.0)
 
-    def fit(self, *, spent: float = 0.0) -> Fit:
+    def fit(self, *, spent: float = 0.0) -> PathFit:
         """The ridge of least GCV score, as :func:`giantstep.numerics.ridge.scaled.ridge` has it.
 
         Residuals are not kept.
@@ -111,9 +111,9 @@ class NormalEquations(NamedTuple):
         scale = float(path.eigenvalues.sum()) / rows or 1.0
         ridges = (rows * scale * GRID).tolist()
         freedom = path.degrees_of_freedom(ridges) + spent
-        best, score = best_ridge(rows * path.train_error(ridges), freedom, int(rows))
+        best, score = ridge_of_least_gcv(rows * path.train_error(ridges), freedom, int(rows))
         coefficients = path.coefficients(ridges[best])[0]
-        return Fit(
+        return PathFit(
             coefficients,
             path.label_mean - float(path.feature_mean @ coefficients),
             float(rows * GRID[best]),
@@ -275,7 +275,7 @@ class RidgePath:
         return self.eigenvalues[None, :] + ridge[:, None]
 
 
-def chosen_ridge(path: RidgePath, given: float | str) -> float:
+def ridge_or_gcv(path: RidgePath, given: float | str) -> float:
     """The ridge itself, or for ``gcv`` the one of least generalised cross-validation error.
 
     Below the rounding of the features a ridge fits that rounding. The errors are nearly level
@@ -284,7 +284,7 @@ def chosen_ridge(path: RidgePath, given: float | str) -> float:
     >>> rng = np.random.default_rng(0)
     >>> x = rng.standard_normal((50, 20))
     >>> path = RidgePath.fit(x, x[:, 0] + rng.standard_normal(50))
-    >>> chosen_ridge(path, 0.5), 1 < chosen_ridge(path, "gcv") < 1000
+    >>> ridge_or_gcv(path, 0.5), 1 < ridge_or_gcv(path, "gcv") < 1000
     (0.5, True)
     """
     if given != GCV:
@@ -295,7 +295,7 @@ def chosen_ridge(path: RidgePath, given: float | str) -> float:
     return ridges[int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))]
 
 
-def best_ridge(
+def ridge_of_least_gcv(
     errors: Float[np.ndarray, " ridges"], freedom: Float[np.ndarray, " ridges"], rows: int
 ) -> tuple[int, float]:
     """Position of the least GCV score, n RSS/(n - df)^2, along rising ridges, and that score."""

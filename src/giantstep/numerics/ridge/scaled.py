@@ -15,13 +15,13 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import lapack
 
-from giantstep.numerics.ridge.path import GRID, Features, Fit, Labels, best_ridge
+from giantstep.numerics.ridge.path import GRID, Features, Labels, PathFit, ridge_of_least_gcv
 
 #: Roots of the weights of samples, whose mean is 1; or 1.0 where all weigh the same.
 Roots = Float[np.ndarray, " n"] | float
 
 
-class Scaled(NamedTuple):
+class ScaledRidge(NamedTuple):
     """Features centred and divided by one number, so that their mean square row norm is 1.
 
     Where samples have weights, the features are multiplied by the ``roots`` of these.
@@ -33,7 +33,7 @@ class Scaled(NamedTuple):
     roots: Roots = 1.0
 
     @classmethod
-    def of(cls, features: Features, roots: Roots = 1.0) -> Scaled:
+    def of(cls, features: Features, roots: Roots = 1.0) -> ScaledRidge:
         """Centre and scale these features; rows that are all equal keep the scale 1."""
         if isinstance(roots, float):
             centre = features.mean(axis=0)
@@ -68,13 +68,13 @@ class Scaled(NamedTuple):
         *,
         freedom: float = np.nan,
         score: float = np.nan,
-    ) -> Fit:
+    ) -> PathFit:
         """What predicts, from the solution c of (F^T F + ridge) c = F^T y, or of the dual."""
         mean, _ = self.centred(labels)
         scaled = solution if self.primal else self.features.T @ solution
         intercept = mean - float(self.centre @ scaled) / self.scale
         residuals = labels - mean - self.features @ scaled / self.roots
-        return Fit(scaled / self.scale, intercept, ridge, freedom, residuals, score)
+        return PathFit(scaled / self.scale, intercept, ridge, freedom, residuals, score)
 
 
 class Tridiagonal(NamedTuple):
@@ -89,10 +89,10 @@ class Tridiagonal(NamedTuple):
     reflectors: Float[np.ndarray, "k-1 k-1"]
     factors: Float[np.ndarray, " k-1"]
     squares: Float[np.ndarray, " m"]
-    scaled: Scaled
+    scaled: ScaledRidge
 
     @classmethod
-    def of(cls, scaled: Scaled, gram: Float[np.ndarray, "k k"] | None = None) -> Tridiagonal:
+    def of(cls, scaled: ScaledRidge, gram: Float[np.ndarray, "k k"] | None = None) -> Tridiagonal:
         """Reduce the smaller Gram matrix; ``gram`` is overwritten where it is given."""
         if gram is None:
             gram = scaled.gram()
@@ -111,7 +111,7 @@ class Tridiagonal(NamedTuple):
         *,
         spent: float = 0.0,
         grid: Float[np.ndarray, " ridges"] | None = None,
-    ) -> Fit:
+    ) -> PathFit:
         """The ridge of least GCV score; ``spent`` counts degrees of freedom used before."""
         rows = len(labels)
         ridges = rows * GRID if grid is None else grid
@@ -126,7 +126,7 @@ class Tridiagonal(NamedTuple):
         else:
             errors = ridges**2 * sizes
         freedom = 1.0 + spent + (self.squares / (self.squares + ridges[:, None])).sum(axis=1)
-        best, score = best_ridge(errors, freedom, rows)
+        best, score = ridge_of_least_gcv(errors, freedom, rows)
         return self.scaled.fit(
             self._rotate(solved[best], "N"),
             labels,
@@ -153,14 +153,14 @@ class Tridiagonal(NamedTuple):
         return solution if info == 0 else np.full_like(right, np.nan)
 
 
-def ridge(features: Features, labels: Labels, *, spent: float = 0.0, roots: Roots = 1.0) -> Fit:
+def ridge(features: Features, labels: Labels, *, spent: float = 0.0, roots: Roots = 1.0) -> PathFit:
     """Ridge regression with an intercept; the ridge with the least GCV score.
 
     >>> x = np.linspace(-1, 1, 50)[:, None]
     >>> bool(abs(ridge(x, 3 * x[:, 0] + 1).predict(np.array([[0.5]]))[0] - 2.5) < 1e-4)
     True
     """
-    return Tridiagonal.of(Scaled.of(features, roots)).fit(labels, spent=spent)
+    return Tridiagonal.of(ScaledRidge.of(features, roots)).fit(labels, spent=spent)
 
 
 class FixedRidge(NamedTuple):
@@ -176,20 +176,20 @@ class FixedRidge(NamedTuple):
     with centred features F, residuals r of all rows, and errors e of the fit without the block.
     """
 
-    scaled: Scaled
+    scaled: ScaledRidge
     ridge: float
     inverse: Float[np.ndarray, "k k"]
 
     @classmethod
-    def of(cls, scaled: Scaled, ridge: float, gram: Float[np.ndarray, "k k"]) -> FixedRidge:
+    def of(cls, scaled: ScaledRidge, ridge: float, gram: Float[np.ndarray, "k k"]) -> FixedRidge:
         """Invert; ``gram`` is overwritten."""
-        factor = _factor(gram, ridge)
+        factor = _ridge_cholesky_factor(gram, ridge)
         inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
         # LAPACK fills one triangle.
         lower = np.tril(inverse)
         return cls(scaled, ridge, lower + np.tril(inverse, -1).T)
 
-    def fit(self, labels: Labels) -> Fit:
+    def fit(self, labels: Labels) -> PathFit:
         """The fit to these labels."""
         _, centred = self.scaled.centred(labels)
         right = self.scaled.features.T @ centred if self.scaled.primal else centred
@@ -218,7 +218,7 @@ class FixedRidge(NamedTuple):
         kept = kept - self.scaled.roots**2 / len(labels)
         return self.fit(labels).residuals / np.maximum(kept, 1e-12)
 
-    def without(self, block: Int[np.ndarray, " s"], labels: Labels) -> Fit:
+    def without(self, block: Int[np.ndarray, " s"], labels: Labels) -> PathFit:
         """The fit to the other rows.
 
         It is the fit to all rows with the labels of the block replaced by what the other rows
@@ -229,7 +229,7 @@ class FixedRidge(NamedTuple):
         return self.fit(replaced)
 
 
-def _factor(gram: np.ndarray, ridge: float) -> np.ndarray:
+def _ridge_cholesky_factor(gram: np.ndarray, ridge: float) -> np.ndarray:
     """The Cholesky factor of gram + ridge, in place."""
     gram[np.diag_indices_from(gram)] += ridge
     # A symmetric matrix in C order is itself in Fortran order: no copy is made.

@@ -11,9 +11,9 @@ from giantstep.answer.plain import counted
 from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
-from giantstep.language.targets.symmetry import exchangeable_directions
+from giantstep.language.targets.symmetry import exchangeable_target_directions
 from giantstep.reports.drawing import INK, report_canvas, report_svg
-from giantstep.reports.experiment import Experiment
+from giantstep.reports.experiment import ReportRun
 from giantstep.reports.parts import Context, Picture, Section, listed, report_csv
 from giantstep.reports.verdict import typeset_verdict
 
@@ -28,21 +28,21 @@ REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270",)
 
 def build_section(context: Context) -> Section:
     """Dots for the simulation, each seed a thin line; thick lines where theory exists."""
-    experiment = _experiment(context)
+    experiment = _report_experiment(context)
     run = experiment.simulate(context.advance)
-    prediction, reason = _theory(experiment)
+    prediction, reason = _report_theory(experiment)
     verb = "compare" if prediction is not None and len(prediction.metrics["overlap"]) > 2 else ""
     picture = _picture(experiment, run, prediction, verb or "simulate")
     notes = [*run.notes, *(prediction.notes if prediction is not None else ()), *reason]
     return Section(
-        lead=(typeset_verdict(_lead(context.explanation, run)),),
+        lead=(typeset_verdict(_report_lead(context.explanation, run)),),
         pictures=(picture,),
         notes=tuple(dict.fromkeys(notes)),
         references=tuple(prediction.references if prediction is not None else REFERENCES),
     )
 
 
-def _experiment(context: Context) -> Experiment:
+def _report_experiment(context: Context) -> ReportRun:
     found, scale = context.explanation, context.scale
     leap = found.information_exponent
     leap = leap if leap in _STEP else 1
@@ -58,16 +58,16 @@ def _experiment(context: Context) -> Experiment:
         "activation": "tanh",
         "biases": "normal",
     }
-    return Experiment("giant-step", context.problem, options, scale.seeds, context.seed)
+    return ReportRun("giant-step", context.problem, options, scale.seeds, context.seed)
 
 
-def _theory(experiment: Experiment) -> tuple[Answer | None, tuple[str, ...]]:
+def _report_theory(experiment: ReportRun) -> tuple[Answer | None, tuple[str, ...]]:
     """The whole path; else its first step; else nothing, and why."""
     try:
         return experiment.predict(), ()
     except NoTheory as whole:
         try:
-            first = Experiment(
+            first = ReportRun(
                 experiment.learner, experiment.problem, {**experiment.options, "steps": "1"}
             )
             return first.predict(), (f"Theory is drawn for the first step alone: {whole}.",)
@@ -75,13 +75,13 @@ def _theory(experiment: Experiment) -> tuple[Answer | None, tuple[str, ...]]:
             return None, (f"No theory line: {whole}.",)
 
 
-def _lead(found: Explanation, run: Answer) -> str:
+def _report_lead(found: Explanation, run: Answer) -> str:
     """Which directions are met in this many steps, by the simulation's own account."""
     chance = run.mean("baseline")
     when: dict[int, list[str]] = {}
     missed: dict[str, list[str]] = {}
     # Directions that may be exchanged rise together: what tells them apart is noise.
-    for group in exchangeable_directions(found.target):
+    for group in exchangeable_target_directions(found.target):
         mean = run.mean("overlap")[:, group].mean(axis=1)
         error = np.nan_to_num(run.sem("overlap"))[:, group].max(axis=1)
         level = chance[:, group].mean(axis=1)
@@ -91,7 +91,7 @@ def _lead(found: Explanation, run: Answer) -> str:
             step = int(np.argmax(clear[1:])) + 1
             when.setdefault(step, []).append(f"{listed(own)} ({mean[step]:.2f})")
         else:
-            missed.setdefault(_reason(found, group[0], len(mean) - 1), []).extend(own)
+            missed.setdefault(_report_reason(found, group[0], len(mean) - 1), []).extend(own)
     parts = [
         f"{listed(risen)} after {counted(step, 'step')}" for step, risen in sorted(when.items())
     ]
@@ -104,7 +104,7 @@ def _lead(found: Explanation, run: Answer) -> str:
     return text.strip()
 
 
-def _reason(found: Explanation, direction: int, steps: int) -> str:
+def _report_reason(found: Explanation, direction: int, steps: int) -> str:
     """Why a direction is not seen to rise within these steps."""
     leap = next(
         (s.leap for s in found.staircase.stairs if np.abs(s.directions[:, direction]).max() > 0.1),
@@ -117,7 +117,7 @@ def _reason(found: Explanation, direction: int, steps: int) -> str:
     return f"{counted(steps, 'step')} are too few, or d too small, to see it"
 
 
-def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, verb: str) -> Picture:
+def _picture(experiment: ReportRun, run: Answer, prediction: Answer | None, verb: str) -> Picture:
     overlaps = run.metrics["overlap"]
     mean, sem = run.mean("overlap"), np.nan_to_num(run.sem("overlap"))
     steps = np.arange(len(mean))
@@ -133,7 +133,7 @@ def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, ver
             if prediction is not None:
                 theory = np.asarray(prediction.metrics["overlap"])[:, i]
                 panel.plot(steps[: len(theory)], theory, color=colour)
-        _legend_of_lines(panel, prediction)
+        _report_legend(panel, prediction)
         chance = run.mean("baseline").mean(axis=1)
         panel.plot(steps, chance, color=GREY, linestyle="--", linewidth=0.9, label="chance")
         panel.margins(x=0.04)
@@ -164,27 +164,27 @@ def _picture(experiment: Experiment, run: Answer, prediction: Answer | None, ver
         commands,
         experiment.described(),
         experiment.seed,
-        data=_data(mean, sem, prediction),
+        data=_report_data(mean, sem, prediction),
     )
 
 
-def _legend_of_lines(panel: Any, prediction: Answer | None) -> None:
+def _report_legend(panel: Any, prediction: Answer | None) -> None:
     """An entry for the lines of theory, whatever their colour."""
     if prediction is not None:
         panel.plot([], [], color=INK, label=f"theory ({prediction.statuses['overlap']})")
 
 
-def _data(mean: np.ndarray, sem: np.ndarray, prediction: Answer | None) -> str:
+def _report_data(mean: np.ndarray, sem: np.ndarray, prediction: Answer | None) -> str:
     theory = np.full(mean.shape, np.inf)
     if prediction is not None:
         known = np.asarray(prediction.metrics["overlap"])
         theory[: len(known)] = known
     rows = [
-        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _known(float(theory[t, i])))
+        (t, f"h{i + 1}", float(mean[t, i]), float(sem[t, i]), _report_cell(float(theory[t, i])))
         for t, i in np.ndindex(mean.shape)
     ]
     return report_csv(("step", "direction", "overlap", "standard error", "theory"), rows)
 
 
-def _known(value: float) -> float | str:
+def _report_cell(value: float) -> float | str:
     return value if np.isfinite(value) else ""

@@ -13,9 +13,9 @@ from giantstep.errors import GiantstepError, NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
 from giantstep.language.targets.symmetry import is_odd_target
-from giantstep.learners.seeds import part_of
+from giantstep.learners.seeds import run_part
 from giantstep.reports.drawing import INK, report_canvas, report_svg
-from giantstep.reports.experiment import Experiment
+from giantstep.reports.experiment import ReportRun
 from giantstep.reports.mathematics import sentence_mathml
 from giantstep.reports.parts import Context, Picture, Section, report_csv
 from giantstep.reports.scale import QUICK
@@ -37,8 +37,8 @@ def build_section(context: Context) -> Section:
     """Test error against the samples of the readout fit."""
     found = context.explanation
     if found.information_exponent != 1:
-        raise NoTheory(_nothing_learned(found))
-    experiments = _experiments(context)
+        raise NoTheory(_report_nothing_learned(found))
+    experiments = _report_experiments(context)
     theories: dict[str, Answer] = {}
     notes: list[str] = []
     for name, experiment in experiments.items():
@@ -55,7 +55,7 @@ def build_section(context: Context) -> Section:
             notes.append(f"No theory line for {name}: {error}.")
     share = 1 / len(experiments)
     runs = {
-        name: experiment.simulate(part_of(context.advance, number * share, share))
+        name: experiment.simulate(run_part(context.advance, number * share, share))
         for number, (name, experiment) in enumerate(experiments.items())
     }
     notes += [f"{name}: {note}" for name, laws in theories.items() for note in laws.notes]
@@ -80,7 +80,7 @@ def build_section(context: Context) -> Section:
     )
 
 
-def _nothing_learned(found: Explanation) -> str:
+def _report_nothing_learned(found: Explanation) -> str:
     leap = found.information_exponent
     first = (
         "no direction correlates with the label" if leap is None else f"the first leap is {leap}"
@@ -91,7 +91,7 @@ def _nothing_learned(found: Explanation) -> str:
     )
 
 
-def _experiments(context: Context) -> dict[str, Experiment]:
+def _report_experiments(context: Context) -> dict[str, ReportRun]:
     found, scale = context.explanation, context.scale
     linear = found.hermite_energy[1].value
     # What is not linear acts as noise on random features; the ridge grows with it.
@@ -106,15 +106,15 @@ def _experiments(context: Context) -> dict[str, Experiment]:
     sizes = f"{RANGE}:{scale.feature_points}log"
     step = {"samples": "20d", "step_size": f"{size / linear**0.5:.2g}", "readout": readout}
 
-    def experiment(learner: str, along: str, options: Mapping[str, str]) -> Experiment:
+    def experiment(learner: str, along: str, options: Mapping[str, str]) -> ReportRun:
         given = {**shared, **options}
         tuned = {**given, along: RIDGE_AT, "ridge": guess}
         if scale is QUICK and learner == "giant-step":
             # The limit of large d has its best ridge nearby, and is found in half the time.
             del tuned["dim"]
-        ridge = _best_ridge(learner, context, tuned)
+        ridge = _report_best_ridge(learner, context, tuned)
         given |= {"ridge": ridge, along: sizes}
-        return Experiment(learner, context.problem, given, scale.feature_seeds, context.seed)
+        return ReportRun(learner, context.problem, given, scale.feature_seeds, context.seed)
 
     return {
         "random features": experiment("random-features", "samples", {}),
@@ -122,12 +122,12 @@ def _experiments(context: Context) -> dict[str, Experiment]:
     }
 
 
-def _best_ridge(learner: str, context: Context, options: Mapping[str, str]) -> str:
+def _report_best_ridge(learner: str, context: Context, options: Mapping[str, str]) -> str:
     """The ridge of least predicted error in the middle of the range; the one given if unknown.
 
     A fixed ridge would compare a method at its best with another at its worst.
     """
-    experiment = Experiment(learner, context.problem, options)
+    experiment = ReportRun(learner, context.problem, options)
     too_many = context.explanation.target.rank > context.scale.most_directions
     if too_many and learner == "giant-step":
         return options["ridge"]
@@ -140,12 +140,12 @@ def _best_ridge(learner: str, context: Context, options: Mapping[str, str]) -> s
 
 def _picture(
     context: Context,
-    experiments: Mapping[str, Experiment],
+    experiments: Mapping[str, ReportRun],
     theories: Mapping[str, Answer],
     runs: Mapping[str, Answer],
 ) -> Picture:
     found = context.explanation
-    floor = _floor(found, steps=0)
+    floor = _report_floor(found, steps=0)
     ends: list[str] = []
     rows: list[tuple[object, ...]] = []
     reached = 0.0
@@ -160,7 +160,7 @@ def _picture(
             if name in theories:
                 errors = np.array([_last(law.metrics["test_error"]) for law in theories[name]])
                 panel.plot(ratios, errors, color=colour)
-            rows += _rows(name, ratios, mean, sem, errors)
+            rows += _report_rows(name, ratios, mean, sem, errors)
             ends.append(f"{name} {mean[-1]:.3g}")
             reached = float(mean[-1])
         floor_style = {"color": GREY, "linestyle": "--", "linewidth": 0.9}
@@ -182,7 +182,7 @@ def _picture(
         f"{counted(context.scale.feature_seeds, 'seed')} with its standard error. Dashed: the "
         "energy beyond degree one, below which no linear method goes."
     )
-    after = _floor(found, steps=1)
+    after = _report_floor(found, steps=1)
     if np.isfinite(after) and reached > 1.05 * after:
         caption += (
             f" One giant step ends above its own floor of {after:.3g}, which holds for n and p far "
@@ -210,7 +210,7 @@ def _picture(
     )
 
 
-def _rows(
+def _report_rows(
     name: str, ratios: np.ndarray, mean: np.ndarray, sem: np.ndarray, errors: np.ndarray | None
 ) -> list[tuple[object, ...]]:
     theory = [""] * len(ratios) if errors is None else [f"{error:.6g}" for error in errors]
@@ -220,7 +220,7 @@ def _rows(
     ]
 
 
-def _floor(found: Explanation, steps: int) -> float:
+def _report_floor(found: Explanation, steps: int) -> float:
     """The floor after that many giant steps, n and p of order d; with none, of linear methods."""
     regimes = {(f.sample_power, f.width_power, f.steps): f for f in found.floors or ()}
     return max(regimes[1, 1, steps].floor.value, 0.0) if (1, 1, steps) in regimes else np.inf

@@ -38,13 +38,13 @@ def build_section(context: Context) -> Section:
             "times polynomials of low degree in the others. What is left is a floor: the test "
             "error cannot go below it in that regime of samples n and neurons p.",
         ),
-        pictures=(_bars(context, rows),),
-        tables=(_table(rows),),
+        pictures=(_report_floor_bars(context, rows),),
+        tables=(_report_floor_table(rows),),
         references=REFERENCES,
     )
 
 
-def _table(rows: list[tuple[str, Floor]]) -> Table:
+def _report_floor_table(rows: list[tuple[str, Floor]]) -> Table:
     body = tuple(
         (
             name,
@@ -59,7 +59,7 @@ def _table(rows: list[tuple[str, Floor]]) -> Table:
     return Table("What is fitted in each regime", head, body)
 
 
-def _bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
+def _report_floor_bars(context: Context, rows: list[tuple[str, Floor]]) -> Picture:
     variance = sum(energy.value for energy in context.explanation.hermite_energy[1:])
     values = np.array([max(floor.floor.value, 0.0) for _, floor in rows])
     labels = [f"{name}, $n \\sim {explained_power(floor.sample_power)}$" for name, floor in rows]

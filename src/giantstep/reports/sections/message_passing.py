@@ -14,7 +14,7 @@ from giantstep.errors import NoTheory
 from giantstep.explanation.explain import Explanation
 from giantstep.gallery.style import COLOURS, GREY
 from giantstep.reports.drawing import report_canvas, report_svg
-from giantstep.reports.experiment import Experiment
+from giantstep.reports.experiment import ReportRun
 from giantstep.reports.mathematics import sentence_mathml
 from giantstep.reports.parts import Context, Picture, Section, listed, report_csv
 from giantstep.reports.scale import FULL, QUICK
@@ -30,10 +30,10 @@ def build_section(context: Context) -> Section:
             f"left out of a quick page: a point of this curve takes many seconds for "
             f"{found.target.rank} directions; it is drawn without --quick"
         )
-    last = _largest_alpha(found)
+    last = _report_largest_alpha(found)
     points = context.scale.message_points[found.target.rank > 1]
     samples = f"{FIRST}d:{last:g}d:{points}"
-    experiment = Experiment("amp", context.problem, {"samples": samples}, seed=context.seed)
+    experiment = ReportRun("amp", context.problem, {"samples": samples}, seed=context.seed)
     alphas, overlaps, laws = _curve(context, experiment)
     notes = [note for law in laws for note in law.notes]
     if len(alphas) < points:
@@ -56,16 +56,16 @@ def build_section(context: Context) -> Section:
     )
 
 
-def _largest_alpha(found: Explanation) -> float:
+def _report_largest_alpha(found: Explanation) -> float:
     """Twice the largest threshold that is known, and at least 4."""
     known = [threshold.alpha.value for threshold in found.thresholds if threshold.alpha]
     return float(np.clip(np.ceil(2 * max(known, default=2.0)), 4, 40))
 
 
-def _curve(context: Context, experiment: Experiment) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
+def _curve(context: Context, experiment: ReportRun) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     """The points in growing alpha, as many as the patience of a reader allows."""
     if context.explanation.target.rank == FULL.most_directions:
-        return _curve_in_workers(context, experiment)
+        return _report_curve_in_workers(context, experiment)
     begin = time.monotonic()
     laws: list[Answer] = []
     points = experiment.settings.points
@@ -74,11 +74,11 @@ def _curve(context: Context, experiment: Experiment) -> tuple[np.ndarray, np.nda
         context.advance((number + 1) / len(points))
         if len(laws) > 2 and time.monotonic() - begin > context.scale.message_seconds:
             break
-    return _collected(experiment, laws)
+    return _report_collected_curve(experiment, laws)
 
 
-def _curve_in_workers(
-    context: Context, experiment: Experiment
+def _report_curve_in_workers(
+    context: Context, experiment: ReportRun
 ) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     """The same where a point may take minutes: a process that takes too long over it is ended."""
     found = predict(
@@ -92,11 +92,11 @@ def _curve_in_workers(
     if arrived == 0:
         reason = next(iter(found.failures.values())).partition(":")[0]
         raise NoTheory(f"left out: {reason}; to wait for it: {experiment.command('predict')}")
-    return _collected(experiment, list(found)[:arrived])
+    return _report_collected_curve(experiment, list(found)[:arrived])
 
 
-def _collected(
-    experiment: Experiment, laws: list[Answer]
+def _report_collected_curve(
+    experiment: ReportRun, laws: list[Answer]
 ) -> tuple[np.ndarray, np.ndarray, list[Answer]]:
     overlaps = np.array([np.atleast_1d(law.metrics["overlap_squared"]) for law in laws])
     alphas = np.array([size.coefficient for size in experiment.settings.samples])
@@ -104,7 +104,7 @@ def _collected(
 
 
 def _picture(
-    experiment: Experiment,
+    experiment: ReportRun,
     found: Explanation,
     alphas: np.ndarray,
     overlaps: np.ndarray,

@@ -33,7 +33,7 @@ SAMPLED = "heuristic (sampled)"
 def build_section(context: Context) -> Section:
     """Two pictures, two tables."""
     found = context.explanation
-    tables = (_leap_table(found), _class_table(found))
+    tables = (_report_leap_table(found), _report_class_table(found))
     return Section(
         lead=(
             "Gradient steps on fresh samples see correlations with the label, and climb the first "
@@ -41,8 +41,8 @@ def build_section(context: Context) -> Section:
             "function of the label, and climb the second, the grand staircase.",
         ),
         pictures=(
-            _stairs("leaps", LEAPS, _leaps(found), draw_leaps, context),
-            _stairs("classes", CLASSES, _classes(found), draw_classes, context),
+            _report_stairs("leaps", LEAPS, _report_leaps(found), draw_leaps, context),
+            _report_stairs("classes", CLASSES, _report_classes(found), draw_classes, context),
         ),
         tables=tuple(table for table in tables if table.rows),
         notes=(
@@ -53,20 +53,20 @@ def build_section(context: Context) -> Section:
     )
 
 
-def _leaps(found: Explanation) -> str:
+def _report_leaps(found: Explanation) -> str:
     stairs = [
         f"{directions_text(s.directions)} at leap {s.leap}" for s in found.staircase.stairs
     ] or [f"no stair up to degree {found.staircase.degree}"]
     return f"Staircase of giant steps: {'; then '.join(stairs)}"
 
 
-def _classes(found: Explanation) -> str:
+def _report_classes(found: Explanation) -> str:
     grand = found.grand_staircase
     stairs = [f"{directions_text(s.directions)}, {explained_class(s)}" for s in grand.stairs]
     return f"Grand staircase: {'; then '.join(stairs) or f'no stair up to order {grand.degree}'}"
 
 
-def _stairs(
+def _report_stairs(
     key: str,
     caption: str,
     alt: str,
@@ -80,14 +80,14 @@ def _stairs(
     return Picture(key, drawn, alt, caption, (command,))
 
 
-def _leap_table(found: Explanation) -> Table:
+def _report_leap_table(found: Explanation) -> Table:
     rows = [
         (
             directions_mathml(stair.directions),
             str(stair.leap),
             mathml(power_mathml_latex(giant_step_samples(stair.leap))),
             mathml(power_mathml_latex(one_pass_samples(stair.leap))),
-            _leap_status(stair, number),
+            _report_leap_status(stair, number),
         )
         for number, stair in enumerate(found.staircase.stairs)
     ]
@@ -95,13 +95,13 @@ def _leap_table(found: Explanation) -> Table:
     return Table("Gradient descent on fresh samples", head, tuple(rows))
 
 
-def _leap_status(stair: Stair, number: int) -> str:
+def _report_leap_status(stair: Stair, number: int) -> str:
     if stair.sampled:
         return SAMPLED
     return "theorem" if number == 0 else "conjecture"
 
 
-def _class_table(found: Explanation) -> Table:
+def _report_class_table(found: Explanation) -> Table:
     rows: list[tuple[Words, ...]] = []
     for number, stair in enumerate(found.grand_staircase.stairs):
         if stair.difficulty != "easy":
@@ -117,13 +117,13 @@ def _class_table(found: Explanation) -> Table:
                 rows.append((place, stair.difficulty, f"not known: {threshold.reason}", "open"))
             else:
                 size = f"n > {threshold.alpha.value:.4g}\\,d"
-                status = _threshold_status(stair, number)
+                status = _report_threshold_status(stair, number)
                 rows.append((place, stair.difficulty, mathml(size), status))
     head = ("directions", "class", "samples", "status")
     return Table("Any function of the label: message passing, reused batches", head, tuple(rows))
 
 
-def _threshold_status(stair: Stair, number: int) -> str:
+def _report_threshold_status(stair: Stair, number: int) -> str:
     """That of :func:`easy_thresholds` for the first stair, of :func:`later_threshold` beyond it."""
     if stair.sampled:
         return SAMPLED

@@ -29,10 +29,10 @@ def build_section(context: Context) -> Section:
         ("Directions", used),
         ("Mean", f"{found.mean.value:.4g}"),
         ("Variance", f"{found.variance.value:.4g}"),
-        ("Label noise", _noise(found)),
-        ("Information exponent", _exponent(found.information_exponent)),
-        ("Generative exponent", _exponent(found.generative_exponent)),
-        ("Class", _classes(found)),
+        ("Label noise", _report_target_noise(found)),
+        ("Information exponent", _report_exponent(found.information_exponent)),
+        ("Generative exponent", _report_exponent(found.generative_exponent)),
+        ("Class", _report_target_classes(found)),
         ("Symmetries", "; ".join(parts) or "none by sign or exchange"),
     ]
     lead = sentence_mathml(
@@ -46,11 +46,11 @@ def build_section(context: Context) -> Section:
     return Section(
         lead=(lead,),
         facts=tuple(facts),
-        pictures=(_energy_bars(context, energies, seen),),
+        pictures=(_report_energy_bars(context, energies, seen),),
     )
 
 
-def _classes(found: Explanation) -> str:
+def _report_target_classes(found: Explanation) -> str:
     """The classes of the stairs, from the first to the last; hard where a direction is missed."""
     classes = [stair.difficulty for stair in found.grand_staircase.stairs]
     if len(found.grand_staircase.subspace) < found.dimension:
@@ -58,7 +58,7 @@ def _classes(found: Explanation) -> str:
     return ", then ".join(kind for kind, _ in itertools.groupby(classes)) or found.difficulty
 
 
-def _noise(found: Explanation) -> str:
+def _report_target_noise(found: Explanation) -> str:
     inside = (
         counted(found.target.noises, "noise variable") + " inside" if found.target.noises else ""
     )
@@ -66,11 +66,11 @@ def _noise(found: Explanation) -> str:
     return ", ".join(filter(None, (inside, added))) or "none"
 
 
-def _exponent(value: int | None) -> str:
+def _report_exponent(value: int | None) -> str:
     return "none found" if value is None else str(value)
 
 
-def _energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture:
+def _report_energy_bars(context: Context, energies: np.ndarray, seen: float) -> Picture:
     with report_canvas(height=2.7) as (figure, panel):
         degrees = np.arange(1, len(energies))
         panel.bar(degrees, energies[1:], color=COLOURS[0], width=0.62)

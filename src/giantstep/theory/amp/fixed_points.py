@@ -45,7 +45,7 @@ class Rest(NamedTuple):
     correction: Float[np.ndarray, "p p"]
 
 
-class _Flow:
+class _OverlapFlow:
     """dM/dt = F(M) - M in the coordinates of matrices that share the target's symmetries."""
 
     def __init__(self, population: Population, alpha: float, basis: np.ndarray) -> None:
@@ -132,8 +132,8 @@ def settle_amp_overlap(
     >>> round(float(found.overlap[0, 0]), 6), found.converged
     (0.609612, True)
     """
-    flow = _Flow(population, samples_ratio, basis)
-    overlap, path = overlap_inside(overlap, _LOW), _Path()
+    flow = _OverlapFlow(population, samples_ratio, basis)
+    overlap, path = overlap_inside(overlap, _LOW), _FixedPointPath()
     rate, correction = np.nan, np.full((len(basis), len(basis)), np.nan)
     for count in range(1, _STEPS + 1):
         free, held = flow.free(overlap)
@@ -167,7 +167,7 @@ def settle_amp_overlap(
     return Rest(overlap, False, _STEPS, rate, path.passage, path.distance, correction)
 
 
-class _Path:
+class _FixedPointPath:
     """How many iterations the way took, and whether a step jumped over a fixed point.
 
     Along a step the speed F(M) - M is followed by the parabola through its value and slope at the

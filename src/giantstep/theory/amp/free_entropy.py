@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from giantstep.channels import Channel
+from giantstep.channels.channel import Channel
 from giantstep.theory.amp.averages.overlaps import EDGE, Overlap
 from giantstep.theory.amp.averages.population import Population
 
@@ -67,7 +67,7 @@ def mutual_information(population: Population, samples_ratio: float, overlap: Ov
     if _is_noiseless_and_continuous(population.channel):
         return float("inf")
     entropy = free_entropy_at(population, samples_ratio, overlap)
-    return samples_ratio * _label_log_likelihood(population) - entropy
+    return samples_ratio * _expected_log_likelihood(population) - entropy
 
 
 def _is_noiseless_and_continuous(channel: Channel) -> bool:
@@ -76,7 +76,7 @@ def _is_noiseless_and_continuous(channel: Channel) -> bool:
     return continuous and channel.noise == 0 and channel.structure.is_exact
 
 
-def _label_log_likelihood(population: Population) -> float:
+def _expected_log_likelihood(population: Population) -> float:
     """E[log P(y | h)]."""
     channel = population.channel
     if channel.structure.extra.any():

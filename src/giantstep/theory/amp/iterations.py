@@ -8,7 +8,7 @@ import numpy as np
 
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.overlaps import EDGE, logit
-from giantstep.theory.amp.state_evolution import FixedOverlap, curve_of
+from giantstep.theory.amp.state_evolution import FixedOverlap, fixed_point_curve
 
 #: Dimension for which iterations are counted where none is given: they grow with its logarithm.
 _DIM = 1000
@@ -53,7 +53,7 @@ def expected_iterations(found: FixedOverlap, settings: Amp) -> float:
     True
     """
     damping = settings.damping_for(len(found.overlap))
-    passage, distance, rate = _way(found, settings)
+    passage, distance, rate = _expected_way_up(found, settings)
     slower = min(damping + (1 - damping) * max(rate, 0.0), 1 - 1e-9)
     per_decade = np.log(10) / -np.log(max(slower, 1e-3))
     decades = max(np.log10(max(distance, 1e-300) / settings.tolerance**2), 0.0)
@@ -62,7 +62,7 @@ def expected_iterations(found: FixedOverlap, settings: Amp) -> float:
     return float(passage / (1 - damping) + per_decade * decades)
 
 
-def vanished_before(found: FixedOverlap) -> Vanished | None:
+def vanished_fixed_point(found: FixedOverlap) -> Vanished | None:
     r"""The fixed point below this one that existed at fewer samples, if the way up passes one.
 
     .. math:: \alpha_s = \max_{m < m^*} \alpha(m), \qquad \alpha(m) = \frac{m}{(1-m) f(m)}
@@ -75,13 +75,13 @@ def vanished_before(found: FixedOverlap) -> Vanished | None:
 
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.amp.state_evolution import state_evolution
-    >>> last = vanished_before(state_evolution(Problem.of("abs(h1)"), 1.14))
+    >>> last = vanished_fixed_point(state_evolution(Problem.of("abs(h1)"), 1.14))
     >>> round(last.samples_ratio, 3), round(last.overlap, 2)
     (1.128, 0.85)
     """
     if found.rest is not None or found.start == "informed":
         return None
-    curve, reached = curve_of(found.population), float(found.overlap[0, 0])
+    curve, reached = fixed_point_curve(found.population), float(found.overlap[0, 0])
     peaks = [k for k in curve.peaks if k > 0 and curve.overlaps[k] < reached]
     if not peaks:
         return None
@@ -89,17 +89,17 @@ def vanished_before(found: FixedOverlap) -> Vanished | None:
     return Vanished(float(curve.samples_ratios[last]), float(curve.overlaps[last]))
 
 
-def remarks(found: FixedOverlap, settings: Amp, iterations: float) -> list[str]:
+def state_evolution_remarks(found: FixedOverlap, settings: Amp, iterations: float) -> list[str]:
     """What a reader must know before laying runs of finite size over this fixed point.
 
-    Assumes: as :func:`expected_iterations` and :func:`vanished_before`.
+    Assumes: as :func:`expected_iterations` and :func:`vanished_fixed_point`.
     Status: heuristic.
     References: Troiani et al. 2024, arXiv:2405.15480.
 
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.amp.state_evolution import state_evolution
     >>> found = state_evolution(Problem.of("h1", noise=0.25), 1.0)
-    >>> remarks(found, Amp(samples="1d", iterations=30), 45.0)
+    >>> state_evolution_remarks(found, Amp(samples="1d", iterations=30), 45.0)
     ['state evolution needs about 45 iterations to settle, and iterations = 30']
     """
     said = []
@@ -108,7 +108,7 @@ def remarks(found: FixedOverlap, settings: Amp, iterations: float) -> list[str]:
             f"state evolution needs about {iterations:.0f} iterations to settle, and "
             f"iterations = {settings.iterations}"
         )
-    last = vanished_before(found)
+    last = vanished_fixed_point(found)
     width = _WIDTHS / np.sqrt(settings.dim or _DIM)
     if last is not None and found.samples_ratio / last.samples_ratio - 1 < width:
         said.append(
@@ -119,14 +119,14 @@ def remarks(found: FixedOverlap, settings: Amp, iterations: float) -> list[str]:
     return said
 
 
-def _way(found: FixedOverlap, settings: Amp) -> tuple[float, float, float]:
+def _expected_way_up(found: FixedOverlap, settings: Amp) -> tuple[float, float, float]:
     """Iterations up to a small distance from the fixed point, that distance, and the rate there."""
     if found.rest is not None:
         rest = found.rest
         return rest.passage, max(rest.distance, settings.start_size**2), rest.rate
     from scipy.interpolate import CubicSpline
 
-    curve, blind = curve_of(found.population), found.population.is_blind
+    curve, blind = fixed_point_curve(found.population), found.population.is_blind
     log_gain = CubicSpline(logit(curve.overlaps), np.log(found.samples_ratio * curve.fisher))
 
     def image(m: np.ndarray) -> Any:

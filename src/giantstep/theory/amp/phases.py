@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.committees.core import Covered
 from giantstep.errors import NoTheory
 from giantstep.language.problem import Problem
@@ -13,8 +13,12 @@ from giantstep.language.targets.symmetry import target_invariant_basis
 from giantstep.numerics.estimate import Estimate
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.population import population_of
-from giantstep.theory.amp.committees.phases import LOCATED, committee_transitions, remarks
-from giantstep.theory.amp.state_evolution import REFERENCES, curve_of
+from giantstep.theory.amp.committees.phases import (
+    LOCATED,
+    committee_phase_remarks,
+    committee_transitions,
+)
+from giantstep.theory.amp.state_evolution import REFERENCES, fixed_point_curve
 from giantstep.theory.amp.transitions import (
     ACCURACY,
     HIDDEN_ACCURACY,
@@ -48,9 +52,9 @@ def phases(problem: Problem, largest_ratio: float = LARGEST_RATIO) -> tuple[Tran
     information 1.0
     perfect recovery 1.128
     """
-    departure = _departure(problem).value
+    departure = _departure_threshold(problem).value
     if len(target_invariant_basis(problem.target)) == 1:
-        curve = curve_of(population_of(problem))
+        curve = fixed_point_curve(population_of(problem))
         found = curve_transitions(curve, departure)
     else:
         found = branch_transitions(problem, departure, largest_ratio)
@@ -85,7 +89,7 @@ def predict_phases(problem: Problem, settings: Amp, covered: Covered | None = No
     else:
         found = committee_transitions(covered.committee)
         errors = np.array([LOCATED.get(t.kind, 0.0) * t.samples_ratio for t in found])
-        more = remarks(covered.committee, found)
+        more = committee_phase_remarks(covered.committee, found)
     metrics = {
         "transitions": np.array([transition.samples_ratio for transition in found]),
         "overlap_squared_before": np.array([transition.before for transition in found]),
@@ -108,7 +112,7 @@ def _errors(problem: Problem, found: list[Transition]) -> np.ndarray:
     """
     ratios = np.array([transition.samples_ratio for transition in found])
     finite = np.where(np.isfinite(ratios), ratios, 0.0)
-    departure, population = _departure(problem), population_of(problem)
+    departure, population = _departure_threshold(problem), population_of(problem)
     hidden = np.array([transition.kind == "information" for transition in found])
     relative = np.where(hidden, HIDDEN_ACCURACY, ACCURACY)
     if len(target_invariant_basis(problem.target)) == 1:
@@ -138,7 +142,7 @@ def linear_threshold(problem: Problem) -> float:
     return _threshold(problem).value
 
 
-def _departure(problem: Problem) -> Estimate:
+def _departure_threshold(problem: Problem) -> Estimate:
     """Where M = 0 loses stability under the noise of the channel, which may have got some."""
     return _threshold(Problem(problem.target, channel_of_problem(problem).added))
 

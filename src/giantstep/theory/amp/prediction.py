@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from giantstep.answer import Prediction, Status, weakest_status
-from giantstep.channels import channel_of_problem
+from giantstep.channels.channel import channel_of_problem
 from giantstep.channels.committees.core import Covered
 from giantstep.language.problem import Problem
 from giantstep.language.targets.symmetry import target_invariant_basis
-from giantstep.measures.matching import overlap_metrics
+from giantstep.measures.matching import measured_overlap_metrics
 from giantstep.settings.amp import Amp
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.theory.amp.averages.overlaps import Overlap, overlap_gap, overlap_inside
 from giantstep.theory.amp.averages.population import Population, check_exchangeable
 from giantstep.theory.amp.committees.errors import (
@@ -28,13 +28,13 @@ from giantstep.theory.amp.committees.fixed_point import CommitteeOverlap, commit
 from giantstep.theory.amp.committees.specialisation import specialisation
 from giantstep.theory.amp.fixed_points import Rest
 from giantstep.theory.amp.free_entropy import free_entropy_at, mutual_information
-from giantstep.theory.amp.iterations import expected_iterations, remarks
+from giantstep.theory.amp.iterations import expected_iterations, state_evolution_remarks
 from giantstep.theory.amp.phases import predict_phases
 from giantstep.theory.amp.state_evolution import (
     REFERENCES,
     FixedOverlap,
-    curve_of,
-    settled,
+    fixed_point_curve,
+    settled_overlap,
     state_evolution,
 )
 
@@ -78,7 +78,7 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
         return predict_phases(problem, settings, covered)
     channel = covered or channel_of_problem(problem)
     metrics, others, iterations, notes = (
-        _committee(settings, covered) if covered is not None else _general(problem, settings)
+        _committee(settings, covered) if covered is not None else _predict_few(problem, settings)
     )
     errors = {
         name: sum(overlap_gap(metrics[name], other[name]) for other in others if name in other)
@@ -99,30 +99,30 @@ def predict(problem: Problem, settings: Amp) -> Prediction:
     return Prediction.of(settings, metrics, statuses, REFERENCES, notes, **more)
 
 
-def _general(problem: Problem, settings: Amp) -> _Reached:
+def _predict_few(problem: Problem, settings: Amp) -> _Reached:
     """The fixed point of state evolution for at most three directions."""
     start = {"zero": "zero", "informed": "informed"}.get(settings.start, "uninformed")
-    found = settled(state_evolution(problem, ratio_to_dim(settings, "samples"), start))
+    found = settled_overlap(state_evolution(problem, setting_over_dim(settings, "samples"), start))
     population = found.population
 
     def metrics(overlap: np.ndarray, by: Population = population) -> dict[str, Any]:
         at = dataclasses.replace(found, overlap=overlap, population=by)
         return {
-            **overlap_metrics(overlap),
+            **measured_overlap_metrics(overlap),
             "test_error": at.test_error,
             "free_entropy": free_entropy_at(by, found.samples_ratio, overlap),
             "mutual_information": mutual_information(by, found.samples_ratio, overlap),
         }
 
     iterations = expected_iterations(found, settings)
-    others, notes = [], remarks(found, settings, iterations)
+    others, notes = [], state_evolution_remarks(found, settings, iterations)
     if population.coarse is not None:
-        others.append(metrics(_corrected(found, population.coarse), population.coarse))
+        others.append(metrics(_corrected_fixed_point(found, population.coarse), population.coarse))
         error = population.quadrature_error(overlap_inside(found.overlap))
         if error > _WORTH_A_NOTE:
             notes.append(f"averages over labels by quadrature, with an error of {error:.1g}")
     if settings.dim is not None:
-        others.append(_seen(metrics(_moved(found, settings.dim))))
+        others.append(_predicted_run_metrics(metrics(_moved(found, settings.dim))))
     if np.max(np.abs(found.overlap - np.eye(len(found.overlap)))) < _RECOVERED:
         others.append({"test_error": 0.0})
     return metrics(found.overlap), others, iterations, notes
@@ -131,11 +131,11 @@ def _general(problem: Problem, settings: Amp) -> _Reached:
 def _committee(settings: Amp, covered: Covered) -> _Reached:
     """The fixed point of a committee of any number of units."""
     start = "informed" if settings.start == "informed" else "uninformed"
-    found = committee_overlap(covered.committee, ratio_to_dim(settings, "samples"), start)
+    found = committee_overlap(covered.committee, setting_over_dim(settings, "samples"), start)
 
     def metrics(at: CommitteeOverlap) -> dict[str, Any]:
         return {
-            **overlap_metrics(at.matrix),
+            **measured_overlap_metrics(at.matrix),
             "test_error": committee_test_error(at, covered.noise),
             "free_entropy": committee_free_entropy(at),
             "mutual_information": committee_information(at),
@@ -154,11 +154,11 @@ def _committee(settings: Amp, covered: Covered) -> _Reached:
             notes.append(f"averages over fields by sampling, with an error of {relative:.1g}")
     if settings.dim is not None:
         moved = found.moved(_moves(settings.dim, 1 - found.rate), 1 / settings.dim)
-        others.append(_seen(metrics(moved)))
+        others.append(_predicted_run_metrics(metrics(moved)))
     return metrics(found), others, found.iterations(settings), notes
 
 
-def _seen(metrics: dict[str, Any]) -> dict[str, Any]:
+def _predicted_run_metrics(metrics: dict[str, Any]) -> dict[str, Any]:
     """The metrics that runs have too."""
     return {name: value for name, value in metrics.items() if name in _SEEN}
 
@@ -186,7 +186,7 @@ def _moved(found: FixedOverlap, dim: int) -> Overlap:
         return overlap_inside(overlap + _moves(dim, 1 - found.rest.rate) * gain + eye / dim)
     if found.start == "zero" and found.population.is_blind:
         return found.overlap
-    curve, width = curve_of(found.population), _WIDTHS / np.sqrt(dim)
+    curve, width = fixed_point_curve(found.population), _WIDTHS / np.sqrt(dim)
     reach = curve.last if found.start == "informed" else curve.first
     here = float(found.overlap[0, 0])
     changes = [reach(alpha * ratio) - here for ratio in (1 + width, max(1 - width, 1e-3))]
@@ -196,7 +196,7 @@ def _moved(found: FixedOverlap, dim: int) -> Overlap:
     return overlap_inside((here + change + np.copysign(1 / dim, change)) * eye)
 
 
-def _corrected(found: FixedOverlap, coarse: Population) -> Overlap:
+def _corrected_fixed_point(found: FixedOverlap, coarse: Population) -> Overlap:
     """The fixed point of a slightly different map F_c: M + (1 - F')^-1 (F_c(M) - F(M))."""
     overlap, alpha = overlap_inside(found.overlap), found.samples_ratio
     eye = np.eye(len(overlap))

@@ -30,7 +30,7 @@ _ROUNDING = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
-class Curve:
+class OverlapCurve:
     """The ratio n/d at which an overlap m I is a fixed point, for every m.
 
     m = alpha f / (1 + alpha f), with E[g_out g_out^T] = f(m) I, holds at
@@ -103,7 +103,7 @@ class Curve:
 
 
 @functools.lru_cache(maxsize=64)
-def curve_of(population: Population) -> Curve:
+def fixed_point_curve(population: Population) -> OverlapCurve:
     """The fixed points of a population whose overlap stays a multiple of I.
 
     Assumes: as :func:`giantstep.theory.amp.state_evolution.state_evolution`.
@@ -112,7 +112,7 @@ def curve_of(population: Population) -> Curve:
 
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.amp.averages.population import population_of
-    >>> linear = curve_of(population_of(Problem.of("h1", noise=0.25)))
+    >>> linear = fixed_point_curve(population_of(Problem.of("h1", noise=0.25)))
     >>> round(linear.first(1.0), 6)
     0.609612
     """
@@ -122,7 +122,7 @@ def curve_of(population: Population) -> Curve:
     t = np.linspace(-reach, reach, 2 * int(np.ceil(reach / spacing)) + 1)
     overlaps = 1 / (1 + np.exp(-t))
     fishers = population.fisher(overlaps[:, None, None] * np.eye(population.channel.rank))
-    scan = Curve(population, overlaps, np.maximum(fishers[:, 0, 0], 1e-300))
+    scan = OverlapCurve(population, overlaps, np.maximum(fishers[:, 0, 0], 1e-300))
     rises = np.diff(np.log(scan.samples_ratios))
     slopes = np.where(np.abs(rises) > _ROUNDING, np.sign(rises), 0.0)
     turns = (np.flatnonzero(slopes[1:] * slopes[:-1] < 0) + 1).tolist()
@@ -130,7 +130,7 @@ def curve_of(population: Population) -> Curve:
     overlaps = np.concatenate([overlaps, found[:, 0]])
     fisher = np.concatenate([scan.fisher, found[:, 0] / ((1 - found[:, 0]) * found[:, 1])])
     order = np.argsort(overlaps)
-    return Curve(population, overlaps[order], fisher[order])
+    return OverlapCurve(population, overlaps[order], fisher[order])
 
 
 REFERENCES = (
@@ -205,7 +205,7 @@ def state_evolution(
         return FixedOverlap(np.zeros((rank, rank)), alpha, start, True, population)
     basis = target_invariant_basis(problem.target)
     if len(basis) == 1:
-        curve = curve_of(population)
+        curve = fixed_point_curve(population)
         overlap = curve.last(alpha) if start == "informed" else curve.first(alpha)
         return FixedOverlap(overlap * np.eye(rank), alpha, start, True, population)
     if near is not None and near.converged:
@@ -216,14 +216,14 @@ def state_evolution(
     return FixedOverlap(rest.overlap, alpha, start, rest.converged, population, rest)
 
 
-def settled(found: FixedOverlap) -> FixedOverlap:
+def settled_overlap(found: FixedOverlap) -> FixedOverlap:
     """The fixed point as it was given; raises NoTheory if it was not reached.
 
     Assumes: as :func:`state_evolution`.
     Status: theorem for message passing; replica for the informed branch.
     References: Troiani et al. 2024, arXiv:2405.15480.
 
-    >>> settled(state_evolution(Problem.of("h1", noise=0.25), 1.0)).converged
+    >>> settled_overlap(state_evolution(Problem.of("h1", noise=0.25), 1.0)).converged
     True
     """
     if not found.converged:

@@ -16,9 +16,9 @@ from giantstep.numerics.solve import bracketed_root
 from giantstep.theory.amp.averages.population import Population
 from giantstep.theory.amp.free_entropy import free_entropy_at
 from giantstep.theory.amp.state_evolution import (
-    Curve,
     FixedOverlap,
-    settled,
+    OverlapCurve,
+    settled_overlap,
     state_evolution,
 )
 
@@ -65,7 +65,7 @@ class Transition:
         return f"n/d = {self.samples_ratio:.5g}: {told}{values}"
 
 
-def curve_transitions(curve: Curve, departure: float) -> list[Transition]:
+def curve_transitions(curve: OverlapCurve, departure: float) -> list[Transition]:
     r"""The transitions read off the curve of all fixed points m I.
 
     .. math:: \alpha(m) = \frac{m}{(1-m) f(m)}, \qquad
@@ -82,8 +82,8 @@ def curve_transitions(curve: Curve, departure: float) -> list[Transition]:
 
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.amp.averages.population import population_of
-    >>> from giantstep.theory.amp.state_evolution import curve_of
-    >>> curve = curve_of(population_of(Problem.of("abs(h1)")))
+    >>> from giantstep.theory.amp.state_evolution import fixed_point_curve
+    >>> curve = fixed_point_curve(population_of(Problem.of("abs(h1)")))
     >>> [round(t.samples_ratio, 3) for t in curve_transitions(curve, 0.5)]
     [0.5, 1.128, 1.0]
     """
@@ -130,7 +130,7 @@ def _perfect_alpha(population: Population) -> float | None:
     return 1 / (1 - core.atom_mass()) if isinstance(core, Preimages) else None
 
 
-def _information(curve: Curve, jump: Transition, closed: float | None) -> float | None:
+def _information(curve: OverlapCurve, jump: Transition, closed: float | None) -> float | None:
     """Where, before a jump, the free entropy of the upper branch overtakes that of the lower."""
     lowest = float(curve.samples_ratios[curve.overlaps > jump.before[0]].min())
     if closed is not None and jump.after[0] in (0.0, 1.0):
@@ -176,47 +176,47 @@ def branch_transitions(problem: Problem, departure: float, largest: float) -> li
     ratios = np.linspace(largest / _SCAN, largest, _SCAN)
     lower: list[FixedOverlap] = []
     for ratio in ratios:
-        lower.append(_at(problem, ratio, near=lower[-1] if lower else None))
+        lower.append(_evolved(problem, ratio, near=lower[-1] if lower else None))
     upper: list[FixedOverlap] = []
     for ratio in ratios[::-1]:
-        upper.insert(0, _at(problem, ratio, "informed", upper[0] if upper else None))
+        upper.insert(0, _evolved(problem, ratio, "informed", upper[0] if upper else None))
     zero = np.zeros(problem.target.rank)
-    found = _changes(problem, lower)
+    found = _phase_changes(problem, lower)
     if departure == 0:
-        found.insert(0, Transition(0.0, "trivial", zero, _sizes(lower[0])))
+        found.insert(0, Transition(0.0, "trivial", zero, _overlap_sizes(lower[0])))
     elif departure == np.inf:
         found.insert(0, Transition(np.inf, "hard", zero, zero))
     else:
         for i, change in enumerate(found):
             if change.before.max() < _NONE:
                 found[i] = Transition(departure, change.kind, change.before, change.after)
-    return found + _hidden(problem, lower, upper)
+    return found + _hidden_phase(problem, lower, upper)
 
 
-def _at(
+def _evolved(
     problem: Problem, ratio: float, start: str = "uninformed", near: FixedOverlap | None = None
 ) -> FixedOverlap:
-    return settled(state_evolution(problem, ratio, start, near))
+    return settled_overlap(state_evolution(problem, ratio, start, near))
 
 
-def _sizes(found: FixedOverlap) -> Float[np.ndarray, " r"]:
+def _overlap_sizes(found: FixedOverlap) -> Float[np.ndarray, " r"]:
     """The eigenvalues of an overlap, largest first."""
     return np.linalg.eigvalsh(found.overlap)[::-1]
 
 
-def _changes(problem: Problem, branch: list[FixedOverlap]) -> list[Transition]:
+def _phase_changes(problem: Problem, branch: list[FixedOverlap]) -> list[Transition]:
     """Emergences, jumps and perfect recoveries between neighbouring points, by bisection."""
     found: list[Transition] = []
-    first = _at(problem, branch[0].samples_ratio * 1e-2)
+    first = _evolved(problem, branch[0].samples_ratio * 1e-2)
     intervals = list(itertools.pairwise([first, *branch]))
     while intervals:
         low, high = intervals.pop(0)
-        before, after = _sizes(low), _sizes(high)
-        kind = _difference(before, after)
+        before, after = _overlap_sizes(low), _overlap_sizes(high)
+        kind = _phase_difference(before, after)
         if kind is None and np.abs(after - before).max() < 0.1:
             continue
         if high.samples_ratio - low.samples_ratio > ACCURACY * high.samples_ratio:
-            middle = _at(problem, (low.samples_ratio + high.samples_ratio) / 2, near=low)
+            middle = _evolved(problem, (low.samples_ratio + high.samples_ratio) / 2, near=low)
             intervals = [(low, middle), (middle, high), *intervals]
             continue
         if kind is None and np.abs(after - before).max() > _JUMP:
@@ -228,18 +228,18 @@ def _changes(problem: Problem, branch: list[FixedOverlap]) -> list[Transition]:
     return found
 
 
-def _difference(before: np.ndarray, after: np.ndarray) -> Kind | None:
+def _phase_difference(before: np.ndarray, after: np.ndarray) -> Kind | None:
     """What distinguishes two states, whatever lies between them."""
     if np.any((before < _PERFECT) & (after >= _PERFECT)):
         return "perfect recovery"
     return "weak recovery" if np.any((before < _NONE) & (after >= _NONE)) else None
 
 
-def _hidden(
+def _hidden_phase(
     problem: Problem, lower: list[FixedOverlap], upper: list[FixedOverlap]
 ) -> list[Transition]:
     """Where the informed branch first has more overlap and a larger free entropy."""
-    ahead = [i for i in range(len(lower)) if _is_ahead(lower[i], upper[i])]
+    ahead = [i for i in range(len(lower)) if _is_informed_phase_ahead(lower[i], upper[i])]
     if not ahead:
         return []
     i = ahead[0]
@@ -247,24 +247,24 @@ def _hidden(
     left = 1e-2 * lower[0].samples_ratio if below is None else below.samples_ratio
     while low.samples_ratio - left > HIDDEN_ACCURACY * low.samples_ratio:
         middle = (left + low.samples_ratio) / 2
-        pair = _at(problem, middle, near=below), _at(problem, middle, "informed", high)
-        if _is_ahead(*pair):
+        pair = _evolved(problem, middle, near=below), _evolved(problem, middle, "informed", high)
+        if _is_informed_phase_ahead(*pair):
             low, high = pair
         else:
             left = middle
-    return [Transition(low.samples_ratio, "information", _sizes(low), _sizes(high))]
+    return [Transition(low.samples_ratio, "information", _overlap_sizes(low), _overlap_sizes(high))]
 
 
-def _is_ahead(low: FixedOverlap, high: FixedOverlap) -> bool:
+def _is_informed_phase_ahead(low: FixedOverlap, high: FixedOverlap) -> bool:
     """Whether the informed fixed point is another one, and the better explanation of the data.
 
     Perfect recovery of k directions from noiseless continuous labels has the free entropy
     (alpha - k)/2 times an infinite logarithm.
     """
-    if _sizes(high).sum() <= _sizes(low).sum() + _JUMP:
+    if _overlap_sizes(high).sum() <= _overlap_sizes(low).sum() + _JUMP:
         return False
     entropies = [free_entropy_at(x.population, x.samples_ratio, x.overlap) for x in (low, high)]
-    perfect = [int((_sizes(x) >= _PERFECT).sum()) for x in (low, high)]
+    perfect = [int((_overlap_sizes(x) >= _PERFECT).sum()) for x in (low, high)]
     if np.isinf(entropies[1]) and perfect[1] > perfect[0]:
         return low.samples_ratio > perfect[1] - perfect[0]
     return bool(entropies[1] > entropies[0])

@@ -13,8 +13,14 @@ from jaxtyping import Array, Float, ScalarLike
 from giantstep.language.losses import Loss
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.numerics.solve import implicit_fixed_point
-from giantstep.theory.convex.fits import fits_between, missed_margins
-from giantstep.theory.convex.labels import FieldLaw, Labels, RealLabels, field_law, real_field_law
+from giantstep.theory.convex.fits import expected_fit_nodes, expected_missed_margins
+from giantstep.theory.convex.labels import (
+    FieldLaw,
+    RealLabels,
+    StudentLabels,
+    student_field_law,
+    student_real_field_law,
+)
 
 #: Nodes for the Marchenko-Pastur law; exact to 1e-14 from 50 on.
 SPECTRUM_ORDER = 60
@@ -35,7 +41,7 @@ class Features(NamedTuple):
     constant: ScalarLike
 
 
-class Overlaps(NamedTuple):
+class ConvexOverlaps(NamedTuple):
     """The student's field w + b: susceptibility V, variance Q, overlaps M = E[h w], mean b."""
 
     v: Float[Array, ""]
@@ -44,7 +50,7 @@ class Overlaps(NamedTuple):
     b: Float[Array, ""]
 
 
-class Errors(NamedTuple):
+class ConvexErrors(NamedTuple):
     """Test error, training loss per sample, and :math:`|a|^2` per sample."""
 
     test_error: Float[Array, ""]
@@ -55,7 +61,7 @@ class Errors(NamedTuple):
 class ConvexRisk(NamedTuple):
     """What the minimum of the loss reaches, and how well the fixed point was solved."""
 
-    overlaps: Overlaps
+    overlaps: ConvexOverlaps
     test_error: Float[Array, ""]
     train_loss: Float[Array, ""]
     norm: Float[Array, ""]
@@ -81,7 +87,7 @@ def convex_risk(
     width_ratio: ScalarLike,
     ridge: ScalarLike,
     features: Features,
-    teacher: Labels | RealLabels,
+    teacher: StudentLabels | RealLabels,
     loss: Loss,
 ) -> ConvexRisk:
     r"""Errors of random features that minimise :math:`\sum_i \ell(y_i, f(x_i)) + (\lambda/2)|a|^2`.
@@ -118,10 +124,10 @@ def convex_risk(
 
     >>> from giantstep.language.losses import loss_from_text
     >>> from giantstep.numerics.float64 import float64
-    >>> from giantstep.theory.convex.labels import label_lines
+    >>> from giantstep.theory.convex.labels import student_label_lines
     >>> logistic, features = loss_from_text("logistic"), Features(0.366879, 0.027415, 0.0)
     >>> with float64():
-    ...     labels = label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
+    ...     labels = student_label_lines(lambda h: h[..., 0], 1, 0, ((0.0,),))
     ...     risk = convex_risk(3.0, 2.0, 0.1, features, labels, logistic)
     >>> round(float(risk.test_error), 5), bool(risk.converged)
     (0.20475, True)
@@ -130,11 +136,11 @@ def convex_risk(
     theta = (alpha, psi, lam, jax.tree.map(lambda x: jnp.asarray(x, float), (features, teacher)))
     directions = len(teacher.learnable)
     one, zero = jnp.asarray(1.0), jnp.asarray(0.0)
-    start = Overlaps(one, 0.5 * one, jnp.full(directions, 0.3 / directions**0.5), zero)
+    start = ConvexOverlaps(one, 0.5 * one, jnp.full(directions, 0.3 / directions**0.5), zero)
     found = implicit_fixed_point(
-        lambda state, t: _update(loss, state[0], t),
+        lambda state, t: _convex_risk_update(loss, state[0], t),
         theta,
-        (start, Errors(zero, zero, zero)),
+        (start, ConvexErrors(zero, zero, zero)),
         damping=DAMPING.get(loss.text, OTHER_DAMPING),
         tolerance=1e-12,
     )
@@ -144,7 +150,9 @@ def convex_risk(
     return ConvexRisk(overlaps, test_error, train_loss, norm, *solver)
 
 
-def _update(loss: Loss, x: Overlaps, theta: tuple[Any, ...]) -> tuple[Overlaps, Errors]:
+def _convex_risk_update(
+    loss: Loss, x: ConvexOverlaps, theta: tuple[Any, ...]
+) -> tuple[ConvexOverlaps, ConvexErrors]:
     """One round of the system, and the errors at the point where it starts."""
     alpha, psi, lam, (features, teacher) = theta
     m1, ms, constant = features
@@ -172,8 +180,8 @@ def _update(loss: Loss, x: Overlaps, theta: tuple[Any, ...]) -> tuple[Overlaps, 
         + constant_energy * gwg
     )
     size = qh * gwg + strength * jnp.sum(law * m1 * t / dt**2) + constant_energy * gg
-    errors = Errors(channel.test_error, channel.train_loss, size * psi / alpha)
-    return Overlaps(v, q, m, b), errors
+    errors = ConvexErrors(channel.test_error, channel.train_loss, size * psi / alpha)
+    return ConvexOverlaps(v, q, m, b), errors
 
 
 def _constant_mode(
@@ -189,7 +197,7 @@ def _constant_mode(
     return moved, energy
 
 
-def _pull(x: Overlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
+def _convex_overlap_pull(x: ConvexOverlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
     """(I - M M^T/Q)^-1 E[f (h - M w/Q)]; ``force`` carries the weights of the fields."""
     moved = jnp.einsum("yf,yfr->r", force, law.first_moment)
     moved = moved - x.m * jnp.sum(force * law.density * fields) / x.q
@@ -197,35 +205,35 @@ def _pull(x: Overlaps, law: FieldLaw, force: Any, fields: Any) -> Any:
     return moved + x.m * (x.m @ moved) / (x.q - x.m @ x.m)
 
 
-def _channel(loss: Loss, x: Overlaps, labels: Any) -> _Channel:
-    binary = isinstance(labels, Labels)
+def _channel(loss: Loss, x: ConvexOverlaps, labels: Any) -> _Channel:
+    binary = isinstance(labels, StudentLabels)
     if binary:
         y, kinks = jnp.asarray(_SIGNS), jnp.asarray(loss.kinks(_SIGNS))
         middle, reach = x.b * jnp.ones_like(y), CUTOFF * jnp.sqrt(x.q)
     else:
         y, kinks = labels.values, labels.kinks
         middle, reach = x.b + labels.latent @ x.m, CUTOFF * jnp.sqrt(x.q - x.m @ x.m)
-    fit = fits_between(loss, y, kinks, x.v, middle, reach)
+    fit = expected_fit_nodes(loss, y, kinks, x.v, middle, reach)
     fields = fit.fields - x.b
     if binary:
-        law = field_law(labels, _SIGNS, fields, x.q, x.m)
+        law = student_field_law(labels, _SIGNS, fields, x.q, x.m)
         known = jnp.sum(fit.weights[:, :, None] * law.first_moment * y[:, None, None], axis=(0, 1))
         mean, power = jnp.sum(fit.weights * law.density * y[:, None]), 1.0
     else:
-        law = real_field_law(labels, fields, x.q, x.m)
+        law = student_real_field_law(labels, fields, x.q, x.m)
         known = (labels.weights * labels.clean) @ labels.latent
         mean, power = labels.weights @ labels.clean, labels.clean_power
     test_error = power - 2 * (known @ x.m + mean * x.b) + x.q + x.b**2
     if binary and loss.of_margin:
         # Where the field has the wrong sign, by a rule of its own.
-        u, missed = missed_margins(x.q, x.b, _SIGNS)
-        wrong = field_law(labels, _SIGNS, _SIGNS[:, None] * u - x.b, x.q, x.m).density
+        u, missed = expected_missed_margins(x.q, x.b, _SIGNS)
+        wrong = student_field_law(labels, _SIGNS, _SIGNS[:, None] * u - x.b, x.q, x.m).density
         test_error = jnp.sum(missed * wrong)
     mass, force = fit.weights * law.density, fit.weights * fit.force
     return _Channel(
         stiffness=jnp.sum(mass * fit.stiffness),
         energy=jnp.sum(mass * fit.force**2),
-        pull=labels.learnable * _pull(x, law, force, fields),
+        pull=labels.learnable * _convex_overlap_pull(x, law, force, fields),
         force=jnp.sum(force * law.density),
         test_error=test_error,
         train_loss=jnp.sum(mass * fit.loss),

@@ -37,7 +37,7 @@ class Fits(NamedTuple):
     loss: Float[Array, "labels nodes"]
 
 
-def fits_between(loss: Loss, y: Any, kinks: Any, v: Any, middle: Any, reach: Any) -> Fits:
+def expected_fit_nodes(loss: Loss, y: Any, kinks: Any, v: Any, middle: Any, reach: Any) -> Fits:
     """Nodes in the fields of ``middle`` +- ``reach``, in panels that end where the fit bends.
 
     With t = prox(u) the field is u = t + V l'(t), so that nodes in t need no proximal step but at
@@ -54,8 +54,8 @@ def fits_between(loss: Loss, y: Any, kinks: Any, v: Any, middle: Any, reach: Any
     sides = [within + v * loss.slope(label, within + side) for side in (-aside, aside)]
     sides = [jnp.clip(side, u_ends[:, :1], u_ends[:, -1:]) for side in sides]
     # The output grows with the field, so that sorting each keeps them together.
-    u_start, u_length = _panels(jnp.concatenate([u_ends, *sides], axis=1))
-    t_start, t_length = _panels(jnp.concatenate([t_ends, within, within], axis=1))
+    u_start, u_length = _expected_fit_panels(jnp.concatenate([u_ends, *sides], axis=1))
+    t_start, t_length = _expected_fit_panels(jnp.concatenate([t_ends, within, within], axis=1))
     held = t_length <= ONE_OUTPUT * (1 + jnp.abs(t_start))
 
     t = t_start + t_length * (_UNIT + 0.5)
@@ -72,7 +72,7 @@ def fits_between(loss: Loss, y: Any, kinks: Any, v: Any, middle: Any, reach: Any
     return Fits(*(part.reshape(len(y), -1) for part in fits))
 
 
-def _panels(ends: Any) -> tuple[Any, Any]:
+def _expected_fit_panels(ends: Any) -> tuple[Any, Any]:
     """Where each panel starts, and its length, with an axis for its nodes."""
     ends = jnp.sort(ends, axis=1)
     return ends[:, :-1, None], jnp.diff(ends, axis=1)[:, :, None]
@@ -85,7 +85,7 @@ _MISSED_UNIT, _MISSED_MASS = (
 )
 
 
-def missed_margins(q: Any, b: Any, signs: Any) -> tuple[Any, Any]:
+def expected_missed_margins(q: Any, b: Any, signs: Any) -> tuple[Any, Any]:
     """Nodes and weights in the margin u = y (w + b) of each label where it is below 0."""
     low, high = (signs * b + side * CUTOFF * jnp.sqrt(q) for side in (-1, 1))
     length = (jnp.clip(0.0, low, high) - low)[:, None]

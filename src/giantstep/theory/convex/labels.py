@@ -33,7 +33,7 @@ NOISE_AXIS, NOISE_CELLS = (12, 1.0), {1: 24, 2: 12}
 RARE = 1e-13
 
 
-class Labels(NamedTuple):
+class StudentLabels(NamedTuple):
     """Where y(h) = +1: on each line along h1, the intervals between thresholds.
 
     ``outer`` holds the other coordinates of each line and ``weights`` its probability.
@@ -48,12 +48,12 @@ class Labels(NamedTuple):
     learnable: Float[Array | np.ndarray, " directions"]
 
 
-def label_lines(
+def student_label_lines(
     label: Callable[[np.ndarray], np.ndarray],
     directions: int,
     noises: int,
     kinks: tuple[tuple[float, ...], ...],
-) -> Labels:
+) -> StudentLabels:
     """The label cut into lines along its first direction, thresholds found to 1e-15."""
     others = directions + noises - 1
     axes = [
@@ -61,7 +61,7 @@ def label_lines(
         for i in range(others)
     ]
     alone = Rule(np.zeros((1, 0)), np.ones(1), "one point")
-    grid = _common(tensor_rule(axes) if axes else alone, 1e-14)
+    grid = _common_student_nodes(tensor_rule(axes) if axes else alone, 1e-14)
     outer = grid.nodes
 
     def values(first: np.ndarray) -> np.ndarray:
@@ -81,7 +81,7 @@ def label_lines(
     low, high = bisected(lambda x: values(x) != before, low, high, 55 if cuts else 0)
     flips = np.cumprod(np.where(present, -1.0, 1.0), axis=1)
     intervals = seen[:, :1] * np.concatenate([np.ones((len(outer), 1)), flips], axis=1)
-    return Labels(
+    return StudentLabels(
         outer,
         grid.weights,
         np.where(present, (low + high) / 2, np.inf),
@@ -91,13 +91,13 @@ def label_lines(
 
 
 @functools.lru_cache(maxsize=64)
-def labels_of(target: Any) -> Labels:
+def student_labels(target: Any) -> StudentLabels:
     """The labels of a target, line by line."""
 
     def label(h: np.ndarray) -> np.ndarray:
         return target.numpy(h[..., : target.rank], h[..., target.rank :] if target.noises else None)
 
-    return label_lines(label, target.rank, target.noises, target.kinks)
+    return student_label_lines(label, target.rank, target.noises, target.kinks)
 
 
 class FieldLaw(NamedTuple):
@@ -107,7 +107,7 @@ class FieldLaw(NamedTuple):
     first_moment: Float[Array, "labels fields directions"]
 
 
-def field_law(labels: Labels, signs: Any, fields: Any, q: Any, m: Any) -> FieldLaw:
+def student_field_law(labels: StudentLabels, signs: Any, fields: Any, q: Any, m: Any) -> FieldLaw:
     """The joint law of label and field w, with (h, w) Gaussian, E w^2 = q and E[h w] = m.
 
     ``fields[i]`` are the fields at which label ``signs[i]`` is asked for.
@@ -151,13 +151,13 @@ class RealLabels(NamedTuple):
 
 
 @functools.lru_cache(maxsize=32)
-def real_labels(problem: Problem, loss: str) -> RealLabels:
+def student_real_labels(problem: Problem, loss: str) -> RealLabels:
     """The labels of a problem, and where their loss is not smooth.
 
     Noises enter through the label alone, so that its law given the directions is all of them that
     is kept: two values for each of its cells, with the cell's first three moments.
 
-    >>> labels = real_labels(Problem("h1 + z1", 0.5), "abs(y-f)")
+    >>> labels = student_real_labels(Problem("h1 + z1", 0.5), "abs(y-f)")
     >>> round(float(labels.weights @ labels.values**2), 6)
     2.5
     """
@@ -169,7 +169,7 @@ def real_labels(problem: Problem, loss: str) -> RealLabels:
             "values of one of them"
         )
     order, length = DIRECTION_AXES[target.rank]
-    grid = _common(
+    grid = _common_student_nodes(
         tensor_rule([split_gaussian(k, order, panel_length=length) for k in target.kinks])
     )
     noise_kinks = [*target.noise_kinks, *([()] if noisy else [])]
@@ -179,7 +179,7 @@ def real_labels(problem: Problem, loss: str) -> RealLabels:
         power = weights @ clean**2
     else:
         order, length = NOISE_AXIS
-        noise = _common(
+        noise = _common_student_nodes(
             tensor_rule([split_gaussian(k, order, panel_length=length) for k in noise_kinks])
         )
         shape = len(grid.weights), len(noise.weights)
@@ -198,7 +198,7 @@ def real_labels(problem: Problem, loss: str) -> RealLabels:
     return RealLabels(values, clean, power, points, weights, kinks, np.ones(target.rank))
 
 
-def _common(rule: Rule, rare: float = RARE) -> Rule:
+def _common_student_nodes(rule: Rule, rare: float = RARE) -> Rule:
     """The nodes that are not too rare to count."""
     kept = rule.weights > rare
     weights = rule.weights[kept]
@@ -225,7 +225,7 @@ def _cells(values: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndar
     return both, np.concatenate([mass * share, mass * (1 - share)])
 
 
-def real_field_law(labels: RealLabels, fields: Array, q: Array, m: Array) -> FieldLaw:
+def student_real_field_law(labels: RealLabels, fields: Array, q: Array, m: Array) -> FieldLaw:
     """The joint law of label and field w, with (h, w) Gaussian, E w^2 = q and E[h w] = m."""
     variance = q - m @ m
     apart = fields - (labels.latent @ m)[:, None]

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.linear_algebra import mean_product, square_root, whitened
+from giantstep.numerics.linear_algebra import matrix_square_root, mean_product, whitened
 from giantstep.numerics.quadrature import normal_points
 from giantstep.theory.giant_step.explored_mode import ExploredMode
-from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields, Sample
+from giantstep.theory.giant_step.fresh_fields import FreshFields, FreshLayer, Sample
 
 
 class RidgeFit(NamedTuple):
@@ -23,7 +23,7 @@ class RidgeFit(NamedTuple):
     same_batch: bool
 
 
-class Errors(NamedTuple):
+class PopulationErrors(NamedTuple):
     """Mean squared residuals: on the labels of the fit, and on fresh labels without noise.
 
     ``own``: on fresh labels of the network with the readout that it started with.
@@ -53,12 +53,12 @@ class BatchPopulation:
         self._fields = fields
         self._fresh = [
             [mode.drawn(part) for mode, part in zip(modes, parts, strict=True)]
-            for parts in _grouped(normals[len(modes) :], len(modes))
+            for parts in _population_groups(normals[len(modes) :], len(modes))
         ]
         self._modes: list[ExploredMode] = []
         for mode, part in zip(modes, normals, strict=False):
             weights, known = mode.each_row(self.weights), mode.drawn(part)
-            coordinates = square_root(mode.start)
+            coordinates = matrix_square_root(mode.start)
             if not self._modes:
                 # The mean over copies, which comes first, is what sees the target's directions.
                 known = np.concatenate([latent, known, noise])
@@ -76,12 +76,12 @@ class BatchPopulation:
         """Standard normals that one row takes: the law of a fresh row, label noise, each step."""
         return fields.axes + 1 + steps * sum(mode.normals for mode in fields.modes)
 
-    def layer(self) -> FirstLayer:
+    def layer(self) -> FreshLayer:
         """Overlaps and Gram matrices of the neurons."""
         rank = self._fields.rank
         mean, *others = [mode.coordinates for mode in self._modes]
         rests = [mean[:, rank:], *others]
-        return FirstLayer(mean[:, :rank], tuple(rest @ rest.T for rest in rests))
+        return FreshLayer(mean[:, :rank], tuple(rest @ rest.T for rest in rests))
 
     def fields(self) -> Float[np.ndarray, "neurons rows"]:
         """What every neuron sees of each row, biases included."""
@@ -103,29 +103,29 @@ class BatchPopulation:
         for mode, state in zip(self._fields.modes, self._modes, strict=True):
             state.coordinates = state.coordinates / lengths[mode.kinds, None]
 
-    def errors(self, fit: RidgeFit | None) -> Errors:
+    def errors(self, fit: RidgeFit | None) -> PopulationErrors:
         """Of the network with its own readout, or with one that is fitted."""
         fields, batch = self._fields, self.fields()
         fresh = fields.sample(self.layer(), self._test_points)
         labels, own = fields.labels(fresh.latent, fresh.inner), _own_error(fields, fresh)
         if fit is None:
             train = _mean_square(self.labels - fields.output(batch), self.weights)
-            return Errors(train, own, own)
+            return PopulationErrors(train, own, own)
         if not fit.same_batch:
-            return fitted_errors(fields, fresh, fit)
+            return population_errors(fields, fresh, fit)
         batch, unseen = (_mean_features(fields, each) for each in (batch, fresh.fields))
-        readout = _ridge(batch, self.labels, self.weights, _penalty(fields, fit))
+        readout = _limit_ridge(batch, self.labels, self.weights, _population_penalty(fields, fit))
         train = _mean_square(self.labels - readout @ batch, self.weights)
-        return Errors(train, _mean_square(labels - readout @ unseen, fresh.weights), own)
+        return PopulationErrors(train, _mean_square(labels - readout @ unseen, fresh.weights), own)
 
 
-def fitted_errors(fields: FreshFields, fresh: Sample, fit: RidgeFit) -> Errors:
+def population_errors(fields: FreshFields, fresh: Sample, fit: RidgeFit) -> PopulationErrors:
     """Errors of the readout that infinitely many fresh samples give."""
     labels = fields.labels(fresh.latent, fresh.inner)
     features = _mean_features(fields, fresh.fields)
-    readout = _ridge(features, labels, fresh.weights, _penalty(fields, fit))
+    readout = _limit_ridge(features, labels, fresh.weights, _population_penalty(fields, fit))
     test = _mean_square(labels - readout @ features, fresh.weights)
-    return Errors(test + fields.problem.noise, test, _own_error(fields, fresh))
+    return PopulationErrors(test + fields.problem.noise, test, _own_error(fields, fresh))
 
 
 def _own_error(fields: FreshFields, fresh: Sample) -> float:
@@ -138,11 +138,11 @@ def _mean_features(fields: FreshFields, seen: np.ndarray) -> np.ndarray:
     return fields.modes[0].of(fields.activation.numpy(seen))
 
 
-def _penalty(fields: FreshFields, fit: RidgeFit) -> np.ndarray:
+def _population_penalty(fields: FreshFields, fit: RidgeFit) -> np.ndarray:
     return np.diag(fit.penalty / fields.kinds.copies)
 
 
-def _grouped(parts: list[np.ndarray], size: int) -> list[list[np.ndarray]]:
+def _population_groups(parts: list[np.ndarray], size: int) -> list[list[np.ndarray]]:
     return [parts[first : first + size] for first in range(0, len(parts), size)]
 
 
@@ -150,7 +150,7 @@ def _mean_square(residuals: Float[np.ndarray, " n"], weights: Float[np.ndarray, 
     return float(residuals**2 @ weights / len(residuals))
 
 
-def _ridge(
+def _limit_ridge(
     features: Float[np.ndarray, "kinds n"],
     labels: Float[np.ndarray, " n"],
     weights: Float[np.ndarray, " n"],

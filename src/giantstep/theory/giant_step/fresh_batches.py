@@ -15,17 +15,21 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_subspace
 from giantstep.numerics.estimate import (
     TINY,
-    all_and_all_but_one,
     jackknife,
+    jackknife_replicas,
     mean_and_error,
-    mean_outer_product,
+    mean_outer_of_replicas,
     root_and_error,
 )
 from giantstep.numerics.quadrature import antithetic_points
-from giantstep.theory.giant_step.batch_population import Errors, RidgeFit, fitted_errors
+from giantstep.theory.giant_step.batch_population import (
+    PopulationErrors,
+    RidgeFit,
+    population_errors,
+)
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.fresh_fluctuations import Fluctuation
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 #: Independent sets of points, whose scatter is the error.
 REPLICAS = 8
@@ -59,7 +63,7 @@ class OverlapPath(NamedTuple):
 def giant_step_overlaps(
     problem: Problem,
     activation: Activation,
-    kinds: Kinds,
+    kinds: NeuronKinds,
     *,
     steps: int,
     step_size: float | Sequence[float],
@@ -110,7 +114,7 @@ def giant_step_overlaps(
 
     >>> from giantstep.language.activations.activation import activation
     >>> path = giant_step_overlaps(
-    ...     Problem.of("h1"), activation("relu"), Kinds.twins(1), steps=1, step_size=2.0,
+    ...     Problem.of("h1"), activation("relu"), NeuronKinds.twins(1), steps=1, step_size=2.0,
     ...     samples_ratio=4.0)
     >>> round(float(path.cosines[1, 0]), 3)
     0.632
@@ -120,7 +124,7 @@ def giant_step_overlaps(
     schedule = list(zip(sizes, ratios, strict=True))
     fields = FreshFields(problem, activation, kinds, basis, 0.0, loss)
     paths = [
-        _path(
+        _overlap_recursion(
             fields,
             (seed, replica),
             schedule,
@@ -131,10 +135,10 @@ def giant_step_overlaps(
         )
         for replica in range(REPLICAS // fewer)
     ]
-    return _combined(paths, kinds.shares, basis, dim, subspaces)
+    return _mean_overlap_path(paths, kinds.shares, basis, dim, subspaces)
 
 
-class _Path(NamedTuple):
+class _FreshPath(NamedTuple):
     """Cosines and lengths of each kind in the mean, and the covariance of a neuron's cosines."""
 
     means: Float[np.ndarray, "steps1 kinds used"]
@@ -155,7 +159,7 @@ def _points(
     return found
 
 
-def _path(
+def _overlap_recursion(
     fields: FreshFields,
     drawn: tuple[int, int],
     schedule: Sequence[tuple[float, float]],
@@ -163,7 +167,7 @@ def _path(
     normalise: bool,
     fewer: int,
     fit: RidgeFit | None,
-) -> _Path:
+) -> _FreshPath:
     """The recursion on one set of points; the schedule has step sizes and ratios n/d."""
     kinds = fields.kinds
     enough = min(ENOUGH_POINTS, MOST_FIELDS // kinds.width)
@@ -174,7 +178,7 @@ def _path(
     layer = fields.start()
     fluctuation = Fluctuation(fields, dim) if np.isfinite(dim) else None
     means, covariances, norms = [], [], []
-    fitted: list[Errors] = []
+    fitted: list[PopulationErrors] = []
     for step in range(len(schedule) + 1):
         if step > 0:
             fields.step_size, samples_ratio = schedule[step - 1]
@@ -194,15 +198,15 @@ def _path(
             if fluctuation is not None:
                 fluctuation.scale(lengths)
         if fit is None:
-            fitted.append(Errors(0.0, 0.0, 0.0))
+            fitted.append(PopulationErrors(0.0, 0.0, 0.0))
         else:
             fresh = fields.sample(layer, next(points))
-            fitted.append(fitted_errors(fields, fresh, fit))
-    return _Path(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
+            fitted.append(population_errors(fields, fresh, fit))
+    return _FreshPath(np.stack(means), np.stack(covariances), np.stack(norms), np.array(fitted))
 
 
-def _combined(
-    paths: Sequence[_Path],
+def _mean_overlap_path(
+    paths: Sequence[_FreshPath],
     shares: Float[np.ndarray, " kinds"],
     basis: Float[np.ndarray, "used r"],
     dim: float,
@@ -211,11 +215,11 @@ def _combined(
     """The mean over replicas, and its error by leaving one of them out at a time."""
     means = np.stack([path.means for path in paths])
     covariances = np.stack([path.covariances for path in paths])
-    some = all_and_all_but_one(len(paths))
-    learned = np.stack([mean_outer_product(means[kept], shares) for kept in some])
+    some = jackknife_replicas(len(paths))
+    learned = np.stack([mean_outer_of_replicas(means[kept], shares) for kept in some])
     learned = basis.T @ learned @ basis
     if subspaces is not None:
-        learned = _within(learned, subspaces)
+        learned = _overlaps_within(learned, subspaces)
     around = basis.T @ np.stack([covariances[kept].mean(axis=0) for kept in some]) @ basis
     found = learned + around
     if np.isfinite(dim) and len(basis) < basis.shape[1]:
@@ -229,7 +233,7 @@ def _combined(
     return OverlapPath(cosines, errors, found[0], means.mean(axis=0) @ basis, norms, fitted)
 
 
-def _within(
+def _overlaps_within(
     learned: Float[np.ndarray, "versions steps1 r r"],
     subspaces: Sequence[Float[np.ndarray, "_ r"]],
 ) -> np.ndarray:

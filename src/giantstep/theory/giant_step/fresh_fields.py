@@ -12,9 +12,9 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.numerics.linear_algebra import mean_product, square_root
+from giantstep.numerics.linear_algebra import matrix_square_root, mean_product
 from giantstep.theory.giant_step.modes import BetweenCopies, MeanOverCopies, Mode
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 #: Variance of the latent variables that are drawn. Labels grow with them, so that large ones
 #: matter most: for h1*He2(h2) the sampling error of fluctuations is seven times smaller than with
@@ -22,7 +22,7 @@ from giantstep.theory.giant_step.neuron_kinds import Kinds
 LATENT_VARIANCE = 1.5
 
 
-class FirstLayer(NamedTuple):
+class FreshLayer(NamedTuple):
     """The first layer as far as it matters.
 
     ``overlaps`` with the directions, one row for each kind of neuron, and for each mode the Gram
@@ -62,7 +62,7 @@ class FreshFields:
         self,
         problem: Problem,
         activation: Activation,
-        kinds: Kinds,
+        kinds: NeuronKinds,
         basis: Float[np.ndarray, "used r"],
         step_size: float,
         loss: str,
@@ -87,26 +87,26 @@ class FreshFields:
     def _axes(self) -> list[int]:
         return [self.rank, self.problem.target.noises, *[mode.normals for mode in self.modes]]
 
-    def start(self) -> FirstLayer:
+    def start(self) -> FreshLayer:
         """Random rows, which have no overlap with the directions."""
         overlaps = np.zeros((len(self.kinds.family), self.rank))
-        return FirstLayer(overlaps, tuple(mode.start for mode in self.modes))
+        return FreshLayer(overlaps, tuple(mode.start for mode in self.modes))
 
-    def squared_norms(self, layer: FirstLayer) -> Float[np.ndarray, " kinds"]:
+    def squared_norms(self, layer: FreshLayer) -> Float[np.ndarray, " kinds"]:
         """|w_j|^2 of each kind."""
         total = np.sum(layer.overlaps**2, axis=1)
         for mode, gram in zip(self.modes, layer.grams, strict=True):
             total[mode.kinds] += mode.share * np.diag(gram)
         return total
 
-    def sample(self, layer: FirstLayer, points: Float[np.ndarray, "axes n"]) -> Sample:
+    def sample(self, layer: FreshLayer, points: Float[np.ndarray, "axes n"]) -> Sample:
         """Fields and moves at standard normal points."""
         latent, inner, *rest = np.split(points, np.cumsum(self._axes())[:-1])
         latent, weights = self.widened(latent)
         fields = layer.overlaps[self.kinds.of_neuron] @ latent + self.biases[:, None]
         normals = [mode.drawn(part) for mode, part in zip(self.modes, rest, strict=True)]
         for mode, gram, drawn in zip(self.modes, layer.grams, normals, strict=True):
-            mode.add_to(fields, square_root(gram) @ drawn)
+            mode.add_to(fields, matrix_square_root(gram) @ drawn)
         residual = self.residual(self.labels(latent, inner), fields)
         slopes = self.slopes(fields)
         return Sample(weights, latent, inner, normals, fields, residual, slopes, residual * slopes)
@@ -141,26 +141,26 @@ class FreshFields:
         derivative = self.activation.numpy_derivative(fields)
         return self.step_size * self._readout[:, None] * derivative
 
-    def after_step(self, layer: FirstLayer, sample: Sample, samples_ratio: float) -> FirstLayer:
+    def after_step(self, layer: FreshLayer, sample: Sample, samples_ratio: float) -> FreshLayer:
         """The recursion: the mean move, and the noise of a batch outside what was spanned."""
         mean_moves = self.modes[0].of(sample.moves)
         overlaps = layer.overlaps + mean_product(mean_moves, sample.latent, sample.weights)
         grams = []
         for mode, gram, normals in zip(self.modes, layer.grams, sample.normals, strict=True):
             moves, weights = mode.of(sample.moves), mode.each_row(sample.weights)
-            inside = square_root(gram) + mean_product(moves, normals, weights)
+            inside = matrix_square_root(gram) + mean_product(moves, normals, weights)
             power = mean_product(moves, moves, weights)
             if self.problem.noise:
                 # A label noise of variance V adds V to (y - f)^2, and nothing to the means.
                 slopes = mode.of(sample.slopes)
                 power = power + self.problem.noise * mean_product(slopes, slopes, weights)
             grams.append(inside @ inside.T + power / samples_ratio)
-        return FirstLayer(overlaps, tuple(grams))
+        return FreshLayer(overlaps, tuple(grams))
 
-    def scaled(self, layer: FirstLayer, lengths: Float[np.ndarray, " kinds"]) -> FirstLayer:
+    def scaled(self, layer: FreshLayer, lengths: Float[np.ndarray, " kinds"]) -> FreshLayer:
         """Every row divided by the length of its kind."""
         grams = tuple(
             gram / np.outer(lengths[mode.kinds], lengths[mode.kinds])
             for mode, gram in zip(self.modes, layer.grams, strict=True)
         )
-        return FirstLayer(layer.overlaps / lengths[:, None], grams)
+        return FreshLayer(layer.overlaps / lengths[:, None], grams)

@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.linear_algebra import mean_product
-from giantstep.theory.giant_step.fresh_fields import FirstLayer, FreshFields, Sample
+from giantstep.theory.giant_step.fresh_fields import FreshFields, FreshLayer, Sample
 
 #: Fields evaluated for the point masses of sigma'' at kinks.
 KINK_FIELDS = 1 << 21
@@ -38,7 +38,7 @@ class Fluctuation:
         self.fields = fields
         self.covariances = [np.kron(mode.start, directions) for mode in fields.modes]
 
-    def step(self, layer: FirstLayer, sample: Sample, samples: float) -> None:
+    def step(self, layer: FreshLayer, sample: Sample, samples: float) -> None:
         """C <- (I + J) C (I + J)^T + E[D D h h]/n."""
         fields = self.fields
         curvature = _mean_curvature(fields, layer, sample)
@@ -46,7 +46,7 @@ class Fluctuation:
         for number, mode in enumerate(fields.modes):
             slopes = mode.fourth_moments(mode.of(sample.slopes), *known)
             noise = mode.fourth_moments(mode.of(sample.moves), *known)
-            response = _block_diagonal(curvature[mode.kinds])
+            response = _fluctuation_blocks(curvature[mode.kinds])
             if fields.has_output:
                 coupling = np.broadcast_to(mode.coupling, len(curvature[mode.kinds]))
                 response -= slopes * np.repeat(coupling, fields.rank) / fields.step_size
@@ -72,7 +72,7 @@ class Fluctuation:
 
 
 def _mean_curvature(
-    fields: FreshFields, layer: FirstLayer, sample: Sample
+    fields: FreshFields, layer: FreshLayer, sample: Sample
 ) -> Float[np.ndarray, "kinds r r"]:
     """eta a_i E[(y - f) sigma''(h_i) h_k h_m] for each kind i; kinks count as point masses."""
     rank = fields.rank
@@ -84,12 +84,12 @@ def _mean_curvature(
         found += mean_product(mean, pairs, sample.weights).reshape(found.shape)
     for kind in range(len(found)):
         for kink, jump in fields.activation.slope_jumps:
-            found[kind] += jump * _at_field(fields, layer, sample, kind, kink)
+            found[kind] += jump * _fluctuation_at_field(fields, layer, sample, kind, kink)
     return fields.step_size * fields.kinds.readout[:, None, None] * found
 
 
-def _at_field(
-    fields: FreshFields, layer: FirstLayer, sample: Sample, kind: int, value: float
+def _fluctuation_at_field(
+    fields: FreshFields, layer: FreshLayer, sample: Sample, kind: int, value: float
 ) -> Float[np.ndarray, "r r"]:
     """E[(y - f) delta(h_i + b_i - value) h_k h_m], for the first neuron of a kind.
 
@@ -103,7 +103,7 @@ def _at_field(
         with_fields = with_fields + mode.covariance_with(kind, gram)
     neuron = int(np.argmax(kinds.of_neuron == kind))
     variance = with_fields[neuron]
-    kept = _kept_samples(sample.latent.shape[1], kinds.width * len(kinds.family))
+    kept = _fluctuation_samples(sample.latent.shape[1], kinds.width * len(kinds.family))
     distance = (sample.fields[neuron, kept] - value) / variance
     latent = sample.latent[:, kept] - overlap[:, None] * distance
     seen = sample.fields[:, kept]
@@ -115,13 +115,13 @@ def _at_field(
     return density * mean_product(residual * latent, latent, sample.weights[kept])
 
 
-def _kept_samples(count: int, fields_of_each: int) -> np.ndarray:
+def _fluctuation_samples(count: int, fields_of_each: int) -> np.ndarray:
     """The samples that can be afforded, pairs x, -x together: they are half the samples apart."""
     half = count // 2
     kept = np.arange(min(half, max(KINK_FIELDS // (2 * fields_of_each), FEWEST_PAIRS)))
     return np.concatenate([kept, kept + half])
 
 
-def _block_diagonal(blocks: Float[np.ndarray, "kinds r r"]) -> Float[np.ndarray, "kr kr"]:
+def _fluctuation_blocks(blocks: Float[np.ndarray, "kinds r r"]) -> Float[np.ndarray, "kr kr"]:
     count, rank, _ = blocks.shape
     return np.einsum("ikm,ij->ikjm", blocks, np.eye(count)).reshape(count * rank, -1)

@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.linear_algebra import mean_product
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 
 class Mode(ABC):
@@ -74,7 +74,7 @@ class MeanOverCopies(Mode):
 
     share = 1.0
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: NeuronKinds) -> None:
         count = len(kinds.family)
         self.kinds = slice(0, count)
         self.coupling = kinds.shares
@@ -112,12 +112,12 @@ class BetweenCopies(Mode):
     """How the copies of one family of kinds differ from their mean."""
 
     @classmethod
-    def of_families(cls, kinds: Kinds) -> list[BetweenCopies]:
+    def of_families(cls, kinds: NeuronKinds) -> list[BetweenCopies]:
         """The differences within each family that has copies."""
         several = [members for members in kinds.families() if kinds.copies[members.start] > 1]
         return [cls(kinds, members) for members in several]
 
-    def __init__(self, kinds: Kinds, members: slice) -> None:
+    def __init__(self, kinds: NeuronKinds, members: slice) -> None:
         self.kinds = members
         self._copies = int(kinds.copies[members.start])
         self._size = members.stop - members.start

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from giantstep.errors import NoTheory
 from giantstep.numerics.quadrature import normal_points
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.neuron_readouts import neuron_readouts
+from giantstep.settings.neuron_readouts import readout_setting_by_neuron
 
 #: Values that stand for a continuous law of readouts or biases; narrower networks have one each.
 MOST_VALUES = 32
@@ -25,7 +25,7 @@ VALUES_FOR_LAWS = (
 MOST_NEURONS = 8192
 
 
-class Kinds(NamedTuple):
+class NeuronKinds(NamedTuple):
     """Neurons of kind i have readout a_i and bias b_i, and there are ``copies[i]`` of them.
 
     Kinds of one family come in groups, one neuron of each kind on the same first row: the two
@@ -39,36 +39,36 @@ class Kinds(NamedTuple):
     copies: Int[np.ndarray, " kinds"]
 
     @classmethod
-    def of(cls, settings: GiantStep) -> Kinds:
+    def of(cls, settings: GiantStep) -> NeuronKinds:
         """The kinds of a network of fixed width.
 
         A law of readouts or biases is represented by as many values of equal probability as there
         are independent rows, by 32 at most. Raises :class:`NoTheory` where it is too wide.
 
-        >>> Kinds.of(GiantStep(width=20)).copies.tolist()
+        >>> NeuronKinds.of(GiantStep(width=20)).copies.tolist()
         [10, 10]
         """
-        width = _width(settings)
+        width = _limit_width(settings)
         symmetric = settings.readout == "symmetric-sign"
         rows = max(width // 2, 1) if symmetric else width
-        readout = np.ones(rows) if symmetric else _readouts(settings, rows)
+        readout = np.ones(rows) if symmetric else _limit_readouts(settings, rows)
         # The order of the biases must not follow that of the readouts.
-        biases = np.random.default_rng(0).permutation(_biases(settings, rows))
+        biases = np.random.default_rng(0).permutation(_limit_biases(settings, rows))
         pairs, copies = np.unique(np.stack([readout, biases]), axis=1, return_counts=True)
         readout, biases = pairs
         kinds = cls(readout, biases, np.arange(len(copies)), copies)
         return kinds.with_twins() if symmetric else kinds
 
     @classmethod
-    def draws(cls, settings: GiantStep) -> list[Kinds]:
+    def draws(cls, settings: GiantStep) -> list[NeuronKinds]:
         """Networks to average over: values stand for the laws of wide ones, draws for narrow ones.
 
-        >>> [len(Kinds.draws(GiantStep(width=4, biases=law))) for law in ("none", "normal")]
+        >>> [len(NeuronKinds.draws(GiantStep(width=4, biases=law))) for law in ("none", "normal")]
         [1, 64]
         """
         from scipy.special import ndtr
 
-        width = _width(settings)
+        width = _limit_width(settings)
         symmetric = settings.readout == "symmetric-sign"
         rows = max(width // 2, 1) if symmetric else width
         if rows >= MOST_VALUES or not (settings.readout_is_random or settings.biases != "none"):
@@ -78,7 +78,7 @@ class Kinds(NamedTuple):
         for readout, biases in zip(points[:, :rows], points[:, rows:], strict=True):
             support = settings.readout_support()
             if symmetric or not settings.readout_is_random:
-                readout = np.ones(rows) if symmetric else _readouts(settings, rows)
+                readout = np.ones(rows) if symmetric else _limit_readouts(settings, rows)
             elif support is not None:
                 values, weights = (np.asarray(part, dtype=float) for part in support)
                 shares = np.cumsum(weights / weights.sum())[:-1]
@@ -89,24 +89,24 @@ class Kinds(NamedTuple):
             networks.append(one.with_twins() if symmetric else one)
         return networks
 
-    def with_twins(self) -> Kinds:
+    def with_twins(self) -> NeuronKinds:
         """A symmetric start: each neuron twice, with readouts 1 and -1."""
         biases, family, copies = (np.repeat(x, 2) for x in (self.biases, self.family, self.copies))
-        return Kinds(np.tile([1.0, -1.0], len(self.copies)), biases, family, copies)
+        return NeuronKinds(np.tile([1.0, -1.0], len(self.copies)), biases, family, copies)
 
     @classmethod
     def one_of_each(
         cls,
         readout: Sequence[float] | Float[np.ndarray, " neurons"],
         biases: Sequence[float] | Float[np.ndarray, " neurons"] | None = None,
-    ) -> Kinds:
+    ) -> NeuronKinds:
         """Neurons on orthogonal rows, each of a kind of its own."""
         a = np.asarray(readout, dtype=float)
         b = np.zeros(len(a)) if biases is None else np.asarray(biases, dtype=float)
         return cls(a, b, np.arange(len(a)), np.ones(len(a), dtype=int))
 
     @classmethod
-    def twins(cls, pairs: int) -> Kinds:
+    def twins(cls, pairs: int) -> NeuronKinds:
         """A symmetric start: pairs of neurons on the same row with readouts 1 and -1."""
         return cls(np.array([1.0, -1.0]), np.zeros(2), np.zeros(2, int), np.full(2, pairs))
 
@@ -127,7 +127,7 @@ class Kinds(NamedTuple):
 
     def in_order(self, settings: GiantStep) -> Int[np.ndarray, " neurons"] | None:
         """The kind of each neuron in the order of a simulation; None where kinds are drawn."""
-        readouts = neuron_readouts(settings.readout, _width(settings))
+        readouts = readout_setting_by_neuron(settings.readout, _limit_width(settings))
         if readouts is None or settings.biases != "none":
             return None
         return np.array([np.flatnonzero(self.readout == a)[0] for a in readouts])
@@ -138,9 +138,9 @@ class Kinds(NamedTuple):
         return [slice(*ends) for ends in zip(starts, [*starts[1:], len(self.family)], strict=True)]
 
 
-def neuron_arrays(
+def overlaps_by_neuron(
     settings: GiantStep,
-    kinds: Kinds,
+    kinds: NeuronKinds,
     cosines: Float[np.ndarray, "steps1 kinds r"],
     norms: Float[np.ndarray, "steps1 kinds"],
 ) -> dict[str, np.ndarray]:
@@ -149,7 +149,7 @@ def neuron_arrays(
     return {} if order is None else {"cosines": cosines[:, order], "norms": norms[:, order]}
 
 
-def _width(settings: GiantStep) -> int:
+def _limit_width(settings: GiantStep) -> int:
     if settings.width.power == 0:
         width = settings.width.count(1, "width")
     elif settings.dim is None:
@@ -163,34 +163,34 @@ def _width(settings: GiantStep) -> int:
     return width
 
 
-def _readouts(settings: GiantStep, rows: int) -> np.ndarray:
+def _limit_readouts(settings: GiantStep, rows: int) -> np.ndarray:
     support = settings.readout_support()
     if support is None:
-        return _cells(_normal_values(min(rows, MOST_VALUES)), rows)
+        return _limit_shares(_limit_normal_values(min(rows, MOST_VALUES)), rows)
     values, weights = support
     quantiles = (np.arange(rows) + 0.5) / rows
     return np.asarray(values)[np.searchsorted(np.cumsum(weights)[:-1], quantiles)]
 
 
-def _biases(settings: GiantStep, rows: int) -> np.ndarray:
+def _limit_biases(settings: GiantStep, rows: int) -> np.ndarray:
     count = min(rows, MOST_VALUES)
     values = {
         "none": np.zeros(count),
-        "normal": _normal_values(count),
+        "normal": _limit_normal_values(count),
         "uniform": (2 * np.arange(count) + 1) / count - 1,
     }
-    return _cells(values[settings.biases], rows)
+    return _limit_shares(values[settings.biases], rows)
 
 
-def _cells(values: np.ndarray, rows: int) -> np.ndarray:
+def _limit_shares(values: np.ndarray, rows: int) -> np.ndarray:
     """Each value for its share of the rows."""
     return values[np.arange(rows) * len(values) // rows]
 
 
-def _normal_values(count: int) -> np.ndarray:
+def _limit_normal_values(count: int) -> np.ndarray:
     """Root mean squares of N(0, 1) on cells of equal probability, so that E[a^2] = 1 is kept.
 
-    >>> float((_normal_values(6) ** 2).mean().round(12))
+    >>> float((_limit_normal_values(6) ** 2).mean().round(12))
     1.0
     """
     from scipy.special import ndtri

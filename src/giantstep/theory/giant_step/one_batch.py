@@ -13,7 +13,11 @@ from giantstep.language.problem import Problem
 from giantstep.language.sizes import Size
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.batch_population import RidgeFit
-from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
+from giantstep.theory.giant_step.neuron_kinds import (
+    VALUES_FOR_LAWS,
+    NeuronKinds,
+    overlaps_by_neuron,
+)
 from giantstep.theory.giant_step.reused_population import reused_batch_path
 
 
@@ -55,7 +59,7 @@ class OneBatch(NamedTuple):
                 "in number with d is not predicted; giantstep layer-risk averages it on actual "
                 "layers (or give a number of neurons, or drop --ridge)"
             )
-        kinds = Kinds.of(settings)
+        kinds = NeuronKinds.of(settings)
         followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
         path = reused_batch_path(
             problem,
@@ -66,7 +70,7 @@ class OneBatch(NamedTuple):
             samples_ratio=settings.samples.ratio("samples"),
             loss=settings.loss,
             normalise=settings.normalise,
-            fit=ridge_fit(settings, kinds.width),
+            fit=reused_batch_ridge(settings, kinds.width),
         )
         cosines = path.cosines.copy()
         if settings.dim is not None:
@@ -83,33 +87,33 @@ class OneBatch(NamedTuple):
                 "train_error": path.train_error,
             }
             # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
-            cost = kinds.width / _fitted_samples(settings).at(settings.dim) if settings.dim else 0.0
+            cost = kinds.width / _limit_samples(settings).at(settings.dim) if settings.dim else 0.0
             off = path.test_error_error + cost * path.test_error
             errors |= {"test_error": off, "test_error_noisy": off}
             errors["train_error"] = path.train_error_error + cost * path.train_error
         norms = np.sqrt(path.squared_norms)
-        arrays = neuron_arrays(settings, kinds, path.overlaps / norms[..., None], norms)
-        return cls(metrics, errors, *_standing(settings, sigma, path.rows), arrays)
+        arrays = overlaps_by_neuron(settings, kinds, path.overlaps / norms[..., None], norms)
+        return cls(metrics, errors, *_batch_status(settings, sigma, path.rows), arrays)
 
 
-def _fewest(settings: GiantStep, kinds: Kinds) -> Kinds:
+def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
     """Neurons that do not see one another: any number of copies tells the same."""
     if settings.loss == "square":
         return kinds
     return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
 
 
-def _fitted_samples(settings: GiantStep) -> Size:
+def _limit_samples(settings: GiantStep) -> Size:
     """The samples of the readout fit."""
     own = settings.readout_samples
     return settings.samples if own in (None, "same") else own
 
 
-def ridge_fit(settings: GiantStep, width: int) -> RidgeFit | None:
+def reused_batch_ridge(settings: GiantStep, width: int) -> RidgeFit | None:
     """The penalty for each sample, in the features sigma(h) without a factor p^-1/2."""
     if settings.ridge is None:
         return None
-    same, samples = settings.readout_samples == "same", _fitted_samples(settings)
+    same, samples = settings.readout_samples == "same", _limit_samples(settings)
     if samples.power <= 0:
         raise NoTheory(
             f"readout_samples = {samples}: the fit of a fixed number of neurons is predicted for "
@@ -119,7 +123,7 @@ def ridge_fit(settings: GiantStep, width: int) -> RidgeFit | None:
     return RidgeFit(penalty, same)
 
 
-def _standing(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status, list[str]]:
+def _batch_status(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status, list[str]]:
     """Status and notes: what holds in the limit, and what the settings ask beyond it."""
     notes = [
         "one batch: the limit of large d at fixed n/d and width, by populations of "

@@ -14,9 +14,9 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import target_block_expansion
 from giantstep.language.targets.hermite import target_moments, target_tensors
-from giantstep.language.targets.integration import Block, is_target_integrable, target_block
+from giantstep.language.targets.integration import TargetBlock, is_target_integrable, target_block
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
-from giantstep.theory.giant_step.start_law import gaussian_mean_of_ratio
+from giantstep.theory.giant_step.start_law import expected_readout_ratio
 
 #: Length of the panels for the average over the start, by the number of directions: cosines are
 #: rational functions of it, with poles that come close to the real axis for large steps.
@@ -74,7 +74,7 @@ def one_step_overlap(
     """
     tensors = target_tensors(problem.target, degree)
     rank = problem.target.rank
-    start = _start_rule(rank, fine)
+    start = _start_overlap_rule(rank, fine)
     m = _on_the_sphere(start.nodes, dim)
     power = target_moments(problem.target).second_moment + problem.noise
     power_along = power + excess_along(problem.target)
@@ -96,7 +96,7 @@ def one_step_overlap(
     return np.sqrt(squared)
 
 
-def _start_rule(rank: int, fine: bool) -> Rule:
+def _start_overlap_rule(rank: int, fine: bool) -> Rule:
     """Nodes for the projections of the start, N(0, I_r)."""
     if rank in START_PANELS:
         length = START_PANELS[rank] * (1 if fine else 2)
@@ -128,7 +128,7 @@ def _mean_over_readout(
     """E[ratio of quadratics in a], coefficients along the first axis."""
     if readout is None:
         shape = numerator.shape[1:]
-        return gaussian_mean_of_ratio(numerator, np.broadcast_to(denominator, (3, *shape)))
+        return expected_readout_ratio(numerator, np.broadcast_to(denominator, (3, *shape)))
     mean = np.zeros(numerator.shape[1:])
     for a, weight in readout:
         powers = np.array([1.0, a, a**2])
@@ -141,7 +141,7 @@ def excess_along(target: Target) -> Float[np.ndarray, " r"]:
     block = target_block(target)
     if is_target_integrable(block):
         # The target listed twice is its square, with the same kinks.
-        table = target_block_expansion(Block(block.factors * 2, block.names), 2)[0]
+        table = target_block_expansion(TargetBlock(block.factors * 2, block.names), 2)[0]
         return np.array([table[tuple(2 * row)] for row in np.eye(target.rank, dtype=int)])
     points = np.random.default_rng(0).standard_normal((SAMPLES, len(block.names)))
     return np.mean(block(points)[:, None] ** 2 * (points[:, : target.rank] ** 2 - 1), axis=0)
@@ -151,39 +151,39 @@ def mean_step(
     tensors: Sequence[np.ndarray], mu: np.ndarray, m: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """s(m) and l(m) of :func:`one_step_overlap` at every start m."""
-    signal, scaled = np.zeros_like(m), _scaled_powers(tensors, m)
+    signal, scaled = np.zeros_like(m), _scaled_overlap_powers(tensors, m)
     for k in range(1, len(tensors)):
-        for indices, entry in _entries(tensors[k]):
+        for indices, entry in _overlap_tensor_entries(tensors[k]):
             for j in set(indices):
                 rest = list(indices)
                 rest.remove(j)
-                signal[:, j] += mu[k] * entry * _monomial(scaled, rest)
-    return signal, contracted(tensors, mu[2:], m)
+                signal[:, j] += mu[k] * entry * _overlap_monomial(scaled, rest)
+    return signal, overlap_series(tensors, mu[2:], m)
 
 
-def contracted(tensors: Sequence[np.ndarray], factors: np.ndarray, m: np.ndarray) -> np.ndarray:
+def overlap_series(tensors: Sequence[np.ndarray], factors: np.ndarray, m: np.ndarray) -> np.ndarray:
     """The sum over k of factors_k/k! C_k[m, ..., m] at every start m, as far as both reach."""
-    total, scaled = np.zeros(len(m)), _scaled_powers(tensors, m)
+    total, scaled = np.zeros(len(m)), _scaled_overlap_powers(tensors, m)
     for tensor, factor in zip(tensors, factors, strict=False):
-        for indices, entry in _entries(tensor):
-            total += factor * entry * _monomial(scaled, indices)
+        for indices, entry in _overlap_tensor_entries(tensor):
+            total += factor * entry * _overlap_monomial(scaled, indices)
     return total
 
 
-def _entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
+def _overlap_tensor_entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
     """Entries of a symmetric tensor that are not zero, each with its sorted indices."""
     for indices in combinations_with_replacement(range(max(tensor.shape, default=1)), tensor.ndim):
         if tensor[indices] != 0:
             yield indices, float(tensor[indices])
 
 
-def _scaled_powers(tensors: Sequence[np.ndarray], m: np.ndarray) -> np.ndarray:
+def _scaled_overlap_powers(tensors: Sequence[np.ndarray], m: np.ndarray) -> np.ndarray:
     """m_i^q/q! for every power q that the tensors ask for."""
     factors = [np.ones_like(m.T), *(m.T / q for q in range(1, len(tensors)))]
     return np.cumprod(factors[: len(tensors)], axis=0)
 
 
-def _monomial(scaled: np.ndarray, indices: Sequence[int]) -> np.ndarray:
+def _overlap_monomial(scaled: np.ndarray, indices: Sequence[int]) -> np.ndarray:
     """The product of m_i over the indices, over the factorials of how often each stands there."""
     found = np.ones(scaled.shape[2])
     for i in set(indices):

@@ -17,15 +17,19 @@ from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
-from giantstep.theory.giant_step.neuron_kinds import VALUES_FOR_LAWS, Kinds, neuron_arrays
-from giantstep.theory.giant_step.one_batch import ridge_fit
+from giantstep.theory.giant_step.neuron_kinds import (
+    VALUES_FOR_LAWS,
+    NeuronKinds,
+    overlaps_by_neuron,
+)
+from giantstep.theory.giant_step.one_batch import reused_batch_ridge
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.giant_step.risk.over_sizes import steps_of
 from giantstep.theory.giant_step.risk.pencil import Pencil
 from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
 from giantstep.theory.giant_step.start_law import bias_nodes, readout_blocks, readout_nodes
-from giantstep.theory.learnability.staircase import learned_subspaces
+from giantstep.theory.learnability.staircase import predicted_subspaces
 
 #: Where a size is so large that every correction in 1/d is below float64's resolution.
 LIMIT_DIM = 1e18
@@ -49,7 +53,7 @@ class Overlaps(NamedTuple):
     fitted: FewNeurons | None = None
 
 
-def _in_powers(settings: GiantStep) -> bool:
+def _is_overlap_in_powers(settings: GiantStep) -> bool:
     """Whether batches are not in proportion to d, or steps of a fixed width not of order 1."""
     batches, sizes = settings.samples.over(settings.steps), settings.step_size.over(settings.steps)
     growing = settings.width.power == 0 and any(size.power != 0 for size in sizes)
@@ -80,17 +84,17 @@ def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
     # A wide network's output at the start is a constant, up to O(p^-1/2).
     if silent_start or settings.width.power > 0:
         constant = 0.0 if silent_start else _mean_output(settings, sigma)
-        first = _one_step(_shifted(problem, constant), settings, sigma)
-    if settings.steps == 1 and first is not None and not _needs_networks(settings):
+        first = _one_step(_limit_residual_problem(problem, constant), settings, sigma)
+    if settings.steps == 1 and first is not None and not _overlap_needs_networks(settings):
         return first
     return _many_steps(problem, settings, sigma, first)
 
 
-def _needs_networks(settings: GiantStep) -> bool:
+def _overlap_needs_networks(settings: GiantStep) -> bool:
     """Whether one neuron's law is not enough: a fit of a few, or a mean over narrow networks."""
-    if _in_powers(settings) or settings.width.power > 0:
+    if _is_overlap_in_powers(settings) or settings.width.power > 0:
         return False
-    return has_few_neurons(settings) or len(Kinds.draws(settings)) > 1
+    return has_few_neurons(settings) or len(NeuronKinds.draws(settings)) > 1
 
 
 def _start_overlap(settings: GiantStep) -> float:
@@ -107,7 +111,7 @@ def _mean_output(settings: GiantStep, sigma: Activation) -> float:
     )
 
 
-def _shifted(problem: Problem, constant: float) -> Problem:
+def _limit_residual_problem(problem: Problem, constant: float) -> Problem:
     """The problem whose labels are residuals of a constant output."""
     if abs(constant) < 1e-12:
         return problem
@@ -198,7 +202,7 @@ def _many_steps(
     problem: Problem, settings: GiantStep, sigma: Activation, first: Overlaps | None
 ) -> Overlaps:
     """The recursion; its first step is replaced by the law of one step where that is known."""
-    if _in_powers(settings):
+    if _is_overlap_in_powers(settings):
         found = SmallBatches.of(problem, settings, sigma)
         where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
         note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
@@ -217,7 +221,7 @@ def _many_steps(
             f"steps = {settings.steps}: overlaps are followed for at most {MOST_STEPS} steps; for "
             "many small steps ask online-sgd or mean-field"
         )
-    networks = Kinds.draws(settings)
+    networks = NeuronKinds.draws(settings)
     drawn = len(networks) > 1
     paths = [
         giant_step_overlaps(
@@ -230,8 +234,8 @@ def _many_steps(
             loss=settings.loss,
             normalise=settings.normalise,
             dim=settings.dim or np.inf,
-            subspaces=learned_subspaces(problem.target, settings.steps, degree=DEGREE),
-            fit=ridge_fit(settings, kinds.width) if has_few_neurons(settings) else None,
+            subspaces=predicted_subspaces(problem.target, settings.steps, degree=DEGREE),
+            fit=reused_batch_ridge(settings, kinds.width) if has_few_neurons(settings) else None,
             fewer=2 if drawn else 1,
         )
         for kinds in networks
@@ -269,7 +273,7 @@ def _many_steps(
     elif random_laws:
         notes.append(VALUES_FOR_LAWS)
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
-    arrays = neuron_arrays(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
+    arrays = overlaps_by_neuron(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
     fitted = None
     if has_few_neurons(settings):
         fitted = FewNeurons.of(problem, settings, paths)
@@ -288,7 +292,7 @@ def wide_overlaps(
         \Big(\sum_a\pi_a\frac{M_{ai}^2 + (\Gamma_{a,ii} + |m_a|^2 - |M_a|^2)/d}
         {|m_a|^2 + c_a}\Big)^{1/2}
 
-    Symbols: M, m, c of :func:`~giantstep.theory.giant_step.risk.gradient_step.first_layers`;
+    Symbols: M, m, c of :func:`~giantstep.theory.giant_step.risk.gradient_step.limit_layers`;
     Gamma/d the covariance of the rows, whose components along the target steps amplify;
     ``coarse``: fewer nodes, to see the error of quadrature.
 

@@ -11,7 +11,7 @@ import numpy as np
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.few_neurons import has_few_neurons
@@ -19,8 +19,8 @@ from giantstep.theory.giant_step.one_batch import OneBatch
 from giantstep.theory.giant_step.overlaps import DEGREE, is_two_steps, predicted_overlaps
 from giantstep.theory.giant_step.risk.best_schedule import best_schedule
 from giantstep.theory.giant_step.risk.prediction import predict_risk
-from giantstep.theory.giant_step.risk.sizes import check_risk
-from giantstep.theory.learnability.staircase import learned_subspaces
+from giantstep.theory.giant_step.risk.sizes import check_risk_covered
+from giantstep.theory.learnability.staircase import predicted_subspaces
 
 REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
 
@@ -58,7 +58,7 @@ def predict(
     >>> [round(float(cosine), 4) for cosine in law.metrics["overlap"][:, 0]]
     [0.0, 0.6325]
     """
-    check_inputs_covered(
+    checked_input_law(
         problem.inputs,
         (Gaussian,),
         "giant steps are predicted",
@@ -87,7 +87,7 @@ def predict(
         )
     fitted = settings.ridge is not None and not has_few_neurons(settings)
     if fitted:
-        check_risk(problem, settings)
+        check_risk_covered(problem, settings)
     # No ridge changes what the rows learn; that of a few neurons their fit.
     of_any_ridge = settings.replace(ridge=1.0) if fitted else settings
     found = _kept_overlaps(problem, of_any_ridge, sigma)
@@ -139,7 +139,7 @@ def giant_step_subspaces(
     without biases has no Hermite coefficient of odd degree above one, so a direction whose
     coefficient is even in what is known stays invisible to it.
 
-    Assumes: see :func:`giantstep.theory.learnability.staircase.learned_subspaces`.
+    Assumes: see :func:`giantstep.theory.learnability.staircase.predicted_subspaces`.
     Status: theorem for one step; conjecture for more.
     References: Dandi et al. 2023, arXiv:2305.18270.
 
@@ -156,8 +156,8 @@ def giant_step_subspaces(
         return settings.biases != "none" or k in degrees
 
     target = problem.target
-    seen = learned_subspaces(target, steps, leaps, usable, DEGREE)
-    there = learned_subspaces(target, steps, leaps, None, DEGREE)
+    seen = predicted_subspaces(target, steps, leaps, usable, DEGREE)
+    there = predicted_subspaces(target, steps, leaps, None, DEGREE)
     if len(seen[-1]) == len(there[-1]):
         return seen, []
     note = (

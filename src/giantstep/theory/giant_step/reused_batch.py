@@ -108,7 +108,7 @@ def reused_batch_two_steps(
     return TwoSteps(np.stack([m1, m2]) / np.sqrt(norms)[:, None], norms)
 
 
-class _Fields(NamedTuple):
+class _ReusedFields(NamedTuple):
     field: np.ndarray
     fresh: np.ndarray
     noise: np.ndarray
@@ -121,7 +121,7 @@ def _second_step(
     spread: float,
     noise_scale: np.ndarray,
     noise: float,
-) -> _Fields:
+) -> _ReusedFields:
     """The field after step one, its fresh noise integrated between the activation's kinks."""
     label_nodes, label_weights = gauss_hermite(16 if noise else 1)
     shifted = base[None, :] + label_nodes[:, None] * noise_scale[None, :]
@@ -137,7 +137,7 @@ def _second_step(
     # Segments and their nodes become one axis: fresh noise, label noise, (h0, h*).
     fresh, weights = (a.reshape(-1, *shifted.shape) for a in (fresh, weights))
     labels = np.broadcast_to(label_nodes[None, :, None], fresh.shape)
-    return _Fields(
+    return _ReusedFields(
         shifted[None] + spread * fresh,
         fresh,
         labels,

@@ -11,16 +11,16 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.estimate import (
-    all_and_all_but_one,
     jackknife,
+    jackknife_replicas,
     mean_and_error,
-    mean_outer_product,
+    mean_outer_of_replicas,
     root_and_error,
 )
 from giantstep.numerics.quadrature import MOST_AXES
 from giantstep.theory.giant_step.batch_population import BatchPopulation, RidgeFit
 from giantstep.theory.giant_step.fresh_fields import FreshFields
-from giantstep.theory.giant_step.neuron_kinds import Kinds
+from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 #: Independent populations, whose scatter is the error.
 POPULATIONS = 6
@@ -59,7 +59,7 @@ class ReusedPath(NamedTuple):
 def reused_batch_path(
     problem: Problem,
     activation: Activation,
-    kinds: Kinds,
+    kinds: NeuronKinds,
     *,
     steps: int,
     step_size: float,
@@ -97,17 +97,17 @@ def reused_batch_path(
 
     >>> from giantstep.language.activations.activation import activation
     >>> path = reused_batch_path(
-    ...     Problem.of("sign(h1)"), activation("tanh"), Kinds.one_of_each([1.0]), steps=2,
+    ...     Problem.of("sign(h1)"), activation("tanh"), NeuronKinds.one_of_each([1.0]), steps=2,
     ...     step_size=0.8, samples_ratio=2.0)
     >>> path.cosines[:, 0].round(2).tolist()
     [0.0, 0.38, 0.57]
     """
     basis = np.eye(problem.target.rank)
     fields = FreshFields(problem, activation, kinds, basis, step_size, loss)
-    rows = _fewest_rows(fields, steps)
+    rows = _fewest_population_rows(fields, steps)
     while True:
         paths = [
-            _path(
+            _population_overlap_path(
                 BatchPopulation(
                     fields,
                     rows,
@@ -122,13 +122,13 @@ def reused_batch_path(
             )
             for number in range(POPULATIONS)
         ]
-        precise = _uncertainty(paths, fit is not None) <= accuracy
-        if precise or not _affordable(fields, steps, rows * GROWTH):
-            return _combined(paths, kinds.shares, rows)
+        precise = _population_uncertainty(paths, fit is not None) <= accuracy
+        if precise or not _is_population_affordable(fields, steps, rows * GROWTH):
+            return _combined_population_paths(paths, kinds.shares, rows)
         rows *= GROWTH
 
 
-class _Path(NamedTuple):
+class _PopulationPath(NamedTuple):
     """One population: overlaps and squared norms of each kind; train, test and own error."""
 
     overlaps: Float[np.ndarray, "steps1 kinds r"]
@@ -140,13 +140,13 @@ class _Path(NamedTuple):
         return self.overlaps / np.sqrt(self.squared_norms)[..., None]
 
 
-def _path(
+def _population_overlap_path(
     population: BatchPopulation,
     fields: FreshFields,
     steps: int,
     normalise: bool,
     fit: RidgeFit | None,
-) -> _Path:
+) -> _PopulationPath:
     overlaps, squares, errors = [], [], []
     for step in range(steps + 1):
         if step > 0:
@@ -157,10 +157,10 @@ def _path(
         overlaps.append(layer.overlaps)
         squares.append(fields.squared_norms(layer))
         errors.append(population.errors(fit))
-    return _Path(np.stack(overlaps), np.stack(squares), np.array(errors))
+    return _PopulationPath(np.stack(overlaps), np.stack(squares), np.array(errors))
 
 
-def _uncertainty(paths: list[_Path], with_errors: bool) -> float:
+def _population_uncertainty(paths: list[_PopulationPath], with_errors: bool) -> float:
     """Largest standard error: of a cosine, and of errors in units of the first of them."""
     _, cosines = mean_and_error(np.stack([path.cosines for path in paths]))
     mean, errors = mean_and_error(np.stack([path.errors for path in paths]))
@@ -168,10 +168,12 @@ def _uncertainty(paths: list[_Path], with_errors: bool) -> float:
     return float(max(np.max(cosines), relative))
 
 
-def _combined(paths: list[_Path], shares: Float[np.ndarray, " kinds"], rows: int) -> ReusedPath:
+def _combined_population_paths(
+    paths: list[_PopulationPath], shares: Float[np.ndarray, " kinds"], rows: int
+) -> ReusedPath:
     cosines = np.stack([path.cosines for path in paths])
-    some = all_and_all_but_one(len(paths))
-    matrices = np.stack([mean_outer_product(cosines[kept], shares) for kept in some])
+    some = jackknife_replicas(len(paths))
+    matrices = np.stack([mean_outer_of_replicas(cosines[kept], shares) for kept in some])
     squares = np.diagonal(matrices, axis1=-2, axis2=-1)
     mean, spread = mean_and_error(np.stack([path.errors for path in paths]))
     return ReusedPath(
@@ -188,15 +190,15 @@ def _combined(paths: list[_Path], shares: Float[np.ndarray, " kinds"], rows: int
     )
 
 
-def _fewest_rows(fields: FreshFields, steps: int) -> int:
+def _fewest_population_rows(fields: FreshFields, steps: int) -> int:
     """Rows of the first populations; refused where not even those are affordable."""
     axes = BatchPopulation.axes(fields, steps)
     rows = FEWEST_ROWS
     while rows < ROWS_PER_DIRECTION * (steps + 1) * len(fields.kinds.family):
         rows *= 2
-    while rows > FEWEST_ROWS_OF_WIDE and not _affordable(fields, steps, rows):
+    while rows > FEWEST_ROWS_OF_WIDE and not _is_population_affordable(fields, steps, rows):
         rows //= 2
-    if axes > MOST_AXES or not _affordable(fields, steps, rows):
+    if axes > MOST_AXES or not _is_population_affordable(fields, steps, rows):
         raise NoTheory(
             f"{fields.kinds.width} neurons over {steps} steps on one batch are too many to "
             "follow: lower --width or --steps, or use --loss correlation"
@@ -204,7 +206,7 @@ def _fewest_rows(fields: FreshFields, steps: int) -> int:
     return rows
 
 
-def _affordable(fields: FreshFields, steps: int, rows: int) -> bool:
+def _is_population_affordable(fields: FreshFields, steps: int, rows: int) -> bool:
     """Whether a population of so many rows fits into memory and time."""
     numbers = operations = 0
     for mode in fields.modes:

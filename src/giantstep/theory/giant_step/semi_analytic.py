@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.numerics.solve import iterate
-from giantstep.theory.giant_step.risk.batch_samples import frame_rule
+from giantstep.numerics.solve import iterated_fixed_point
+from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
 from giantstep.theory.giant_step.risk.neuron_averages import neuron_averages
 
 #: Learned directions of less weight than this beside the target's, relatively, are none.
@@ -75,7 +75,7 @@ def semi_analytic_risk(
     rest = weights - along @ frame
     gram = rest @ rest.T
     bulks = np.diag(gram)
-    points, labels, masses = frame_rule(problem.target, along, np.sqrt(bulks), coarse=True)
+    points, labels, masses = risk_frame_rule(problem.target, along, np.sqrt(bulks), coarse=True)
     at = along @ points.T
     found = neuron_averages(sigma, np.repeat(bulks, at.shape[1]), at.ravel())
     mean, slope, power = (part.reshape(at.shape) for part in (found.mean, found.slope, found.power))
@@ -96,7 +96,7 @@ def semi_analytic_risk(
         return np.linalg.inv(fitted + ridge * len(weights) * np.eye(len(weights)))
 
     start = np.full(len(masses), 0.5 * min(1.0, len(weights) / samples))
-    leverage = iterate(
+    leverage = iterated_fixed_point(
         lambda at: traces(resolvent(at)), start, tolerance=1e-9, max_iterations=500, memory=5
     )
     inverse, gain = resolvent(leverage.value), 1 / (1 + leverage.value)
@@ -108,7 +108,7 @@ def semi_analytic_risk(
     def loss(before: np.ndarray) -> np.ndarray:
         return own + traces(inverse @ moment(samples * masses * gain**2 * before) @ inverse)
 
-    losses = iterate(loss, own, tolerance=1e-9, max_iterations=500, memory=5)
+    losses = iterated_fixed_point(loss, own, tolerance=1e-9, max_iterations=500, memory=5)
     return SemiAnalyticRisk(
         test=float(masses @ losses.value) - problem.noise,
         train=float(masses @ (losses.value * gain**2)),

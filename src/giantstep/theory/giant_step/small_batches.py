@@ -17,12 +17,12 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import target_moments, target_tensors
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.neuron_readouts import neuron_readouts
+from giantstep.settings.neuron_readouts import readout_setting_by_neuron
 from giantstep.theory.giant_step.one_step_overlap import (
     MANY,
-    contracted,
     excess_along,
     mean_step,
+    overlap_series,
 )
 
 #: Neurons whose paths are drawn for one set, and the sets whose scatter is the error.
@@ -74,7 +74,7 @@ def overlap_powers(
     [-0.5, -0.25, 0.0, 0.0]
     """
     degrees = activation.degrees(degree + 2)
-    terms = list(_terms(target, degree))
+    terms = list(_overlap_terms(target, degree))
     powers, length = [np.full(target.rank, -0.5)], 0.0
     step_powers, samples_powers = (
         np.broadcast_to(step_power, steps),
@@ -96,7 +96,7 @@ def overlap_powers(
     return np.stack(powers)
 
 
-def _terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
+def _overlap_terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
     """Indices of the entries of the Hermite tensors that are not zero."""
     least = VANISHING * math.sqrt(target_moments(target).second_moment)
     for k, tensor in enumerate(target_tensors(target, degree)):
@@ -123,7 +123,7 @@ class SmallBatches(NamedTuple):
     def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> SmallBatches:
         """What there is to say of steps and batches that grow with d."""
         _check_covered(settings, sigma)
-        powers, prefactors, errors = _scaling(problem, settings.replace(dim=None), sigma)
+        powers, prefactors, errors = _overlap_scaling(problem, settings.replace(dim=None), sigma)
         found = np.where(powers == 0, prefactors, 0.0), np.where(powers == 0, errors, 0.0)
         if settings.dim is not None:
             found = amplified_overlaps(problem, settings, sigma, settings.dim)
@@ -131,7 +131,7 @@ class SmallBatches(NamedTuple):
 
 
 @functools.lru_cache(maxsize=32)
-def _scaling(
+def _overlap_scaling(
     problem: Problem, settings: GiantStep, sigma: Activation
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Powers of d, what stands before them, and how far off that may be."""
@@ -205,11 +205,11 @@ def amplified_overlaps(
     [0.0, 0.04, 0.39]
     """
     labels = _Labels(problem, sigma)
-    each = np.stack([_one_set(labels, settings, dim, number) for number in range(SETS)])
+    each = np.stack([_mean_overlaps(labels, settings, dim, number) for number in range(SETS)])
     return each.mean(axis=0), each.std(axis=0, ddof=1) / math.sqrt(SETS)
 
 
-def _one_set(
+def _mean_overlaps(
     labels: _Labels, settings: GiantStep, dim: float, number: int
 ) -> Float[np.ndarray, "steps1 r"]:
     """Mean over the networks of one set, after each step."""
@@ -219,7 +219,7 @@ def _one_set(
     # Twins of a symmetric start have the same row, and at first the same noise.
     own = (networks, width // copies, rank)
     readouts = _readouts(settings, rng, (networks, width))[..., None]
-    cosines = np.tile(_start(rng.standard_normal(own), dim, rng), (1, copies, 1))
+    cosines = np.tile(_start_overlaps(rng.standard_normal(own), dim, rng), (1, copies, 1))
     length = np.ones((networks, width, 1))
     path = [_mean_of_roots(cosines)]
     sizes = settings.step_size.over(settings.steps), settings.samples.over(settings.steps)
@@ -256,7 +256,7 @@ class _Labels:
         """s, l, v and v_k; the last to leading order, since noise counts at small cosines alone."""
         m = cosines.reshape(-1, cosines.shape[-1])
         signal, along = mean_step(self._tensors, self._mu, m)
-        power = contracted(self._squares, self._slopes, m) + self._noise * self._slopes[0]
+        power = overlap_series(self._squares, self._slopes, m) + self._noise * self._slopes[0]
         shape = (*cosines.shape[:2], -1)
         power = np.maximum(power, 0.0).reshape(shape)
         power_along = power + self._slopes[0] * self._excess
@@ -266,14 +266,14 @@ class _Labels:
 def _readouts(settings: GiantStep, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     if settings.readout == "normal":
         return rng.standard_normal(shape)
-    fixed = neuron_readouts(settings.readout, shape[1])
+    fixed = readout_setting_by_neuron(settings.readout, shape[1])
     if fixed is not None:
         return np.broadcast_to(fixed, shape)
     values, shares = settings.readout_support() or ((1.0,), (1.0,))
     return rng.choice(values, shape, p=np.asarray(shares) / sum(shares))
 
 
-def _start(drawn: np.ndarray, dim: float, rng: np.random.Generator) -> np.ndarray:
+def _start_overlaps(drawn: np.ndarray, dim: float, rng: np.random.Generator) -> np.ndarray:
     """Projections of uniform unit vectors on the target's directions, from normal ones."""
     if dim >= MANY:
         return drawn / math.sqrt(dim)

@@ -27,14 +27,14 @@ BIAS_NODES_ALONE, BIAS_NODES = 16, 8
 MOST_KINDS, MOST_KINDS_OF_SEVERAL = 32, 8
 
 
-def start_of(settings: GiantStep, *, coarse: bool = False) -> Neurons:
+def limit_start_law(settings: GiantStep, *, coarse: bool = False) -> Neurons:
     """The network before its steps, in kinds of equal readout and bias.
 
     A Gaussian readout becomes the means of cells, a law of biases the nodes of its Gauss rule;
     with ``coarse`` there are fewer of both. Readouts and biases are independent of each other and
     of the first rows. Raises :class:`NoTheory` where there are too many kinds.
 
-    >>> start = start_of(GiantStep(biases="uniform"))
+    >>> start = limit_start_law(GiantStep(biases="uniform"))
     >>> len(start.readout), int(start.twins.sum())
     (16, 32)
     """
@@ -89,7 +89,7 @@ def bias_nodes(settings: GiantStep, fine: bool = True) -> list[tuple[float, floa
     return list(zip(values.tolist(), weights.tolist(), strict=True))
 
 
-def gaussian_cells(cells: int = CELLS) -> Law:
+def limit_gaussian_readouts(cells: int = CELLS) -> Law:
     r"""Blocks that stand for a Gaussian readout: the means of cells, and their probabilities.
 
     .. math::
@@ -107,7 +107,7 @@ def gaussian_cells(cells: int = CELLS) -> Law:
     Status: heuristic.
     References: Moniri et al. 2023, arXiv:2310.07891 for Gaussian readouts.
 
-    >>> values, fractions = gaussian_cells(16)
+    >>> values, fractions = limit_gaussian_readouts(16)
     >>> round(float(fractions @ values**2), 4), round(float(values[-1]), 4)
     (0.9902, 2.9664)
     """
@@ -123,12 +123,12 @@ def readout_blocks(settings: GiantStep, cells: int = CELLS) -> Law:
     """Values of the readout and fractions of the neurons: its support, or cells of a Gaussian."""
     support = settings.readout_support()
     if support is None:
-        return gaussian_cells(cells)
+        return limit_gaussian_readouts(cells)
     values, fractions = (np.array(part, dtype=float) for part in support)
     return values, fractions / fractions.sum()
 
 
-def moment_blocks(settings: GiantStep, nodes: int = 9) -> Law:
+def limit_readout_moments(settings: GiantStep, nodes: int = 9) -> Law:
     """Blocks with the exact moments of the readout, up to degree ``2 * nodes - 1``, for spectra."""
     support = settings.readout_support()
     return readout_blocks(settings) if support is not None else gauss_hermite(nodes)
@@ -143,7 +143,7 @@ def readout_nodes(settings: GiantStep, fine: bool = True) -> list[tuple[float, f
     return list(zip(map(float, support[0]), map(float, support[1]), strict=True))  # type: ignore[index]
 
 
-def gaussian_mean_of_ratio(
+def expected_readout_ratio(
     numerator: Float[np.ndarray, "3 *points"], denominator: Float[np.ndarray, "3 *points"]
 ) -> Float[np.ndarray, "*points"]:
     r"""The mean of a ratio of quadratics over a Gaussian readout, in closed form.
@@ -163,7 +163,7 @@ def gaussian_mean_of_ratio(
     References: Abramowitz, Stegun 1964, section 7.1.
 
     >>> square, shifted = np.array([[0.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [1.0]])
-    >>> round(float(gaussian_mean_of_ratio(square, shifted)[0]), 6)
+    >>> round(float(expected_readout_ratio(square, shifted)[0]), 6)
     0.34432
     """
     from scipy.special import wofz

@@ -32,7 +32,7 @@ def hitting_time(zeta: Float[np.ndarray, " degrees"], start: float, end: float) 
     """
     if end <= start:
         return 0.0
-    if start <= 0 or _least(zeta, start, end) <= 0:
+    if start <= 0 or _least_flow_speed(zeta, start, end) <= 0:
         return math.inf
     first, last = (math.log(omega) - math.log1p(-(omega**2)) / 2 for omega in (start, end))
     edges = np.linspace(first, last, math.ceil((last - first) / PANEL_LENGTH) + 1)
@@ -41,7 +41,7 @@ def hitting_time(zeta: Float[np.ndarray, " degrees"], start: float, end: float) 
     return float(lengths @ (omega / (2 * polyval(omega, zeta))))
 
 
-def _least(zeta: np.ndarray, start: float, end: float) -> float:
+def _least_flow_speed(zeta: np.ndarray, start: float, end: float) -> float:
     """The least value of the polynomial between two points."""
     slope = polyder(zeta)
     turns = polyroots(np.trim_zeros(slope, "b")) if slope.any() else slope

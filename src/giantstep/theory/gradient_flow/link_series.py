@@ -23,7 +23,7 @@ SCALES = 48
 NEGLIGIBLE = 1e-12
 
 
-def link_moments(target: Target) -> Float[np.ndarray, " degrees"]:
+def flow_moments(target: Target) -> Float[np.ndarray, " degrees"]:
     r"""Hermite moments of a polynomial link of h1.
 
     .. math:: \mu^*_k = E[\sigma_*(z) He_k(z)], \quad k = 0, \dots, p
@@ -33,7 +33,7 @@ def link_moments(target: Target) -> Float[np.ndarray, " degrees"]:
     Status: theorem.
     References: Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
 
-    >>> link_moments(Target("He3(h1)/sqrt(6)")).round(4).tolist()
+    >>> flow_moments(Target("He3(h1)/sqrt(6)")).round(4).tolist()
     [0.0, 0.0, 0.0, 2.4495]
     """
     series = target_series(target) if target.rank == 1 and not target.is_random else None
@@ -51,7 +51,7 @@ def link_moments(target: Target) -> Float[np.ndarray, " degrees"]:
 
 def information_exponent(target: Target) -> int:
     """The least degree above zero in a polynomial link."""
-    degrees = np.flatnonzero(np.abs(link_moments(target)) > NEGLIGIBLE)
+    degrees = np.flatnonzero(np.abs(flow_moments(target)) > NEGLIGIBLE)
     above = degrees[degrees > 0]
     if not len(above):
         raise NoTheory(f"target = {target.text!r} is constant: there is nothing to learn")
@@ -73,7 +73,7 @@ def alignment_speed(activation: Activation, target: Target) -> Float[np.ndarray,
     >>> alignment_speed(activation("relu(z-1)"), Target("He3(h1)/sqrt(6)")).round(6).tolist()
     [0.0, 0.0, 0.296352]
     """
-    link = link_moments(target)
+    link = flow_moments(target)
     neuron = scaled_moments(activation, len(link) + 1).moments(np.ones(1))[:, 0]
     return np.array(
         [neuron[j] * link[j] / math.factorial(j - 1) for j in range(1, len(link))] or [0.0]
@@ -116,7 +116,7 @@ class ScaledMoments:
         return fits[0], fits[1]
 
     def _at(self, q: float) -> tuple[np.ndarray, float]:
-        u, weights = _scaled_rule(self.activation.kinks, math.sqrt(q))
+        u, weights = _flow_scaled_rule(self.activation.kinks, math.sqrt(q))
         values, z = self.activation.numpy(u), u / math.sqrt(q)
         found = hermite_values(z, self.degree) @ (weights * values)
         return found, float(weights @ (values**2 * (z**2 - 1))) / (2 * q)
@@ -128,7 +128,7 @@ def scaled_moments(activation: Activation, degree: int, largest: float = 1.0) ->
     return ScaledMoments(activation, degree, largest)
 
 
-def _scaled_rule(kinks: tuple[float, ...], root: float) -> tuple[np.ndarray, np.ndarray]:
+def _flow_scaled_rule(kinks: tuple[float, ...], root: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes u = sqrt(q) z and weights of E[f(u)]: panels as short as the activation varies."""
     reach = 11.0 * root
     grid = [0.0]

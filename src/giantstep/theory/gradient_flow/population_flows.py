@@ -14,7 +14,7 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
 from giantstep.theory.gradient_flow.link_series import (
     alignment_speed,
-    link_moments,
+    flow_moments,
     scaled_moments,
 )
 
@@ -35,7 +35,7 @@ class Spike:
         return 1 + self.theta * self.cosine**2
 
 
-def overlap(state: State, spike: Spike) -> Float[np.ndarray, " flows"]:
+def flow_overlap(state: State, spike: Spike) -> Float[np.ndarray, " flows"]:
     r"""The correlation of the neuron's pre-activation with what the label reads.
 
     .. math:: \omega = \frac{b + \theta c m}{\sqrt{q \kappa}}, \qquad
@@ -46,7 +46,7 @@ def overlap(state: State, spike: Spike) -> Float[np.ndarray, " flows"]:
     Status: theorem.
     References: Mousavi-Hosseini et al. 2023, arXiv:2309.03843.
 
-    >>> round(float(overlap(np.array([[0.3], [0.4], [1.0]]), Spike(8.0, 0.5))[0]), 6)
+    >>> round(float(flow_overlap(np.array([[0.3], [0.4], [1.0]]), Spike(8.0, 0.5))[0]), 6)
     0.704361
     """
     m, b, square = state
@@ -77,7 +77,7 @@ def spherical_flow(
     [[0.05, 0.05, 0.0]]
     """
     theta, c, kappa = spike.theta, spike.cosine, spike.kappa
-    link = link_moments(target)
+    link = flow_moments(target)
     factorials = np.array([math.factorial(j) for j in range(len(link))], dtype=float)
     slopes, values = (link[1:] / factorials[:-1])[:, None], (link / factorials)[:, None]
     largest = 1 + float(np.max(theta))
@@ -86,7 +86,7 @@ def spherical_flow(
     def rate(state: State) -> State:
         m, b, _ = state
         q = np.clip(1 + theta * m**2, 1.0, largest)
-        root, omega = np.sqrt(q), overlap(np.array([m, b, np.ones_like(m)]), spike)
+        root, omega = np.sqrt(q), flow_overlap(np.array([m, b, np.ones_like(m)]), spike)
         s, mu = omega * root, neuron.moments(q)
         powers = omega ** np.arange(len(link))[:, None]
         c_s = np.sum(slopes * mu[1 : len(link)] * powers[:-1], axis=0) / root
@@ -130,7 +130,7 @@ def normalised_flow(
 
     def rate(state: State) -> State:
         m = state[0]
-        omega, root = overlap(state, spike), np.sqrt(state[2] + theta * m**2)
+        omega, root = flow_overlap(state, spike), np.sqrt(state[2] + theta * m**2)
         speed = 2 * polyval(omega, zeta) * root
         return np.array(
             [
@@ -166,7 +166,7 @@ def preconditioned_flow(
 
     def rate(state: State) -> State:
         m, b, square = state
-        omega, q = overlap(state, spike), square + theta * m**2
+        omega, q = flow_overlap(state, spike), square + theta * m**2
         speed, reach = 2 * polyval(omega, zeta), np.sqrt(q / kappa)
         return speed * np.array(
             [c * reach - omega * m, reach - omega * b, 2 * (b * reach - omega * square)]

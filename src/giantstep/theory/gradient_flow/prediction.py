@@ -12,8 +12,8 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.numerics.ode import Flow, integrate
-from giantstep.settings.flow_start import given_overlaps, spike_of
+from giantstep.numerics.ode import OdeSolution, integrate
+from giantstep.settings.flow_start import setting_overlaps, spike_setting
 from giantstep.settings.gradient_flow import GradientFlow
 from giantstep.theory.gradient_flow.hitting_times import hitting_time
 from giantstep.theory.gradient_flow.link_series import (
@@ -21,7 +21,7 @@ from giantstep.theory.gradient_flow.link_series import (
     alignment_speed,
     information_exponent,
 )
-from giantstep.theory.gradient_flow.population_flows import FLOWS, Spike, overlap
+from giantstep.theory.gradient_flow.population_flows import FLOWS, Spike, flow_overlap
 from giantstep.theory.gradient_flow.random_start import start_overlap
 
 REFERENCES = cite("2309.03843")
@@ -49,26 +49,26 @@ def predict(problem: Problem, settings: GradientFlow) -> Prediction:
     >>> round(law.metrics["overlap"], 5)
     0.79283
     """
-    theta, cosine = spike_of(problem, settings.dim)
+    theta, cosine = spike_setting(problem, settings.dim)
     sigma, target = activation(settings.activation), problem.target
     check_starts(sigma, target, given=settings.has_start)
     notes: list[str] = []
     status: Status = "theorem"
     begin = settings.start_overlap
     if not settings.has_start:
-        status, begin = "heuristic", start_overlap(_dim(settings), theta, cosine)
+        status, begin = "heuristic", start_overlap(_flow_dim(settings), theta, cosine)
         notes.append("a random start: its root mean square stands for the whole law")
     if settings.geometry == "preconditioned" and begin is not None:
-        found = _along_one_number(sigma, target, settings, begin)
+        found = _flow_along_one_number(sigma, target, settings, begin)
     else:
         spike = Spike(theta, cosine)
-        start = given_overlaps if settings.has_start else _typical_start
+        start = setting_overlaps if settings.has_start else _typical_start
         m, b = start(settings, theta, cosine)
         state = np.array([[m], [b], [1.0]])
         flow = _flow(settings, FLOWS[settings.geometry](sigma, target, spike), state, spike)
-        found = _metrics(settings, flow, spike)
+        found = _flow_metrics(settings, flow, spike)
         if settings.has_start or begin is None:
-            begin = float(overlap(state, spike)[0])
+            begin = float(flow_overlap(state, spike)[0])
         found["initial_overlap"] = begin
     if math.isnan(found["overlap"]):
         notes.append("the integration took too many steps and was given up")
@@ -92,13 +92,13 @@ def check_starts(sigma: Activation, target: Target, *, given: bool = False) -> N
 
 def _typical_start(settings: GradientFlow, theta: float, cosine: float) -> tuple[float, float]:
     """Root mean squares of the two independent parts of w, both positive."""
-    dim = _dim(settings)
+    dim = _flow_dim(settings)
     m = dim**-0.5
     beside = math.sqrt(max((1 - cosine**2) * (1 - m**2) / (dim - 1), 0.0))
     return m, cosine * m + beside
 
 
-def _dim(settings: GradientFlow) -> int:
+def _flow_dim(settings: GradientFlow) -> int:
     if settings.dim is None:
         raise NoTheory(
             "dim is missing: a random start needs --dim; or give --start-overlap, or "
@@ -107,7 +107,7 @@ def _dim(settings: GradientFlow) -> int:
     return settings.dim
 
 
-def _along_one_number(
+def _flow_along_one_number(
     sigma: Activation, target: Target, settings: GradientFlow, omega: float
 ) -> dict[str, float]:
     """The preconditioned flow closes in omega alone, omega' = 2 zeta(omega) (1 - omega^2)."""
@@ -115,38 +115,38 @@ def _along_one_number(
     spike, state = Spike(0.0, 1.0), np.array([[omega], [omega], [1.0]])
     rate = FLOWS["preconditioned"](sigma, target, spike)
     flow = _flow(settings, rate, state, spike)
-    found = {"overlap": float(overlap(flow.state, spike)[0]), "initial_overlap": omega}
+    found = {"overlap": float(flow_overlap(flow.state, spike)[0]), "initial_overlap": omega}
     if settings.until is not None:
         zeta = alignment_speed(sigma, target)
         exact = 0 < omega < settings.until and settings.times is None
-        found["time"] = hitting_time(zeta, omega, settings.until) if exact else _time(flow)
+        found["time"] = hitting_time(zeta, omega, settings.until) if exact else _flow_time(flow)
     return found
 
 
-def _flow(settings: GradientFlow, rate: object, state: np.ndarray, spike: Spike) -> Flow:
+def _flow(settings: GradientFlow, rate: object, state: np.ndarray, spike: Spike) -> OdeSolution:
     until = settings.until
     if until is None:
         return integrate(rate, state, settings.horizon)  # type: ignore[arg-type]
     horizon = np.inf if settings.times is None else settings.times
-    side = 1.0 if until >= overlap(state, spike)[0] else -1.0
+    side = 1.0 if until >= flow_overlap(state, spike)[0] else -1.0
 
     def event(state: np.ndarray) -> np.ndarray:
-        return side * (overlap(state, spike) - until)
+        return side * (flow_overlap(state, spike) - until)
 
     return integrate(rate, state, horizon, event=event)  # type: ignore[arg-type]
 
 
-def _time(flow: Flow) -> float:
+def _flow_time(flow: OdeSolution) -> float:
     return float(flow.time[0]) if flow.reached[0] else math.inf
 
 
-def _metrics(settings: GradientFlow, flow: Flow, spike: Spike) -> dict[str, float]:
+def _flow_metrics(settings: GradientFlow, flow: OdeSolution, spike: Spike) -> dict[str, float]:
     m, b, square = flow.state[:, 0]
     found = {
-        "overlap": float(overlap(flow.state, spike)[0]),
+        "overlap": float(flow_overlap(flow.state, spike)[0]),
         "spike_overlap": float(m / math.sqrt(square)),
         "target_overlap": float(b / math.sqrt(square)),
     }
     if settings.until is not None:
-        found["time"] = _time(flow)
+        found["time"] = _flow_time(flow)
     return found if flow.finished[0] else dict.fromkeys(found, math.nan)

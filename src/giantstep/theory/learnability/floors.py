@@ -13,7 +13,7 @@ from giantstep.language.targets.expansion import HermiteSeries, target_series
 from giantstep.language.targets.hermite import conditional_target_energy, target_moments
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.linear_algebra import Rows
-from giantstep.theory.learnability.staircase import learned_subspaces
+from giantstep.theory.learnability.staircase import predicted_subspaces
 
 #: Powers of d: samples of a step and of the readout fit, and neurons.
 SAMPLE_POWERS = (1, 2)
@@ -59,7 +59,7 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
     known: dict[tuple[bytes, int], Estimate] = {}
     variance = target_moments(target).variance
     for sample_power in SAMPLE_POWERS:
-        spaces = learned_subspaces(target, steps, sample_power)
+        spaces = predicted_subspaces(target, steps, sample_power)
         for width_power, (step, learned) in itertools.product(WIDTH_POWERS, enumerate(spaces)):
             kappa = min(sample_power, width_power)
             key = (learned.round(9).tobytes(), kappa)
@@ -67,23 +67,23 @@ def second_layer_floors(target: Target, steps: int = 3) -> tuple[Floor, ...]:
                 known[key] = conditional_target_energy(target, learned, kappa)
             floor = known[key]
             everything = floor.value <= max(floor.error, 1e-12 * variance)
-            fitted = "everything" if everything else _fitted(target, learned, kappa)
+            fitted = "everything" if everything else _predicted_floor_energy(target, learned, kappa)
             floors.append(Floor(sample_power, width_power, step, learned, kappa, fitted, floor))
     return tuple(floors)
 
 
-def _fitted(target: Target, learned: np.ndarray, kappa: int) -> str:
+def _predicted_floor_energy(target: Target, learned: np.ndarray, kappa: int) -> str:
     series = target_series(target)
     axes = np.flatnonzero(np.abs(learned).sum(axis=0))
     if series is not None and np.array_equal(np.abs(learned), np.eye(target.rank)[axes]):
-        return _fitted_terms(series, target.rank, set(axes.tolist()), kappa)
+        return _predicted_floor_terms(series, target.rank, set(axes.tolist()), kappa)
     if not len(learned):
         return f"degree <= {kappa}" if kappa else "the mean"
     rest = f", times degree <= {kappa} in the rest" if kappa else ""
     return f"any function of {directions_text(learned)}{rest}"
 
 
-def _fitted_terms(series: HermiteSeries, rank: int, known: set[int], kappa: int) -> str:
+def _predicted_floor_terms(series: HermiteSeries, rank: int, known: set[int], kappa: int) -> str:
     """The Hermite monomials of a polynomial that are fitted."""
     names = []
     latent = {index[:rank] for index in series.terms if any(index[:rank])}

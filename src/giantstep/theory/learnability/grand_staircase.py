@@ -13,27 +13,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.language.targets import Target
-from giantstep.language.targets.expansion import target_series
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.functions import (
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.functions import (
     FunctionMoments,
     label_itself,
     label_powers,
     label_waves,
     sampled_label_waves,
 )
-from giantstep.language.targets.label_law.law import (
+from giantstep.channels.label_law.law import (
     LabelCore,
     exact_label_moments,
     label_core,
 )
+from giantstep.language.targets import Target
+from giantstep.language.targets.expansion import target_series
 from giantstep.language.targets.symmetry import target_invariance
 from giantstep.numerics.hermite import MultiIndex, factorial, multi_indices
 from giantstep.numerics.linear_algebra import (
     Rows,
     complement,
-    dense_degree,
+    dense_tensor_degree,
     symmetric_tensors,
     tidy_basis,
 )
@@ -43,13 +43,13 @@ from giantstep.theory.learnability.staircase import (
     Tensors,
     Visible,
     climb_staircase,
-    exact_directions,
-    hermite_family,
-    joined_directions,
-    sampled_directions,
+    exact_leap_directions,
+    joined_leap_directions,
+    leap_hermite_family,
+    sampled_leap_directions,
     simplified_directions,
-    unfolded_staircase,
-    visible_directions,
+    unfolded_leap_tensors,
+    visible_at_leap,
 )
 
 #: Relative size below which a vector counts as zero.
@@ -98,7 +98,7 @@ class QuadraticLabel:
         inner = unknown @ matrix @ unknown.T
         if leap == 1:
             sources = np.column_stack([unknown @ linear, unknown @ matrix @ known.T])
-            shown = _krylov(inner, sources)[: len(rest)]
+            shown = _leap_krylov_span(inner, sources)[: len(rest)]
         elif leap == 2:
             powers = [np.linalg.matrix_power(inner, k + 1) for k in range(len(unknown))]
             shown = np.column_stack([power[: len(rest), : len(rest)] for power in powers])
@@ -109,7 +109,7 @@ class QuadraticLabel:
         return Visible(tidy_basis(rows, len(rows)))
 
 
-def _krylov(
+def _leap_krylov_span(
     matrix: Float[np.ndarray, "n n"], sources: Float[np.ndarray, "n s"]
 ) -> Float[np.ndarray, "n k"]:
     """An orthonormal basis of the span of A^k b over all k and all columns b."""
@@ -186,18 +186,18 @@ class LabelEvidence:
     ) -> Visible:
         """The directions that a family shows besides those that were found already."""
         basis = complement(np.vstack([learned, found]))
-        matrices = unfolded_staircase(self._tensors(family), learned, leap, _scale)
+        matrices = unfolded_leap_tensors(self._tensors(family), learned, leap, _grand_leap_scale)
         matrices = basis @ complement(learned).T @ matrices
         if len(matrices) > 1:
-            return sampled_directions(matrices, basis, SAMPLED_STRENGTH, DEVIATIONS)
+            return sampled_leap_directions(matrices, basis, SAMPLED_STRENGTH, DEVIATIONS)
         threshold = max(SMALLEST, ERRORS * family.error)
         noise = family.error if family.sampled else 0.0
-        return exact_directions(matrices[0], basis, threshold, noise)
+        return exact_leap_directions(matrices[0], basis, threshold, noise)
 
     def _tensors(self, family: FunctionMoments) -> Tensors:
         if family.method not in self._known:
             rank, functions = self._target.rank, next(iter(family.coefficients.values())).size
-            degree = dense_degree(rank, family.degree, functions)
+            degree = dense_tensor_degree(rank, family.degree, functions)
             self._known[family.method] = symmetric_tensors(family.coefficients, degree)
         return self._known[family.method]
 
@@ -209,7 +209,7 @@ class LabelEvidence:
             return unlearned
         if leap not in self._random:
             rank = self._target.rank
-            degree = dense_degree(rank, leap + 2, RANDOM_FUNCTIONS)
+            degree = dense_tensor_degree(rank, leap + 2, RANDOM_FUNCTIONS)
             random = np.random.default_rng(leap)
             coefficients = {
                 j: random.normal(size=(1, RANDOM_FUNCTIONS)) for j in multi_indices(rank, degree)
@@ -218,11 +218,11 @@ class LabelEvidence:
         tensors = self._random[leap]
         if len(tensors) <= leap:
             return unlearned
-        (matrix,) = unfolded_staircase(tensors, learned, leap, _scale)
-        return len(exact_directions(matrix, complement(learned), SMALLEST).directions)
+        (matrix,) = unfolded_leap_tensors(tensors, learned, leap, _grand_leap_scale)
+        return len(exact_leap_directions(matrix, complement(learned), SMALLEST).directions)
 
 
-def _scale(order: int, leap: int) -> float:
+def _grand_leap_scale(order: int, leap: int) -> float:
     return 1 / math.sqrt(math.factorial(leap) * math.factorial(order - leap))
 
 
@@ -274,7 +274,7 @@ def grand_staircase(
     stairs, open_end = climb_staircase(
         _with_correlations(search, target, core, degree), len(core.rows), degree
     )
-    found = [replace(s, directions=_in_all(s.directions, core.rows, s.error)) for s in stairs]
+    found = [replace(s, directions=_leap_rows(s.directions, core.rows, s.error)) for s in stairs]
     return Staircase(tuple(found), target.rank, degree, method(), open_end)
 
 
@@ -283,7 +283,7 @@ def _with_correlations(search: Search, target: Target, core: LabelCore, degree: 
 
     However faint a correlation is, the generative exponent is at most the information exponent.
     """
-    found, tensors = hermite_family(target, degree)
+    found, tensors = leap_hermite_family(target, degree)
     if found.sampled:
         return search
 
@@ -291,16 +291,14 @@ def _with_correlations(search: Search, target: Target, core: LabelCore, degree: 
         shown = search(learned, leap)
         if len(learned) + len(shown.directions) == len(core.rows) or leap >= len(tensors):
             return shown
-        itself = (
-            visible_directions(found, tensors, learned @ core.rows, leap).directions @ core.rows.T
-        )
-        every = joined_directions(shown.directions, itself)
+        itself = visible_at_leap(found, tensors, learned @ core.rows, leap).directions @ core.rows.T
+        every = joined_leap_directions(shown.directions, itself)
         return replace(shown, directions=every) if len(every) > len(shown.directions) else shown
 
     return both
 
 
-def _in_all(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
+def _leap_rows(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
     """Directions of the simpler target as directions of the given one."""
     turned = rows @ core
     return simplified_directions(turned, error) if error else tidy_basis(turned, len(turned))
@@ -308,22 +306,22 @@ def _in_all(rows: np.ndarray, core: np.ndarray, error: float) -> np.ndarray:
 
 def _partition_search(moments: LabelMoments, degree: int) -> Search:
     """What indicators of cells of the label show, divided by the root of their probability."""
-    coefficients = _compressed(moments.normalised())
+    coefficients = _compressed_leap_coefficients(moments.normalised())
     functions = next(iter(coefficients.values())).size
     rank = len(next(iter(coefficients)))
-    tensors = symmetric_tensors(coefficients, dense_degree(rank, degree, functions))
+    tensors = symmetric_tensors(coefficients, dense_tensor_degree(rank, degree, functions))
 
     def search(learned: np.ndarray, leap: int) -> Visible:
         if leap >= len(tensors):
             return Visible(np.zeros((0, rank)))
-        (matrix,) = unfolded_staircase(tensors, learned, leap, _scale)
-        found = exact_directions(matrix, complement(learned), math.sqrt(EXACT_STRENGTH))
+        (matrix,) = unfolded_leap_tensors(tensors, learned, leap, _grand_leap_scale)
+        found = exact_leap_directions(matrix, complement(learned), math.sqrt(EXACT_STRENGTH))
         return Visible(found.directions, tuple(value**2 for value in found.strengths))
 
     return search
 
 
-def _compressed(
+def _compressed_leap_coefficients(
     coefficients: Mapping[MultiIndex, Float[np.ndarray, "1 cells"]],
 ) -> dict[MultiIndex, Float[np.ndarray, "1 functions"]]:
     """The same with few combinations of cells: turning the cells changes no strength."""

@@ -11,17 +11,17 @@ from jaxtyping import Float
 
 from giantstep.errors import TargetError
 from giantstep.language.targets import Target
-from giantstep.language.targets.integration import Block, integrate_target, target_block
+from giantstep.language.targets.integration import TargetBlock, integrate_target, target_block
 from giantstep.numerics.estimate import Estimate
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.linear_algebra import Rows, complement
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
 
 
-def symmetric_basis(size: int) -> Float[np.ndarray, "n m m"]:
+def threshold_matrix_basis(size: int) -> Float[np.ndarray, "n m m"]:
     """An orthonormal basis of the symmetric matrices (Frobenius product).
 
-    >>> symmetric_basis(2).shape
+    >>> threshold_matrix_basis(2).shape
     (3, 2, 2)
     """
     i, j = np.triu_indices(size)
@@ -40,7 +40,7 @@ def sandwich_spectrum(
     >>> values.tolist()
     [3.0]
     """
-    basis = symmetric_basis(len(product))
+    basis = threshold_matrix_basis(len(product))
     operator = np.einsum("uil,ijkl,vjk->uv", basis, product, basis)
     values, vectors = np.linalg.eigh((operator + operator.T) / 2)
     return values, np.einsum("un,uij->nij", vectors, basis)
@@ -122,12 +122,12 @@ class _ContinuousLabel(Exception):
 class _ConditionalLaw:
     """The label given one learned direction; ``frame`` has it first, then the stair's own."""
 
-    block: Block
+    block: TargetBlock
     frame: Float[np.ndarray, "D D"]
     own: int
 
     @classmethod
-    def of(cls, block: Block, learned: np.ndarray, directions: np.ndarray) -> _ConditionalLaw:
+    def of(cls, block: TargetBlock, learned: np.ndarray, directions: np.ndarray) -> _ConditionalLaw:
         frame = np.eye(len(block.names))
         rest = complement(np.vstack([learned, directions]))
         frame[: block.latent, : block.latent] = np.vstack([learned, directions, rest])
@@ -144,7 +144,7 @@ class _ConditionalLaw:
         own = grid.points()[..., 1 : 1 + self.own].reshape(len(labels), -1, self.own)
         total = np.zeros((self.own,) * 4)
         for here, points, mass in zip(labels, own, grid.masses(), strict=True):
-            total += _product(here.ravel(), points, mass.ravel())
+            total += _threshold_product(here.ravel(), points, mass.ravel())
         return total
 
     def _sampled_product(self) -> tuple[Float[np.ndarray, "n n n n"], float, str]:
@@ -157,7 +157,7 @@ class _ConditionalLaw:
             total = np.zeros((self.own,) * 4)
             for x, mass in zip(nodes, masses, strict=True):
                 labels = self.labels(np.array([x]), part)[0]
-                total += mass * _product(labels, part[:, : self.own], weights)
+                total += mass * _threshold_product(labels, part[:, : self.own], weights)
             halves.append(total)
         error = float(np.abs(halves[0] - halves[1]).max()) / math.sqrt(2)
         return (halves[0] + halves[1]) / 2, error, f"Monte Carlo, {POINTS} points"
@@ -183,7 +183,7 @@ class _ConditionalLaw:
         Cells are much wider than the steps of the label between grid points: if they were not, a
         label would tell its grid point.
         """
-        points = _even_points(len(self.frame) - 1)
+        points = _threshold_points(len(self.frame) - 1)
         labels = np.round(self.labels(Z, points), 9)
         mass = np.exp(-(Z**2) / 2)[:, None] / len(points)
         order = np.argsort(labels, axis=None)
@@ -196,7 +196,7 @@ class _ConditionalLaw:
         return table.reshape(CELLS, len(Z))
 
 
-def _product(
+def _threshold_product(
     labels: Float[np.ndarray, " points"],
     own: Float[np.ndarray, "points n"],
     weights: Float[np.ndarray, " points"],
@@ -218,7 +218,7 @@ def _product(
     return total
 
 
-def _even_points(axes: int) -> Float[np.ndarray, "points axes"]:
+def _threshold_points(axes: int) -> Float[np.ndarray, "points axes"]:
     """Points that are equally likely: a product of quantiles on few axes, random on more."""
     from scipy.special import ndtri
 

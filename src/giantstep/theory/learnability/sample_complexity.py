@@ -150,13 +150,13 @@ def sample_complexities(
     found: dict[str, tuple[str, str, Status, str]] = {
         "correlations": (
             "best use of correlations (CSQ bound)",
-            _at_largest(correlation_samples, staircase, dimension),
+            _law_at_largest(correlation_samples, staircase, dimension),
             proved,
             ABBE,
         ),
         "one_pass_sgd": (
             "one-pass SGD",
-            _at_largest(one_pass_samples, staircase, dimension),
+            _law_at_largest(one_pass_samples, staircase, dimension),
             "theorem" if single else "conjecture",
             BEN_AROUS if single else ABBE,
         ),
@@ -167,29 +167,29 @@ def sample_complexities(
         text = small_batch_samples(staircase.first_leap or 1)
         name = "giant steps on small batches, for the first stair"
         found["small_batches"] = name, text, "heuristic", DANDI
-    passing = _message_passing(grand, thresholds, dimension)
+    passing = _amp_samples(grand, thresholds, dimension)
     reference = DAMIAN if hard else TROIANI
     found["amp"] = "message passing (SQ, best known)", passing, best, reference
     sampled = dict.fromkeys(found, staircase.sampled) | {"amp": grand.sampled}
     return {
-        name: Complexity(algorithm, samples, _weakened(status, sampled[name]), reference)
+        name: Complexity(algorithm, samples, _weakened_status(status, sampled[name]), reference)
         for name, (algorithm, samples, status, reference) in found.items()
     }
 
 
-def _weakened(status: Status, sampled: bool) -> Status:
+def _weakened_status(status: Status, sampled: bool) -> Status:
     """Directions that were found by sampling are nobody's theorem."""
     return "heuristic" if sampled and status in ("theorem", "replica") else status
 
 
-def _at_largest(law: Callable[[int], str], staircase: Staircase, dimension: int) -> str:
+def _law_at_largest(law: Callable[[int], str], staircase: Staircase, dimension: int) -> str:
     """The law at the largest leap on the way."""
     if staircase.largest_leap is None:
-        return _nothing(staircase)
-    return law(staircase.largest_leap) + _missed(staircase, dimension)
+        return _sample_law_of_nothing(staircase)
+    return law(staircase.largest_leap) + _sample_law_missed(staircase, dimension)
 
 
-def _missed(staircase: Staircase, dimension: int) -> str:
+def _sample_law_missed(staircase: Staircase, dimension: int) -> str:
     missing = dimension - len(staircase.subspace)
     if missing <= 0:
         return ""
@@ -197,13 +197,13 @@ def _missed(staircase: Staircase, dimension: int) -> str:
     return f"; {missing} {noun} not seen up to degree {staircase.degree}"
 
 
-def _nothing(staircase: Staircase) -> str:
+def _sample_law_of_nothing(staircase: Staircase) -> str:
     return f"nothing is seen up to degree {staircase.degree}"
 
 
 def _one_step(staircase: Staircase, dimension: int) -> str:
     if staircase.first_leap is None:
-        return _nothing(staircase)
+        return _sample_law_of_nothing(staircase)
     first = staircase.stairs[0]
     text = giant_step_samples(first.leap)
     if len(first.directions) < dimension:
@@ -215,14 +215,14 @@ def _several_steps(staircase: Staircase, dimension: int) -> str:
     leaps = [stair.leap for stair in staircase.stairs]
     if len(set(leaps)) > 1:
         text = ", then ".join(giant_step_samples(leap) for leap in leaps)
-        return text + _missed(staircase, dimension)
+        return text + _sample_law_missed(staircase, dimension)
     steps = f" in each of {len(leaps)} steps" if len(leaps) > 1 else " in one step"
-    return _at_largest(lambda leap: giant_step_samples(leap) + steps, staircase, dimension)
+    return _law_at_largest(lambda leap: giant_step_samples(leap) + steps, staircase, dimension)
 
 
-def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimension: int) -> str:
+def _amp_samples(grand: Staircase, thresholds: Sequence[Threshold], dimension: int) -> str:
     if not grand.stairs:
-        return _nothing(grand)
+        return _sample_law_of_nothing(grand)
     parts = []
     for number, stair in enumerate(grand.stairs):
         if stair.difficulty == "trivial":
@@ -232,4 +232,4 @@ def _message_passing(grand: Staircase, thresholds: Sequence[Threshold], dimensio
             parts += [f"{a.value:.4g} d" if a else "alpha d above an unknown alpha" for a in alphas]
         else:
             parts.append(f"d^{stair.leap / 2:g}")
-    return ", then ".join(parts) + _missed(grand, dimension)
+    return ", then ".join(parts) + _sample_law_missed(grand, dimension)

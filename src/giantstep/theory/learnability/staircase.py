@@ -22,10 +22,10 @@ from giantstep.language.targets.hermite import target_subspace, target_tensors
 from giantstep.numerics.hermite import MultiIndex, factorial
 from giantstep.numerics.linear_algebra import (
     Rows,
-    block,
     complement,
-    dense_degree,
+    dense_tensor_degree,
     symmetric_tensors,
+    tensor_block,
     tidy_basis,
 )
 
@@ -38,10 +38,10 @@ Tensors = Sequence[Float[np.ndarray, "replicas family ..."]]
 Difficulty = Literal["trivial", "easy", "hard"]
 
 
-def difficulty_of(leap: int | None) -> Difficulty:
+def leap_difficulty(leap: int | None) -> Difficulty:
     """What a leap of the grand staircase means at n of order d; None stands for never.
 
-    >>> [difficulty_of(leap) for leap in (1, 2, 3, None)]
+    >>> [leap_difficulty(leap) for leap in (1, 2, 3, None)]
     ['trivial', 'easy', 'hard', 'hard']
     """
     if leap == 1:
@@ -76,7 +76,7 @@ class Stair:
     @property
     def difficulty(self) -> Difficulty:
         """The class of a stair of the grand staircase."""
-        return difficulty_of(self.leap)
+        return leap_difficulty(self.leap)
 
 
 #: Given what is learned and a leap: what is newly visible.
@@ -106,7 +106,7 @@ def climb_staircase(search: Search, rank: int, leaps: int) -> tuple[tuple[Stair,
     return tuple(stairs), False
 
 
-def unfolded_staircase(
+def unfolded_leap_tensors(
     tensors: Tensors,
     learned: Rows,
     leap: int,
@@ -122,13 +122,13 @@ def unfolded_staircase(
     matrices = [np.zeros((replicas, len(rest), 0))]
     for order in range(leap, len(tensors)):
         if usable(order) and (len(learned) or order == leap):
-            part = block(tensors[order], rest, learned, leap, order) * scale(order, leap)
+            part = tensor_block(tensors[order], rest, learned, leap, order) * scale(order, leap)
             rows = np.moveaxis(part, 2, 1)
             matrices.append(rows.reshape(replicas, len(rest), math.prod(rows.shape[2:])))
     return np.concatenate(matrices, axis=2)
 
 
-def exact_directions(
+def exact_leap_directions(
     matrix: Float[np.ndarray, "rows columns"],
     basis: Float[np.ndarray, "rows r"],
     threshold: float,
@@ -150,7 +150,7 @@ def exact_directions(
     return Visible(simplified_directions(rows, error), strengths, True, error if strengths else 0.0)
 
 
-def sampled_directions(
+def sampled_leap_directions(
     matrices: Float[np.ndarray, "replicas rows columns"],
     basis: Float[np.ndarray, "rows r"],
     threshold: float,
@@ -163,7 +163,7 @@ def sampled_directions(
     noise, which the spread of the replicas tells. The error is a jackknife over replicas.
     """
     replicas = len(matrices)
-    values, vectors = np.linalg.eigh(_cross_gram(matrices))
+    values, vectors = np.linalg.eigh(_leap_cross_gram(matrices))
     variance = matrices.var(axis=0, ddof=1)
     pairs = replicas * (replicas - 1) / 2
     noise = math.sqrt(float(np.max(np.sum(variance**2, axis=1), initial=0.0)) / pairs)
@@ -174,7 +174,7 @@ def sampled_directions(
     whole = vectors[:, kept] @ vectors[:, kept].T
     moved = []
     for out in range(replicas):
-        _, others = np.linalg.eigh(_cross_gram(np.delete(matrices, out, axis=0)))
+        _, others = np.linalg.eigh(_leap_cross_gram(np.delete(matrices, out, axis=0)))
         top = others[:, -count:]
         moved.append(np.linalg.norm(top @ top.T - whole, 2))
     error = math.sqrt((replicas - 1) / replicas * float(np.sum(np.square(moved))))
@@ -182,7 +182,7 @@ def sampled_directions(
     return Visible(rows, tuple(float(v) for v in values[kept][::-1]), True, error)
 
 
-def _cross_gram(
+def _leap_cross_gram(
     matrices: Float[np.ndarray, "replicas rows columns"],
 ) -> Float[np.ndarray, "rows rows"]:
     """The mean of M_s M_t^T over pairs of different replicas."""
@@ -265,15 +265,15 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     >>> [(stair.leap, stair.directions.tolist()) for stair in staircase.stairs]
     [(1, [[1.0, 0.0]]), (1, [[0.0, 1.0]])]
     """
-    found, tensors = hermite_family(target, degree)
+    found, tensors = leap_hermite_family(target, degree)
     leaps = len(tensors) - 1
     stairs, open_end = climb_staircase(
-        functools.partial(visible_directions, found, tensors), target.rank, leaps
+        functools.partial(visible_at_leap, found, tensors), target.rank, leaps
     )
     if sum(len(stair.directions) for stair in stairs) < len(target_subspace(target)):
         found = target_expansion(target, max(degree, HIGHEST_DEGREE))
         higher, _ = climb_staircase(
-            functools.partial(_visible_axes, found), target.rank, found.degree
+            functools.partial(_visible_leap_axes, found), target.rank, found.degree
         )
         if len(higher) > len(stairs) and not found.sampled:
             stairs, leaps, open_end = higher, found.degree, False
@@ -285,7 +285,7 @@ def leap_staircase(target: Target, degree: int = 8) -> Staircase:
     return Staircase(relative, target.rank, leaps, f"tensors, {found.method}", open_end)
 
 
-def learned_subspaces(
+def predicted_subspaces(
     target: Target,
     steps: int,
     leap: int | Sequence[int] = 1,
@@ -309,27 +309,27 @@ def learned_subspaces(
     Status: theorem for one step, conjecture for more.
     References: Dandi et al. 2023, arXiv:2305.18270, theorem 1 and conjectures 1, 2.
 
-    >>> [len(rows) for rows in learned_subspaces(Target("h1 + He2(h1)*h2"), steps=2)]
+    >>> [len(rows) for rows in predicted_subspaces(Target("h1 + He2(h1)*h2"), steps=2)]
     [0, 1, 2]
     >>> even_only = lambda k: k in (0, 1) or k % 2 == 0
-    >>> [len(u) for u in learned_subspaces(Target("h1 + He2(h1)*h2"), 2, usable=even_only)]
+    >>> [len(u) for u in predicted_subspaces(Target("h1 + He2(h1)*h2"), 2, usable=even_only)]
     [0, 1, 1]
     """
     leaps = [leap] * steps if isinstance(leap, int) else list(leap)
     if steps < 0 or min(leaps, default=1) < 1:
         raise SettingsError(f"steps = {steps}, leap = {leap}: give at least 0 and at least 1")
-    found, tensors = hermite_family(target, degree)
+    found, tensors = leap_hermite_family(target, degree)
     spaces = [np.zeros((0, target.rank))]
     for most in leaps:
         learned = spaces[-1]
         for at_once in range(1, min(most, len(tensors) - 1) + 1):
-            fresh = visible_directions(found, tensors, spaces[-1], at_once, usable)
-            learned = joined_directions(learned, fresh.directions)
+            fresh = visible_at_leap(found, tensors, spaces[-1], at_once, usable)
+            learned = joined_leap_directions(learned, fresh.directions)
         spaces.append(learned)
     return tuple(spaces)
 
 
-def visible_directions(
+def visible_at_leap(
     found: Expansion,
     tensors: tuple[np.ndarray, ...],
     learned: np.ndarray,
@@ -337,16 +337,18 @@ def visible_directions(
     usable: Callable[[int], bool] | None = None,
 ) -> Visible:
     """What correlations with the label show at a leap, once some directions are known."""
-    (matrix,) = unfolded_staircase(tensors, learned, leap, _scale, usable or (lambda order: True))
+    (matrix,) = unfolded_leap_tensors(
+        tensors, learned, leap, _leap_scale, usable or (lambda order: True)
+    )
     noise = found.error if found.sampled else 0.0
-    return exact_directions(matrix, complement(learned), _threshold(found), noise)
+    return exact_leap_directions(matrix, complement(learned), _threshold(found), noise)
 
 
 def _threshold(found: Expansion) -> float:
     return max(TOLERANCE * math.sqrt(found.variance), ERRORS * found.error)
 
 
-def _visible_axes(found: Expansion, learned: Rows, leap: int) -> Visible:
+def _visible_leap_axes(found: Expansion, learned: Rows, leap: int) -> Visible:
     """The same from the coefficients alone, at any degree, while the learned directions are axes.
 
     Equal columns of an unfolded tensor, which differ by the order of their slots, are one here.
@@ -363,32 +365,32 @@ def _visible_axes(found: Expansion, learned: Rows, leap: int) -> Visible:
                 rest = tuple(power - int(at == axis) for at, power in enumerate(j))
                 orders = math.factorial(leap - 1) * math.factorial(sum(j) - leap) / factorial(rest)
                 column = columns.setdefault(rest, np.zeros(len(free)))
-                column[row] = coefficient * math.sqrt(orders) * _scale(sum(j), leap)
+                column[row] = coefficient * math.sqrt(orders) * _leap_scale(sum(j), leap)
     matrix = np.array([*columns.values()]).reshape(-1, len(free)).T
-    return exact_directions(matrix, np.eye(rank)[free], _threshold(found))
+    return exact_leap_directions(matrix, np.eye(rank)[free], _threshold(found))
 
 
-def _scale(order: int, leap: int) -> float:
+def _leap_scale(order: int, leap: int) -> float:
     return 1 / math.sqrt(math.factorial(order))
 
 
-def joined_directions(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
+def joined_leap_directions(learned: np.ndarray, fresh: np.ndarray) -> np.ndarray:
     """Orthonormal rows of the sum: those of the first space, then what the second one adds."""
     rest = fresh - fresh @ learned.T @ learned
     values = np.linalg.svd(rest, compute_uv=False)
     return np.vstack([learned, tidy_basis(rest, int(np.sum(values > 1e-6)))])
 
 
-def hermite_family(target: Target, degree: int) -> tuple[Expansion, tuple[np.ndarray, ...]]:
+def leap_hermite_family(target: Target, degree: int) -> tuple[Expansion, tuple[np.ndarray, ...]]:
     """The tensors as a family of one function in one replica."""
     if degree < 1:
         raise SettingsError(f"degree = {degree} must be at least 1")
     found = target_expansion(target, degree)
     coefficients = {j: np.full((1, 1), c) for j, c in found.coefficients.items()}
-    return found, symmetric_tensors(coefficients, dense_degree(target.rank, found.degree))
+    return found, symmetric_tensors(coefficients, dense_tensor_degree(target.rank, found.degree))
 
 
-def learned_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
+def one_step_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
     r"""The unit vector, in latent space, to which one step turns all neurons, and its weight.
 
     .. math:: C_1 = E[g(h)\,h] = |C_1|\,e, \qquad e = e_1 \text{ where } C_1 = 0
@@ -397,7 +399,7 @@ def learned_direction(target: Target) -> tuple[Float[np.ndarray, " r"], float]:
     Status: theorem.
     References: Ba et al. 2022, arXiv:2205.01445; Dandi et al. 2023, arXiv:2305.18270.
 
-    >>> direction, weight = learned_direction(Target("3*h1 + 4*h2"))
+    >>> direction, weight = one_step_direction(Target("3*h1 + 4*h2"))
     >>> direction.round(6).tolist(), round(weight, 6)
     ([0.6, 0.8], 5.0)
     """

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.law import FINE, FINER, label_core, label_moments
 from giantstep.errors import NoTheory
 from giantstep.language.targets import Target
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.law import FINE, FINER, label_core, label_moments
 from giantstep.language.targets.symmetry import symmetrised_by_target, target_as_committee
 from giantstep.numerics.estimate import Estimate, jackknife
 from giantstep.numerics.hermite import MultiIndex
@@ -24,7 +24,7 @@ from giantstep.theory.learnability.later_thresholds import (
     sandwich_spectrum,
     specialised_threshold,
 )
-from giantstep.theory.learnability.staircase import SAMPLED_ACCURACY, difficulty_of
+from giantstep.theory.learnability.staircase import SAMPLED_ACCURACY, leap_difficulty
 
 #: Relative error with which a first look at sampled labels is left at that.
 GOOD_ENOUGH = 5e-5
@@ -122,7 +122,7 @@ def weak_recovery_threshold(target: Target, noise: float = 0.0, seed: int = 0) -
     1.0831
     """
     staircase = grand_staircase(target, noise, seed=seed)
-    first = difficulty_of(staircase.first_leap)
+    first = leap_difficulty(staircase.first_leap)
     if first == "trivial":
         return Estimate(0.0, 0.0, staircase.method)
     thresholds = easy_thresholds(target, noise, seed=seed)
@@ -137,11 +137,11 @@ def _first_stair(
     symmetric = label_core(target, noise=noise).target
     for resolution in (FINE, FINER):
         moments = label_moments(target, noise, 8, resolution, seed)
-        estimate = _exact if moments.exact else _sampled
+        estimate = _exact_threshold if moments.exact else _sampled
         alpha = estimate(moments, directions, symmetric)
         if alpha.error < GOOD_ENOUGH * alpha.value:
             break
-    _, matrices = _top(moments, directions, symmetric)
+    _, matrices = _top_threshold(moments, directions, symmetric)
     ranges = sum(matrix @ matrix for matrix in matrices)
     weights, vectors = np.linalg.eigh(ranges)
     first = vectors[:, weights > 0.05 * weights[-1]].T
@@ -157,11 +157,11 @@ def _first_stair(
     return found
 
 
-def _exact(moments: LabelMoments, directions: np.ndarray, symmetric: Target) -> Estimate:
-    value, _ = _top(moments, directions, symmetric)
+def _exact_threshold(moments: LabelMoments, directions: np.ndarray, symmetric: Target) -> Estimate:
+    value, _ = _top_threshold(moments, directions, symmetric)
     error = ROUNDING * value
     if moments.coarse is not None:
-        error += abs(value - _top(moments.coarse, directions, symmetric)[0])
+        error += abs(value - _top_threshold(moments.coarse, directions, symmetric)[0])
     # The value is a sum of m^2/p over cells, where m and p are known up to moments.error.
     (second,) = _second_moments(moments.moments, moments.indices)
     size = np.linalg.norm(second, axis=(1, 2)) / moments.mass
@@ -186,14 +186,14 @@ def _jackknife(
     moments: LabelMoments, directions: np.ndarray, symmetric: Target
 ) -> tuple[float, float]:
     replicas = range(len(moments.moments))
-    every, _ = _top(moments, directions, symmetric)
+    every, _ = _top_threshold(moments, directions, symmetric)
     others = ([r for r in replicas if r != out] for out in replicas)
-    without = np.array([_top(moments, directions, symmetric, kept)[0] for kept in others])
+    without = np.array([_top_threshold(moments, directions, symmetric, kept)[0] for kept in others])
     count, spread = len(without), float(jackknife(np.append(every, without)))
     return count * every - (count - 1) * float(without.mean()), spread
 
 
-def _top(
+def _top_threshold(
     moments: LabelMoments,
     directions: np.ndarray,
     symmetric: Target,

@@ -11,7 +11,7 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_moments, target_tensors
 from giantstep.numerics.quadrature import split_gaussian
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.learnability.staircase import one_step_direction
 
 
 class StepSignal(NamedTuple):
@@ -39,7 +39,7 @@ class StepSignal(NamedTuple):
     def of(cls, problem: Problem, sigma: Activation, start_output: float = 0.0) -> StepSignal:
         """The signal of a problem; ``start_output``: the constant that the network starts from."""
         labels, mu = target_moments(problem.target), sigma.hermite(3)
-        direction, linear = learned_direction(problem.target)
+        direction, linear = one_step_direction(problem.target)
         cubic = direction @ np.trace(target_tensors(problem.target, 3)[3], axis1=1, axis2=2)
         drift = float(mu[3] * cubic / (2 * mu[1])) if linear * mu[1] else 0.0
         nodes, weights = split_gaussian(sigma.kinks, panel_order=24, panel_length=0.5)

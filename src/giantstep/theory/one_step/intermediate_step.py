@@ -13,11 +13,11 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.learnability.staircase import learned_direction
-from giantstep.theory.one_step.small_step import LinearFeatures, linear_order
+from giantstep.theory.learnability.staircase import one_step_direction
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders
 from giantstep.theory.spiked_random_features.conditional_labels import (
     Latents,
-    conditional_label_moments,
+    spiked_label_moments,
 )
 
 #: Distance of 1/(1 - 2e) from a whole number within which an exponent e is a threshold.
@@ -88,7 +88,7 @@ def limiting_gains(
     ``spread`` 0 the features are those of the paper's theorem, powers of :math:`\kappa` alone.
 
     Symbols: gamma ``alignment``, tau ``spread``; x, V, v_1, v_2, K_0 as in
-    :func:`~giantstep.theory.one_step.small_step.linear_order`, for the ``fit``.
+    :func:`~giantstep.theory.one_step.small_step.small_step_orders`, for the ``fit``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
     Status: theorem for l = 1, and for l = 2 at tau = 0; heuristic else. Convergence is slow, as
@@ -103,7 +103,7 @@ def limiting_gains(
     (0.4183, 0.0841)
     """
     features = LinearFeatures.of(problem, sigma)
-    order = linear_order(features, fit)
+    order = small_step_orders(features, fit)
     linear = (alignment * features.linear) ** 2
     extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
     shrink = 1 / (1 + order.x)
@@ -119,9 +119,9 @@ def _fitted_energy(
 ) -> float:
     """E[(P_K g_0)^2], where a constant that is fitted anyhow does not count."""
     kappa, weights = gauss_hermite(96)
-    direction, _ = learned_direction(problem.target)
+    direction, _ = one_step_direction(problem.target)
     latents = Latents.of(problem.target, direction)
-    labels = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
+    labels = spiked_label_moments(latents, alignment, kappa, np.ones_like(kappa), 1e12)
     powers, mean = list(degrees), labels.mean
     if 0 in sigma.degrees(0):
         powers, mean = [0, *powers], mean - weights @ mean

@@ -11,9 +11,9 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_moments
-from giantstep.numerics.solve import iterate
+from giantstep.numerics.solve import iterated_fixed_point
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.learnability.staircase import one_step_direction
 
 
 class LinearFeatures(NamedTuple):
@@ -34,14 +34,14 @@ class LinearFeatures(NamedTuple):
     def of(cls, problem: Problem, sigma: Activation) -> LinearFeatures:
         """The scalars of a problem and an activation."""
         labels, mu = target_moments(problem.target), sigma.hermite(1)
-        centred = _centred(sigma)
+        centred = _is_small_step_centred(sigma)
         fitted = labels.second_moment if centred else labels.variance
-        _, linear = learned_direction(problem.target)
+        _, linear = one_step_direction(problem.target)
         power = fitted + problem.noise
         return cls(float(mu[1]), sigma.mu_star_squared, linear, power, problem.noise, centred)
 
 
-def _centred(sigma: Activation) -> bool:
+def _is_small_step_centred(sigma: Activation) -> bool:
     """Whether neurons have no mean output."""
     return 0 not in sigma.degrees(0)
 
@@ -65,7 +65,7 @@ class SmallStepRisk(NamedTuple):
     objective: float
 
 
-def linear_order(features: LinearFeatures, fit: Fit) -> Order:
+def small_step_orders(features: LinearFeatures, fit: Fit) -> Order:
     r"""First- and second-order scalars of ridge regression on linear Gaussian-equivalent features.
 
     .. math::
@@ -87,7 +87,7 @@ def linear_order(features: LinearFeatures, fit: Fit) -> Order:
     References: Mei, Montanari 2019, arXiv:1908.05355; Ba et al. 2022, arXiv:2205.01445.
 
     >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> order = linear_order(features, Fit.of(2.0, 1.0, 0.1))
+    >>> order = small_step_orders(features, Fit.of(2.0, 1.0, 0.1))
     >>> round(order.chi, 4), round(order.V, 4)
     (3.0184, 0.5363)
     """
@@ -95,7 +95,7 @@ def linear_order(features: LinearFeatures, fit: Fit) -> Order:
     alpha, beta, penalty = fit.samples_ratio, fit.width_ratio, fit.penalty
     sizes = (m1, ms, alpha, beta, penalty)
     start = np.array([beta / (1 + penalty), 0.0])
-    found = iterate(
+    found = iterated_fixed_point(
         lambda state: _first_order(state, *sizes), start, tolerance=1e-14, max_iterations=200_000
     )
     chi, V = (float(value) for value in found.value) if found.converged else (math.nan, math.nan)
@@ -145,7 +145,7 @@ def usable_power(
     >>> [usable_power(activation(name), spikes, halves) for name in ("tanh", "relu")]
     [5.0, 1.0]
     """
-    mean = 0.0 if _centred(sigma) else float(fractions @ spikes)
+    mean = 0.0 if _is_small_step_centred(sigma) else float(fractions @ spikes)
     return float(fractions @ (spikes - mean) ** 2)
 
 
@@ -177,7 +177,7 @@ def small_step_risk(
 
     Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; s ``pair_spike``, and
     then ``fit.width_ratio`` counts pairs; lambda is the ridge; the others as in
-    :func:`linear_order`.
+    :func:`small_step_orders`.
 
     Assumes: n, p, d large and proportional. R >= the energy of g beyond degree one.
     Status: theorem; heuristic for pairs.
@@ -188,7 +188,7 @@ def small_step_risk(
     >>> round(risk.test, 4), round(risk.objective, 4)
     (0.2257, 0.1258)
     """
-    order = linear_order(features, fit)
+    order = small_step_orders(features, fit)
     rho_t = 1 / (1 + order.x)
     gain = 1 + strength**2 / fit.width_ratio
     ridge = fit.penalty / fit.width_ratio

@@ -10,7 +10,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.giant_step.start_law import moment_blocks
+from giantstep.theory.giant_step.start_law import limit_readout_moments
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk, usable_power
 from giantstep.theory.one_step.stepped_network import one_step
 
@@ -47,7 +47,7 @@ def predict_small_step(problem: Problem, settings: GiantStep) -> Prediction:
     step, sizes = one_step(
         problem, unit.replace(readout="ones", loss="correlation") if paired else unit
     )
-    readout, fractions = moment_blocks(settings)
+    readout, fractions = limit_readout_moments(settings)
     step = step._replace(readout=readout, fractions=fractions)
     sigma = activation(settings.activation)
     features = LinearFeatures.of(problem, sigma)

@@ -68,7 +68,7 @@ def neuron_correlation(
     return scaled[:, None] * scaled[None, :] * braces
 
 
-def own_output_shrinkage(
+def own_bulk_shrinkage(
     signal: StepSignal,
     *,
     step_size: Any,
@@ -93,7 +93,7 @@ def own_output_shrinkage(
 
     >>> signal = StepSignal(0.606531, 0.0, 0.432332, 0.605706, 0.0, 0.0975237,
     ...     output_growth=0.232)
-    >>> found = own_output_shrinkage(
+    >>> found = own_bulk_shrinkage(
     ...     signal, step_size=2.0, width=100, readout=np.ones(1), output=1.0)
     >>> round(float(found[0]), 5)
     -0.0054

@@ -11,8 +11,8 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width
-from giantstep.theory.giant_step.risk.sizes import Sizes, dimension
+from giantstep.settings.ratios import is_width_setting_fixed
+from giantstep.theory.giant_step.risk.sizes import RiskSizes, dimension
 from giantstep.theory.giant_step.start_law import CELLS, readout_blocks
 from giantstep.theory.one_step.alignment import (
     StepSignal,
@@ -21,14 +21,14 @@ from giantstep.theory.one_step.alignment import (
     length_tilt,
     spike_strength,
 )
-from giantstep.theory.one_step.start_output import neuron_correlation, own_output_shrinkage
+from giantstep.theory.one_step.start_output import neuron_correlation, own_bulk_shrinkage
 from giantstep.theory.spiked_random_features.channel_equivalent import Risk
-from giantstep.theory.spiked_random_features.component_groups import grouped_by_component
+from giantstep.theory.spiked_random_features.component_groups import spiked_component_groups
 from giantstep.theory.spiked_random_features.finite_size import (
     RESOLVED,
     Blocks,
     Version,
-    best_version,
+    finite_size_version,
 )
 from giantstep.theory.spiked_random_features.risk import spiked_risk
 
@@ -61,15 +61,15 @@ class OneStep(NamedTuple):
         """Whether corrections of order 1/d count."""
         return self.version in RESOLVED
 
-    def blocks(self, sizes: Sizes) -> Blocks:
+    def blocks(self, sizes: RiskSizes) -> Blocks:
         """Spikes and bulk variances of the neurons after the step, by their readout."""
         return self._placed(self._moved(sizes))
 
-    def groups(self, sizes: Sizes) -> Blocks:
+    def groups(self, sizes: RiskSizes) -> Blocks:
         """The same by their component along the learned direction too, where that counts."""
         if not self.resolved or len(self.readout) > MOST_GROUPED:
             return self.blocks(sizes)
-        return self._placed(grouped_by_component(self._moved(sizes), self.dim))
+        return self._placed(spiked_component_groups(self._moved(sizes), self.dim))
 
     def _placed(self, blocks: Blocks) -> Blocks:
         """Rows put back on the sphere; their lengths depend on components only once grouped."""
@@ -79,7 +79,7 @@ class OneStep(NamedTuple):
         spikes, bulks = blocks.spikes / lengths, blocks.bulks / lengths**2
         return blocks._replace(spikes=spikes, bulks=bulks, length_tilt=None)
 
-    def _moved(self, sizes: Sizes) -> Blocks:
+    def _moved(self, sizes: RiskSizes) -> Blocks:
         """The neurons as the step leaves them."""
         steps = sizes.step_sizes[0] * self.readout
         spikes = spike_strength(self.signal, sizes.samples_ratios[0], steps, self._finite_dim)
@@ -98,7 +98,7 @@ class OneStep(NamedTuple):
                 output=output,
             )
             width = sizes.width_ratio * self.dim
-            bulks = bulks - own_output_shrinkage(self.signal, **moved, width=width, output=output)
+            bulks = bulks - own_bulk_shrinkage(self.signal, **moved, width=width, output=output)
         return Blocks(
             spikes,
             bulks,
@@ -114,11 +114,11 @@ class OneStep(NamedTuple):
     def _finite_dim(self) -> Any:
         return self.dim if self.resolved else math.inf
 
-    def alignment(self, sizes: Sizes) -> Any:
+    def alignment(self, sizes: RiskSizes) -> Any:
         """Cosine of the learned direction with the target's mean gradient."""
         return alignment(self.signal, sizes.samples_ratios[0], self._finite_dim)
 
-    def risk(self, sigma: Activation, problem: Problem, sizes: Sizes) -> Risk:
+    def risk(self, sigma: Activation, problem: Problem, sizes: RiskSizes) -> Risk:
         """Test and train error, noise included."""
         return spiked_risk(
             sigma,
@@ -136,7 +136,7 @@ class OneStep(NamedTuple):
 
 def one_step(
     problem: Problem, settings: GiantStep, version: Version | None = None, cells: int = CELLS
-) -> tuple[OneStep, Sizes]:
+) -> tuple[OneStep, RiskSizes]:
     r"""The theory's view of the settings: signal and readout, and sizes in units of d.
 
     .. math:: w_j^1 = w_j + \eta a_j\frac1{n_0}\sum_i (y_i - f(x_i))\sigma'(\langle w_j,
@@ -165,12 +165,12 @@ def one_step(
     start_output = 0.0
     if settings.loss == "square":
         start_output = float(sigma.hermite(0)[0] * (fractions @ readout))
-    sizes = Sizes.of(settings)
+    sizes = RiskSizes.of(settings)
     if version is None and settings.dim is None:
         # Few neurons carry spikes of finite strength, however large d is.
-        version = "spike-strength" if fixed_width(settings) else "limit"
+        version = "spike-strength" if is_width_setting_fixed(settings) else "limit"
     if version is None:
-        version = best_version(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
+        version = finite_size_version(sizes.readout_samples_ratio, sizes.width_ratio, sizes.ridge)
     step = OneStep(
         StepSignal.of(problem, sigma, start_output),
         readout,

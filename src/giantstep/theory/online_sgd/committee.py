@@ -9,7 +9,7 @@ from jaxtyping import Float
 
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.numerics.linear_algebra import square_root
+from giantstep.numerics.linear_algebra import matrix_square_root
 from giantstep.numerics.quadrature import normal_points
 from giantstep.theory.online_sgd import error_functions
 
@@ -40,14 +40,14 @@ class Means(NamedTuple):
     risk: float
 
 
-class Committee(Protocol):
+class MotionCommittee(Protocol):
     """Anything that knows the means over a sample at given overlaps."""
 
     def means(self, layer: Layer) -> Means:
         """The means at this layer."""
 
 
-def velocity(committee: Committee, layer: Layer, step_size: float, geometry: str) -> Layer:
+def velocity(committee: MotionCommittee, layer: Layer, step_size: float, geometry: str) -> Layer:
     r"""dM/dtau and dQ/dtau, time in samples/d, for free neurons or neurons on the sphere.
 
     .. math::
@@ -162,7 +162,7 @@ class Sampled:
         """The means at this layer."""
         count = len(self._clean)
         rest = layer.gram - layer.overlaps @ layer.overlaps.T
-        fields = self._latent @ layer.overlaps.T + self._rest @ square_root(rest).T
+        fields = self._latent @ layer.overlaps.T + self._rest @ matrix_square_root(rest).T
         output = self._sigma.numpy(fields) @ self._readout / len(self._readout)
         slopes = self._sigma.numpy_derivative(fields)
         residual = self._labels - output if self._loss == "square" else self._labels

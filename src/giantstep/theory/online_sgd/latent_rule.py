@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import target_block
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
@@ -31,11 +31,11 @@ _ELSEWHERE = (0.6, 1.1)
 def check_isotropic(problem: Problem, what: str) -> None:
     """Refuse inputs under which equations of motion do not close in the overlaps."""
     why = "the equations close in the overlaps by isotropy"
-    check_inputs_covered(problem.inputs, (Gaussian,), what, NoTheory, why)
+    checked_input_law(problem.inputs, (Gaussian,), what, NoTheory, why)
 
 
 @functools.lru_cache(maxsize=16)
-def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: bool) -> Rule:
+def motion_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: bool) -> Rule:
     """A rule on the directions, the noises inside the label and, if asked, the label noise.
 
     With ``label_signs`` panels end where the label changes its sign, as far as that happens at
@@ -51,7 +51,7 @@ def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
     number = 0 if fine else 1
     edges = [set(kinks) for kinks in block.kinks]
     if label_signs:
-        edges = [own | _sign_changes(block, axis) for axis, own in enumerate(edges)]
+        edges = [own | _motion_sign_changes(block, axis) for axis, own in enumerate(edges)]
     if block.smooth and not label_signs:
         axes = [gauss_hermite(_SMOOTH[count][number])] * len(block.names)
     else:
@@ -64,7 +64,7 @@ def latent_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
     return Rule(rule.nodes[kept], rule.weights[kept] / rule.weights[kept].sum(), rule.method)
 
 
-def _sign_changes(block: object, axis: int) -> set[float]:
+def _motion_sign_changes(block: object, axis: int) -> set[float]:
     """Roots of the label along an axis that do not depend on the size of the other variables."""
     names = block.names  # type: ignore[attr-defined]
     others = len(names) - 1

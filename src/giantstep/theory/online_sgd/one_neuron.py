@@ -10,7 +10,7 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.theory.online_sgd.latent_rule import latent_rule
+from giantstep.theory.online_sgd.latent_rule import motion_rule
 from giantstep.theory.online_sgd.piecewise_linear import Jumps, Slopes
 
 #: Panels for the field, by number of the other axes: order, length, for the fine and coarse rule.
@@ -39,7 +39,7 @@ class OneNeuron:
     ) -> None:
         self._slopes = Slopes.of(sigma) if loss == "correlation" else None
         noise_inside = bool(lookahead and problem.noise)
-        rule = latent_rule(problem, label_signs=lookahead != 0, noise_axis=noise_inside, fine=fine)
+        rule = motion_rule(problem, label_signs=lookahead != 0, noise_axis=noise_inside, fine=fine)
         target = problem.target
         self.rank = target.rank
         self.latent, self.weights = rule.nodes[:, : self.rank], rule.weights

@@ -12,12 +12,12 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.cost import Cost
-from giantstep.numerics.ode import trajectory
+from giantstep.numerics.ode import ode_trajectory
 from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.committee import (
-    Committee,
     ErrorFunctions,
     Layer,
+    MotionCommittee,
     Sampled,
     velocity,
 )
@@ -73,10 +73,10 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
     if settings.width.power != 0 and settings.dim is None:
         raise NoTheory(f"width = {settings.width}: equations hold at a fixed width; give a number")
     width = settings.width.count(settings.dim or 1, "width")
-    start, notes = _start(problem, settings, width)
+    start, notes = _motion_start(problem, settings, width)
     ways = _ways(problem, settings, sigma, width)
-    paths = [_followed(settings, start, way) for way in ways]
-    metrics, errors = _averaged([path for path, _ in paths], [way.weight for way in ways])
+    paths = [_motion(settings, start, way) for way in ways]
+    metrics, errors = _averaged_motion([path for path, _ in paths], [way.weight for way in ways])
     arrays = {name: metrics.pop(name) for name in ("cosines", "norms")}
     if settings.until is not None:
         metrics["exit_time"] = paths[0][1]
@@ -107,19 +107,19 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
 def cost(problem: Problem, settings: OnlineSgd) -> Cost:
     """Means over four neurons at a time, where they have a closed form."""
     width = settings.width.count(settings.dim or 1, "width")
-    if width > MOST_NEURONS and not _has_closed_form(problem, settings):
+    if width > MOST_NEURONS and not _has_closed_motion(problem, settings):
         raise NoTheory(f"width = {width}: equations are solved for at most {MOST_NEURONS} neurons")
     entries = float(width) ** 2 * (width + problem.target.rank) ** 2
     sizes = f"width = {width}"
     return Cost(8 * ARRAYS * entries, PATH_OPERATIONS * entries, sizes, "lower --width")
 
 
-def _has_closed_form(problem: Problem, settings: OnlineSgd) -> bool:
+def _has_closed_motion(problem: Problem, settings: OnlineSgd) -> bool:
     error_functions = activation(settings.activation).name == "erf2" and settings.loss == "square"
     return error_functions and ErrorFunctions.teacher_of(problem) is not None
 
 
-def _start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, list[str]]:
+def _motion_start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, list[str]]:
     """The first layer: unit rows, whose parts outside the directions are orthogonal."""
     rank, notes = problem.target.rank, []
     given = settings.start_overlaps(rank, width, settings.dim or LIMIT_DIM)
@@ -155,14 +155,14 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     teacher = ErrorFunctions.teacher_of(problem) if sigma.name == "erf2" else None
     if teacher is not None and settings.loss == "square":
         closed = ErrorFunctions(readout, teacher, problem.noise)
-        return [_in_company(closed, step_size, settings.geometry, 1e-8)]
+        return [_committee_motion(closed, step_size, settings.geometry, 1e-8)]
     axes = problem.target.rank + problem.target.noises + bool(problem.noise)
     known = settings.loss == "correlation" or not sigma.kinks
     if width == 1 and settings.geometry == "sphere" and known and axes <= 3:
         tolerance = 1e-8 if axes < 3 else 1e-6
-        fine, coarse = _neurons(problem, settings, sigma)
+        fine, coarse = _motion_neurons(problem, settings, sigma)
         return [
-            _alone(neuron, step_size, tolerance, weight)
+            _neuron_motion(neuron, step_size, tolerance, weight)
             for neuron, weight in ((fine, 1.0), (coarse, 0.0))
         ]
     sampled = [
@@ -177,10 +177,10 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
         )
         for seed in range(SETS)
     ]
-    return [_in_company(each, step_size, settings.geometry, 1e-5) for each in sampled]
+    return [_committee_motion(each, step_size, settings.geometry, 1e-5) for each in sampled]
 
 
-def _neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[OneNeuron]:
+def _motion_neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[OneNeuron]:
     return [
         OneNeuron(
             problem,
@@ -194,7 +194,9 @@ def _neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[O
     ]
 
 
-def _in_company(committee: Committee, step_size: float, geometry: str, tolerance: float) -> _Way:
+def _committee_motion(
+    committee: MotionCommittee, step_size: float, geometry: str, tolerance: float
+) -> _Way:
     return _Way(
         lambda layer: velocity(committee, layer, step_size, geometry),
         lambda layer: committee.means(layer).risk,
@@ -202,14 +204,14 @@ def _in_company(committee: Committee, step_size: float, geometry: str, tolerance
     )
 
 
-def _alone(neuron: OneNeuron, step_size: float, tolerance: float, weight: float) -> _Way:
+def _neuron_motion(neuron: OneNeuron, step_size: float, tolerance: float, weight: float) -> _Way:
     def moved(layer: Layer) -> Layer:
         return Layer(neuron.velocity(layer.overlaps[0], step_size)[None], np.zeros((1, 1)))
 
     return _Way(moved, lambda layer: neuron.risk(layer.overlaps[0]), tolerance, weight)
 
 
-def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> tuple[dict[str, np.ndarray], float]:
+def _motion(settings: OnlineSgd, start: Layer, way: _Way) -> tuple[dict[str, np.ndarray], float]:
     """Metrics and arrays at the times, and the time of exit."""
     width, times = len(start.gram), settings.time_list
 
@@ -222,7 +224,7 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> tuple[dict[str, n
         return float(np.sqrt(np.max(squares)) - (settings.until or np.inf))
 
     event = beyond if settings.until is not None else None
-    found = trajectory(
+    found = ode_trajectory(
         moved,
         start.flat(),
         times,
@@ -248,7 +250,7 @@ def _followed(settings: OnlineSgd, start: Layer, way: _Way) -> tuple[dict[str, n
     return path, found.crossing
 
 
-def _averaged(
+def _averaged_motion(
     paths: list[dict[str, np.ndarray]], weights: list[float]
 ) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The weighted mean of the paths; how far it lies from the last one is the error."""
@@ -266,7 +268,7 @@ def _wrong_signs(
     """The share of wrong signs, for one direction at a given dimension."""
     if problem.target.rank > 1 or settings.dim is None or settings.loss == "square" or not start:
         return {}
-    neuron = _neurons(problem, settings, sigma)[0]
+    neuron = _motion_neurons(problem, settings, sigma)[0]
     step_size = settings.step_size.at(settings.dim)
     share = wrong_sign(neuron, step_size, start, settings.dim)
     return {} if np.isnan(share) else {"wrong_sign": share}

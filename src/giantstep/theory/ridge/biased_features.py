@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.theory.giant_step.risk.first_layer import Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.gradient_step import limit_layers
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.giant_step.start_law import bias_law
@@ -41,13 +41,13 @@ def biased_features(
     >>> round(found["test_error"], 4), round(found["degrees_of_freedom"], 4)
     (0.6523, 0.3549)
     """
-    check_inputs_covered(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
+    checked_input_law(problem.inputs, (Gaussian,), "biases are predicted", NoTheory)
     start = Neurons.of(
         [1.0], biases=bias_law(settings.biases, nodes), gaussian=settings.start == "gaussian"
     )
     sigma = activation(settings.activation)
-    (layer,) = first_layers(problem, sigma, start, step_sizes=(), samples_ratios=())
-    samples, width = ratio_to_dim(settings, "samples"), ratio_to_dim(settings, "width")
+    (layer,) = limit_layers(problem, sigma, start, step_sizes=(), samples_ratios=())
+    samples, width = setting_over_dim(settings, "samples"), setting_over_dim(settings, "width")
     fit = Fit.of(samples, width, settings.ridge, settings.dim)
     risk = readout_risk(Readout(problem, sigma, layer), fit)
     if not risk.converged:

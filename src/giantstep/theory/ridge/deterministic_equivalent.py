@@ -97,11 +97,11 @@ def ridge_risk(
     n = jnp.minimum(jnp.asarray(samples, float), lax.stop_gradient(PLENTY / narrowness))
     surplus = 1 - n * narrowness
     equation = (n, narrowness, lam, e, multiplicity, jnp.asarray(tail_trace, float))
-    found = bisect(_spare_rank, -LOG_RANGE, LOG_RANGE, equation)
+    found = bisect(_equivalent_spare_rank, -LOG_RANGE, LOG_RANGE, equation)
     nu = jnp.exp(found.value)
 
     # lambda/nu1 and p nu1/nu2 differ by n - p; `free` is the smaller, 1 - dof/min(n, p) scaled.
-    free = _free_rank(n, narrowness, lam, nu)
+    free = _equivalent_free_rank(n, narrowness, lam, nu)
     rho = narrowness * free + jnp.maximum(surplus, 0.0)
     residual = free / n + jnp.maximum(1 - 1 / jnp.where(surplus < 0, n * narrowness, 1.0), 0.0)
     t12 = jnp.sum(multiplicity * e / (e + nu) ** 2) + tail_trace / nu**2
@@ -132,7 +132,7 @@ def ridge_risk(
     )
 
 
-def _free_rank(n: Any, narrowness: Any, lam: Any, nu: Any) -> Any:
+def _equivalent_free_rank(n: Any, narrowness: Any, lam: Any, nu: Any) -> Any:
     """min(lambda/nu1, p nu1/nu2), the smaller root of z (z + abs(p - n)) = lambda p / nu2."""
     surplus = 1 - n * narrowness
     discriminant = surplus**2 + 4 * lam * narrowness / nu
@@ -142,10 +142,10 @@ def _free_rank(n: Any, narrowness: Any, lam: Any, nu: Any) -> Any:
     return jnp.where(regular, 2 * lam / (nu * spread), 0.0)
 
 
-def _spare_rank(log_nu: Any, equation: tuple[Any, ...]) -> Any:
+def _equivalent_spare_rank(log_nu: Any, equation: tuple[Any, ...]) -> Any:
     """min(n, p) - free rank - T_11, which increases with nu2 and vanishes at the solution."""
     n, narrowness, lam, e, multiplicity, tail_trace = equation
     nu = jnp.exp(log_nu)
     rank = jnp.where(n * narrowness < 1, n, 1 / jnp.where(narrowness > 0, narrowness, 1.0))
     trace = jnp.sum(multiplicity * e / (e + nu)) + tail_trace / nu
-    return rank - _free_rank(n, narrowness, lam, nu) - trace
+    return rank - _equivalent_free_rank(n, narrowness, lam, nu) - trace

@@ -22,7 +22,7 @@ def limit_note(
     ``at_size`` gives the test error at a dimension. A limit may be approached only where n is far
     above a large ridge, or where many neurons are still few beside d: at no size that fits.
     """
-    dim = runnable_dim(*sizes)
+    dim = limit_runnable_dim(*sizes)
     if dim is None:
         return []
     try:
@@ -39,7 +39,7 @@ def limit_note(
     ]
 
 
-def runnable_dim(*sizes: Size) -> int | None:
+def limit_runnable_dim(*sizes: Size) -> int | None:
     """The largest dimension up to 1000 at which no size is beyond 10,000; None if below 3."""
     dims = [LARGEST_DIM]
     for size in sizes:

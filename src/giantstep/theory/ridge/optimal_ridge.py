@@ -68,11 +68,11 @@ def optimal_ridge(
 
     ends = math.log(ridges[best - 1]), math.log(ridges[best + 1])
     root = bracketed_root(steepness, *ends, relative=1e-12)
-    ridge = math.exp(root.value if root.converged else _lowest(risk, *ends))
+    ridge = math.exp(root.value if root.converged else _ridge_of_least_risk(risk, *ends))
     return BestRidge(ridge, risk(ridge), True)
 
 
-def _lowest(risk: Callable[[float], float], low: float, high: float) -> float:
+def _ridge_of_least_risk(risk: Callable[[float], float], low: float, high: float) -> float:
     """The logarithm of the ridge at which the risk is least, without its slope."""
     from scipy.optimize import minimize_scalar
 

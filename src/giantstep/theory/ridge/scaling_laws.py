@@ -117,7 +117,7 @@ def power_law_spectrum(
     decay = 2 * a * r + 1
 
     def share(power: Any) -> Any:
-        return jnp.where(single, count * middle**-power, _integral(low, high, power))
+        return jnp.where(single, count * middle**-power, _scaling_law_integral(low, high, power))
 
     trace = share(a)
     unbounded = jnp.isinf(last)
@@ -136,6 +136,6 @@ def _edges() -> np.ndarray:
     return np.concatenate([np.arange(EXACT_MODES) + 0.5, bins])
 
 
-def _integral(low: Any, high: Any, power: Any) -> Any:
+def _scaling_law_integral(low: Any, high: Any, power: Any) -> Any:
     """The integral of x^-power from low to high, as a difference that does not cancel."""
     return low ** (1 - power) * -jnp.expm1((1 - power) * jnp.log(high / low)) / (power - 1)

@@ -15,7 +15,7 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.expansion import Expansion, target_expansion
 from giantstep.numerics.gegenbauer import (
     coordinate_rule,
-    even_moment,
+    even_moment_on_sphere,
     gaussian_radii,
     harmonic_dimension,
     orthonormal_gegenbauer,
@@ -63,8 +63,8 @@ def random_feature_spectrum(
     >>> round(1000 * float(spectrum.eigenvalues[1]), 6)
     0.25
     """
-    radii, weights = _norms(inputs, dim, math.sqrt(dim))
-    row_norms, row_weights = _norms(start, dim, 1.0)
+    radii, weights = _spectrum_norm_law(inputs, dim, math.sqrt(dim))
+    row_norms, row_weights = _spectrum_norm_law(start, dim, 1.0)
     count = _resolved_degrees(dim)
     profile = np.empty((count, len(radii), len(row_norms)))
     second_moment = np.empty((len(radii), len(row_norms)))
@@ -76,7 +76,7 @@ def random_feature_spectrum(
     half_weights = np.sqrt(weights[:, None] * row_weights[None, :])
     functions, singular, _ = np.linalg.svd(profile * half_weights, full_matrices=False)
     trace = float(weights @ second_moment @ row_weights)
-    return _assemble(singular**2, functions, trace, target, dim, radii, weights)
+    return _assembled_spectrum(singular**2, functions, trace, target, dim, radii, weights)
 
 
 @functools.lru_cache(maxsize=64)
@@ -111,32 +111,32 @@ def kernel_spectrum(kernel: KernelFunction, target: Target, dim: int, *, inputs:
         return features._replace(
             eigenvalues=2 * features.eigenvalues, tail_trace=2 * features.tail_trace
         )
-    radii, weights = _norms(inputs, dim, math.sqrt(dim))
+    radii, weights = _spectrum_norm_law(inputs, dim, math.sqrt(dim))
     share = radii**2 / dim
     count = _resolved_degrees(dim)
     eigenvalues = np.zeros((count, len(radii)))
     functions = np.zeros((count, len(radii), len(radii)))
     for k in range(count):
-        coefficients = np.array(_rodrigues(kernel, k, dim))
+        coefficients = np.array(_spectrum_rodrigues(kernel, k, dim))
         powers = k + 2 * np.arange(len(coefficients))
         factor = np.sqrt(coefficients * weights[:, None]) * share[:, None] ** (powers / 2)
         left, singular, _ = np.linalg.svd(factor, full_matrices=len(powers) < len(radii))
         eigenvalues[k, : len(singular)] = singular[: len(radii)] ** 2
         functions[k] = left[:, : len(radii)]
     trace = float(weights @ kernel.profile(share))
-    return _assemble(eigenvalues, functions, trace, target, dim, radii, weights)
+    return _assembled_spectrum(eigenvalues, functions, trace, target, dim, radii, weights)
 
 
-def _rodrigues(kernel: KernelFunction, k: int, dim: float) -> list[float]:
+def _spectrum_rodrigues(kernel: KernelFunction, k: int, dim: float) -> list[float]:
     """N_k times the coefficients of (rho rho'/d)^(k+m), m = 0, 2, 4..., in the degree-k kernel."""
     rising = harmonic_dimension(k, dim) * math.prod((j + 1) / (dim + 2 * j) for j in range(k))
     return [
-        rising * kernel.power(k + m) * math.comb(k + m, m) * even_moment(m, dim + 2 * k)
+        rising * kernel.power(k + m) * math.comb(k + m, m) * even_moment_on_sphere(m, dim + 2 * k)
         for m in range(0, max(len(kernel.series) - k, 1), 2)
     ]
 
 
-def _norms(law: str, dim: int, typical: float) -> tuple[np.ndarray, np.ndarray]:
+def _spectrum_norm_law(law: str, dim: int, typical: float) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights for the norm of a vector whose typical norm is given."""
     if law == "sphere":
         return np.array([typical]), np.ones(1)
@@ -159,7 +159,7 @@ def _harmonics(
     return polynomials @ (weights * values), float(weights @ values**2)
 
 
-def _assemble(
+def _assembled_spectrum(
     strengths: np.ndarray,
     functions: np.ndarray,
     trace: float,

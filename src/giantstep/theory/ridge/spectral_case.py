@@ -57,7 +57,7 @@ class SpectralCase:
         with float64():
             numbers = _risk(self.samples, self.width, ridge, self.spectrum, noise)
             risk = RidgeRisk(*np.asarray(numbers))
-        check_converged(risk, self.samples, self.width, ridge)
+        check_risk_converged(risk, self.samples, self.width, ridge)
         found = {name: float(value) for name, value in risk._asdict().items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
 
@@ -80,7 +80,7 @@ class SpectralCase:
             )
 
 
-def founded_at(problem: Problem, dim: int) -> tuple[Status, str]:
+def equivalent_status_at(problem: Problem, dim: int) -> tuple[Status, str]:
     """How well an equivalent at a dimension is founded, and what to say of it.
 
     Norms of Gaussian inputs fluctuate, which the theorem on concentrated features leaves out.
@@ -135,7 +135,7 @@ def metrics_at_ridge(
         *case.ridges,
     )
     metrics = case.metrics(best.ridge, noise) | {"ridge": best.optimum}
-    return settings.replace(ridge=best.ridge), metrics, [case.note, ridge_remark(best)]
+    return settings.replace(ridge=best.ridge), metrics, [case.note, optimal_ridge_remark(best)]
 
 
 def best_ridge(
@@ -154,7 +154,7 @@ def best_ridge(
     return optimal_ridge(risk, lambda ridge: gradient(ridge)["ridge"], *ends)
 
 
-def check_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
+def check_risk_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
     """Refuse sizes whose equivalent ridge was not found."""
     if not risk.converged:
         raise NoTheory(
@@ -172,7 +172,7 @@ def wants_ridge(optimise: Sequence[str]) -> bool:
     return bool(chosen)
 
 
-def ridge_remark(best: BestRidge) -> str:
+def optimal_ridge_remark(best: BestRidge) -> str:
     """What to say of a ridge that was optimised."""
     if best.interior:
         return f"ridge: the best one, {best.ridge:.6g}"

@@ -91,7 +91,7 @@ def spiked_kernel_risk(
     """
     n, d, lam = (jnp.asarray(x, float) for x in (samples, dim, ridge))
     tau = (1 + jnp.asarray(spike, float)) / d
-    factors, multiplicities = _factors(series, d, tau, nodes)
+    factors, multiplicities = _spiked_kernel_factors(series, d, tau, nodes)
     diagonal = jnp.polyval(series[::-1], tau * nodes**2 + 1 - 1 / d)
     floor = lam + diagonal - jnp.sum(factors**2, axis=(0, 2))
     theta = (floor, weights, factors, n / multiplicities)
@@ -120,13 +120,13 @@ def _effective_ridge(theta: tuple[Any, ...], start: Any) -> tuple[Any, Solution[
     The map has the Jacobian A, so one Newton step from the solution carries the implicit gradient.
     """
     frozen = lax.stop_gradient(theta)
-    found = fixed_point(lambda c: _image(c, frozen), lax.stop_gradient(start), tolerance=1e-12)
+    found = fixed_point(lambda c: _risk_image(c, frozen), lax.stop_gradient(start), tolerance=1e-12)
     root = found.value
     jacobian = jnp.eye(len(root)) - _transfer(root, _posteriors(root, frozen), frozen)
-    return root + dominant_solve(jacobian, _image(root, theta) - root), found
+    return root + dominant_solve(jacobian, _risk_image(root, theta) - root), found
 
 
-def _image(c: Any, theta: tuple[Any, ...]) -> Any:
+def _risk_image(c: Any, theta: tuple[Any, ...]) -> Any:
     """T(h) + sum_l G_l(h, h)."""
     return theta[0] + jnp.einsum("laa->a", _posteriors(c, theta))
 
@@ -151,7 +151,7 @@ def _transfer(c: Any, posteriors: Any, theta: tuple[Any, ...]) -> Any:
     return jnp.einsum("l,lab->ab", densities, posteriors**2) * (weights / c**2)[None, :]
 
 
-def _factors(series: Any, d: Any, tau: Any, h: Any) -> tuple[Any, Any]:
+def _spiked_kernel_factors(series: Any, d: Any, tau: Any, h: Any) -> tuple[Any, Any]:
     """L_l with K_l = L_l L_l^T, columns the monomials h^j, and N_l, in D = d - 1 dimensions.
 
     The coefficient of (tau h h')^j is N_l sum_q F_m m!/(j! q!) B^(l+q) E_{D+2l}[t^q] divided by

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.solve import iterate
+from giantstep.numerics.solve import iterated_fixed_point
 
 
 class Cumulants(NamedTuple):
@@ -45,7 +45,7 @@ class Equivalent(NamedTuple):
     correlation: Float[np.ndarray, "blocks blocks"] | None = None
 
 
-class Ratios(NamedTuple):
+class RiskRatios(NamedTuple):
     """alpha = n/d; beta = p/d of each block; ``ridge``: the coefficient of |theta|^2, over d."""
 
     samples: Any
@@ -62,7 +62,7 @@ class Risk(NamedTuple):
     converged: Any
 
 
-class Layout(NamedTuple):
+class ChannelLayout(NamedTuple):
     """The channel of each family of modes (a mode for each block), and of each label direction."""
 
     blocks: int
@@ -73,7 +73,7 @@ class Layout(NamedTuple):
 class _Places:
     """Where the entries of symmetric matrices that do not mix channels are kept in a vector."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: ChannelLayout) -> None:
         channels = np.repeat(layout.families, layout.blocks)
         self.pairs = np.nonzero(np.triu(channels[:, None] == channels[None, :]))
         self.multiplicity = np.where(self.pairs[0] == self.pairs[1], 1.0, 2.0)
@@ -89,7 +89,7 @@ class _Places:
         return matrix[..., self.pairs[0], self.pairs[1]]
 
 
-class _Fields(NamedTuple):
+class _RiskFields(NamedTuple):
     """What (chi, C) imply: N, H, and on the grid 1/(1+V) and the single-site terms."""
 
     stiff: Any
@@ -102,7 +102,7 @@ class _Fields(NamedTuple):
     tilt: Any
 
 
-def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
+def channel_risk(model: Equivalent, ratios: RiskRatios, layout: ChannelLayout) -> Risk:
     r"""Test and train mean squared error of ridge regression on conditionally Gaussian features.
 
     At each point of the grid the features of block a are
@@ -141,34 +141,34 @@ def channel_risk(model: Equivalent, ratios: Ratios, layout: Layout) -> Risk:
 
     >>> one = np.ones((1, 1))
     >>> model = Equivalent(np.ones(1), one, np.ones(1), 0.5 * one, one, np.ones(1))
-    >>> risk = channel_risk(model, Ratios(2.0, np.ones(1), 0.1), Layout(1, (0,), (0,)))
+    >>> risk = channel_risk(model, RiskRatios(2.0, np.ones(1), 0.1), ChannelLayout(1, (0,), (0,)))
     >>> round(float(risk.test), 6), round(float(risk.train), 6)
     (0.868584, 0.254416)
     """
-    places, blocks = _places(layout), layout.blocks
+    places, blocks = _equivalent_places(layout), layout.blocks
     products = model.modes[places.pairs[0]] * model.modes[places.pairs[1]]
     chi = ratios.widths / (1 + ratios.ridge)
     coupling = ratios.samples * (products @ model.weights)
-    found = iterate(
-        lambda state: _first_order(state, model, ratios, places),
+    found = iterated_fixed_point(
+        lambda state: _risk_first_order(state, model, ratios, places),
         np.concatenate([chi, coupling]),
         tolerance=1e-11,
         max_iterations=50_000,
     )
     state = found.value
-    chi, fields = state[:blocks], _fields(state[:blocks], state[blocks:], model, places)
-    overlap, residual = _fitted(fields, model, ratios, places)
+    chi, fields = state[:blocks], _equivalent_fields(state[:blocks], state[blocks:], model, places)
+    overlap, residual = _equivalent_fit(fields, model, ratios, places)
     loss, weighted = _second_order(chi, fields, overlap, residual, model, ratios, places)
     test, train = np.sum(model.weights * loss), np.sum(model.weights * weighted)
     return Risk(test, train, found.iterations, found.converged)
 
 
 @functools.lru_cache(maxsize=32)
-def _places(layout: Layout) -> _Places:
+def _equivalent_places(layout: ChannelLayout) -> _Places:
     return _Places(layout)
 
 
-def _fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _Fields:
+def _equivalent_fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _RiskFields:
     spread, coupled = chi @ places.members, places.matrix(coupling)
     stiff = np.diag(1 / spread) + coupled
     inverse = np.linalg.inv(stiff)
@@ -178,30 +178,30 @@ def _fields(chi: Any, coupling: Any, model: Equivalent, places: _Places) -> _Fie
     gain = 1 / (1 + chi @ model.noise + model.shares @ (model.modes * slopes))
     slope = slopes[: len(chi)]
     if model.cumulants is None:
-        return _Fields(stiff, inverse, held, gain, gain, 0 * gain, None, None)
+        return _RiskFields(stiff, inverse, held, gain, gain, 0 * gain, None, None)
     kick, tilt = _single_site(model.cumulants, chi[:, None], slope)
     excess = chi @ kick + 2 * np.sum(slope * tilt, axis=0)
-    return _Fields(stiff, inverse, held, gain, gain + excess * gain**3, excess, kick, tilt)
+    return _RiskFields(stiff, inverse, held, gain, gain + excess * gain**3, excess, kick, tilt)
 
 
 def _single_site(cumulants: Cumulants, chi: Any, slope: Any) -> tuple[Any, Any]:
     """What the non-Gaussian noise of one neuron adds to its noise and to its slope."""
-    fourth, third, second = (_lifted(cumulant, slope) for cumulant in cumulants)
+    fourth, third, second = (_lifted_equivalent(cumulant, slope) for cumulant in cumulants)
     kick = chi * fourth + 2 * slope * third
     tilt = chi * third + 2 * slope * second
     return kick, tilt
 
 
-def _lifted(array: Any, like: Any) -> Any:
+def _lifted_equivalent(array: Any, like: Any) -> Any:
     """The array with leading axes of length one, to meet a stack of its kind."""
     return array.reshape(*[1] * (like.ndim - array.ndim), *array.shape)
 
 
-def _first_order(state: Any, model: Equivalent, ratios: Ratios, places: _Places) -> Any:
+def _risk_first_order(state: Any, model: Equivalent, ratios: RiskRatios, places: _Places) -> Any:
     """One iteration of (chi, C)."""
     blocks = len(model.noise)
     chi, coupling = state[:blocks], state[blocks:]
-    fields = _fields(chi, coupling, model, places)
+    fields = _equivalent_fields(chi, coupling, model, places)
     average = ratios.samples * model.weights
     fitted, squared = average * fields.weight, average * fields.gain**2
     held = places.members @ (model.shares * np.diagonal(fields.held))
@@ -209,20 +209,22 @@ def _first_order(state: Any, model: Equivalent, ratios: Ratios, places: _Places)
     sums = places.packed((model.modes * fitted[None, :]) @ model.modes.T)
     if model.cumulants is not None:
         bound = bound - fields.kick @ squared
-        sums = sums - _leans(fields.tilt, model, places) @ squared
+        sums = sums - _risk_leans(fields.tilt, model, places) @ squared
     return np.concatenate([ratios.widths / bound, sums])
 
 
-def _leans(tilt: Any, model: Equivalent, places: _Places) -> Any:
+def _risk_leans(tilt: Any, model: Equivalent, places: _Places) -> Any:
     """tilt_i u_j + u_i tilt_j for each pair of modes; only the linear modes tilt."""
     unused = len(model.modes) - tilt.shape[-2]
     tilts = np.pad(tilt, [(0, 0)] * (tilt.ndim - 2) + [(0, unused), (0, 0)])
-    left, right = (_lifted(model.modes[side], tilt) for side in places.pairs)
+    left, right = (_lifted_equivalent(model.modes[side], tilt) for side in places.pairs)
     i, j = places.pairs
     return tilts[..., i, :] * right + tilts[..., j, :] * left
 
 
-def _fitted(fields: _Fields, model: Equivalent, ratios: Ratios, places: _Places) -> tuple[Any, Any]:
+def _equivalent_fit(
+    fields: _RiskFields, model: Equivalent, ratios: RiskRatios, places: _Places
+) -> tuple[Any, Any]:
     """Overlap of the mean readout with each label direction, and the squared error it leaves."""
     average = ratios.samples * model.weights
     source = (model.modes * (average * fields.weight)[None, :]) @ model.labels.T
@@ -242,11 +244,11 @@ def _fitted(fields: _Fields, model: Equivalent, ratios: Ratios, places: _Places)
 
 def _second_order(
     chi: Any,
-    fields: _Fields,
+    fields: _RiskFields,
     overlap: Any,
     residual: Any,
     model: Equivalent,
-    ratios: Ratios,
+    ratios: RiskRatios,
     places: _Places,
 ) -> tuple[Any, Any]:
     """res + q, and the same weighted by 1/(1+V)^2, on the grid.
@@ -266,7 +268,7 @@ def _second_order(
     seen = np.concatenate([model.noise, products])
     constant = seen @ (average * residual * weigh)
     if model.cumulants is not None:
-        leans = _leans(fields.tilt, model, places)
+        leans = _risk_leans(fields.tilt, model, places)
         shift = np.concatenate([-fields.kick, places.multiplicity[:, None] * leans])
         to_weighted = to_weighted - 2 * shift * (gain**3)[None, :]
         site = np.concatenate([fields.kick, leans])
@@ -284,7 +286,7 @@ def _second_order(
 
     moments = np.zeros(len(i))
     if model.correlation is not None:
-        sums, moments = _correlated_sums(chi, fields, overlap, model.correlation, places)
+        sums, moments = _equivalent_correlated_sums(chi, fields, overlap, model.correlation, places)
         fitting = fitting + sums
 
     constant = constant + np.concatenate([fitting, np.zeros(len(i))])
@@ -295,8 +297,8 @@ def _second_order(
     return residual + response @ to_loss, residual * weigh + response @ to_weighted
 
 
-def _correlated_sums(
-    chi: Any, fields: _Fields, overlap: Any, correlation: Any, places: _Places
+def _equivalent_correlated_sums(
+    chi: Any, fields: _RiskFields, overlap: Any, correlation: Any, places: _Places
 ) -> tuple[Any, Any]:
     """What the correlation of neurons adds to the source of dchi, and to Q at once."""
     blocks = len(chi)
@@ -327,4 +329,4 @@ def _site_response(model: Equivalent, places: _Places, squared: Any) -> Any:
     units = places.matrix(np.eye(pairs))[:, :blocks] @ model.modes
     slopes = np.concatenate([np.zeros((blocks, *model.noise.shape)), units])
     kick, tilt = _single_site(model.cumulants, -change[:, :, None], slopes)
-    return np.concatenate([kick @ squared, _leans(tilt, model, places) @ squared], axis=1)
+    return np.concatenate([kick @ squared, _risk_leans(tilt, model, places) @ squared], axis=1)

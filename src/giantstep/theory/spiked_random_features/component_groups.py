@@ -13,7 +13,7 @@ from giantstep.theory.spiked_random_features.finite_size import Blocks
 GROUPS = 3
 
 
-def grouped_by_component(blocks: Blocks, dim: Any, groups: int = GROUPS) -> Blocks:
+def spiked_component_groups(blocks: Blocks, dim: Any, groups: int = GROUPS) -> Blocks:
     r"""The same neurons in smaller blocks, by their component along the learned direction.
 
     A row :math:`s v + \sqrt c\,(1 + \epsilon\eta)\hat w` with :math:`\hat w` uniform on the sphere
@@ -34,7 +34,7 @@ def grouped_by_component(blocks: Blocks, dim: Any, groups: int = GROUPS) -> Bloc
     References: Cui et al. 2024, arXiv:2402.04980 for blocks of neurons.
 
     >>> one = np.ones(1)
-    >>> grouped = grouped_by_component(Blocks(0.9 * one, one, one), dim=300.0)
+    >>> grouped = spiked_component_groups(Blocks(0.9 * one, one, one), dim=300.0)
     >>> grouped.spikes.round(4).tolist(), grouped.bulks.round(4).tolist()
     ([0.8, 0.9, 1.0], [0.99, 1.0, 0.99])
     """

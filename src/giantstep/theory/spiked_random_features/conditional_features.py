@@ -21,7 +21,7 @@ CHUNK = 1 << 16
 LIMIT = 1e12
 
 
-class Table(NamedTuple):
+class FeatureTable(NamedTuple):
     """A function of one variable on Gauss-Legendre panels that end at its kinks.
 
     ``edges`` of the panels; ``nodes``, ``weights`` and ``values``, one row per panel; ``window``
@@ -43,7 +43,7 @@ class Table(NamedTuple):
         reach: float,
         narrow: float = 1.0,
         wide: float = 1.0,
-    ) -> Table:
+    ) -> FeatureTable:
         """Tabulate on [-reach, reach] for smoothing by widths between ``narrow`` and ``wide``."""
         unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
         needed = 2 * reach / (PANEL_WIDTHS * min(narrow, 1.0))
@@ -78,7 +78,7 @@ class FeatureMoments(NamedTuple):
 
 
 def conditional_feature_moments(
-    table: Table,
+    table: FeatureTable,
     shift: Float[np.ndarray, "blocks points"],
     scale: Float[np.ndarray, "blocks points"],
     dim: float,
@@ -101,14 +101,15 @@ def conditional_feature_moments(
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> one = np.ones((1, 1))
-    >>> moments = conditional_feature_moments(Table.of(np.tanh, reach=12.0), 0.9 * one, one, LIMIT)
+    >>> table = FeatureTable.of(np.tanh, reach=12.0)
+    >>> moments = conditional_feature_moments(table, 0.9 * one, one, LIMIT)
     >>> round(float(moments.mean[0, 0]), 6), round(float(moments.slope[0, 0]), 6)
     (0.504129, 0.475639)
     """
-    return FeatureMoments(*_in_chunks(_moments, table, shift, scale, dim))
+    return FeatureMoments(*_spiked_features_in_chunks(_spiked_moments, table, shift, scale, dim))
 
 
-def _moments(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
+def _spiked_moments(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
     density, z, values = _density(table, shift, scale, dim)
     weighted = density * values
     mean = np.sum(weighted, axis=-1)
@@ -120,7 +121,7 @@ def _moments(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
 
 
 def single_site_cumulants(
-    table: Table,
+    table: FeatureTable,
     shift: Float[np.ndarray, "blocks points"],
     scale: Float[np.ndarray, "blocks points"],
     dim: float,
@@ -139,14 +140,15 @@ def single_site_cumulants(
     References: used by the expansion of :mod:`giantstep.theory.spiked_random_features.finite_size`.
 
     >>> one = np.ones((1, 1))
-    >>> k4, k31, k22 = single_site_cumulants(Table.of(np.square, reach=12.0), 0 * one, one, LIMIT)
+    >>> table = FeatureTable.of(np.square, reach=12.0)
+    >>> k4, k31, k22 = single_site_cumulants(table, 0 * one, one, LIMIT)
     >>> round(float(k4[0, 0]), 6), round(float(k31[0, 0]), 6), round(float(k22[0, 0]), 6)
     (48.0, 0.0, 8.0)
     """
-    return _in_chunks(_cumulants, table, shift, scale, dim)
+    return _spiked_features_in_chunks(_cumulants, table, shift, scale, dim)
 
 
-def _cumulants(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
+def _cumulants(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...]:
     density, z, values = _density(table, shift, scale, dim)
     mean = np.sum(density * values, axis=-1, keepdims=True)
     slope = np.sum(density * values * z, axis=-1, keepdims=True)
@@ -160,8 +162,8 @@ def _cumulants(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, ...
     )
 
 
-def _in_chunks(
-    integrals: Callable[..., tuple[Any, ...]], table: Table, shift: Any, scale: Any, dim: Any
+def _spiked_features_in_chunks(
+    integrals: Callable[..., tuple[Any, ...]], table: FeatureTable, shift: Any, scale: Any, dim: Any
 ) -> tuple[Any, ...]:
     """The integrals at all points, a few at a time, which stay in the cache."""
     size = max(1, CHUNK // (len(shift) * len(table.window) * PANEL_ORDER))
@@ -172,7 +174,7 @@ def _in_chunks(
     return tuple(np.concatenate(columns, axis=1) for columns in zip(*parts, strict=True))
 
 
-def _density(table: Table, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, Any]:
+def _density(table: FeatureTable, shift: Any, scale: Any, dim: Any) -> tuple[Any, Any, Any]:
     """For every (block, point): the law of z at the nodes around the shift, z, and sigma there."""
     last = len(table.edges) - 1 - len(table.window)
     first = np.searchsorted(table.edges, shift - REACH * scale, side="right") - 1

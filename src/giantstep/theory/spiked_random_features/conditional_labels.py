@@ -26,7 +26,7 @@ RESOLVED = 0.02
 CHUNK = 1_000_000
 
 
-class LabelMoments(NamedTuple):
+class SpikedLabels(NamedTuple):
     """Moments of the labels at each grid point.
 
     ``mean`` E[g]; ``slope`` E[z_i g], one row per latent direction z_i orthogonal to the learned
@@ -83,13 +83,13 @@ class Latents(NamedTuple):
         return rows, [sorted(sign * k for k in self.kinks[first]), *(self.kinks[i] for i in others)]
 
 
-def conditional_label_moments(
+def spiked_label_moments(
     latents: Latents,
     alignment: float,
     kappa: Float[np.ndarray, " points"],
     radius: Float[np.ndarray, " points"],
     dim: float,
-) -> LabelMoments:
+) -> SpikedLabels:
     r"""Moments of the labels given the learned projection.
 
     With :math:`\kappa = \langle v, x\rangle` the projection of x on the learned direction v, the
@@ -108,7 +108,7 @@ def conditional_label_moments(
     References: Cui et al. 2024, arXiv:2402.04980.
 
     >>> latents = Latents(lambda h: (h[..., 0] ** 2, h[..., 0] ** 4), [()], np.ones(1))
-    >>> moments = conditional_label_moments(latents, 0.6, np.ones(1), np.ones(1), 1e12)
+    >>> moments = spiked_label_moments(latents, 0.6, np.ones(1), np.ones(1), 1e12)
     >>> round(float(moments.mean[0]), 6), round(float(moments.slope[0, 0]), 6)
     (1.0, 0.96)
     """
@@ -122,25 +122,25 @@ def conditional_label_moments(
             f"{max(SMOOTH_ORDERS)}; use a target of fewer directions"
         )
     parts = []
-    size = max(1, CHUNK // _nodes_a_point(free_kinks))
+    size = max(1, CHUNK // _spiked_label_nodes(free_kinks))
     for start in range(0, len(kappa), size):
         k, r = kappa[start : start + size, None], radius[start : start + size, None]
         breaks = [np.asarray(ks) / r for ks in free_kinks]
         if hidden:
             breaks[0] = (np.asarray(kinks[0]) - alignment * k) / (sine * r)
-        z, density = _sphere_rule(breaks, len(k), dim - 1.0)
+        z, density = _spiked_sphere_rule(breaks, len(k), dim - 1.0)
         h = r[..., None] * z if hidden else np.pad(r[..., None] * z, [(0, 0), (0, 0), (1, 0)])
         h[..., 0] = alignment * k + sine * h[..., 0]
         first, second = latents.powers(h @ rows)
-        found = np.einsum("nz,nzp->pn", density * first, _polynomials(z, dim - 1.0))
+        found = np.einsum("nz,nzp->pn", density * first, _spiked_label_polynomials(z, dim - 1.0))
         free = z.shape[-1]
         power = np.sum(density * second, axis=1)
-        parts.append(LabelMoments(found[0], found[1 : 1 + free], found[1 + free :], power))
-    return LabelMoments(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
+        parts.append(SpikedLabels(found[0], found[1 : 1 + free], found[1 + free :], power))
+    return SpikedLabels(*(np.concatenate(arrays, axis=-1) for arrays in zip(*parts, strict=True)))
 
 
 def check_resolved(
-    target: Target, weights: Float[np.ndarray, " points"], found: LabelMoments
+    target: Target, weights: Float[np.ndarray, " points"], found: SpikedLabels
 ) -> None:
     """Raise :class:`NoTheory` where the nodes miss the power of the labels."""
     power = target_moments(target).second_moment
@@ -151,7 +151,7 @@ def check_resolved(
         )
 
 
-def _polynomials(z: np.ndarray, nu: float) -> np.ndarray:
+def _spiked_label_polynomials(z: np.ndarray, nu: float) -> np.ndarray:
     """Orthonormal polynomials of degree 0, 1, 2 on the sphere in nu dimensions."""
     free = z.shape[-1]
     # Gram matrix of the squares: 2 (nu - 1)/(nu + 2) on the diagonal, -2/(nu + 2) elsewhere.
@@ -163,14 +163,14 @@ def _polynomials(z: np.ndarray, nu: float) -> np.ndarray:
     return np.concatenate([np.ones((*z.shape[:-1], 1)), z, (z**2 - 1) @ whiten, products], axis=-1)
 
 
-def _nodes_a_point(kinks: Sequence[Sequence[float]]) -> int:
+def _spiked_label_nodes(kinks: Sequence[Sequence[float]]) -> int:
     free = len(kinks)
     if not any(kinks) or free not in PANEL_ORDERS:
         return SMOOTH_ORDERS[free] ** free
     return int(np.prod([(PANELS + len(k)) * PANEL_ORDERS[free] for k in kinks]))
 
 
-def _sphere_rule(
+def _spiked_sphere_rule(
     breaks: Sequence[Float[np.ndarray, "points _"]], points: int, nu: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and normalised density of coordinates of the nu-sphere."""

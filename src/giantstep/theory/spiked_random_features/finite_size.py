@@ -8,14 +8,18 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.theory.spiked_random_features.channel_equivalent import Cumulants, Equivalent, Layout
+from giantstep.theory.spiked_random_features.channel_equivalent import (
+    ChannelLayout,
+    Cumulants,
+    Equivalent,
+)
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
-    Table,
+    FeatureTable,
     conditional_feature_moments,
     single_site_cumulants,
 )
-from giantstep.theory.spiked_random_features.conditional_labels import LabelMoments
+from giantstep.theory.spiked_random_features.conditional_labels import SpikedLabels
 
 #: How finite d is treated: each version includes what those before it include, and what its name
 #: says.
@@ -39,7 +43,7 @@ RADII = 7
 PANEL_LENGTH = 3.0
 
 
-class Grid(NamedTuple):
+class SpikedGrid(NamedTuple):
     """Points (kappa, r): the learned projection and the relative length of the rest of x."""
 
     kappa: Any
@@ -54,13 +58,13 @@ class Grid(NamedTuple):
         dim: float,
         kinks: tuple[float, ...] = (),
         steepness: float = 1.0,
-    ) -> Grid:
+    ) -> SpikedGrid:
         """The grid of a version; ``kinks`` and ``steepness`` say how it must resolve kappa."""
         length = PANEL_LENGTH / max(1.0, steepness / 2)
         kappa, weights = split_gaussian(kinks, panel_length=length)
         if version not in RESOLVED:
             return cls(kappa, np.ones_like(kappa), weights, LIMIT)
-        radius, masses = _lengths(dim - 1.0)
+        radius, masses = _finite_size_lengths(dim - 1.0)
         return cls(
             np.repeat(kappa, len(radius)),
             np.tile(radius, len(kappa)),
@@ -88,7 +92,7 @@ class Blocks(NamedTuple):
     along: bool = True
 
 
-def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Version:
+def finite_size_version(samples_ratio: float, width_ratio: float, ridge: float) -> Version:
     r"""The finite-size version that follows simulations best.
 
     The cumulants of single neurons count near interpolation, where
@@ -101,7 +105,7 @@ def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Vers
     Status: heuristic.
     References: measured on the settings of the tests.
 
-    >>> best_version(1.0, 1.5, ridge=0.0066), best_version(2.0, 1.0, ridge=0.1)
+    >>> finite_size_version(1.0, 1.5, ridge=0.0066), finite_size_version(2.0, 1.0, ridge=0.1)
     ('cumulants', 'second-chaos')
     """
     interpolating = samples_ratio <= width_ratio and ridge * width_ratio / samples_ratio <= 0.05
@@ -109,16 +113,16 @@ def best_version(samples_ratio: float, width_ratio: float, ridge: float) -> Vers
 
 
 def spiked_equivalent(
-    table: Table,
-    grid: Grid,
-    labels: LabelMoments,
+    table: FeatureTable,
+    grid: SpikedGrid,
+    labels: SpikedLabels,
     blocks: Blocks,
     *,
     noise: Any,
     width_ratios: Float[np.ndarray, " blocks"],
     dim: Any,
     version: Version,
-) -> tuple[Equivalent, Layout]:
+) -> tuple[Equivalent, ChannelLayout]:
     r"""Features and labels after one giant step, channel by channel, given the learned projection.
 
     With :math:`\kappa = \langle v, x\rangle` the projection on the learned direction and
@@ -151,15 +155,15 @@ def spiked_equivalent(
     References: Cui et al. 2024, arXiv:2402.04980; Dandi et al. 2024, arXiv:2410.18938.
 
     >>> from giantstep.theory.spiked_random_features.conditional_labels import (
-    ...     Latents, conditional_label_moments)
-    >>> grid, one = Grid.of("limit", LIMIT), np.ones(1)
+    ...     Latents, spiked_label_moments)
+    >>> grid, one = SpikedGrid.of("limit", LIMIT), np.ones(1)
     >>> latents = Latents(lambda h: (np.sin(h[..., 0]), np.sin(h[..., 0]) ** 2), [()], one)
-    >>> labels = conditional_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
+    >>> labels = spiked_label_moments(latents, 1.0, grid.kappa, grid.radius, LIMIT)
     >>> model, layout = spiked_equivalent(
-    ...     Table.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
+    ...     FeatureTable.of(np.tanh, reach=20.0), grid, labels, Blocks(0.9 * one, one, one),
     ...     noise=0.0, width_ratios=one, dim=LIMIT, version="limit")
     >>> round(float(model.power @ model.weights), 6), layout
-    (0.432332, Layout(blocks=1, families=(0, 1, 1), directions=(1,)))
+    (0.432332, ChannelLayout(blocks=1, families=(0, 1, 1), directions=(1,)))
     """
     shift = blocks.spikes[:, None] * grid.kappa[None, :]
     scale = blocks.bulks[:, None] ** 0.5 * grid.radius[None, :]
@@ -209,10 +213,10 @@ def spiked_equivalent(
         cumulants=cumulants,
         correlation=correlation,
     )
-    return model, Layout(len(blocks.spikes), tuple(families), tuple(channels))
+    return model, ChannelLayout(len(blocks.spikes), tuple(families), tuple(channels))
 
 
-def _lengths(nu: float) -> tuple[np.ndarray, np.ndarray]:
+def _finite_size_lengths(nu: float) -> tuple[np.ndarray, np.ndarray]:
     """|x|/sqrt(nu) of a Gaussian vector in nu dimensions, by Wilson and Hilferty's normal."""
     nodes, weights = gauss_hermite(RADII)
     squares = (1 - 2 / (9 * nu) + np.sqrt(2 / (9 * nu)) * nodes) ** 3

@@ -9,29 +9,29 @@ import numpy as np
 from giantstep.answer import Prediction, Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_tail_energy
-from giantstep.settings.ratios import ratio_to_dim
+from giantstep.settings.ratios import setting_over_dim
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.bounds import functional_bounds
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.spiked_random_features.channel_equivalent import Risk
 from giantstep.theory.spiked_random_features.conditional_features import (
     LIMIT,
     REACH,
-    Table,
+    FeatureTable,
     conditional_feature_moments,
 )
 from giantstep.theory.spiked_random_features.finite_size import (
     VERSION_NOTES,
     Blocks,
     Version,
-    best_version,
+    finite_size_version,
 )
 from giantstep.theory.spiked_random_features.risk import spiked_risk
 
@@ -66,7 +66,7 @@ def predict(
     >>> round(predict(Problem.of("sin(h1)"), settings).metrics["test_error"], 5)
     0.15299
     """
-    check_inputs_covered(
+    checked_input_law(
         problem.inputs,
         (Gaussian,),
         "the exact risk is known",
@@ -75,11 +75,11 @@ def predict(
     )
     sigma, target = activation(settings.activation), problem.target
     spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
-    samples = ratio_to_dim(settings, "readout_samples")
-    width = ratio_to_dim(settings, "width")
+    samples = setting_over_dim(settings, "readout_samples")
+    width = setting_over_dim(settings, "width")
     dim = LIMIT if settings.dim is None else float(settings.dim)
     if version is None:
-        finite = best_version(samples, width, settings.ridge)
+        finite = finite_size_version(samples, width, settings.ridge)
         version = "limit" if settings.dim is None else finite
     blocks, noise = Blocks(spikes, bulks, fractions), problem.noise
     sizes = {"samples_ratio": samples, "width_ratio": width, "ridge": settings.ridge}
@@ -122,7 +122,7 @@ def _features_at(kappa: float, sigma: Activation, blocks: Blocks, dim: float) ->
     shift, scale = blocks.spikes[:, None] * kappa, np.sqrt(blocks.bulks)[:, None]
     reach = float(abs(shift[0, 0]) + (REACH + 1) * scale[0, 0])
     width = float(scale[0, 0])
-    table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
+    table = FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=width, wide=width)
     mean, slope, _, power = (
         float(part[0, 0]) for part in conditional_feature_moments(table, shift, scale, dim)
     )
@@ -141,7 +141,7 @@ def spiked_readout(
     >>> np.abs(found).round(3).tolist()
     [[0.6, 0.8], [0.8, 0.6]]
     """
-    direction, _ = learned_direction(problem.target)
+    direction, _ = one_step_direction(problem.target)
     unit = np.append(alignment * direction, math.sqrt(max(1 - alignment**2, 0.0)))
     neurons = Neurons.of(blocks.spikes, blocks.fractions)
     layer = FirstLayer.isotropic(neurons, np.outer(blocks.spikes, unit), blocks.bulks)

@@ -11,34 +11,38 @@ import numpy as np
 from giantstep.language.activations.activation import Activation
 from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.theory.learnability.staircase import learned_direction
-from giantstep.theory.spiked_random_features.channel_equivalent import Ratios, Risk, channel_risk
-from giantstep.theory.spiked_random_features.conditional_features import LIMIT, REACH, Table
+from giantstep.theory.learnability.staircase import one_step_direction
+from giantstep.theory.spiked_random_features.channel_equivalent import (
+    Risk,
+    RiskRatios,
+    channel_risk,
+)
+from giantstep.theory.spiked_random_features.conditional_features import LIMIT, REACH, FeatureTable
 from giantstep.theory.spiked_random_features.conditional_labels import (
-    LabelMoments,
     Latents,
+    SpikedLabels,
     check_resolved,
-    conditional_label_moments,
+    spiked_label_moments,
 )
 from giantstep.theory.spiked_random_features.finite_size import (
     Blocks,
-    Grid,
+    SpikedGrid,
     Version,
     spiked_equivalent,
 )
 
 
 @functools.lru_cache(maxsize=32)
-def _labels(
+def _spiked_risk_labels(
     target: Target, alignment: float, version: Version, dim: float, steepness: float
-) -> tuple[Grid, LabelMoments]:
+) -> tuple[SpikedGrid, SpikedLabels]:
     """The grid, and the moments of the labels on it."""
-    direction, _ = learned_direction(target)
+    direction, _ = one_step_direction(target)
     latents = Latents.of(target, direction)
     _, (along, *_) = latents.basis()
     kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
-    grid = Grid.of(version, dim, kinks, steepness)
-    found = conditional_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
+    grid = SpikedGrid.of(version, dim, kinks, steepness)
+    found = spiked_label_moments(latents, alignment, grid.kappa, grid.radius, grid.dim)
     check_resolved(target, grid.weights, found)
     return grid, found
 
@@ -88,11 +92,11 @@ def spiked_risk(
     """
     steepest = float(np.max(np.abs(blocks.spikes) / np.sqrt(blocks.bulks)))
     steepness = 2.0 ** math.ceil(math.log2(max(steepest, 1.0)))
-    grid, labels = _labels(target, float(alignment), version, float(dim), steepness)
+    grid, labels = _spiked_risk_labels(target, float(alignment), version, float(dim), steepness)
     narrow = float(np.min(grid.radius) * np.sqrt(np.min(blocks.bulks)))
     wide = float(np.max(grid.radius) * np.sqrt(np.max(blocks.bulks)))
     reach = float(np.max(np.abs(blocks.spikes))) * CUTOFF + REACH * wide
-    table = Table.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
+    table = FeatureTable.of(sigma.numpy, sigma.kinks, reach=reach, narrow=narrow, wide=wide)
     width_ratios = width_ratio * blocks.fractions
     model, layout = spiked_equivalent(
         table,
@@ -104,4 +108,4 @@ def spiked_risk(
         dim=dim,
         version=version,
     )
-    return channel_risk(model, Ratios(samples_ratio, width_ratios, ridge * width_ratio), layout)
+    return channel_risk(model, RiskRatios(samples_ratio, width_ratios, ridge * width_ratio), layout)

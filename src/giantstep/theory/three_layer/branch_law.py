@@ -70,7 +70,7 @@ class BranchLaw:
         return float(self.weights(known) @ function(self.points))
 
 
-def _faded(unit: np.ndarray) -> np.ndarray:
+def _limit_branch_fade(unit: np.ndarray) -> np.ndarray:
     """1 up to a share of the half period, 0 at its end, with all derivatives."""
     late = np.clip((np.abs(unit) - UNFADED) / (1 - UNFADED), 1e-9, 1 - 1e-9)
     return 1 / (1 + np.exp(np.clip(1 / (1 - late) - 1 / late, -600, 600)))
@@ -78,11 +78,11 @@ def _faded(unit: np.ndarray) -> np.ndarray:
 
 _PLACES = np.arange(BRANCH_POINTS) / BRANCH_POINTS
 _UNIT = np.where(_PLACES < 0.5, _PLACES, _PLACES - 1) * 2
-_FADE = _faded(_UNIT)
+_FADE = _limit_branch_fade(_UNIT)
 
 
 @lru_cache(maxsize=8)
-def branch_law(tree: TreeTarget, leaves: int) -> BranchLaw:
+def limit_branch_law(tree: TreeTarget, leaves: int) -> BranchLaw:
     """The law of one branch with that many leaves."""
     z = np.linspace(-LEAF_RANGE, LEAF_RANGE, LEAF_POINTS)
     weights = np.exp(-(z**2) / 2)

@@ -14,7 +14,7 @@ from giantstep.theory.three_layer.branch_law import (
     HIGHEST_DEGREE,
     UNFADED,
     BranchLaw,
-    branch_law,
+    limit_branch_law,
 )
 
 
@@ -55,8 +55,8 @@ def tree_moments(tree: TreeTarget, leaves: int) -> TreeMoments:
     >>> [round(floor.value, 3) for floor in tree_moments(TreeTarget("tree-he2"), 8).floors]
     [1.0, 1.0, 0.241, 0.241, 0.145]
     """
-    law = branch_law(tree, leaves)
-    fine, coarse = _moments(tree, law), _moments(tree, law.up_to(0.7))
+    law = limit_branch_law(tree, leaves)
+    fine, coarse = _predicted_tree_moments(tree, law), _predicted_tree_moments(tree, law.up_to(0.7))
     method = "characteristic functions"
     # Of a function that grows no faster than u beyond this edge, so much of E[g^2] is missed.
     edge = UNFADED * HALF_PERIOD
@@ -69,7 +69,7 @@ def tree_moments(tree: TreeTarget, leaves: int) -> TreeMoments:
     return TreeMoments(made[0], (Estimate(0.0, 0.0, method), *made[2:]), made[1])
 
 
-def _moments(tree: TreeTarget, law: BranchLaw) -> list[float]:
+def _predicted_tree_moments(tree: TreeTarget, law: BranchLaw) -> list[float]:
     leaves, outer = law.leaves, tree.outer.numpy
     parts = _energies(law.modes(outer), law.leaf, leaves).tolist()
     variance = law.mean(lambda u: outer(u) ** 2) - parts[0]
@@ -86,14 +86,14 @@ def _energies(modes: np.ndarray, leaf: np.ndarray, leaves: int) -> Float[np.ndar
     base = [np.outer(row, row.conj()).real for row in sides]
     power: list[np.ndarray] | None = None
     for bit in bin(leaves)[2:]:
-        power = None if power is None else _product(power, power)
+        power = None if power is None else _predicted_series_product(power, power)
         if bit == "1":
-            power = base if power is None else _product(power, base)
+            power = base if power is None else _predicted_series_product(power, base)
     assert power is not None
     return np.array([float((both.conj() @ (matrix @ both)).real) for matrix in power])
 
 
-def _product(left: list[np.ndarray], right: list[np.ndarray]) -> list[np.ndarray]:
+def _predicted_series_product(left: list[np.ndarray], right: list[np.ndarray]) -> list[np.ndarray]:
     """The product of two power series in x, cut off."""
     return [
         sum((left[i] * right[k - i] for i in range(k + 1)), np.zeros_like(left[0]))

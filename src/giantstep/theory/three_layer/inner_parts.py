@@ -26,7 +26,7 @@ class InnerParts(NamedTuple):
         return self.shares[2] if self.shares[2] > VISIBLE_SHARE else 0.0
 
 
-def inner_parts(tree: TreeTarget) -> InnerParts:
+def expected_inner_parts(tree: TreeTarget) -> InnerParts:
     """The parts of a tree's inner function."""
     parts = target_energies(tree.inner_link, INNER_DEGREE)
     shares = tuple(float(part) for part in parts / max(parts[1:].sum(), 1e-300))

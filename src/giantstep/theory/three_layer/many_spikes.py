@@ -39,12 +39,12 @@ def many_spikes_span(overlap_squared: float, spikes: int, dim: int) -> float:
         return share
     strength = (1 - share) / (1 - overlap_squared)
     leaving = ((1 - share) ** (1 / 3) + (share / 2) ** (1 / 3)) ** 3
-    held = overlap_squared if strength >= leaving else _held(strength, share)
+    held = overlap_squared if strength >= leaving else _span_held_by_spikes(strength, share)
     alone = 1 - (1 - share) / max(strength, leaving)
     return max(held - (2 + alone) * (1 - alone) ** 2 / (dim * alone**2), share)
 
 
-def _held(strength: float, share: float) -> float:
+def _span_held_by_spikes(strength: float, share: float) -> float:
     """Twice the integral of rho_1; omega is the complex root of a quartic."""
     s = math.sqrt(strength)
     x = np.linspace(0, s + min(1 / s, 2.0) + BEYOND, POINTS)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets import TreeTarget
-from giantstep.theory.three_layer.branch_law import branch_law
+from giantstep.theory.three_layer.branch_law import limit_branch_law
 from giantstep.theory.three_layer.many_spikes import many_spikes_span
 
 #: Halvings of a bracket: beyond them its middle is one of its ends.
@@ -84,7 +84,7 @@ def leaf_overlap(
     >>> round(found.eigenvalue, 3), round(found.overlap_squared, 3)
     (0.469, 0.919)
     """
-    leaf, ratio = _leaf(tree, leaves, sign), (dim - leaves) / samples
+    leaf, ratio = _predicted_leaf(tree, leaves, sign), (dim - leaves) / samples
     m = _crossing(lambda m: leaf.ratio(m) > ratio, leaf.highest)
     found = None if m is None else leaf.overlap(m)
     if found is None:
@@ -143,7 +143,7 @@ def _samples_for_overlap(tree: TreeTarget, leaves: int, dim: int, overlap: float
     """Samples from which leaves of either sign, each as if alone, have that squared overlap."""
     needed = []
     for sign in (1, -1):
-        leaf = _leaf(tree, leaves, sign)
+        leaf = _predicted_leaf(tree, leaves, sign)
 
         def is_less(m: float, leaf: _Leaf = leaf) -> bool:
             found = leaf.overlap(m)
@@ -155,10 +155,10 @@ def _samples_for_overlap(tree: TreeTarget, leaves: int, dim: int, overlap: float
     return max(needed)
 
 
-def _leaf(tree: TreeTarget, leaves: int, sign: int) -> _Leaf:
+def _predicted_leaf(tree: TreeTarget, leaves: int, sign: int) -> _Leaf:
     if tree.branches.power or tree.branches.coefficient != 1:
         raise NoTheory(f"branches = {tree.branches}: the span is predicted for one branch")
-    law, outer = branch_law(tree, leaves), tree.outer.numpy
+    law, outer = limit_branch_law(tree, leaves), tree.outer.numpy
     far = np.array([-1e9, 1e9, -20 * law.spread, 20 * law.spread])
     ends = np.abs(outer(far))
     if not np.max(ends[:2]) <= BOUNDED * np.max(ends[2:]) + BOUNDED - 1:

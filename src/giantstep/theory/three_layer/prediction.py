@@ -13,7 +13,11 @@ from giantstep.errors import NoTheory
 from giantstep.language.problem import TreeProblem
 from giantstep.settings.three_layer import ThreeLayer
 from giantstep.theory.three_layer.floors import TreeMoments, tree_moments
-from giantstep.theory.three_layer.inner_parts import InnerParts, gap_of_the_theorem, inner_parts
+from giantstep.theory.three_layer.inner_parts import (
+    InnerParts,
+    expected_inner_parts,
+    gap_of_the_theorem,
+)
 from giantstep.theory.three_layer.moment_span import leaf_overlap, moment_span, samples_for_span
 from giantstep.theory.three_layer.samples import (
     first_layer_threshold,
@@ -51,7 +55,7 @@ def predict(problem: TreeProblem, settings: ThreeLayer) -> Prediction:
     ('heuristic', 'theorem')
     """
     tree, dim = problem.target, settings.dim
-    parts = inner_parts(tree)
+    parts = expected_inner_parts(tree)
     found: dict[str, tuple[Any, Status]] = {}
     errors: dict[str, Any] = {}
     notes = ["no exact curve of the test error is known, use simulate for that"]

@@ -7,10 +7,10 @@ import pytest
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
-from giantstep.theory.giant_step.risk.components import on_krylov_space
+from giantstep.theory.giant_step.risk.components import risk_on_krylov_space
 from giantstep.theory.giant_step.risk.finite_size import component_ratio
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.gradient_step import limit_layers
 from giantstep.theory.giant_step.risk.pencil import Pencil
 from giantstep.theory.giant_step.risk.readout import Fit, Readout, learned
 from giantstep.theory.giant_step.risk.solution import readout_risk
@@ -18,7 +18,7 @@ from giantstep.theory.giant_step.risk.solution import readout_risk
 
 def layer_of(target: str, name: str, readout: tuple[float, ...] = (1.0,)) -> FirstLayer:
     problem, sigma = Problem.of(target), activation(name)
-    *_, layer = first_layers(
+    *_, layer = limit_layers(
         problem, sigma, Neurons.of(readout), step_sizes=[1.0], samples_ratios=[4.0]
     )
     return layer
@@ -27,8 +27,8 @@ def layer_of(target: str, name: str, readout: tuple[float, ...] = (1.0,)) -> Fir
 def test_moments_that_no_covariance_has_are_refused() -> None:
     """Ten columns and a link that was fitted ended in NaN, far from here."""
     with pytest.raises(np.linalg.LinAlgError, match="no covariance has the second moments"):
-        on_krylov_space(np.array([0.5, -0.7, -204.0]).reshape(3, 1, 1))
-    assert on_krylov_space(np.array([2.0, 5.0, 14.0]).reshape(3, 1, 1)) == pytest.approx(
+        risk_on_krylov_space(np.array([0.5, -0.7, -204.0]).reshape(3, 1, 1))
+    assert risk_on_krylov_space(np.array([2.0, 5.0, 14.0]).reshape(3, 1, 1)) == pytest.approx(
         np.array([[2.0, 1.0], [1.0, 2.0]])
     )
 
@@ -83,7 +83,7 @@ def test_nothing_is_left_in_the_limit_and_alike_directions_change_nothing() -> N
 def test_the_whole_frame_gives_the_risk_of_one_axis(paired: bool) -> None:
     """Target's directions as points or as hidden normal variables: the same limit."""
     problem, sigma = Problem.of("h1 + h1*h2"), activation("gelu")
-    *_, layer = first_layers(
+    *_, layer = limit_layers(
         problem,
         sigma,
         Neurons.of([1.0, -1.0], paired=paired),

@@ -11,12 +11,12 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.random_features import RandomFeatures
 from giantstep.theory import random_features
-from giantstep.theory.giant_step.risk.batch_samples import frame_rule
+from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
 from giantstep.theory.giant_step.risk.bounds import network_error
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons, frame_of
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons, limit_frame_of_means
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.risk.solution import ReadoutRisk, readout_risk
-from giantstep.theory.giant_step.start_law import gaussian_cells
+from giantstep.theory.giant_step.start_law import limit_gaussian_readouts
 from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 
 G12 = "h1 + He2(h1)/sqrt(2)"
@@ -117,9 +117,9 @@ def test_a_bias_is_a_shift_of_the_activation() -> None:
 
 def test_many_kinds_are_integrated_over_the_directions_that_matter() -> None:
     """Eight values of a readout: two directions beside the target's, and the risk of four axes."""
-    start = Neurons.of(*gaussian_cells(8))
+    start = Neurons.of(*limit_gaussian_readouts(8))
     layer = stepped_layer("gelu", "tanh(h1)", [(1.0, 3.0)] * 2, start, loss="square")
-    means, frame = frame_of(layer.means, 1)
+    means, frame = limit_frame_of_means(layer.means, 1)
     assert frame.shape[1] == 3
     np.testing.assert_allclose(means @ means.T, layer.means @ layer.means.T, atol=2e-3)
 
@@ -229,7 +229,7 @@ def test_recursion_of_means_and_bulks_of_relu() -> None:
 def test_nodes_resolve_targets_that_oscillate(directions: int, coarse: bool) -> None:
     """With three axes the power of sin(4.5*h1) was .015: two steps left .015 of .5, not .531."""
     means = np.eye(directions)
-    points, labels, weights = frame_rule(
+    points, labels, weights = risk_frame_rule(
         Target("sin(4.5*h1)"), means, np.ones(directions), coarse=coarse
     )
     assert weights @ labels**2 == pytest.approx(0.5, rel=2e-3)

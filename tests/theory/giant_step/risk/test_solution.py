@@ -13,7 +13,7 @@ from giantstep.theory.giant_step.risk import solution
 from giantstep.theory.giant_step.risk.first_layer import Neurons
 from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.risk.solution import admissible, readout_risk
+from giantstep.theory.giant_step.risk.solution import is_risk_admissible, readout_risk
 
 #: Few samples and a small ridge, where wrong roots are near: one of them has a negative risk.
 HARD = Fit(samples_ratio=0.5, width_ratio=1.0, penalty=1e-3, dim=200.0)
@@ -37,7 +37,7 @@ def test_the_root_is_admissible_where_wrong_ones_are_near(sigma: str, steps: int
     assert found.converged
     assert found.residual < 1e-9
     assert found.state is not None
-    assert admissible(found.state, given)
+    assert is_risk_admissible(found.state, given)
     image = given.next_state(found.state, HARD)
     pairs = [
         (found.state.bound, image.bound),
@@ -76,9 +76,9 @@ def test_inadmissible_states_are_refused() -> None:
     given = readout("relu")
     state = readout_risk(given, HARD).state
     assert state is not None
-    assert not admissible(state._replace(bound=-state.bound), given)
-    assert not admissible(state._replace(coupling=-5 * state.coupling), given)
-    assert not admissible(state._replace(energies=(np.full((2, 2), np.nan),)), given)
+    assert not is_risk_admissible(state._replace(bound=-state.bound), given)
+    assert not is_risk_admissible(state._replace(coupling=-5 * state.coupling), given)
+    assert not is_risk_admissible(state._replace(energies=(np.full((2, 2), np.nan),)), given)
 
 
 @pytest.mark.parametrize("start", [ONE, PAIRS])

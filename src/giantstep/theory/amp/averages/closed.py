@@ -14,10 +14,10 @@ from giantstep.channels.posterior import Matrix, mixed_posterior
 from giantstep.channels.quadrature import posterior_rule
 from giantstep.numerics.quadrature import split_gaussian
 from giantstep.theory.amp.averages.rules import (
-    Averages,
+    PopulationAverages,
     averages_of,
     layered_nodes,
-    stretch_of,
+    node_stretch,
 )
 
 #: Nodes for omega on each field, for labels of finitely many values on 1, 2 or 3 fields.
@@ -35,12 +35,12 @@ class AffineEnsemble(NamedTuple):
 
     noise: Float[np.ndarray, ""]
 
-    def averages(self, core: Affine, known: Matrix, unknown: Matrix) -> Averages:
+    def averages(self, core: Affine, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """The Fisher information of a Gaussian label, and minus its entropy."""
         variance = core.slope**2 * unknown[0, 0] + self.noise
         fisher = jnp.full((1, 1), core.slope**2) / variance
         explained = core.offset**2 + core.slope**2 * known[0, 0]
-        return Averages(fisher, -(jnp.log(2 * np.pi * variance) + 1) / 2, explained)
+        return PopulationAverages(fisher, -(jnp.log(2 * np.pi * variance) + 1) / 2, explained)
 
     def law(self, core: Affine, prior: Float[np.ndarray, "1 1"]) -> Law:
         """Weights and values of labels when nothing is known."""
@@ -57,7 +57,7 @@ class CellEnsemble(NamedTuple):
     values: Float[np.ndarray, " labels"]
     stretch: Float[np.ndarray, ""]
 
-    def averages(self, core: Discrete, known: Matrix, unknown: Matrix) -> Averages:
+    def averages(self, core: Discrete, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """Over layered nodes for omega, times classes, times noise."""
         widths = jnp.sqrt(jnp.diagonal(unknown))
         count = _OMEGAS[known.shape[0]]
@@ -78,7 +78,7 @@ class CellEnsemble(NamedTuple):
         return np.exp(logs)[self.sources] * self.chances, self.values
 
 
-def cell_ensemble(core: Discrete, noise: float, coarse: bool) -> CellEnsemble:
+def closed_form_ensemble(core: Discrete, noise: float, coarse: bool) -> CellEnsemble:
     """The nodes for labels of finitely many values."""
     nodes, logs = posterior_rule(_NOISES) if noise > 0 else (np.zeros(1), np.zeros(1))
     sources = np.repeat(np.arange(len(core.values)), len(nodes))
@@ -86,4 +86,4 @@ def cell_ensemble(core: Discrete, noise: float, coarse: bool) -> CellEnsemble:
     values = clean + np.sqrt(noise) * np.tile(nodes, len(core.values))
     chances = np.tile(np.exp(logs), len(core.values))
     labels = core.labels(values, noise)
-    return CellEnsemble(labels, sources, chances, values, stretch_of(coarse))
+    return CellEnsemble(labels, sources, chances, values, node_stretch(coarse))

@@ -22,11 +22,11 @@ from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
 from giantstep.theory.amp.averages.rules import (
     COARSE,
-    Averages,
+    PopulationAverages,
     averages_of,
-    cholesky,
     layered_nodes,
-    stretch_of,
+    node_stretch,
+    population_cholesky,
 )
 
 #: Nodes between neighbouring turning points, fewer if there are many of these.
@@ -55,12 +55,12 @@ class GroupEnsemble(NamedTuple):
     zeta: Float[np.ndarray, "q m"]
     masses: Float[np.ndarray, " q"]
 
-    def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> Averages:
+    def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """Over u_1, then omega given u_1, then the chance of the group given both."""
         variance = known[0, 0] + unknown[0, 0]
-        chol = cholesky(known - jnp.outer(known[:, 0], known[0, :]) / variance)
+        chol = population_cholesky(known - jnp.outer(known[:, 0], known[0, :]) / variance)
 
-        def at_node(given: tuple[Any, ...]) -> Averages:
+        def at_node(given: tuple[Any, ...]) -> PopulationAverages:
             first, group, weight, label = given
             omega = (first * known[:, 0] / variance)[None, :] + self.zeta @ chol.T
             chance = jax.vmap(lambda w: group_chance(core, first, group, w, unknown))(omega)
@@ -70,11 +70,11 @@ class GroupEnsemble(NamedTuple):
         nodes = (self.first, self.groups, self.weights, self.labels)
         together = max(1, _TOGETHER // len(self.masses))
         sums = jax.lax.map(at_node, jax.tree.map(jnp.asarray, nodes), batch_size=together)
-        return Averages(sums.fisher.sum(axis=0), sums.log_partition.sum())
+        return PopulationAverages(sums.fisher.sum(axis=0), sums.log_partition.sum())
 
     def explained(self, core: Preimages, known: Matrix, unknown: Matrix) -> Float[Array, ""]:
         """E[E[y | omega]^2]."""
-        omega = self.zeta @ cholesky(known).T
+        omega = self.zeta @ population_cholesky(known).T
         means = posterior_blocks(
             core, lambda w: core.label_mean(w, unknown), omega, len(self.masses)
         )
@@ -100,17 +100,17 @@ class TwoGroupEnsemble(NamedTuple):
     labels: Any
     stretch: Float[np.ndarray, ""]
 
-    def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> Averages:
+    def averages(self, core: Preimages, known: Matrix, unknown: Matrix) -> PopulationAverages:
         """Over the chance of the groups, at each of which over u_1 and omega_1."""
-        angle, p = _chebyshev()
+        angle, p = _population_angles()
         table = self._given_chance(core, known[0, 0], unknown[0, 0], jnp.asarray(p))
-        weights, chance, slope = _chances(core, known, unknown, self.stretch)
-        own, rest, logs = _interpolated(table, angle, chance)
+        weights, chance, slope = _expected_group_chance(core, known, unknown, self.stretch)
+        own, rest, logs = _population_at_chances(table, angle, chance)
         spread = rest / (chance * (1 - chance))
         block = jnp.einsum("n,ni,nj->ij", weights * spread, slope, slope)
         # The fields being independent, the cross terms average out.
         fisher = jnp.zeros_like(known).at[0, 0].set(weights @ own).at[1:, 1:].set(block)
-        return Averages(fisher, weights @ logs)
+        return PopulationAverages(fisher, weights @ logs)
 
     def _given_chance(self, core: Preimages, known: Array, unknown: Array, p: Array) -> Array:
         """E[g_1^2], p(1-p) E[D^2] and E[log Z], D = (A_1 - A_0)/Z, for every p."""
@@ -157,18 +157,18 @@ class TwoGroupEnsemble(NamedTuple):
             return jnp.stack(lines) @ jnp.exp(logs)
 
         by_group = jax.vmap(means)(jnp.sqrt(known[0, 0]) * zeta)
-        weights, chance, _ = _chances(core, known, unknown, self.stretch)
+        weights, chance, _ = _expected_group_chance(core, known, unknown, self.stretch)
         mean = by_group @ jnp.stack([1 - chance, chance])
         return jnp.exp(masses) @ mean**2 @ weights
 
 
-def _chebyshev() -> tuple[np.ndarray, np.ndarray]:
+def _population_angles() -> tuple[np.ndarray, np.ndarray]:
     """Angles and chances p = (1 - cos(angle))/2 at which averages are interpolated."""
     angle = (np.arange(_CHANCES) + 0.5) * np.pi / _CHANCES
     return angle, (1 - np.cos(angle)) / 2
 
 
-def _interpolated(table: Array, angle: np.ndarray, chance: Array) -> Array:
+def _population_at_chances(table: Array, angle: np.ndarray, chance: Array) -> Array:
     """Chebyshev interpolation of the rows of a table at given chances."""
     degree = np.arange(_CHANCES, dtype=float)
     coefficients = 2 / _CHANCES * table @ np.cos(np.outer(angle, degree))
@@ -177,7 +177,7 @@ def _interpolated(table: Array, angle: np.ndarray, chance: Array) -> Array:
     return coefficients @ jnp.cos(degree[:, None] * at[None, :])
 
 
-def _chances(
+def _expected_group_chance(
     core: Preimages, known: Matrix, unknown: Matrix, stretch: Any
 ) -> tuple[Array, Array, Array]:
     """Weights of omega on the other fields, the chance of the second group, and its gradient."""
@@ -205,16 +205,16 @@ def noiseless_ensemble(
     structure = channel.structure
     pieces = len(core.branch(0).low)
     count = max(_FIRST_NODES * _MOST_PIECES // max(pieces, _MOST_PIECES), _FEWEST_NODES)
-    first, groups, weights, values = first_field_nodes(channel, core, count, coarse)
+    first, groups, weights, values = population_field_nodes(channel, core, count, coarse)
     given = (first, groups, weights, core.labels(values))
     if len(structure.told) > 1:
         apart = target_keeps_fields_apart(structure.target, structure.projection)
         if apart and core.groups.count == 2 and structure.prior[0, 1:].any() == 0:
-            return TwoGroupEnsemble(*given, stretch_of(coarse))
+            return TwoGroupEnsemble(*given, node_stretch(coarse))
         count = round(COARSE * _GENERAL_NODES) if coarse else _GENERAL_NODES
         zeta, masses = (np.pad(part, (0, _GENERAL_NODES - count)) for part in gauss_hermite(count))
     else:
-        zeta = posterior_rule(_ALONE)[0] * stretch_of(coarse)
+        zeta = posterior_rule(_ALONE)[0] * node_stretch(coarse)
         masses = np.exp(-(zeta**2) / 2) / np.exp(-(zeta**2) / 2).sum()
     rule = tensor_rule([(zeta, masses)] * len(structure.told))
     spread = np.zeros((len(rule.weights), structure.fields))
@@ -228,14 +228,14 @@ def noiseless_law(
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
     """Weights and values of labels when nothing is known."""
     count = max(_LAW_NODES // len(core.branch(0).low), _FEWEST_LAW_NODES)
-    first, groups, weights, values = first_field_nodes(channel, core, count, coarse)
+    first, groups, weights, values = population_field_nodes(channel, core, count, coarse)
     prior = jnp.asarray(channel.structure.prior)
     nothing = jnp.zeros(len(prior))
     chance = jax.vmap(lambda u, group: group_chance(core, u, group, nothing, prior))(first, groups)
     return weights * np.asarray(chance), values
 
 
-def first_field_nodes(
+def population_field_nodes(
     channel: Channel, core: Preimages, count: int, coarse: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Nodes on u_1 between all points where the number of preimages changes, for every group.
@@ -250,7 +250,7 @@ def first_field_nodes(
     for group, branch in enumerate(branches):
         roots = branch.roots(critical)
         cuts = np.concatenate([branch.low, branch.high, roots[np.isfinite(roots)]])
-        nodes, mass = _between(np.sort(cuts), count, coarse)
+        nodes, mass = _population_nodes_between(np.sort(cuts), count, coarse)
         first.append(nodes)
         weights.append(mass * np.exp(-((nodes / spread) ** 2) / 2) / (spread * np.sqrt(2 * np.pi)))
         groups.append(np.full(len(nodes), group))
@@ -259,7 +259,7 @@ def first_field_nodes(
     return u, owners, masses, values
 
 
-def _between(
+def _population_nodes_between(
     cuts: Float[np.ndarray, " k"], count: int, coarse: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Nodes between neighbouring cuts that crowd towards both, where slopes vanish."""

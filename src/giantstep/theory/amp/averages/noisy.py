@@ -24,13 +24,13 @@ from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import LabelMixture, Quadrature
 from giantstep.language.targets.symmetry import target_permutations
 from giantstep.numerics.float64 import in_float64
-from giantstep.numerics.solve import halved
+from giantstep.numerics.solve import halved_brackets
 from giantstep.theory.amp.averages.overlaps import Overlap
 from giantstep.theory.amp.averages.rules import (
-    Averages,
+    PopulationAverages,
     averages_of,
     layered_nodes,
-    stretch_of,
+    node_stretch,
 )
 
 #: Spacing of omega in its own standard deviations, and where it ends, by the number of fields.
@@ -68,7 +68,7 @@ class NoisyEnsemble:
         return self.labels, self.channel.noise, 0.5 if self.coarse else 0.0
 
     @in_float64
-    def averages(self, core: Quadrature, overlap: Overlap) -> Averages:
+    def averages(self, core: Quadrature, overlap: Overlap) -> PopulationAverages:
         """E[g_out g_out^T] in the directions h, E[log Z] and E[E[y | omega]^2]."""
         structure = self.channel.structure
         axes, told = structure.projection, structure.told
@@ -77,11 +77,11 @@ class NoisyEnsemble:
         group = [q for q in self.symmetries if np.allclose(q @ overlap @ q.T, overlap, 0, 1e-12)]
         own = np.ix_(told, told)
         if len(told) == 1:
-            given = (known[own], np.sqrt(unknown[own][0]), self.turns, stretch_of(self.coarse))
-            points, weights = map(np.asarray, _resolved(*given))
+            given = (known[own], np.sqrt(unknown[own][0]), self.turns, node_stretch(self.coarse))
+            points, weights = map(np.asarray, _overlap_nodes(*given))
         else:
             spacing = _SPACINGS[len(told)] * (_COARSER if self.coarse else 1)
-            points, weights = _lattice(len(told), spacing, group or [np.eye(len(told))])
+            points, weights = _overlap_lattice(len(told), spacing, group or [np.eye(len(told))])
             points = points @ (_root(overlap) @ axes.T if group else _root(known[own]))
         omegas = np.zeros((len(weights), structure.fields))
         omegas[:, told] = points
@@ -90,16 +90,16 @@ class NoisyEnsemble:
         if group:
             fisher = sum(q @ fisher @ q.T for q in group) / len(group)
         # A symmetry may turn the labels round their mean: their distance from it is what it keeps.
-        mean = weights @ means if len(group) < 2 else float(_label_mean(core, structure.prior))
+        mean = weights @ means if len(group) < 2 else float(_expected_label(core, structure.prior))
         explained = mean**2 + weights @ (means - mean) ** 2
-        return Averages(*map(jnp.asarray, (fisher, weights @ entropies, explained)))
+        return PopulationAverages(*map(jnp.asarray, (fisher, weights @ entropies, explained)))
 
     def _at(self, core: Quadrature, omegas: np.ndarray, unknown: np.ndarray) -> list[np.ndarray]:
         """What every omega contributes, in blocks of one size."""
         fill = -len(omegas) % _BLOCK
         padded = np.concatenate([omegas, np.repeat(omegas[-1:], fill, axis=0)])
         blocks = [
-            _sums(core, *self._label_rule, padded[first : first + _BLOCK], unknown)
+            _population_sums(core, *self._label_rule, padded[first : first + _BLOCK], unknown)
             for first in range(0, len(padded), _BLOCK)
         ]
         return [np.concatenate(parts)[: len(omegas)] for parts in zip(*blocks, strict=True)]
@@ -109,7 +109,7 @@ class NoisyEnsemble:
         self, core: Quadrature, prior: Float[np.ndarray, "m m"]
     ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"]]:
         """Weights and values of labels when nothing is known."""
-        weights, values, logs = _law(core, *self._label_rule, prior)
+        weights, values, logs = _population_law(core, *self._label_rule, prior)
         weights = np.asarray(weights * jnp.exp(logs))
         return weights / weights.sum(), np.asarray(values)
 
@@ -125,11 +125,11 @@ def noisy_ensemble(channel: Channel, coarse: bool) -> NoisyEnsemble:
         turns = Preimages(structure, core.groups).branch(0).low[1:]
         turns = turns[np.abs(turns) < _TURNS_WITHIN]
     symmetries = tuple(target_permutations(structure.target)) if square and len(told) > 1 else ()
-    return NoisyEnsemble(channel, _label_count(channel, core), symmetries, turns, coarse)
+    return NoisyEnsemble(channel, _population_label_count(channel, core), symmetries, turns, coarse)
 
 
 @in_float64
-def _label_count(channel: Channel, core: Quadrature) -> int:
+def _population_label_count(channel: Channel, core: Quadrature) -> int:
     """Labels that resolve the narrowest part of their law over its whole range."""
     prior = jnp.asarray(channel.structure.prior)
     zero, noise = jnp.zeros(len(prior)), jnp.asarray(channel.noise)
@@ -154,7 +154,7 @@ def _root(cov: Float[np.ndarray, "m m"]) -> Float[np.ndarray, "m m"]:
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
 
-def _lattice(
+def _overlap_lattice(
     fields: int, spacing: float, group: list[np.ndarray]
 ) -> tuple[Float[np.ndarray, "k m"], Float[np.ndarray, " k"]]:
     """One point of every orbit of a group of signed permutations, with the orbit's weight."""
@@ -171,15 +171,15 @@ def _lattice(
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _sums(
+def _population_sums(
     core: Quadrature, count: int, noise: Any, offset: Any, omegas: Array, unknown: Matrix
 ) -> tuple[Array, Array, Array]:
     """E[g g^T], E[log Z] and the mean of the labels, for each omega."""
 
     def at_omega(omega: Array) -> tuple[Array, Array, Array]:
-        weights, labels = _label_nodes(core, count, noise, offset, omega, unknown)
+        weights, labels = _population_label_nodes(core, count, noise, offset, omega, unknown)
         mixture = core.label_mixture(omega, unknown, jnp.asarray(noise))
-        logs, gradients = _posteriors(mixture, labels)
+        logs, gradients = _population_posteriors(mixture, labels)
         weights = weights * jnp.exp(logs)
         sums = averages_of(weights / weights.sum(), logs, gradients)
         return sums.fisher, sums.log_partition, core.label_mean(omega, unknown)
@@ -188,12 +188,12 @@ def _sums(
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _label_mean(core: Quadrature, prior: Matrix) -> Array:
+def _expected_label(core: Quadrature, prior: Matrix) -> Array:
     """E[y] when nothing is known."""
     return core.label_mean(jnp.zeros(prior.shape[0], prior.dtype), prior)
 
 
-def _posteriors(law: LabelMixture, values: Float[Array, " n"]) -> tuple[Array, Array]:
+def _population_posteriors(law: LabelMixture, values: Float[Array, " n"]) -> tuple[Array, Array]:
     """log Z and g_out of many labels: all sums over the mixture in one product of matrices."""
     heights = law.logs - jnp.log(2 * np.pi * law.variances) / 2
     distances = (values[:, None] - law.centres[None]) ** 2
@@ -207,7 +207,7 @@ def _posteriors(law: LabelMixture, values: Float[Array, " n"]) -> tuple[Array, A
     return (top + jnp.log(partition))[:, 0], fixed + values[:, None] * rates
 
 
-def _label_nodes(
+def _population_label_nodes(
     core: Quadrature, count: int, noise: Any, offset: Any, omega: Array, unknown: Matrix
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Labels y = c + s sinh(t) with t evenly spaced, and dy: even ones where s is large.
@@ -217,7 +217,7 @@ def _label_nodes(
     """
     low, high, narrowest, centre = _range(core, omega, unknown, jnp.asarray(noise))
     reach = (high - low) / 2
-    bend = _bend(_LABEL_SPACING * narrowest * (count - 1) / (2 * reach))
+    bend = _population_label_bend(_LABEL_SPACING * narrowest * (count - 1) / (2 * reach))
     scale = reach / jnp.sinh(bend)
     first, last = (jnp.arcsinh((end - centre) / scale) for end in (low, high))
     step = (last - first) / (count - 1)
@@ -225,23 +225,23 @@ def _label_nodes(
     return scale * jnp.cosh(t) * step, centre + scale * jnp.sinh(t)
 
 
-def _bend(share: Array) -> Array:
+def _population_label_bend(share: Array) -> Array:
     """The b with b/sinh(b) = share: how far t goes; next to 0, for even labels, from 1 on."""
 
     ends = jnp.full_like(share, 1e-3), jnp.full_like(share, 50.0)
-    return halved(lambda b: b / jnp.sinh(b) <= share, *ends, 50)[0]
+    return halved_brackets(lambda b: b / jnp.sinh(b) <= share, *ends, 50)[0]
 
 
 @functools.partial(jax.jit, static_argnums=(0, 1))
-def _law(core: Quadrature, count: int, noise: Any, offset: Any, prior: Matrix) -> Any:
+def _population_law(core: Quadrature, count: int, noise: Any, offset: Any, prior: Matrix) -> Any:
     """The weights dy of labels when nothing is known, the labels, and log Z."""
     zero = jnp.zeros(prior.shape[0], prior.dtype)
-    weights, values = _label_nodes(core, count, noise, offset, zero, prior)
+    weights, values = _population_label_nodes(core, count, noise, offset, zero, prior)
     mixture = core.label_mixture(zero, prior, jnp.asarray(noise))
-    return weights, values, _posteriors(mixture, values)[0]
+    return weights, values, _population_posteriors(mixture, values)[0]
 
 
 @jax.jit
-def _resolved(cov: Matrix, widths: Array, turns: Any, stretch: Any) -> tuple[Array, Array]:
+def _overlap_nodes(cov: Matrix, widths: Array, turns: Any, stretch: Any) -> tuple[Array, Array]:
     """Omegas of one field that resolve its turns."""
     return layered_nodes(cov, widths, (turns,), _OMEGAS, stretch)

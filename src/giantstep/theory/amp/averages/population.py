@@ -15,20 +15,20 @@ from jaxtyping import Array, Float
 from giantstep.channels.cells import Affine, Discrete
 from giantstep.channels.channel import Channel, Core, channel_of_problem
 from giantstep.channels.committees.core import Committees
-from giantstep.channels.committees.fields import committee_partitions
-from giantstep.channels.committees.sums import committee_sums
+from giantstep.channels.committees.fields import committee_label_partitions
+from giantstep.channels.committees.sums import committee_label_sums
 from giantstep.channels.preimages import Preimages
 from giantstep.channels.preprocessing import Labels
 from giantstep.channels.quadrature import Quadrature
 from giantstep.errors import NoTheory
-from giantstep.language.inputs import Gaussian, Sphere, check_inputs_covered
+from giantstep.language.inputs import Gaussian, Sphere, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import in_float64
-from giantstep.theory.amp.averages.closed import AffineEnsemble, cell_ensemble
+from giantstep.theory.amp.averages.closed import AffineEnsemble, closed_form_ensemble
 from giantstep.theory.amp.averages.noiseless import noiseless_ensemble, noiseless_law
 from giantstep.theory.amp.averages.noisy import NoisyEnsemble, noisy_ensemble
 from giantstep.theory.amp.averages.overlaps import Overlap
-from giantstep.theory.amp.averages.rules import Averages
+from giantstep.theory.amp.averages.rules import PopulationAverages
 
 #: Kinds of channel whose averages have no error to tell.
 _EXACT = ("affine", "committees")
@@ -79,10 +79,10 @@ class Population:
         """E[E[y | omega]^2]: what the posterior mean explains of E[g^2]."""
         if hasattr(self.ensemble, "explained"):
             given = (self._static, self.ensemble)
-            return self._over(lambda matrix: _explained(*given, matrix), overlap)
+            return self._over(lambda matrix: _limit_energy(*given, matrix), overlap)
         return self._over(lambda matrix: self._averages(matrix).explained, overlap)
 
-    def _averages(self, overlap: Overlap) -> Averages:
+    def _averages(self, overlap: Overlap) -> PopulationAverages:
         if isinstance(self.core, Committees):
             raise NoTheory(
                 "averages at an overlap matrix cover at most 3 directions: predict amp covers "
@@ -134,7 +134,7 @@ class Population:
 def check_exchangeable(problem: Problem, what: str) -> None:
     """Refuse inputs that state evolution does not cover."""
     why = "state evolution assumes input entries that are alike and independent"
-    check_inputs_covered(problem.inputs, (Gaussian, Sphere), what, NoTheory, why)
+    checked_input_law(problem.inputs, (Gaussian, Sphere), what, NoTheory, why)
 
 
 def population_of(problem: Problem) -> Population:
@@ -145,13 +145,13 @@ def population_of(problem: Problem) -> Population:
 @functools.lru_cache(maxsize=64)
 def _population(channel: Channel, *, coarse: bool) -> Population:
     core = channel.likelihood.core
-    return Population(channel, _ensemble(channel, core, coarse), _coarsened(core, coarse), coarse)
+    return Population(channel, _ensemble(channel, core, coarse), _coarse_law(core, coarse), coarse)
 
 
 @functools.lru_cache(maxsize=16)
 def _noisy_averages(
     ensemble: NoisyEnsemble, core: Quadrature, shape: tuple[int, ...], entries: bytes
-) -> Averages:
+) -> PopulationAverages:
     """Remembered: overlap, test error and free entropy of one point ask for the same averages."""
     return ensemble.averages(core, np.frombuffer(entries).reshape(shape))
 
@@ -162,13 +162,13 @@ def _ensemble(channel: Channel, core: Core, coarse: bool) -> Any:
     if isinstance(core, Affine):
         return AffineEnsemble(np.asarray(channel.noise))
     if isinstance(core, Discrete):
-        return cell_ensemble(core, channel.noise, coarse)
+        return closed_form_ensemble(core, channel.noise, coarse)
     if isinstance(core, Preimages):
         return noiseless_ensemble(channel, core, coarse)
     return noisy_ensemble(channel, coarse)
 
 
-def _coarsened(core: Core, coarse: bool) -> Core:
+def _coarse_law(core: Core, coarse: bool) -> Core:
     """Averages forgive errors that single labels show: they need fewer nodes."""
     if not isinstance(core, Quadrature):
         return core
@@ -178,7 +178,7 @@ def _coarsened(core: Core, coarse: bool) -> Core:
     return dataclasses.replace(core, counts=tuple(fewer))
 
 
-def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
+def _population_fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
     """Covariances of omega and of what is unknown, in the fields of the core."""
     axes = jnp.asarray(static[1], overlap.dtype)
     known = axes @ overlap @ axes.T
@@ -187,10 +187,10 @@ def _fields(static: Any, overlap: Float[Array, "r r"]) -> tuple[Array, Array]:
 
 def _committee_law(core: Committees) -> LabelLaw:
     """A committee's labels when nothing is known."""
-    sums, rank = committee_sums(core.committee), core.committee.rank
+    sums, rank = committee_label_sums(core.committee), core.committee.rank
     nothing, prior = np.zeros((len(sums.labels), rank)), np.eye(rank)
     gradient, hessian = core.posteriors(sums.labels, nothing, prior, exact=True)
-    ((_, found),) = committee_partitions(core.fields(prior, exact=True), nothing[:1])
+    ((_, found),) = committee_label_partitions(core.fields(prior, exact=True), nothing[:1])
     weights = np.maximum(sums.weights * found.value[0], 0.0)
     second = hessian + gradient[:, :, None] * gradient[:, None, :]
     seen = weights > 1e-9
@@ -198,12 +198,12 @@ def _committee_law(core: Committees) -> LabelLaw:
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _averages(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Averages:
+def _averages(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> PopulationAverages:
     axes = jnp.asarray(static[1], overlap.dtype)
-    found = ensemble.averages(static[0], *_fields(static, overlap))
+    found = ensemble.averages(static[0], *_population_fields(static, overlap))
     return found._replace(fisher=axes.T @ found.fisher @ axes)
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _explained(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Float[Array, ""]:
-    return ensemble.explained(static[0], *_fields(static, overlap))
+def _limit_energy(static: Any, ensemble: Any, overlap: Float[Array, "r r"]) -> Float[Array, ""]:
+    return ensemble.explained(static[0], *_population_fields(static, overlap))

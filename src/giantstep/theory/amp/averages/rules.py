@@ -16,14 +16,14 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.posterior import Matrix, Vector
 from giantstep.numerics.quadrature import CUTOFF
-from giantstep.numerics.solve import halved
+from giantstep.numerics.solve import halved_brackets
 
 #: Share of the nodes that a coarse rule keeps.
 COARSE = 2 / 3
 _BISECTIONS = 50
 
 
-class Averages(NamedTuple):
+class PopulationAverages(NamedTuple):
     """E[g g^T], E[log Z] and, where it is cheap, E[E[y | omega]^2]."""
 
     fisher: Matrix
@@ -33,18 +33,18 @@ class Averages(NamedTuple):
 
 def averages_of(
     weights: Float[Array, " n"], logs: Float[Array, " n"], gradients: Float[Array, "n m"]
-) -> Averages:
+) -> PopulationAverages:
     """E[g g^T] and E[log Z] from nodes; a label of weight 0 counts nothing."""
     fisher = jnp.einsum("n,ni,nj->ij", weights, gradients, gradients)
-    return Averages(fisher, weights @ jnp.where(weights > 0, logs, 0.0))
+    return PopulationAverages(fisher, weights @ jnp.where(weights > 0, logs, 0.0))
 
 
-def cholesky(cov: Matrix) -> Matrix:
+def population_cholesky(cov: Matrix) -> Matrix:
     """A Cholesky factor, also of a covariance without full rank."""
     return jnp.linalg.cholesky(cov + 1e-14 * jnp.eye(cov.shape[0], dtype=cov.dtype))
 
 
-def stretch_of(coarse: bool) -> Float[np.ndarray, ""]:
+def node_stretch(coarse: bool) -> Float[np.ndarray, ""]:
     """The stretch of layered nodes that leaves the share :data:`COARSE` of them in use."""
     return np.asarray(1 / COARSE if coarse else 1.0)
 
@@ -66,7 +66,7 @@ def layered_nodes(
         centre = x @ chol[i, :i]
         positions = jnp.asarray(at if len(at) else (0.0,), cov.dtype)
         seen = (positions[None, :] - centre[:, None]) / chol[i, i]
-        new, weight = jax.vmap(_layered_rule, in_axes=(0, None, None, None))(
+        new, weight = jax.vmap(_layered_population_rule, in_axes=(0, None, None, None))(
             seen, widths[i] / chol[i, i], count, stretch
         )
         x = jnp.concatenate([jnp.repeat(x, count, axis=0), new.reshape(-1, 1)], axis=1)
@@ -74,7 +74,7 @@ def layered_nodes(
     return x @ chol.T, weights
 
 
-def _layered_rule(
+def _layered_population_rule(
     kinks: Float[Array, " k"], width: Float[Array, ""], count: int, stretch: Any
 ) -> tuple[Float[Array, " count"], Float[Array, " count"]]:
     """One-dimensional nodes and weights for a standard Gaussian with layers at the kinks."""
@@ -89,7 +89,7 @@ def _layered_rule(
         x = kinks[0] + width * jnp.sinh(t)
     else:
         edge = jnp.full(count, CUTOFF, kinks.dtype)
-        low, high = halved(lambda x: depth(x) > t, -edge, edge, _BISECTIONS)
+        low, high = halved_brackets(lambda x: depth(x) > t, -edge, edge, _BISECTIONS)
         x = (low + high) / 2
     density = jnp.sum(1 / jnp.sqrt(width**2 + (x[:, None] - kinks[None, :]) ** 2), axis=1)
     weights = jnp.exp(-x * x / 2) / density

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.channels.committees.fields import Fields, committee_partitions
-from giantstep.channels.committees.sums import committee_sums
+from giantstep.channels.committees.fields import Fields, committee_label_partitions
+from giantstep.channels.committees.sums import committee_label_sums
 from giantstep.errors import NoTheory
 from giantstep.language.targets.symmetry import Committee
 from giantstep.numerics.quadrature import gauss_hermite, normal_points, tensor_rule
@@ -27,7 +27,7 @@ _FEW_UNITS, _SOBOL = 5, (1024, 512)
 
 
 @dataclass(frozen=True, eq=False)
-class Rule:
+class Points:
     """Standard normal fields, split into their part along (1, .., 1)/sqrt(r) and the others."""
 
     mean: Float[np.ndarray, "n 1"]
@@ -41,7 +41,7 @@ class Rule:
 
 
 @functools.lru_cache(maxsize=32)
-def committee_rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
+def committee_evolution_points(rank: int, share: int = 1, seed: int = 0) -> Points:
     """The points of averages over the fields of r units; only one of ``share`` for a first look.
 
     Averages are symmetric in the units, so one of r! equal sectors will do: for two units the sign
@@ -54,14 +54,14 @@ def committee_rule(rank: int, share: int = 1, seed: int = 0) -> Rule:
         product = tensor_rule([gauss_hermite(along), (y[half], 2 * wy[half])])
         mean, difference = np.split(product.nodes, 2, axis=1)
         others = difference * np.array([1.0, -1.0]) / np.sqrt(2)
-        return Rule(mean, others, product.weights)
+        return Points(mean, others, product.weights)
     if rank == 3:
-        return _three(*(max(4, round(count / np.sqrt(share))) for count in _THREE))
+        return _three_units(*(max(4, round(count / np.sqrt(share))) for count in _THREE))
     count = _SOBOL[0 if rank <= _FEW_UNITS else 1] // share
-    return _sobol(rank, count, seed)
+    return _committee_sobol_points(rank, count, seed)
 
 
-def _three(along: int, radial: int, angular: int) -> Rule:
+def _three_units(along: int, radial: int, angular: int) -> Points:
     """Gauss-Hermite along the mean, Gauss-Laguerre in the squared radius, even angles."""
     squares, wr = np.polynomial.laguerre.laggauss(radial)
     angles = (np.arange(angular) + 0.5) * np.pi / (3 * angular)
@@ -71,10 +71,10 @@ def _three(along: int, radial: int, angular: int) -> Rule:
     first = np.array([1.0, -1.0, 0.0]) / np.sqrt(2)
     second = np.array([1.0, 1.0, -2.0]) / np.sqrt(6)
     others = radius * (np.cos(angle) * first + np.sin(angle) * second)
-    return Rule(mean, others, product.weights)
+    return Points(mean, others, product.weights)
 
 
-def _sobol(rank: int, count: int, seed: int) -> Rule:
+def _committee_sobol_points(rank: int, count: int, seed: int) -> Points:
     """Sobol points with their first axis on the mean, and the second moments of the others exact.
 
     Where q- is small averages are linear in those second moments: the branch then leaves exactly at
@@ -85,10 +85,10 @@ def _sobol(rank: int, count: int, seed: int) -> Rule:
     others = points[:, 1:] - points[:, 1:].mean(axis=0)
     values, vectors = np.linalg.eigh(others.T @ others / count)
     white = others @ (vectors / np.sqrt(values)) @ vectors.T
-    return Rule(points[:, :1], white @ frame.T, np.full(count, 1 / count))
+    return Points(points[:, :1], white @ frame.T, np.full(count, 1 / count))
 
 
-class Averages(NamedTuple):
+class UnitAverages(NamedTuple):
     """E+ and E-, the eigenvalues of E[g_out g_out^T]; Psi = E[log Z]; E[E[y | omega]^2]."""
 
     plus: float
@@ -97,13 +97,13 @@ class Averages(NamedTuple):
     explained: float
 
 
-def averages(committee: Committee, q_minus: float, q_plus: float, points: Rule) -> Averages:
+def averages(committee: Committee, q_minus: float, q_plus: float, points: Points) -> UnitAverages:
     """The averages that state evolution and the free entropy are made of."""
-    sums, rank = committee_sums(committee), committee.rank
+    sums, rank = committee_label_sums(committee), committee.rank
     fields = Fields(sums, 1 - q_minus, 1 - q_plus)
     omega = points.fields(q_minus, q_plus)
     total = np.zeros(4)
-    for part, found in committee_partitions(fields, omega):
+    for part, found in committee_label_partitions(fields, omega):
         safe = np.maximum(found.value, _RARE)
         mass = points.weights[part, None] * sums.weights
         seen = mass * (found.value > _RARE)
@@ -114,7 +114,7 @@ def averages(committee: Committee, q_minus: float, q_plus: float, points: Rule) 
             points.weights[part] @ (found.value @ (sums.weights * sums.labels)) ** 2,
         ]
     every, along, log_partition, explained = (float(value) for value in total)
-    return Averages(along / rank, (every - along / rank) / (rank - 1), log_partition, explained)
+    return UnitAverages(along / rank, (every - along / rank) / (rank - 1), log_partition, explained)
 
 
 #: Points on omega_0, evenly up to this many standard deviations.
@@ -164,7 +164,7 @@ def mean_averages(committee: Committee, overlap: float) -> Mean:
     >>> round(found.fisher, 5), round(found.growth, 5)
     (0.30629, 0.0177)
     """
-    sums, rank = committee_sums(committee), committee.rank
+    sums, rank = committee_label_sums(committee), committee.rank
     x = np.linspace(-_WIDTH, _WIDTH, _POINTS) if overlap > 0 else np.zeros(1)
     weights = np.exp(-(x**2) / 2)
     weights /= weights.sum()

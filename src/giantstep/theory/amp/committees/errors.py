@@ -9,7 +9,12 @@ import numpy as np
 
 from giantstep.channels.committees.core import Covered, committee_with_channel, has_lattice_votes
 from giantstep.channels.committees.fields import Fields
-from giantstep.channels.committees.sums import committee_sums, link_moment, link_panels, link_values
+from giantstep.channels.committees.sums import (
+    channel_link_moment,
+    channel_link_values,
+    committee_label_sums,
+    label_panels,
+)
 from giantstep.channels.structure import channel_structure
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
@@ -26,7 +31,7 @@ _POINTS = 2**14
 
 
 @functools.lru_cache(maxsize=512)
-def link_kernel(link: Target, correlation: float) -> float:
+def committee_link_kernel(link: Target, correlation: float) -> float:
     r"""How two fields of one link agree.
 
     .. math:: K(\rho) = E[g(h) g(h')], \qquad E[h h'] = \rho
@@ -37,13 +42,13 @@ def link_kernel(link: Target, correlation: float) -> float:
     Status: theorem.
     References: Aubin et al. 2018, arXiv:1806.05451.
 
-    >>> round(link_kernel(Target("relu(h1)"), 0.5) * 2 * np.pi, 6)
+    >>> round(committee_link_kernel(Target("relu(h1)"), 0.5) * 2 * np.pi, 6)
     1.913223
     """
     left = 1 - correlation**2
     if left < 1e-9:
-        return link_moment(link, 2)
-    grid = link_panels(link, float(np.clip(2 * np.sqrt(left), 0.03, 0.5)))
+        return channel_link_moment(link, 2)
+    grid = label_panels(link, float(np.clip(2 * np.sqrt(left), 0.03, 0.5)))
     law = grid.conditional(correlation * grid.nodes, left)[0]
     mass = grid.conditional(np.zeros(1), 1.0)[0][0]
     return float(mass @ (grid.values * (law @ grid.values)))
@@ -76,8 +81,8 @@ def committee_test_error(found: CommitteeOverlap, added_noise: float = 0.0) -> f
     if committee.vote is not None:
         return max(_second_moment(committee) - added_noise - found.averages.explained, 0.0)
     shared = (found.q_plus - found.q_minus) / rank
-    own = link_kernel(link, 1.0) - link_kernel(link, found.q_minus + shared)
-    cross = link_kernel(link, 0.0) - link_kernel(link, shared)
+    own = committee_link_kernel(link, 1.0) - committee_link_kernel(link, found.q_minus + shared)
+    cross = committee_link_kernel(link, 0.0) - committee_link_kernel(link, shared)
     inside = max(committee.noise - added_noise, 0.0)
     return max(rank * own + rank * (rank - 1) * cross, 0.0) + inside
 
@@ -122,13 +127,13 @@ def committee_information(found: CommitteeOverlap) -> float:
     >>> round(committee_information(committee_overlap(committee, 3.0)), 2)
     1.39
     """
-    likelihood = _log_likelihood(found.committee)
+    likelihood = _expected_log_likelihood(found.committee)
     return found.samples_ratio * likelihood - committee_free_entropy(found)
 
 
 def _second_moment(committee: Committee) -> float:
     """E[y^2], noise included."""
-    sums = committee_sums(committee)
+    sums = committee_label_sums(committee)
     fields = Fields(sums, 1.0, 1.0)
     whole = fields.phi(np.zeros(1)).zero[0] ** committee.rank
     density = ((whole @ fields.masses) @ sums.matrix).real
@@ -136,7 +141,7 @@ def _second_moment(committee: Committee) -> float:
 
 
 @functools.lru_cache(maxsize=128)
-def _log_likelihood(committee: Committee) -> float:
+def _expected_log_likelihood(committee: Committee) -> float:
     """E[log P(y | h)]."""
     if committee.vote is None or committee.noise == 0:
         noise = committee.noise if committee.vote is None else committee.vote_noise
@@ -146,7 +151,7 @@ def _log_likelihood(committee: Committee) -> float:
     if committee.vote_noise > 0:
         return math.nan
     h = normal_points(_POINTS, committee.rank, np.random.default_rng(0))
-    sums = committee.shift + link_values(committee.link, h).sum(axis=1)
+    sums = committee.shift + channel_link_values(committee.link, h).sum(axis=1)
     above = ndtr(sums / math.sqrt(committee.noise))
     return float(np.mean(xlogy(above, above) + xlogy(1 - above, 1 - above)))
 

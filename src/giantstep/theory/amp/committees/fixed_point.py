@@ -18,10 +18,10 @@ from giantstep.language.targets.symmetry import Committee
 from giantstep.settings.amp import Amp
 from giantstep.theory.amp.averages.overlaps import logistic, logit
 from giantstep.theory.amp.committees.averages import (
-    Averages,
-    Rule,
+    Points,
+    UnitAverages,
     averages,
-    committee_rule,
+    committee_evolution_points,
     mean_averages,
     unspecialised_overlap,
 )
@@ -42,7 +42,7 @@ class Point(NamedTuple):
     q_minus: float
     q_plus: float
     samples_ratio: float
-    averages: Averages
+    averages: UnitAverages
 
     @property
     def coordinates(self) -> Float[np.ndarray, "2"]:
@@ -50,18 +50,18 @@ class Point(NamedTuple):
         return logit(np.array([self.q_minus, self.q_plus]))
 
 
-class Branch:
+class OverlapBranch:
     """All specialised fixed points of a committee, by one rule of averages.
 
     Points are computed when asked for, each from its neighbour.
     """
 
-    def __init__(self, committee: Committee, points: Rule) -> None:
+    def __init__(self, committee: Committee, points: Points) -> None:
         self.committee, self.points = committee, points
         self._known: dict[float, Point] = {}
         self._even = committee.is_even
 
-    def averages(self, at: Float[np.ndarray, "2"]) -> Averages:
+    def averages(self, at: Float[np.ndarray, "2"]) -> UnitAverages:
         """The averages at log(q-/(1 - q-)), log(q+/(1 - q+))."""
         minus, plus = (logistic(t) for t in at)
         found = averages(self.committee, minus, minus if self._even else plus, self.points)
@@ -161,9 +161,9 @@ class Branch:
 
 
 @functools.lru_cache(maxsize=32)
-def branch_of(committee: Committee, share: int = 1, seed: int = 0) -> Branch:
+def committee_overlap_branch(committee: Committee, share: int = 1, seed: int = 0) -> OverlapBranch:
     """The branch by one of ``share`` points of the rule; the same object for the same question."""
-    return Branch(committee, committee_rule(committee.rank, share, seed))
+    return OverlapBranch(committee, committee_evolution_points(committee.rank, share, seed))
 
 
 #: Dimension for which iterations are counted where none is given.
@@ -187,7 +187,7 @@ class CommitteeOverlap:
     samples_ratio: float
     q_minus: float
     q_plus: float
-    averages: Averages
+    averages: UnitAverages
     rate: float
     other: CommitteeOverlap | None = None
 
@@ -253,19 +253,19 @@ def committee_overlap(
     (0.19, 0.93)
     """
     leaves = specialisation(committee).samples_ratio
-    look = branch_of(committee, _LOOK.get(committee.rank, _LOOK_BEYOND))
+    look = committee_overlap_branch(committee, _LOOK.get(committee.rank, _LOOK_BEYOND))
     if start == "informed":
-        near = last_point(look, samples_ratio)
+        near = last_specialised(look, samples_ratio)
     else:
-        near = first_point(look, samples_ratio, leaves) if samples_ratio > leaves else None
+        near = first_specialised(look, samples_ratio, leaves) if samples_ratio > leaves else None
     if near is None:
         return _unspecialised(committee, samples_ratio)
     slopes = look.jacobian(near)
-    branch = branch_of(committee)
+    branch = committee_overlap_branch(committee)
     point, slopes = branch.solved(samples_ratio, near, slopes)
     rate = float(np.linalg.eigvals(np.eye(2) - slopes).real.max())
-    found = _placed(committee, point, rate)
-    return dataclasses.replace(found, other=_other(committee, point, slopes, rate))
+    found = _committee_overlap_at(committee, point, rate)
+    return dataclasses.replace(found, other=_refined_overlap(committee, point, slopes, rate))
 
 
 def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverlap:
@@ -276,28 +276,30 @@ def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverl
         t = float(logit(q))
         up = mean_averages(committee, logistic(t + _SHIFT)).fisher
         rates.append(float(np.log(up / here.fisher)) / _SHIFT)
-    found = Averages(here.fisher, 0.0, here.log_partition, here.explained)
+    found = UnitAverages(here.fisher, 0.0, here.log_partition, here.explained)
     return CommitteeOverlap(committee, samples_ratio, 0.0, q, found, max(rates))
 
 
-def _placed(committee: Committee, point: Point, rate: float) -> CommitteeOverlap:
+def _committee_overlap_at(committee: Committee, point: Point, rate: float) -> CommitteeOverlap:
     where = (point.q_minus, point.q_plus)
     return CommitteeOverlap(committee, point.samples_ratio, *where, point.averages, rate)
 
 
-def _other(
+def _refined_overlap(
     committee: Committee, point: Point, slopes: Float[np.ndarray, "2 2"], rate: float
 ) -> CommitteeOverlap:
     """The fixed point by another rule, to first order: one step of Newton's method."""
     share, seed = (2, 0) if committee.rank <= 3 else (1, 1)
-    found = branch_of(committee, share, seed).averages(point.coordinates)
+    found = committee_overlap_branch(committee, share, seed).averages(point.coordinates)
     gains = np.log(point.samples_ratio * np.array([found.minus, found.plus]))
     moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
     minus, plus = (logistic(t) for t in moved)
-    return _placed(committee, Point(minus, plus, point.samples_ratio, found), rate)
+    return _committee_overlap_at(committee, Point(minus, plus, point.samples_ratio, found), rate)
 
 
-def first_point(branch: Branch, samples_ratio: float, leaves: float) -> Float[np.ndarray, "2"]:
+def first_specialised(
+    branch: OverlapBranch, samples_ratio: float, leaves: float
+) -> Float[np.ndarray, "2"]:
     """Coordinates of the specialised point reached from below, where alpha(q-) first reaches alpha.
 
     Symbols: the alpha at which q- leaves zero, ``leaves``.
@@ -310,19 +312,19 @@ def first_point(branch: Branch, samples_ratio: float, leaves: float) -> Float[np
                 share = (samples_ratio - leaves) / max(point.samples_ratio - leaves, 1e-300)
                 first = logit(np.clip(share * point.q_minus, 1e-6, point.q_minus))
                 return np.array([float(first), point.coordinates[1]])
-            return _between(before, point, samples_ratio)
+            return _overlap_between(before, point, samples_ratio)
         before = point
     raise _almost_perfect(samples_ratio, before)
 
 
-def last_point(branch: Branch, samples_ratio: float) -> Float[np.ndarray, "2"] | None:
+def last_specialised(branch: OverlapBranch, samples_ratio: float) -> Float[np.ndarray, "2"] | None:
     """Coordinates of the specialised point reached from above; None if there is none."""
     known = list(branch.scan())
     if known[-1].samples_ratio <= samples_ratio:
         raise _almost_perfect(samples_ratio, known[-1])
     for below, above in reversed(list(itertools.pairwise(known))):
         if below.samples_ratio <= samples_ratio:
-            return _between(below, above, samples_ratio)
+            return _overlap_between(below, above, samples_ratio)
     return None
 
 
@@ -334,7 +336,7 @@ def _almost_perfect(samples_ratio: float, last: Point | None) -> NoTheory:
     )
 
 
-def _between(below: Point, above: Point, samples_ratio: float) -> Float[np.ndarray, "2"]:
+def _overlap_between(below: Point, above: Point, samples_ratio: float) -> Float[np.ndarray, "2"]:
     """Interpolated in log alpha."""
     low, high = np.log([below.samples_ratio, above.samples_ratio])
     share = (np.log(samples_ratio) - low) / (high - low)

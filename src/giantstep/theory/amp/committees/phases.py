@@ -18,7 +18,7 @@ from giantstep.theory.amp.committees.averages import (
     unspecialised_overlap,
     unspecialised_ratio,
 )
-from giantstep.theory.amp.committees.fixed_point import branch_of
+from giantstep.theory.amp.committees.fixed_point import committee_overlap_branch
 from giantstep.theory.amp.committees.specialisation import specialisation
 from giantstep.theory.amp.transitions import Kind, Transition
 
@@ -33,7 +33,7 @@ _SHARE = 2
 _FINE = 400
 
 
-class Curve(NamedTuple):
+class CommitteeCurve(NamedTuple):
     """q-, q+, alpha and E+- along the specialised branch, from where q- leaves zero."""
 
     q_minus: Float[np.ndarray, " k"]
@@ -44,13 +44,13 @@ class Curve(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)
-def branch_curve(committee: Committee) -> Curve:
+def branch_curve(committee: Committee) -> CommitteeCurve:
     """The specialised branch on a fine grid, by splines through computed points."""
     from scipy.interpolate import PchipInterpolator
 
     leaves = specialisation(committee)
     here = mean_averages(committee, leaves.mean_overlap)
-    known = list(branch_of(committee, _SHARE).scan())
+    known = list(committee_overlap_branch(committee, _SHARE).scan())
     rows = np.array(
         [[p.q_minus, p.q_plus, p.samples_ratio, p.averages.plus, p.averages.minus] for p in known]
     )
@@ -63,7 +63,7 @@ def branch_curve(committee: Committee) -> Curve:
     smooth = PchipInterpolator(x, np.column_stack([rows[:, :2], logs]))(fine)
     ratios, plus = np.exp(smooth[:, 2]), np.exp(smooth[:, 3])
     minus = smooth[:, 0] / ((1 - smooth[:, 0]) * ratios)
-    return Curve(smooth[:, 0], smooth[:, 1], ratios, plus, minus)
+    return CommitteeCurve(smooth[:, 0], smooth[:, 1], ratios, plus, minus)
 
 
 def spinodal(committee: Committee) -> tuple[float, float] | None:
@@ -183,7 +183,7 @@ def committee_transitions(committee: Committee) -> list[Transition]:
     return [*found, Transition(leaves.samples_ratio, kind, before, after)]
 
 
-def remarks(committee: Committee, found: list[Transition]) -> list[str]:
+def committee_phase_remarks(committee: Committee, found: list[Transition]) -> list[str]:
     """What the curve of a committee cannot tell of its transitions."""
     sampled = any(transition.kind in LOCATED for transition in found)
     if sampled and found[-1].samples_ratio > branch_curve(committee).samples_ratios[-1]:

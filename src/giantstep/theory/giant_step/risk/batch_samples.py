@@ -15,12 +15,12 @@ from giantstep.language.targets import Target
 from giantstep.language.targets.integration import (
     MAX_AXES,
     MAX_SMOOTH_AXES,
-    Block,
+    TargetBlock,
     target_block,
     target_grid,
 )
 from giantstep.numerics.grids import GaussianGrid, hermite_grid
-from giantstep.numerics.quadrature import compressed_rule, gauss_hermite, tensor_rule
+from giantstep.numerics.quadrature import compressed_nodes, gauss_hermite, tensor_rule
 
 #: Panels (length, nodes) on each axis of h by number of axes, and Gauss-Hermite nodes beyond
 #: three; gathered into rules of so many nodes per panel of y. The coarse ones measure the error.
@@ -60,7 +60,7 @@ class BatchSamples(NamedTuple):
     @classmethod
     def at_start(cls, problem: Problem, kinds: int, *, coarse: bool = False) -> BatchSamples:
         """Before the first step: no sample projects on a row, so that its label is all it has."""
-        rule = start_labels(problem.target, problem.noise, coarse=coarse)
+        rule = risk_start_labels(problem.target, problem.noise, coarse=coarse)
         rank = problem.target.rank
         return cls(
             rule.nodes,
@@ -80,7 +80,7 @@ class BatchSamples(NamedTuple):
         coarse: bool = False,
     ) -> BatchSamples:
         """Once rows have means: coordinates of these in the frame (targets, further directions)."""
-        points, labels, weights = frame_rule(problem.target, means, deviations, coarse=coarse)
+        points, labels, weights = risk_frame_rule(problem.target, means, deviations, coarse=coarse)
         if problem.noise > 0:
             shifts, masses = gauss_hermite(LATER_NOISE_ORDER)
             labels = (labels[:, None] + math.sqrt(problem.noise) * shifts).ravel()
@@ -90,7 +90,7 @@ class BatchSamples(NamedTuple):
         return cls(labels, weights, first, first[:, None] * points.T, means @ points.T)
 
 
-def frame_rule(
+def risk_frame_rule(
     target: Target,
     means: Float[np.ndarray, "k D"],
     deviations: Float[np.ndarray, " k"],
@@ -102,7 +102,7 @@ def frame_rule(
     The first r coordinates are h. Axes on which a feature is steep, relative to its width, have
     more nodes.
 
-    >>> points, labels, weights = frame_rule(Target("relu(h1)"), np.ones((1, 2)), np.ones(1))
+    >>> points, labels, weights = risk_frame_rule(Target("relu(h1)"), np.ones((1, 2)), np.ones(1))
     >>> round(float(weights @ labels**2), 6), round(float(weights @ points[:, 1] ** 2), 6)
     (0.5, 1.0)
     """
@@ -117,8 +117,8 @@ def frame_rule(
         )
     steepness = np.maximum(1.0, np.max(np.abs(means) / deviations[:, None], axis=0) / 2)
     thin = COARSER if coarse else 1.0
-    finer = thin * _refinement(target, axes)
-    inner, masses = _label_nodes(block, axes, finer * np.minimum(steepness[:rank], 4.0))
+    finer = thin * _risk_node_refinement(target, axes)
+    inner, masses = _risk_label_nodes(block, axes, finer * np.minimum(steepness[:rank], 4.0))
     kept = masses > NEGLIGIBLE * masses.max()
     inner, masses = inner[kept], masses[kept]
     extra = np.zeros((len(masses), 0))
@@ -134,8 +134,8 @@ def frame_rule(
     return points, np.array(block(inner)), masses / masses.sum()
 
 
-def _label_nodes(
-    block: Block, axes: int, finer: Float[np.ndarray, " r"]
+def _risk_label_nodes(
+    block: TargetBlock, axes: int, finer: Float[np.ndarray, " r"]
 ) -> tuple[Float[np.ndarray, "nodes variables"], Float[np.ndarray, " nodes"]]:
     """Nodes on the axes of the target, ``finer`` on each of its directions, and their masses."""
     if block.smooth:
@@ -149,12 +149,12 @@ def _label_nodes(
 
 
 @functools.lru_cache(maxsize=64)
-def _refinement(target: Target, axes: int) -> float:
+def _risk_node_refinement(target: Target, axes: int) -> float:
     """How much finer the nodes must be for a target that oscillates: where moments settle."""
     block = target_block(target)
 
     def moments(finer: float) -> np.ndarray:
-        nodes, masses = _label_nodes(block, axes, np.full(target.rank, finer))
+        nodes, masses = _risk_label_nodes(block, axes, np.full(target.rank, finer))
         labels, shares = block(nodes), masses / masses.sum()
         power = float(shares @ labels**2)
         linear = np.array([shares @ labels, *((shares * labels) @ nodes[:, : target.rank])])
@@ -185,7 +185,7 @@ class LabelRule(NamedTuple):
     weights: Float[np.ndarray, "measures labels"]
 
 
-def start_labels(target: Target, noise: float, *, coarse: bool = False) -> LabelRule:
+def risk_start_labels(target: Target, noise: float, *, coarse: bool = False) -> LabelRule:
     r"""The law of the labels of the first batch, as a rule with a few dozen nodes.
 
     .. math:: E[F(y)],\quad E[h\,F(y)],\quad E[hh^T F(y)], \qquad
@@ -200,7 +200,7 @@ def start_labels(target: Target, noise: float, *, coarse: bool = False) -> Label
     Status: theorem.
     References: Golub, Welsch 1969, for the Gauss rule of a discrete measure.
 
-    >>> labels = start_labels(Target("h1 + He2(h1)/sqrt(2)"), 0.1)
+    >>> labels = risk_start_labels(Target("h1 + He2(h1)/sqrt(2)"), 0.1)
     >>> [round(float(weights @ labels.nodes ** 2), 9) for weights in labels.weights[:1]]
     [2.1]
     """
@@ -209,7 +209,7 @@ def start_labels(target: Target, noise: float, *, coarse: bool = False) -> Label
         shifts, masses = gauss_hermite(NOISE_ORDER)
         spread = (nodes[:, None] + noise**0.5 * shifts).ravel()
         joint = (measures[:, :, None] * masses).reshape(len(measures), -1)
-        nodes, measures = compressed_rule(spread, joint, COARSE_ORDER if coarse else FINE_ORDER)
+        nodes, measures = compressed_nodes(spread, joint, COARSE_ORDER if coarse else FINE_ORDER)
     return LabelRule(nodes, measures)
 
 
@@ -222,17 +222,17 @@ def _noiseless(target: Target, coarse: bool) -> tuple[np.ndarray, np.ndarray]:
             f"target has {len(block.names)} variables: the labels of the step are integrated for "
             f"at most {MAX_SMOOTH_AXES}"
         )
-    grid = _grid(block, coarse)
+    grid = _risk_grid(block, coarse)
     masses = grid.masses().ravel()
     seen = masses > 1e-18
     points = grid.points().reshape(len(masses), -1)[seen]
     h = points[:, :rank].T
     squares = (h[:, None] * h[None, :]).reshape(rank**2, -1)
     measures = np.concatenate([np.ones_like(h[:1]), h, squares]) * masses[seen]
-    return compressed_rule(block(points), measures, COARSE_ORDER if coarse else FINE_ORDER)
+    return compressed_nodes(block(points), measures, COARSE_ORDER if coarse else FINE_ORDER)
 
 
-def _grid(block: Block, coarse: bool) -> GaussianGrid:
+def _risk_grid(block: TargetBlock, coarse: bool) -> GaussianGrid:
     axes = len(block.names)
     if axes > MAX_AXES:
         return hermite_grid(axes, (COARSE_HERMITE if coarse else FINE_HERMITE)[axes])

@@ -14,7 +14,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.over_sizes import RiskOverSizes
-from giantstep.theory.giant_step.risk.sizes import Sizes
+from giantstep.theory.giant_step.risk.sizes import RiskSizes
 
 #: Where the best step sizes and ridge are looked for.
 SEARCH = {"step_size": (1e-2, 30.0), "ridge": (1e-5, 1e4)}
@@ -65,7 +65,7 @@ class BestSchedule(NamedTuple):
         ]
         if self.settings.steps <= 1:
             return notes
-        total = sum(Sizes.of(self.settings).samples_ratios)
+        total = sum(RiskSizes.of(self.settings).samples_ratios)
         words = ", ".join(
             f"{t} step{'s' if t > 1 else ''} on {total / t:.3g}d: {error:.4g}"
             for t, error in enumerate(self.errors.tolist())
@@ -135,12 +135,12 @@ def best_schedule(
 class _Search:
     """The risk as a function of the logarithms of the free sizes, by the names of ``free``."""
 
-    def __init__(self, over: RiskOverSizes, sizes: Sizes, free: list[str]) -> None:
+    def __init__(self, over: RiskOverSizes, sizes: RiskSizes, free: list[str]) -> None:
         self.over, self.sizes, self.free = over, sizes, free
         ends = np.log([SEARCH[name] for name in free]).reshape(len(free), 2)
         self.low, self.high = ends.T
 
-    def chosen(self, logarithms: np.ndarray) -> Sizes:
+    def chosen(self, logarithms: np.ndarray) -> RiskSizes:
         """The sizes at a point."""
         values = np.exp(np.clip(logarithms, self.low, self.high)).tolist()
         sizes = self.sizes
@@ -158,7 +158,7 @@ class _Search:
         noisy = errors.test + self.over.problem.noise
         return float(noisy * (1 + outside)) if errors.converged else math.inf
 
-    def least(self) -> tuple[Sizes, float, tuple[str, ...]]:
+    def least(self) -> tuple[RiskSizes, float, tuple[str, ...]]:
         """The best sizes, their error, and which of them ended at an end of the search."""
         from scipy.optimize import minimize
 

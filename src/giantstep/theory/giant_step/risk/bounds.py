@@ -26,9 +26,9 @@ def functional_bounds(readout: Readout) -> dict[str, float]:
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("h1"), activation("identity")
-    >>> *_, layer = first_layers(
+    >>> *_, layer = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[1.0])
     >>> found = functional_bounds(Readout(problem, sigma, layer))
     >>> [abs(round(value, 6)) for value in found.values()]
@@ -37,18 +37,18 @@ def functional_bounds(readout: Readout) -> dict[str, float]:
     seen, noise = readout.learned, readout.problem.noise
     power = float(seen.power @ seen.weights) - noise
     fitted = sum(
-        explained_energy(label, functions, seen.weights)
+        risk_projection_energy(label, functions, seen.weights)
         for label, functions in zip(seen.labels, readout.functions, strict=False)
     )
     known = float(np.sum(seen.labels**2 @ seen.weights))
     return {
-        "bound_upper": power - explained_energy(seen.labels[0], readout.means, seen.weights),
+        "bound_upper": power - risk_projection_energy(seen.labels[0], readout.means, seen.weights),
         "bound_lower": power - fitted,
         "subspace_floor": max(power - known, 0.0),
     }
 
 
-def explained_energy(
+def risk_projection_energy(
     function: Float[np.ndarray, " points"],
     basis: Float[np.ndarray, "functions points"],
     weights: Float[np.ndarray, " points"],
@@ -64,7 +64,7 @@ def explained_energy(
     References: Cui et al. 2024, arXiv:2402.04980, for the bounds that it serves.
 
     >>> half = np.full(2, 0.5)
-    >>> round(explained_energy(np.array([1.0, 3.0]), np.ones((1, 2)), half), 9)
+    >>> round(risk_projection_energy(np.array([1.0, 3.0]), np.ones((1, 2)), half), 9)
     4.0
     """
     half = np.sqrt(weights)
@@ -88,9 +88,9 @@ def network_error(readout: Readout) -> float:
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("h1"), activation("identity")
-    >>> layers = first_layers(
+    >>> layers = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[4.0])
     >>> [round(network_error(Readout(problem, sigma, layer)), 6) for layer in layers]
     [1.0, 0.25]

@@ -46,7 +46,7 @@ class Components:
             own, squares = bulks[:, None, None] * np.eye(self.frame), bulks**2
         else:
             moments, squares, crossed = pencil.moments(directions)
-            spaces = np.array([on_krylov_space(each) for each in moments])
+            spaces = np.array([risk_on_krylov_space(each) for each in moments])
             # Kinds share the directions Gamma F up to their signs: t S F for the first step.
             aside = np.trace(crossed[0] - moments[0, 0] @ moments[:, 0], axis1=1, axis2=2)
             signs = np.ones(spaces.shape[:2])
@@ -57,7 +57,7 @@ class Components:
         self.share = float(np.max(along / bulks)) / dim
         self.own = own
         self.rest = squares * (dim - own.shape[1])
-        roots = np.array([_root(each) for each in self.own])
+        roots = np.array([_risk_covariance_root(each) for each in self.own])
         products = np.einsum("aij,bjk->abik", roots, roots)
         self.covariances = np.where(neurons.twins[..., None, None], products, 0.0)
         self.first, self.second = np.triu_indices(own.shape[1])
@@ -117,7 +117,7 @@ class Components:
         return whole.reshape(*spread.shape[:-2], size, size)
 
 
-def on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E E"]:
+def risk_on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E E"]:
     """Gamma on the space of F and Gamma F, in an orthonormal basis that begins with F."""
     size = moments.shape[-1]
     chain = [np.eye(size), *moments]
@@ -130,11 +130,11 @@ def on_krylov_space(moments: Float[np.ndarray, "3 D D"]) -> Float[np.ndarray, "E
     scale = np.outer(units, units)
     lower = np.linalg.cholesky(products / scale + 1e-10 * np.eye(2 * size))
     inverse = np.linalg.inv(lower)
-    root = _root(inverse @ (turned / scale) @ inverse.T)
+    root = _risk_covariance_root(inverse @ (turned / scale) @ inverse.T)
     return root @ root
 
 
-def _root(matrix: np.ndarray) -> np.ndarray:
+def _risk_covariance_root(matrix: np.ndarray) -> np.ndarray:
     """The root of a covariance; what rounding makes negative is zero."""
     values, vectors = np.linalg.eigh(matrix)
     return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

@@ -11,16 +11,16 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.risk.sizes import Sizes
+from giantstep.theory.giant_step.risk.sizes import RiskSizes
 from giantstep.theory.giant_step.risk.solution import readout_risk
 from giantstep.theory.one_step.stepped_network import OneStep
 from giantstep.theory.spiked_random_features.channel_equivalent import (
+    ChannelLayout,
     Equivalent,
-    Layout,
     Risk,
     channel_risk,
 )
-from giantstep.theory.spiked_random_features.channel_equivalent import Ratios as Channels
+from giantstep.theory.spiked_random_features.channel_equivalent import RiskRatios as Channels
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Ratios outside this range are not small corrections: they are not applied.
@@ -64,9 +64,9 @@ def component_ratio(
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("He2(h1)"), activation("He2")
-    >>> *_, layer = first_layers(
+    >>> *_, layer = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0], samples_ratios=[4.0])
     >>> ratio, share = component_ratio(
     ...     Readout(problem, sigma, layer), sigma, Fit.of(4.0, 1.0, 0.1, 400))
@@ -76,7 +76,7 @@ def component_ratio(
     if not readout.layer.batches or fit.dim == LIMIT:
         return NONE, 0.0
     try:
-        both = _with_components(readout, sigma, fit.dim)
+        both = _finite_size_components(readout, sigma, fit.dim)
     except (NoTheory, np.linalg.LinAlgError):
         return NONE, 0.0
     found, plain = (readout_risk(each, fit, along) for each in both)
@@ -90,7 +90,7 @@ def component_ratio(
 
 
 @functools.lru_cache(maxsize=8)
-def _with_components(readout: Readout, sigma: Activation, dim: float) -> list[Readout]:
+def _finite_size_components(readout: Readout, sigma: Activation, dim: float) -> list[Readout]:
     """The readout with components of the rows to second order, and as if these were alike."""
     given = readout.problem, sigma, readout.layer
     return [Readout(*given, coarse=True, dim=dim, alike=alike) for alike in (False, True)]
@@ -119,9 +119,9 @@ def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("sin(h1)"), activation("tanh")
-    >>> *_, layer = first_layers(
+    >>> *_, layer = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[1.0, 1.0], samples_ratios=[4.0, 4.0])
     >>> readout = Readout(problem, sigma, layer)
     >>> ratio = isotropic_ratio(readout, Fit.of(2.0, 1.0, 0.1, 1e7))
@@ -149,14 +149,14 @@ def isotropic_ratio(readout: Readout, fit: Fit) -> Ratios | None:
         shares=np.repeat([1 - along / dim, 1 / dim], [k, (1 + along) * k]),
         correlation=theta / np.sqrt(np.outer(widths, widths)),
     )
-    layout = Layout(k, (0, *[1] * (1 + along)), (*[0] * (len(labels) - 1), 1))
+    layout = ChannelLayout(k, (0, *[1] * (1 + along)), (*[0] * (len(labels) - 1), 1))
     ratios = Channels(fit.samples_ratio, widths, fit.penalty)
     resolved, reference = (channel_risk(model, ratios, layout) for model in (costly, plain))
-    return _trusted(resolved, reference, readout.problem.noise)
+    return _trusted_risk_ratio(resolved, reference, readout.problem.noise)
 
 
 def one_step_ratio(
-    problem: Problem, sigma: Activation, step: OneStep, sizes: Sizes
+    problem: Problem, sigma: Activation, step: OneStep, sizes: RiskSizes
 ) -> Ratios | None:
     r"""By how much corrections of order 1/d change the risk of isotropic rows after one step.
 
@@ -185,10 +185,10 @@ def one_step_ratio(
     """
     plain = step._replace(version="spike-strength", tilted=True)
     resolved, reference = (each.risk(sigma, problem, sizes) for each in (step, plain))
-    return _trusted(resolved, reference, problem.noise)
+    return _trusted_risk_ratio(resolved, reference, problem.noise)
 
 
-def _trusted(resolved: Risk, reference: Risk, noise: float) -> Ratios | None:
+def _trusted_risk_ratio(resolved: Risk, reference: Risk, noise: float) -> Ratios | None:
     """The ratios of two risks, where both are found and it is a small correction."""
     if not (resolved.converged and reference.converged and reference.train > 0):
         return None

@@ -71,7 +71,7 @@ class Neurons(NamedTuple):
         return bool(np.any(self.twins & ~np.eye(len(self.readout), dtype=bool)))
 
 
-class Sphere(NamedTuple):
+class ReturnToSphere(NamedTuple):
     """What rows do on the way back to the sphere after a step, kind by kind and in coordinates.
 
     With l^2 = |m|^2 + c a row's bulk becomes b <- (1 - m m^T / l^2) b / l - delta m / (2 l^3), and
@@ -109,7 +109,7 @@ class GradientBatch(NamedTuple):
     drifts: Float[np.ndarray, "added D"]
     first_lean: int
     lengths: Float[np.ndarray, "k k"]
-    sphere: Sphere | None = None
+    sphere: ReturnToSphere | None = None
 
 
 class FirstLayer(NamedTuple):
@@ -156,14 +156,14 @@ class FirstLayer(NamedTuple):
         return 2.0 if self.neurons.gaussian else 0.0
 
 
-def frame_of(
+def limit_frame_of_means(
     means: Float[np.ndarray, "k vectors"], rank: int
 ) -> tuple[Float[np.ndarray, "k D"], Float[np.ndarray, "vectors D"]]:
     """Coordinates of the means in a frame of the target's directions and those beyond; the frame.
 
     Means of many kinds keep the strongest of the directions beyond.
 
-    >>> coordinates, frame = frame_of(np.array([[1.0, 3.0, 4.0]]), 1)
+    >>> coordinates, frame = limit_frame_of_means(np.array([[1.0, 3.0, 4.0]]), 1)
     >>> np.abs(coordinates).round(9).tolist(), frame.shape
     ([[1.0, 5.0]], (3, 2))
     """

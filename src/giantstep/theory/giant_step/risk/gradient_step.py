@@ -28,17 +28,17 @@ from giantstep.theory.giant_step.risk.first_layer import (
     FirstLayer,
     GradientBatch,
     Neurons,
-    Sphere,
-    frame_of,
+    ReturnToSphere,
+    limit_frame_of_means,
 )
 from giantstep.theory.giant_step.risk.neuron_averages import (
     NeuronAverages,
     SlopeRest,
-    chaos_coefficients,
     neuron_averages,
+    neuron_chaos,
     slope_rest,
 )
-from giantstep.theory.giant_step.risk.twin_products import twin_products
+from giantstep.theory.giant_step.risk.twin_products import expected_twin_products
 
 #: Noise of less weight than this, relative to the strongest, adds no direction.
 NO_NOISE = 1e-8
@@ -48,7 +48,7 @@ CHAOS_DEGREE = 24
 OVERFLOW = 1e8
 
 
-def first_layers(
+def limit_layers(
     problem: Problem,
     sigma: Activation,
     neurons: Neurons,
@@ -78,7 +78,7 @@ def first_layers(
         arXiv:2205.01445, for the first step.
 
     >>> from giantstep.language.activations.activation import activation
-    >>> layers = first_layers(
+    >>> layers = limit_layers(
     ...     Problem.of("relu(h1)"), activation("relu"), Neurons.of([1.0]), step_sizes=[4.0],
     ...     samples_ratios=[1.0], loss="correlation")
     >>> layer = list(layers)[-1]
@@ -97,7 +97,7 @@ def first_layers(
     )
     yield layer
     for step_size, ratio in zip(step_sizes, samples_ratios, strict=True):
-        path = _Step(problem, sigma, layer, step_size, ratio, loss, coarse, kicks)
+        path = _LimitStep(problem, sigma, layer, step_size, ratio, loss, coarse, kicks)
         layer = path.moved()
         if not np.all(np.isfinite(layer.means)) or np.max(layer.variances) > OVERFLOW:
             raise NoTheory(
@@ -107,8 +107,8 @@ def first_layers(
         yield layer
 
 
-class _Step:
-    """One step of :func:`first_layers`."""
+class _LimitStep:
+    """One step of :func:`limit_layers`."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _Step:
         #: Whether rows are on the sphere, where their lengths follow their components.
         self.tied = neurons.normalise and bool(layer.batches)
         self.sigmas = [sigma.shifted(float(bias)) for bias in neurons.biases]
-        coordinates, self.frame = frame_of(layer.means, problem.target.rank)
+        coordinates, self.frame = limit_frame_of_means(layer.means, problem.target.rank)
         if layer.batches:
             deviations = np.sqrt(layer.variances)
             found = BatchSamples.later(problem, coordinates, deviations, coarse=coarse)
@@ -252,7 +252,7 @@ class _Step:
             elif a < b:
                 shifts = self.samples.projections[a], self.samples.projections[b]
                 variances = float(layer.bulks[a, a]), float(layer.bulks[b, b])
-                products = twin_products(
+                products = expected_twin_products(
                     self.sigmas[a].numpy_derivative,
                     self.sigmas[a].kinks,
                     shifts,
@@ -334,7 +334,7 @@ class _Step:
         sides = []
         for a in (i, j):
             s = self.samples.projections[a]
-            product, own = chaos_coefficients(self.sigmas[a], float(bulks[a, a]), s, CHAOS_DEGREE)
+            product, own = neuron_chaos(self.sigmas[a], float(bulks[a, a]), s, CHAOS_DEGREE)
             sides.append(linear[a] * product + square[a] * own)
         return cosine ** np.arange(3, CHAOS_DEGREE + 1) @ (sides[0] * sides[1])
 
@@ -371,7 +371,7 @@ class _Step:
 def _on_sphere(
     layer: FirstLayer, before: np.ndarray, turns: np.ndarray, leans: np.ndarray
 ) -> FirstLayer:
-    """The layer with its rows back on the sphere; see :class:`Sphere`."""
+    """The layer with its rows back on the sphere; see :class:`ReturnToSphere`."""
     lengths = np.sqrt(np.sum(layer.means**2, axis=1) + layer.variances)
     both, each = np.outer(lengths, lengths), lengths[:, None]
     means = layer.means / each
@@ -379,7 +379,7 @@ def _on_sphere(
         (push - means * np.sum(means * push, axis=1, keepdims=True)) / each for push in layer.pushes
     ]
     *batches, last = layer.batches
-    sphere = Sphere(lengths, means, before, turns, leans)
+    sphere = ReturnToSphere(lengths, means, before, turns, leans)
     return layer._replace(
         batches=(*batches, last._replace(sphere=sphere)),
         means=means,

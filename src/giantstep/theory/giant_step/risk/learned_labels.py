@@ -12,14 +12,14 @@ from jaxtyping import Float
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.numerics.quadrature import split_gaussian
-from giantstep.theory.giant_step.risk.batch_samples import frame_rule
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.giant_step.risk.batch_samples import risk_frame_rule
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, limit_frame_of_means
+from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 from giantstep.theory.spiked_random_features.conditional_labels import (
     Latents,
     check_resolved,
-    conditional_label_moments,
+    spiked_label_moments,
 )
 
 #: Panels of kappa have at most this length, and less where features are steep.
@@ -54,9 +54,9 @@ def learned(
 
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem = Problem.of("h1 + h2")
-    >>> *_, layer = first_layers(
+    >>> *_, layer = limit_layers(
     ...     problem, activation("tanh"), Neurons.of([1.0, -1.0]), step_sizes=[1.0],
     ...     samples_ratios=[4.0])
     >>> found = learned(problem, layer)
@@ -68,9 +68,9 @@ def learned(
     if count <= 1 and not whole:
         spikes, unit = left[:, 0] * values[0], right[0]
         return _on_one_axis(problem, layer, spikes, unit, coarse)
-    means, frame = frame_of(layer.means, problem.target.rank)
+    means, frame = limit_frame_of_means(layer.means, problem.target.rank)
     deviations = np.sqrt(layer.variances)
-    points, labels, weights = frame_rule(problem.target, means, deviations, coarse=coarse)
+    points, labels, weights = risk_frame_rule(problem.target, means, deviations, coarse=coarse)
     power = labels**2 + problem.noise
     return Learned(weights, means @ points.T, frame, points.T, labels[None], power)
 
@@ -87,7 +87,7 @@ def _on_one_axis(
     rank, seen = target.rank, unit[: target.rank]
     moved = float(np.max(np.abs(spikes))) > NO_MEAN
     alignment = min(float(np.linalg.norm(seen)), 1.0) if moved else 0.0
-    direction = seen / alignment if alignment > NO_SINE else learned_direction(target)[0]
+    direction = seen / alignment if alignment > NO_SINE else one_step_direction(target)[0]
     steepest = float(np.max(np.abs(spikes) / np.sqrt(layer.variances)))
     kappa, weights, found, rows = _conditional(
         target, tuple(direction), alignment, _doubled(steepest) if moved else 0.0, coarse
@@ -125,6 +125,6 @@ def _conditional(
         kinks = tuple(kink / alignment for kink in along) if alignment > 0.1 else ()
         length = PANEL_LENGTH / max(1.0, steepness / 2) * (1.5 if coarse else 1.0)
         kappa, weights = split_gaussian(kinks, panel_length=length)
-    moments = conditional_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
+    moments = spiked_label_moments(latents, alignment, kappa, np.ones_like(kappa), LIMIT)
     check_resolved(target, weights, moments)
     return kappa, weights, moments, rows

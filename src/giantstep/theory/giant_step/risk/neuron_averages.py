@@ -69,9 +69,9 @@ def neuron_averages(
     >>> [round(float(part[0]), 6) + 0.0 for part in found[:4]]
     [0.797885, 0.5, 0.199471, 0.0]
     """
-    check_continuous(sigma)
+    check_risk_without_jump(sigma)
     if not isinstance(variance, float):
-        return _between(sigma, variance, at)
+        return _averages_between(sigma, variance, at)
     deviation = math.sqrt(variance)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
@@ -84,10 +84,10 @@ def neuron_averages(
             mass @ slopes**2,
         ]
 
-    return NeuronAverages(*_tabulated(sigma, variance, at, table))
+    return NeuronAverages(*_tabulated_neuron_averages(sigma, variance, at, table))
 
 
-def _between(sigma: Activation, variances: np.ndarray, at: np.ndarray) -> NeuronAverages:
+def _averages_between(sigma: Activation, variances: np.ndarray, at: np.ndarray) -> NeuronAverages:
     """Averages at one variance per point, by polynomials in it through Chebyshev's nodes."""
     low, high = float(np.min(variances)), float(np.max(variances))
     angles = math.pi * (2 * np.arange(VARIANCES) + 1) / (2 * VARIANCES)
@@ -127,7 +127,7 @@ def slope_rest(sigma: Activation, variance: float, at: Float[np.ndarray, " point
     >>> round(float(found.cube[0]), 6), round(float(found.square_curve[0]), 6)
     (216.0, 36.0)
     """
-    check_continuous(sigma)
+    check_risk_without_jump(sigma)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
         curve = z**2 - 1
@@ -156,10 +156,10 @@ def slope_rest(sigma: Activation, variance: float, at: Float[np.ndarray, " point
             beyond(square, square, b * b),
         ]
 
-    return SlopeRest(*_tabulated(sigma, variance, at, table))
+    return SlopeRest(*_tabulated_neuron_averages(sigma, variance, at, table))
 
 
-def chaos_coefficients(
+def neuron_chaos(
     sigma: Activation, variance: float, at: Float[np.ndarray, " points"], degree: int
 ) -> Float[np.ndarray, "2 degrees points"]:
     r"""Hermite coefficients of degree 3 ... ``degree`` of z rho and of rho^2.
@@ -173,11 +173,11 @@ def chaos_coefficients(
     References: Mehler 1866, for the sums in which they enter.
 
     >>> from giantstep.language.activations.activation import activation
-    >>> found = chaos_coefficients(activation("He3"), 1.0, np.zeros(1), 4)
+    >>> found = neuron_chaos(activation("He3"), 1.0, np.zeros(1), 4)
     >>> [round(float(part), 6) for part in (found[0, 0, 0], found[1, 1, 0])]
     [7.348469, 44.090815]
     """
-    check_continuous(sigma)
+    check_risk_without_jump(sigma)
 
     def table(values: np.ndarray, slopes: np.ndarray, z: np.ndarray, mass: np.ndarray) -> list[Any]:
         rho = slopes - (mass @ slopes)[:, None] - ((mass * z) @ slopes)[:, None] * z
@@ -191,11 +191,11 @@ def chaos_coefficients(
             before, here = here, (z * here - math.sqrt(n) * before) / math.sqrt(n + 1)
         return found
 
-    found = np.stack(_tabulated(sigma, variance, at, table))
+    found = np.stack(_tabulated_neuron_averages(sigma, variance, at, table))
     return found.reshape(-1, 2, found.shape[-1]).transpose(1, 0, 2)
 
 
-def check_continuous(sigma: Activation) -> None:
+def check_risk_without_jump(sigma: Activation) -> None:
     """Raise NoTheory for an activation with a jump."""
     if not sigma.is_continuous:
         raise NoTheory(
@@ -204,7 +204,7 @@ def check_continuous(sigma: Activation) -> None:
         )
 
 
-def _tabulated(
+def _tabulated_neuron_averages(
     sigma: Activation,
     variance: float,
     at: np.ndarray,
@@ -215,7 +215,7 @@ def _tabulated(
     points, where = np.unique(at, return_inverse=True)
     count = math.ceil((points[-1] - points[0]) / (SPACING * deviation)) + 8
     nodes = points if len(points) <= count else np.linspace(points[0], points[-1], count)
-    found = _integrated(sigma, deviation, nodes, table)
+    found = _integrated_neuron_averages(sigma, deviation, nodes, table)
     if len(points) <= count:
         return [part[where] for part in found]
     from scipy.interpolate import make_interp_spline
@@ -224,7 +224,7 @@ def _tabulated(
     return list(values[where].T)
 
 
-def _integrated(
+def _integrated_neuron_averages(
     sigma: Activation, deviation: float, nodes: np.ndarray, table: Callable[..., list[Any]]
 ) -> list[np.ndarray]:
     """Integrals over the pre-activation, on panels that end at the kinks."""

@@ -14,7 +14,7 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.settings.random_features import RandomFeatures
-from giantstep.settings.ratios import ratios_of_steps, sizes_of_steps
+from giantstep.settings.ratios import step_settings_over_dim, step_size_settings
 from giantstep.theory.giant_step.risk.bounds import functional_bounds, network_error
 from giantstep.theory.giant_step.risk.finite_size import (
     NONE,
@@ -24,15 +24,15 @@ from giantstep.theory.giant_step.risk.finite_size import (
     one_step_ratio,
 )
 from giantstep.theory.giant_step.risk.first_layer import Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.gradient_step import limit_layers
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.risk.sizes import Sizes, check_risk, dimension
+from giantstep.theory.giant_step.risk.sizes import RiskSizes, check_risk_covered, dimension
 from giantstep.theory.giant_step.risk.solution import readout_risk
-from giantstep.theory.giant_step.start_law import start_of
+from giantstep.theory.giant_step.start_law import limit_start_law
 from giantstep.theory.one_step.stepped_network import one_step
 
 
-class Errors(NamedTuple):
+class RiskErrors(NamedTuple):
     """Excess test error and train error; NaN where the equations were not solved.
 
     ``correction``: the factor of order 1/d that they include, None where one is wanted but not
@@ -68,15 +68,15 @@ class RiskOverSizes:
         coarse: bool = False,
         along: Sequence[float] = (),
     ) -> None:
-        check_risk(problem, settings)
+        check_risk_covered(problem, settings)
         #: Further ridges that will be asked for, which are solved together with the first.
         self.along = np.array(along)
         self.problem, self.settings, self._coarse = problem, settings, coarse
         self._of_any_ridge = settings.replace(ridge=1.0)
         self.sigma = activation(settings.activation)
         #: The network before its steps, in kinds of neurons.
-        self.start = start_of(settings, coarse=coarse)
-        self.sizes, self.dim = Sizes.of(settings), dimension(settings)
+        self.start = limit_start_law(settings, coarse=coarse)
+        self.sizes, self.dim = RiskSizes.of(settings), dimension(settings)
         #: Whether the rows start as the isotropic theory, and corrections of order 1/d, know them.
         self.plain = not self.start.paired and settings.biases == "none"
         self.corrected = self.plain and settings.dim is not None
@@ -89,19 +89,19 @@ class RiskOverSizes:
         """How corrections of order 1/d are found."""
         return self._step.version if self._step and self.settings.steps == 1 else "fitting-cost"
 
-    def steps(self, sizes: Sizes) -> Steps:
+    def steps(self, sizes: RiskSizes) -> Steps:
         """The first layers at these sizes, and readouts fitted to them."""
         given = sizes.step_sizes, sizes.samples_ratios
         return _kept(self.problem, self._of_any_ridge, given, self._coarse)
 
     def at(
         self,
-        sizes: Sizes,
+        sizes: RiskSizes,
         after: int | None = None,
         *,
         corrected: bool = True,
         dim: float | None = None,
-    ) -> Errors:
+    ) -> RiskErrors:
         """The risk at these sizes, ``corrected`` by what is known at order 1/d.
 
         ``after`` a number of the steps, by default all of them; ``dim``: with spikes as strong as
@@ -115,7 +115,7 @@ class RiskOverSizes:
         along = tuple((self.along * sizes.width_ratio).tolist())
         found = readout_risk(readout, fit, along)
         if not found.converged:
-            return Errors(math.nan, math.nan, False)
+            return RiskErrors(math.nan, math.nan, False)
         correction: Ratios | None = NONE
         if corrected and self.corrected:
             correction = (
@@ -128,18 +128,18 @@ class RiskOverSizes:
             amplified, unknown = component_ratio(readout, self.sigma, fit, along)
         test = (found.test - self.problem.noise) * factor.test * amplified.test
         train = found.train * factor.train * amplified.train
-        return Errors(test, train, True, correction, amplified, unknown)
+        return RiskErrors(test, train, True, correction, amplified, unknown)
 
-    def _without_steps(self, sizes: Sizes, corrected: bool) -> Errors:
+    def _without_steps(self, sizes: RiskSizes, corrected: bool) -> RiskErrors:
         """The risk of the same fit before the first step: that of random features."""
         width = sizes.width_ratio / (2 if self.start.paired else 1)
         if corrected and self.settings.dim is not None and self.settings.biases == "none":
             given = self.settings.replace(ridge=sizes.ridge)
-            return Errors(*features_without_steps(self.problem, given))
+            return RiskErrors(*features_without_steps(self.problem, given))
         fit = Fit.of(sizes.readout_samples_ratio, width, sizes.ridge)
         along = tuple((self.along * width).tolist())
         found = readout_risk(self.steps(sizes).still, fit, along)
-        return Errors(found.test - self.problem.noise, found.train, found.converged)
+        return RiskErrors(found.test - self.problem.noise, found.train, found.converged)
 
 
 class Steps:
@@ -149,9 +149,9 @@ class Steps:
         self, problem: Problem, settings: GiantStep, given: tuple[Any, Any], coarse: bool
     ) -> None:
         self.problem, self.sigma = problem, activation(settings.activation)
-        self.start = start_of(settings, coarse=coarse)
+        self.start = limit_start_law(settings, coarse=coarse)
         self.layers = list(
-            first_layers(
+            limit_layers(
                 problem,
                 self.sigma,
                 self.start,
@@ -178,7 +178,7 @@ class Steps:
         biases, places = np.unique(self.start.biases, return_inverse=True)
         law = biases, np.bincount(places, weights=self.start.fractions)
         neurons = Neurons.of([1.0], biases=law, gaussian=self.start.gaussian)
-        (layer,) = first_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
+        (layer,) = limit_layers(self.problem, self.sigma, neurons, step_sizes=(), samples_ratios=())
         return Readout(self.problem, self.sigma, layer)
 
 
@@ -187,7 +187,7 @@ _kept = functools.lru_cache(maxsize=4)(Steps)
 
 def steps_of(problem: Problem, settings: GiantStep, *, coarse: bool = False) -> Steps:
     """Steps of the settings' sizes. The last are kept: no ridge changes them."""
-    given = tuple(sizes_of_steps(settings)), tuple(ratios_of_steps(settings))
+    given = tuple(step_size_settings(settings)), tuple(step_settings_over_dim(settings))
     return _kept(problem, settings.replace(ridge=1.0), given, coarse)
 
 

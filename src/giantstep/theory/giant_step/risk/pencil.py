@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from giantstep.numerics.solve import STEP
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Sphere
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, ReturnToSphere
 from giantstep.theory.giant_step.risk.sample_terms import SampleTerms
 
 #: Radius, relative to 1/Gamma, and points of the circle on which moments are read off.
@@ -61,7 +61,7 @@ class State(NamedTuple):
         return State.of(part[..., which, :, :] for part in self.matrices)
 
 
-class Averages(NamedTuple):
+class PencilAverages(NamedTuple):
     """What one evaluation gives: G, the images of the self-energies, N, and H."""
 
     resolvent: Any
@@ -139,7 +139,7 @@ class Pencil:
         ]
         return found
 
-    def averages(self, state: State) -> Averages:
+    def averages(self, state: State) -> PencilAverages:
         r"""G, the self-energies that it implies, N, and H by which the bulk holds the readout.
 
         .. math:: H = \Big\{\big[(\Sigma_{q_1p_1} - 1)G_{p_1q_1} + \Sigma_{q_1q_1}G_{q_1q_1}\big]B
@@ -152,7 +152,7 @@ class Pencil:
         bulk = resolvent[..., :k, :k]
         if not self.steps:
             left = state.coupling - state.coupling @ bulk @ state.coupling
-            return Averages(resolvent, (), bulk, left * self.layer.bulks)
+            return PencilAverages(resolvent, (), bulk, left * self.layer.bulks)
         spread = np.linalg.inv(state.bound)
         energies, held = [], 0.0
         for samples, place in zip(self._samples, self.places, strict=True):
@@ -163,7 +163,7 @@ class Pencil:
         own = resolvent[..., first, first]
         turned = (energy[..., k:, :k] - np.eye(k)) @ own[..., :k, k:]
         turned = turned + energy[..., k:, k:] @ own[..., k:, k:]
-        return Averages(resolvent, tuple(energies), bulk, turned @ state.bound + held)
+        return PencilAverages(resolvent, tuple(energies), bulk, turned @ state.bound + held)
 
     def moments(self, directions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         r"""Moments of the rows' covariances Gamma_a / d along directions F.
@@ -276,7 +276,7 @@ class Pencil:
         above = np.concatenate([both[..., :old, :old], on_right[..., :old, :]], axis=-1)
         return np.concatenate([above, np.concatenate([on_left, corner], axis=-1)], axis=-2)
 
-    def _on_sphere(self, forms: Any, sphere: Sphere, place: slice) -> Any:
+    def _on_sphere(self, forms: Any, sphere: ReturnToSphere, place: slice) -> Any:
         r"""Forms once rows are back on the sphere, by changes of rank one.
 
         The links l become :math:`l\,(1 - mm^T/l^2)^{-1} = l\,(1 + mm^T/c)`, and A becomes

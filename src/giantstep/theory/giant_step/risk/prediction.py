@@ -13,12 +13,12 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.language.targets.hermite import target_tail_energy
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width
+from giantstep.settings.ratios import is_width_setting_fixed
 from giantstep.theory.giant_step.risk.finite_size import NONE
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer
-from giantstep.theory.giant_step.risk.over_sizes import Errors, RiskOverSizes
-from giantstep.theory.giant_step.risk.sizes import check_risk
-from giantstep.theory.learnability.staircase import learned_direction
+from giantstep.theory.giant_step.risk.over_sizes import RiskErrors, RiskOverSizes
+from giantstep.theory.giant_step.risk.sizes import check_risk_covered
+from giantstep.theory.learnability.staircase import one_step_direction
 from giantstep.theory.one_step.intermediate_prediction import predict_intermediate_step
 from giantstep.theory.one_step.small_step_prediction import predict_small_step
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
@@ -72,7 +72,7 @@ def predict_risk(problem: Problem, settings: GiantStep, along: Sequence[float] =
     >>> round(predict_risk(Problem.of("relu(h1)"), settings).metrics["test_error"], 5)
     0.23938
     """
-    check_risk(problem, settings)
+    check_risk_covered(problem, settings)
     if settings.dim is None and settings.steps == 1 and settings.step_size.power < 0:
         small = settings.step_size.power == -0.5
         return (predict_small_step if small else predict_intermediate_step)(problem, settings)
@@ -96,26 +96,30 @@ def predict_risk(problem: Problem, settings: GiantStep, along: Sequence[float] =
     return Prediction.of(
         settings,
         metrics,
-        _statuses(fine, metrics),
+        _predicted_statuses(fine, metrics),
         REFERENCES,
         _notes(fine, risks),
         errors=off,
-        arrays=kind_arrays(fine.steps(fine.sizes).layers),
+        arrays=limit_kind_arrays(fine.steps(fine.sizes).layers),
     )
 
 
-def _of_the_network(fine: RiskOverSizes, risk: Errors) -> dict[str, Any]:
+def _of_the_network(fine: RiskOverSizes, risk: RiskErrors) -> dict[str, Any]:
     """What rows have learned, what the network does without a fit, and what no fit undercuts."""
     settings, steps = fine.settings, fine.steps(fine.sizes)
     layer, metrics = steps.layers[-1], steps.network
     if settings.steps == 1:
         spikes, cosine = spikes_of(layer.means, fine.problem.target)
-        metrics = {"spike_strength": _one_or_list(spikes), "alignment": cosine, **metrics}
-    if fixed_width(settings):
+        metrics = {
+            "spike_strength": _predicted_number_or_list(spikes),
+            "alignment": cosine,
+            **metrics,
+        }
+    if is_width_setting_fixed(settings):
         # A fixed number of neurons meets infinitely many samples: no ridge matters, none is best.
         metrics = metrics | dict.fromkeys(("bound_upper", "bound_lower"), risk.test)
         del metrics["network_error"]
-    return {**metrics, "bulk_variance": _one_or_list(layer.variances)}
+    return {**metrics, "bulk_variance": _predicted_number_or_list(layer.variances)}
 
 
 def spikes_of(
@@ -128,13 +132,13 @@ def spikes_of(
     ([5.0, -5.0], 0.6)
     """
     unit = np.linalg.svd(means, full_matrices=False)[2][0]
-    gradient, _ = learned_direction(target)
+    gradient, _ = one_step_direction(target)
     # Without a linear part the cosine is zero, but for rounding.
     cosine = float(np.round(unit[: len(gradient)] @ gradient, 14))
     return means @ unit * (1.0 if cosine >= 0 else -1.0), abs(cosine)
 
 
-def kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
+def limit_kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
     """Signed overlaps of the kinds' means with the target's directions, and their Gram matrices."""
     rank = layers[0].means.shape[1]
     return {
@@ -145,7 +149,7 @@ def kind_arrays(layers: list[FirstLayer]) -> dict[str, np.ndarray]:
     }
 
 
-def _statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:
+def _predicted_statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]:
     """What each metric may claim: errors no theorem, the rows in the limit and floors one."""
     settings, proved = fine.settings, ["linear_floor"]
     if settings.dim is None:
@@ -157,7 +161,7 @@ def _statuses(fine: RiskOverSizes, metrics: dict[str, Any]) -> dict[str, Status]
 
 
 def _inaccuracies(
-    fine: RiskOverSizes, risks: list[Errors]
+    fine: RiskOverSizes, risks: list[RiskErrors]
 ) -> dict[str, Float[np.ndarray, " steps1"]]:
     """How far errors may be off; nothing where an equation was not solved."""
     coarse = RiskOverSizes(fine.problem, fine.settings, coarse=True, along=fine.along.tolist())
@@ -178,7 +182,7 @@ def _inaccuracies(
     return {"test_error": off[0], "test_error_noisy": off[0], "train_error": off[1]}
 
 
-def _notes(fine: RiskOverSizes, risks: list[Errors]) -> list[str]:
+def _notes(fine: RiskOverSizes, risks: list[RiskErrors]) -> list[str]:
     """What the reader of a prediction must know."""
     settings = fine.settings
     notes = ["risk: rows as real steps leave them, not isotropic", _size_note(fine, risks[-1])]
@@ -194,10 +198,10 @@ def _notes(fine: RiskOverSizes, risks: list[Errors]) -> list[str]:
     return notes
 
 
-def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
+def _size_note(fine: RiskOverSizes, risk: RiskErrors) -> str:
     """How finite d is treated."""
     strength = "finite d: spikes of finite strength"
-    if fixed_width(fine.settings):
+    if is_width_setting_fixed(fine.settings):
         return f"the limit of large d at a fixed width of {fine.settings.width} neurons"
     if fine.settings.dim is None:
         return "the limit of large d"
@@ -211,13 +215,13 @@ def _size_note(fine: RiskOverSizes, risk: Errors) -> str:
     )
 
 
-def _one_or_list(values: Float[np.ndarray, " kinds"]) -> float | list[float]:
+def _predicted_number_or_list(values: Float[np.ndarray, " kinds"]) -> float | list[float]:
     return float(values[0]) if len(values) == 1 else [float(value) for value in values]
 
 
 def _target_notes(target: Target) -> list[str]:
     """Which direction one step learns of a target, where that is worth saying."""
-    direction, weight = learned_direction(target)
+    direction, weight = one_step_direction(target)
     if weight == 0:
         return ["the target has no linear part: one step learns none of its directions"]
     if target.rank == 1:

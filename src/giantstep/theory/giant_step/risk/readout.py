@@ -16,8 +16,8 @@ from giantstep.theory.giant_step.risk.first_layer import FirstLayer
 from giantstep.theory.giant_step.risk.learned_labels import learned
 from giantstep.theory.giant_step.risk.neuron_averages import NeuronAverages, neuron_averages
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
-from giantstep.theory.giant_step.risk.sample_terms import applied, averages, by_parts
-from giantstep.theory.giant_step.risk.twin_products import twin_products
+from giantstep.theory.giant_step.risk.sample_terms import applied, bulk_by_parts, bulk_means
+from giantstep.theory.giant_step.risk.twin_products import expected_twin_products
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 
@@ -111,7 +111,7 @@ class Readout:
                 pair = float(bulks[a, a]), float(bulks[b, b])
                 own = self.sigmas[a]
                 at = s[a], s[b]
-                product = twin_products(own.numpy, own.kinks, at, pair, float(bulks[a, b]))
+                product = expected_twin_products(own.numpy, own.kinks, at, pair, float(bulks[a, b]))
             linear = found.mean[a] * found.mean[b] + bulks[a, b] * found.slope[a] * found.slope[b]
             noise[a, b] = noise[b, a] = product - linear
         return noise
@@ -230,13 +230,13 @@ class Readout:
     def _omega(self, given: Any, fit: Fit) -> Any:
         """omega times the weights of the points."""
         flat = self._pairs.reshape(-1, self._pairs.shape[-1])
-        leverage = by_parts(lambda each: each.reshape(*each.shape[:-3], -1) @ flat, given)
+        leverage = bulk_by_parts(lambda each: each.reshape(*each.shape[:-3], -1) @ flat, given)
         share = fit.samples_ratio / (1 + leverage) + np.asarray(fit.probe)[..., None]
         return self.learned.weights * share
 
     def _fitted(self, given: Any, fit: Fit) -> Any:
         """E[u_a u_b omega] and E[e^2_ab omega]."""
-        return averages(self._omega(given, fit), self._pairs)
+        return bulk_means(self._omega(given, fit), self._pairs)
 
     def weights(self, state: State, fit: Fit) -> Any:
         """omega times the weights of the points, at a state."""
@@ -265,9 +265,9 @@ class Readout:
             found = [(flat * np.tile(one, groups)) @ flat.T for one in fits]
             return np.reshape(found, (*each.shape[:-1], entries, entries))
 
-        load = by_parts(loaded, weights)
+        load = bulk_by_parts(loaded, weights)
         known = np.einsum("gp,gep->ep", labels, functions[: len(labels)])
-        source = averages(weights, known)
+        source = bulk_means(weights, known)
         overlaps, last = np.zeros(load.shape, single.dtype), k + single.shape[-1]
         spread = np.linalg.inv(state.bound)
         overlaps[..., :k, :k], overlaps[..., k:last, k:last] = fit.dim * spread, single

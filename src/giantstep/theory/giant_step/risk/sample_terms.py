@@ -49,7 +49,7 @@ class SampleTerms:
         dressed[..., k:, :] = own[..., :k, None] * self.turned
         dressed *= self.crowding
         dressed[..., np.arange(2 * k), np.arange(2 * k), :] += 1.0
-        dressed = _inverse(dressed)
+        dressed = _bulk_inverses(dressed)
         seen = np.empty_like(dressed)
         above, below = dressed[..., :k, :, :], dressed[..., k:, :, :]
         seen[..., :k, :, :] = _product(scattered, above) + turned * below
@@ -74,9 +74,9 @@ class SampleTerms:
     def _averaged(self, own: Any, seen: Any, dressed: Any) -> tuple[Any, Any]:
         k = len(self.turned)
         above = dressed[..., :k, :, :].swapaxes(-1, -2)
-        pulled = by_parts(lambda each: self.held @ each, above)
+        pulled = bulk_by_parts(lambda each: self.held @ each, above)
         held = np.einsum("...abc,...cb->...ab", pulled, own[..., :k])
-        return by_parts(lambda each: each @ self.weights, seen), held
+        return bulk_by_parts(lambda each: each @ self.weights, seen), held
 
     def in_forms(self, own: Any, spread: Any) -> list[Any]:
         """Averages of M (1 + phi G M)^-1 by e e^T - 1, v e and v v^T, v the batch's vectors.
@@ -87,7 +87,7 @@ class SampleTerms:
         flat = np.concatenate([each.reshape(-1, each.shape[-1]) for each in measures]).T
 
         def averaged(own: Any, spread: Any) -> tuple[Any]:
-            return (by_parts(lambda each: each @ flat, self.seen(own, spread)[0]),)
+            return (bulk_by_parts(lambda each: each @ flat, self.seen(own, spread)[0]),)
 
         (whole,) = self._in_turn(averaged, own, spread)
         ends = np.cumsum([each[..., 0].size for each in measures])[:-1]
@@ -151,23 +151,23 @@ def applied(slopes: Any, vectors: Any) -> Any:
     """Real matrices, one for each fit, times vectors; of many per fit these come first."""
     if vectors.ndim == slopes.ndim:
         vectors = np.moveaxis(vectors, 0, -1)
-        return np.moveaxis(by_parts(lambda each: slopes @ each, vectors), -1, 0)
-    return by_parts(lambda each: (slopes @ each[..., None])[..., 0], vectors)
+        return np.moveaxis(bulk_by_parts(lambda each: slopes @ each, vectors), -1, 0)
+    return bulk_by_parts(lambda each: (slopes @ each[..., None])[..., 0], vectors)
 
 
-def by_parts(linear: Callable[[Any], Any], values: Any) -> Any:
+def bulk_by_parts(linear: Callable[[Any], Any], values: Any) -> Any:
     """A real linear map of values, of complex ones in two real parts, which is faster."""
     if np.iscomplexobj(values):
         return linear(values.real) + 1j * linear(values.imag)
     return linear(values)
 
 
-def averages(measures: Any, values: Any) -> Any:
+def bulk_means(measures: Any, values: Any) -> Any:
     """Averages of values over nodes, the last axis of both, by each measure."""
     if np.iscomplexobj(measures):
-        return by_parts(lambda each: averages(each, values), measures)
+        return bulk_by_parts(lambda each: bulk_means(each, values), measures)
     flat = measures.reshape(-1, measures.shape[-1])
-    found = by_parts(lambda each: flat @ each.reshape(-1, each.shape[-1]).T, values)
+    found = bulk_by_parts(lambda each: flat @ each.reshape(-1, each.shape[-1]).T, values)
     return found.reshape(*measures.shape[:-1], *values.shape[:-1])
 
 
@@ -176,7 +176,7 @@ def _product(left: Any, right: Any) -> Any:
     return np.einsum("...abn,...bcn->...acn", left, right)
 
 
-def _inverse(matrices: Any) -> Any:
+def _bulk_inverses(matrices: Any) -> Any:
     """Inverses of many small matrices, nodes last, whose blocks (p_a, q_a) can serve as pivots."""
     k = matrices.shape[-2] // 2
     if k > MOST_PIVOTS:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from giantstep.errors import NoTheory, TargetError, raise_refusal
-from giantstep.language.inputs import Gaussian, check_inputs_covered
+from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
-from giantstep.theory.giant_step.start_law import start_of
+from giantstep.settings.ratios import (
+    is_width_setting_fixed,
+    setting_over_dim,
+    step_settings_over_dim,
+    step_size_settings,
+)
+from giantstep.theory.giant_step.start_law import limit_start_law
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
 #: Most steps whose risk is computed.
@@ -20,7 +25,7 @@ MOST_STEPS = 8
 FAR = 1e8
 
 
-class Sizes(NamedTuple):
+class RiskSizes(NamedTuple):
     """What steps and fit are made of, as multiples of d: the numbers that can be varied."""
 
     step_sizes: tuple[float, ...]
@@ -30,33 +35,34 @@ class Sizes(NamedTuple):
     ridge: float
 
     @classmethod
-    def of(cls, settings: GiantStep) -> Sizes:
+    def of(cls, settings: GiantStep) -> RiskSizes:
         """The sizes of the settings; the readout has as many samples as a step unless they say.
 
-        >>> Sizes.of(GiantStep(samples="8d/2d", steps=2, width="1d", readout_samples="4d", ridge=1))
-        Sizes(step_sizes=(1.0, 1.0), samples_ratios=(8.0, 2.0), readout_samples_ratio=4.0, \
+        >>> steps = GiantStep(samples="8d/2d", steps=2, width="1d", readout_samples="4d", ridge=1)
+        >>> RiskSizes.of(steps)
+        RiskSizes(step_sizes=(1.0, 1.0), samples_ratios=(8.0, 2.0), readout_samples_ratio=4.0, \
 width_ratio=1.0, ridge=1.0)
         """
         name = "samples" if settings.readout_samples is None else "readout_samples"
-        few = fixed_width(settings)
+        few = is_width_setting_fixed(settings)
         return cls(
-            tuple(sizes_of_steps(settings)),
-            tuple(ratios_of_steps(settings)),
-            ratio_to_dim(settings, name),
-            settings.width.coefficient / FAR if few else ratio_to_dim(settings, "width"),
+            tuple(step_size_settings(settings)),
+            tuple(step_settings_over_dim(settings)),
+            setting_over_dim(settings, name),
+            settings.width.coefficient / FAR if few else setting_over_dim(settings, "width"),
             float(settings.ridge or 0.0),
         )
 
 
 def dimension(settings: GiantStep) -> float:
     """The dimension, or one that stands for the limit."""
-    return float(settings.dim or (FAR if fixed_width(settings) else LIMIT))
+    return float(settings.dim or (FAR if is_width_setting_fixed(settings) else LIMIT))
 
 
-def check_risk(problem: Problem, settings: GiantStep) -> None:
+def check_risk_covered(problem: Problem, settings: GiantStep) -> None:
     """Raise NoTheory, in one line and before anything is computed, for what is not covered."""
-    check_inputs_covered(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
-    few, steps, limit = fixed_width(settings), settings.steps, settings.dim is None
+    checked_input_law(problem.inputs, (Gaussian,), "the exact risk is known", NoTheory)
+    few, steps, limit = is_width_setting_fixed(settings), settings.steps, settings.dim is None
     paired = settings.readout == "symmetric-sign"
     silent = steps == 1 and (paired or (settings.readout, settings.loss) == ("ones", "correlation"))
     powers = [size.power for size in settings.step_size.over(steps)]
@@ -104,7 +110,7 @@ def check_risk(problem: Problem, settings: GiantStep) -> None:
             f"target = {problem.target.text[:60]}: its fourth moment is infinite, on which the "
             "lengths of rows after a step depend; use a target that grows more slowly"
         ) from error
-    start_of(settings)
+    limit_start_law(settings)
 
 
 def _uneven(settings: GiantStep) -> list[str]:
@@ -112,7 +118,7 @@ def _uneven(settings: GiantStep) -> list[str]:
     sizes: dict[str, Any] = {
         "samples": settings.samples,
         "readout_samples": settings.readout_samples,
-        "width": None if fixed_width(settings) else settings.width,
+        "width": None if is_width_setting_fixed(settings) else settings.width,
     }
     return [
         f"{name} = {size}"

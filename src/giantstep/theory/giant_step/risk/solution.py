@@ -70,9 +70,9 @@ def readout_risk(readout: Readout, fit: Fit, along: tuple[float, ...] = ()) -> R
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("sin(h1)"), activation("tanh")
-    >>> layers = first_layers(
+    >>> layers = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[3.0, 3.0], samples_ratios=[2.0, 2.0])
     >>> risks = [readout_risk(Readout(problem, sigma, at), Fit.of(2, 1, 0.05)) for at in layers]
     >>> [round(risk.test, 4) for risk in risks]
@@ -103,7 +103,7 @@ def _together(
 
 def _risks(readout: Readout, fit: Fit) -> list[ReadoutRisk]:
     missing = ReadoutRisk(np.nan, np.nan, np.nan, np.nan, np.inf, 0, False, None)
-    solved = _solution(readout, fit)
+    solved = _risk_state(readout, fit)
     risks, found = [missing] * len(fit.penalty), np.flatnonzero(solved.found)
     if not len(found):
         return risks
@@ -129,7 +129,7 @@ def _risks(readout: Readout, fit: Fit) -> list[ReadoutRisk]:
     return risks
 
 
-class Layout:
+class StateLayout:
     """Where the independent entries of a state are kept, and in which units.
 
     The bound is zero between kinds with different first rows; each self-energy is [[P, Q],
@@ -200,13 +200,13 @@ class _Solved(NamedTuple):
     iterations: int = 0
 
 
-def _solution(readout: Readout, fit: Fit) -> _Solved:
+def _risk_state(readout: Readout, fit: Fit) -> _Solved:
     """The admissible fixed points: from their first guesses, and where that fails from far."""
-    solved = _between(readout, fit) or _from_guess(readout, fit)
+    solved = _between(readout, fit) or _risk_from_guess(readout, fit)
     for each in np.flatnonzero(~solved.found).tolist():
         alone = fit._replace(penalty=fit.penalty[each : each + 1])
-        other = _from_guess(readout, alone) if len(fit.penalty) > 1 else solved
-        other = other if other.found[0] else _from_far(readout, alone)
+        other = _risk_from_guess(readout, alone) if len(fit.penalty) > 1 else solved
+        other = other if other.found[0] else _risk_from_far(readout, alone)
         if other.found[0]:
             for mine, its in ((solved.state, other.state), (solved.moved, other.moved)):
                 for whole, part in zip(mine.matrices, its.matrices, strict=True):
@@ -223,7 +223,7 @@ def _between(readout: Readout, fit: Fit) -> _Solved | None:
     few = fit.penalty[order[np.arange(0, len(order) + STRIDE - 1, STRIDE).clip(max=len(order) - 1)]]
     if len(order) < 3 * STRIDE or not np.all(np.diff(few, prepend=0.0) > 0):
         return None
-    known = _from_guess(readout, fit._replace(penalty=few))
+    known = _risk_from_guess(readout, fit._replace(penalty=few))
     if not known.found.all():
         return None
     at, places = np.log(few), np.log(fit.penalty)
@@ -231,7 +231,7 @@ def _between(readout: Readout, fit: Fit) -> _Solved | None:
     return _newton(near, readout, fit)
 
 
-def _from_guess(readout: Readout, fit: Fit) -> _Solved:
+def _risk_from_guess(readout: Readout, fit: Fit) -> _Solved:
     state = readout.first_guess(fit)
     for settled in SETTLED:
         try:
@@ -251,7 +251,7 @@ def _lost(state: State) -> _Solved:
     )
 
 
-def halfway(state: State, image: State) -> State:
+def mean_risk_state(state: State, image: State) -> State:
     """The mean of two states."""
     return State.of((a + b) / 2 for a, b in zip(state.matrices, image.matrices, strict=True))
 
@@ -261,7 +261,7 @@ def _settled(state: State, readout: Readout, fit: Fit, change: float) -> State:
     for _ in range(MOST_SETTLING):
         image = readout.next_state(state, fit)
         pairs = list(zip(_parts(state), _parts(image), strict=True))
-        state = halfway(state, image)
+        state = mean_risk_state(state, image)
         settled |= np.all(
             [np.max(np.abs(b - a), axes) <= change * np.max(np.abs(b), axes) for a, b in pairs], 0
         )
@@ -270,10 +270,10 @@ def _settled(state: State, readout: Readout, fit: Fit, change: float) -> State:
     return state
 
 
-def _from_far(readout: Readout, fit: Fit) -> _Solved:
+def _risk_from_far(readout: Readout, fit: Fit) -> _Solved:
     """Follow the solution from a large penalty, where it is unique and easy, to the given one."""
     penalty = np.maximum(fit.penalty, FAR_PENALTY)
-    solved, fall = _from_guess(readout, fit._replace(penalty=penalty)), FALL
+    solved, fall = _risk_from_guess(readout, fit._replace(penalty=penalty)), FALL
     while solved.found[0] and penalty > fit.penalty:
         lower = np.maximum(fit.penalty, penalty * fall)
         below = _newton(solved.state, readout, fit._replace(penalty=lower))
@@ -295,7 +295,7 @@ def _newton(state: State, readout: Readout, fit: Fit) -> _Solved:
 
 def _iterated(state: State, readout: Readout, fit: Fit) -> _Solved:
     """Newton's iteration from states nearby, which ends with the response to probe and penalty."""
-    layout = Layout(readout.layer.neurons.twins, state)
+    layout = StateLayout(readout.layer.neurons.twins, state)
     x = layout.packed(state)
     count = x.shape[-1]
     one = np.eye(count)
@@ -319,11 +319,11 @@ def _iterated(state: State, readout: Readout, fit: Fit) -> _Solved:
         x = x + np.where(far[:, None], steps[..., 0], 0.0)
     state = layout.state(x)
     response = np.moveaxis(steps[..., 1:], -1, 0)
-    found = (residual <= TOLERANCE) & admissible(state, readout)
+    found = (residual <= TOLERANCE) & is_risk_admissible(state, readout)
     return _Solved(state, layout.state(x + 1j * STEP * response), residual, found, iteration)
 
 
-def admissible(state: State, readout: Readout) -> Any:
+def is_risk_admissible(state: State, readout: Readout) -> Any:
     r"""Whether a fixed point is the average of resolvents, which only one of them can be.
 
     .. math:: D + H > 0,\qquad G + G^T \ge 0
@@ -337,13 +337,13 @@ def admissible(state: State, readout: Readout) -> Any:
     >>> from giantstep.language.activations.activation import activation
     >>> from giantstep.language.problem import Problem
     >>> from giantstep.theory.giant_step.risk.first_layer import Neurons
-    >>> from giantstep.theory.giant_step.risk.gradient_step import first_layers
+    >>> from giantstep.theory.giant_step.risk.gradient_step import limit_layers
     >>> problem, sigma = Problem.of("relu(h1)"), activation("relu")
-    >>> layers = first_layers(
+    >>> layers = limit_layers(
     ...     problem, sigma, Neurons.of([1.0]), step_sizes=[4.0], samples_ratios=[1.0])
     >>> readout = Readout(problem, sigma, list(layers)[-1])
     >>> one, flat = np.ones((1, 1)), np.zeros((2, 2))
-    >>> [bool(admissible(State(bound, (flat,), one), readout)) for bound in (one, -one)]
+    >>> [bool(is_risk_admissible(State(bound, (flat,), one), readout)) for bound in (one, -one)]
     [True, False]
     """
     positive = _lowest(state.bound) > 0

@@ -22,7 +22,7 @@ GRADED = np.array([-8.0, -4.0, -2.0, -1.0, 0.0, 1.0, 2.0, 4.0, 8.0])
 SPACING, CHUNK = 1.0, 20_000
 
 
-def twin_products(
+def expected_twin_products(
     function: Function,
     kinks: Sequence[float],
     shifts: tuple[Float[np.ndarray, " points"], Float[np.ndarray, " points"]],
@@ -45,7 +45,7 @@ def twin_products(
     References: Cho, Saul 2009, for relu without shifts, which the doctest evaluates.
 
     >>> zero, relu = np.zeros(1), lambda z: np.maximum(z, 0.0)
-    >>> found = twin_products(relu, (0.0,), (zero, zero), (1.0, 4.0), 1.0)
+    >>> found = expected_twin_products(relu, (0.0,), (zero, zero), (1.0, 4.0), 1.0)
     >>> round(float(found[0]), 10) == round((3**0.5 + 2 * math.pi / 3) / (2 * math.pi), 10)
     True
     """
@@ -58,20 +58,20 @@ def twin_products(
     if abs(cosine) > 1e-3:
         centres = (edges - second[:, None]) / (deviations[1] * cosine)
         cuts.append((centres[:, :, None] + sine / cosine * GRADED).reshape(len(centres), -1))
-    z, weights = _panels(np.hstack(cuts), deviations[0])
+    z, weights = _expected_product_panels(np.hstack(cuts), deviations[0])
     outer = function(first[:, None] + deviations[0] * z) * weights
     given = second[:, None] + deviations[1] * cosine * z
-    found = np.sum(outer * _smoothed(function, edges, given, deviations[1] * sine), axis=1)
+    found = np.sum(outer * _expectation(function, edges, given, deviations[1] * sine), axis=1)
     return found[places.ravel()]
 
 
-def _smoothed(function: Function, kinks: np.ndarray, at: np.ndarray, width: float) -> np.ndarray:
+def _expectation(function: Function, kinks: np.ndarray, at: np.ndarray, width: float) -> np.ndarray:
     """E f(q + width z) at every q, interpolated from panels that grow around the kinks."""
     if width < 1e-9:
         return function(at)
 
     def mean(q: np.ndarray) -> np.ndarray:
-        z, weights = _panels((kinks - q.reshape(-1, 1)) / width, width)
+        z, weights = _expected_product_panels((kinks - q.reshape(-1, 1)) / width, width)
         values = function(q.reshape(-1, 1) + width * z)
         return np.sum(values * weights, axis=1).reshape(q.shape)
 
@@ -83,7 +83,7 @@ def _smoothed(function: Function, kinks: np.ndarray, at: np.ndarray, width: floa
     return np.concatenate([table(some) for some in np.array_split(at, 1 + at.size // CHUNK)])
 
 
-def _panels(cuts: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
+def _expected_product_panels(cuts: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre panels for each row's cuts, with Gaussian weights."""
     unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
     count = math.ceil(2 * CUTOFF / PANEL_LENGTH * max(1.0, width))

@@ -18,22 +18,22 @@ from giantstep.theory.giant_step.risk.first_layer import FirstLayer, GradientBat
 GROUPS = 300
 
 
-def gathered(layer: FirstLayer, groups: int = GROUPS) -> FirstLayer:
+def gathered_bulk_samples(layer: FirstLayer, groups: int = GROUPS) -> FirstLayer:
     """The layer with at most so many samples in each batch, for averages over the bulk alone.
 
     Vectors of the batches are left out: forms between single directions need all samples.
     """
-    return layer._replace(batches=tuple(_gathered(batch, groups) for batch in layer.batches))
+    return layer._replace(batches=tuple(_gathered_bulk(batch, groups) for batch in layer.batches))
 
 
-def _gathered(batch: GradientBatch, groups: int) -> GradientBatch:
+def _gathered_bulk(batch: GradientBatch, groups: int) -> GradientBatch:
     weights = batch.samples.weights
     if len(weights) <= groups:
         return batch
     turned, scattered = batch.bends * batch.residuals, batch.scatters * batch.residuals**2
     k = len(turned)
     seen = np.concatenate([turned, scattered.reshape(k * k, -1)])
-    members = grouped(seen * np.tile(batch.steps, 1 + k)[:, None], weights, groups)
+    members = bulk_sample_groups(seen * np.tile(batch.steps, 1 + k)[:, None], weights, groups)
     total = np.bincount(members, weights)
     means = np.array([np.bincount(members, weights * values) / total for values in seen])
     samples = batch.samples._replace(weights=total)
@@ -45,12 +45,12 @@ def _gathered(batch: GradientBatch, groups: int) -> GradientBatch:
     )
 
 
-def grouped(
+def bulk_sample_groups(
     points: Float[np.ndarray, "coordinates n"], weights: Float[np.ndarray, " n"], groups: int
 ) -> Int[np.ndarray, " n"]:
     """The group of each point; the group that scatters most is halved until there are enough.
 
-    >>> grouped(np.array([[0.0, 0.1, 5.0, 5.1]]), np.ones(4), 2).tolist()
+    >>> bulk_sample_groups(np.array([[0.0, 0.1, 5.0, 5.1]]), np.ones(4), 2).tolist()
     [0, 0, 1, 1]
     """
     members, order = np.zeros(points.shape[1], dtype=int), itertools.count()

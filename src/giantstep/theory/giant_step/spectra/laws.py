@@ -16,10 +16,10 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.giant_step.risk.first_layer import FirstLayer, frame_of
+from giantstep.theory.giant_step.risk.first_layer import FirstLayer, limit_frame_of_means
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.spectra.gathered_samples import gathered
+from giantstep.theory.giant_step.spectra.gathered_samples import gathered_bulk_samples
 from giantstep.theory.giant_step.spectra.resolvent_path import ResolventPath
 
 #: Height above the axis at which a density is read, in units of the mean eigenvalue.
@@ -55,7 +55,7 @@ class Outlier(NamedTuple):
     vector: Float[np.ndarray, " directions"]
 
 
-class Law(abc.ABC):
+class SpectrumLaw(abc.ABC):
     """A spectrum without the ``zero`` share of its values that vanish.
 
     ``unit``: the mean of the others; ``reach``: where density is looked for, in these units;
@@ -192,7 +192,7 @@ class Law(abc.ABC):
         return Outlier(root.value, self.levels(root.value)[1][:, j] / math.sqrt(slope))
 
 
-class WeightLaw(Law):
+class WeightLaw(SpectrumLaw):
     r"""Squared singular values of the first layer, and the vectors of the outliers.
 
     With :math:`\delta_a = \frac1d\mathrm{tr}\,\Gamma_aQ`, :math:`Q = (W^TW - z)^{-1}` of the rows
@@ -217,9 +217,9 @@ class WeightLaw(Law):
         neurons, self.dim, self.beta = layer.neurons, dim, width_ratio
         self.roots = np.sqrt(width_ratio * neurons.fractions)
         self.pencil, self.scale = Pencil(layer), np.outer(self.roots, self.roots)
-        self.light = Pencil(gathered(layer))
+        self.light = Pencil(gathered_bulk_samples(layer))
         rank = layer.means.shape[1] - sum(len(batch.vectors) for batch in layer.batches)
-        self.means, self.frame = frame_of(layer.means, rank)
+        self.means, self.frame = limit_frame_of_means(layer.means, rank)
         power = np.sum(self.means**2, axis=1)
         mean = float(neurons.fractions @ layer.variances)
         #: theta^2 = sum_j |m_j|^2 of the rows.
@@ -276,7 +276,7 @@ class WeightLaw(Law):
         return outlier.vector / math.sqrt(outlier.value)
 
 
-class FeatureLaw(Law):
+class FeatureLaw(SpectrumLaw):
     r"""Eigenvalues of :math:`\Phi^T\Phi/d`, :math:`\Phi = \sigma(XW^T)`.
 
     .. math:: \frac1p\mathrm{tr}(\Phi^T\Phi/d - z)^{-1} = \frac1\beta\sum_a\chi_a,
@@ -291,7 +291,7 @@ class FeatureLaw(Law):
     def __init__(self, readout: Readout, fit: Fit) -> None:
         self.readout, self.fit, layer = readout, fit, readout.layer
         self.light = copy.copy(readout)
-        self.light.pencil = Pencil(gathered(layer))
+        self.light.pencil = Pencil(gathered_bulk_samples(layer))
         self.fractions, weights = layer.neurons.fractions, readout.learned.weights
         slopes, noise = layer.variances[:, None] * readout.slopes**2, np.diagonal(readout.noise).T
         rank = min(fit.samples_ratio, fit.width_ratio)

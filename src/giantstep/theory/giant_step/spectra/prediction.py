@@ -14,13 +14,18 @@ from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import is_target_integrable, target_block
 from giantstep.settings.giant_step import GiantStep
-from giantstep.settings.ratios import fixed_width, ratio_to_dim, ratios_of_steps, sizes_of_steps
+from giantstep.settings.ratios import (
+    is_width_setting_fixed,
+    setting_over_dim,
+    step_settings_over_dim,
+    step_size_settings,
+)
 from giantstep.settings.spiked_random_features import SpikedRandomFeatures
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, Neurons
-from giantstep.theory.giant_step.risk.gradient_step import first_layers
+from giantstep.theory.giant_step.risk.gradient_step import limit_layers
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
-from giantstep.theory.giant_step.spectra.laws import Bulk, FeatureLaw, Law, WeightLaw
-from giantstep.theory.giant_step.start_law import moment_blocks
+from giantstep.theory.giant_step.spectra.laws import Bulk, FeatureLaw, SpectrumLaw, WeightLaw
+from giantstep.theory.giant_step.start_law import limit_readout_moments
 from giantstep.theory.one_step.stepped_network import one_step
 from giantstep.theory.spiked_random_features.conditional_features import LIMIT
 
@@ -74,10 +79,10 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
     """
     rows = stepped_rows(problem, settings)
     small = settings.dim is None and settings.step_size.power == -0.5
-    width = ratio_to_dim(settings, "width")
+    width = setting_over_dim(settings, "width")
     # A spike of order d^-1/2 has a finite strength, whatever d is.
     law = WeightLaw(rows.layer, width, 1.0 if small else float(settings.dim or LIMIT))
-    bulk = _found(law, settings)
+    bulk = _predicted_spectrum(law, settings)
     outliers, limit = law.outliers(bulk.high), math.inf
     strength = math.sqrt(law.strength)
     details = {"strength": strength}
@@ -85,8 +90,8 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
         limit = 1e-3 * LIMIT
         details["strength"] = math.inf if strength else 0.0
     neurons = rows.layer.neurons
-    left = _unit(neurons.readout * np.sqrt(neurons.fractions))
-    right = _unit((neurons.fractions * neurons.readout) @ law.means)
+    left = _predicted_unit_vector(neurons.readout * np.sqrt(neurons.fractions))
+    right = _predicted_unit_vector((neurons.fractions * neurons.readout) @ law.means)
     seen = right[: rows.problem.target.rank]
     # W^T a - W_0^T a, which tells the learned direction, has bulks in it, as the vectors have.
     sums = rows.layer.bulks if neurons.paired else rows.layer.common
@@ -100,7 +105,7 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
         per_step = strength / (1.0 if settings.dim else math.sqrt(law.dim)) / step
         details[name] = width**0.25 / per_step
     vectors = [(law.left(outlier), law.right(outlier)) for outlier in outliers]
-    values, grown = np.sqrt(bulk.values), outliers_as_d_grows(settings)
+    values, grown = np.sqrt(bulk.values), limit_outlier_count(settings)
     return SpectrumPrediction(
         bulk_edges=(math.sqrt(bulk.low), math.sqrt(bulk.high)),
         x=values,
@@ -113,19 +118,19 @@ def predict_weight_spectrum(problem: Problem, settings: GiantStep) -> SpectrumPr
             "target": tuple(_square(float(np.linalg.norm(v[: len(seen)]))) for _, v in vectors),
         },
         details=details,
-        notes=("singular values of W", *rows.notes, *grown, *_unfinished(law)),
+        notes=("singular values of W", *rows.notes, *grown, *_bulk_notes(law)),
         references=cite("2205.01445", "2605.17767") if grown else cite("2205.01445"),
     )
 
 
-def outliers_as_d_grows(settings: GiantStep) -> list[str]:
+def limit_outlier_count(settings: GiantStep) -> list[str]:
     """How many outliers two steps of sizes d^(a_1 - 1/2) and d^(a_2 - 1/2) leave in the end.
 
     Where the first step has shifted pre-activations by d^(a_1 - 1/2) kappa a_j, the slopes of the
     second expand in powers of it: its gradient has the spikes a^(k+1) x X^T(y kappa^k)/n, of
     strength d^(a_2 - k (1/2 - a_1)).
 
-    >>> outliers_as_d_grows(GiantStep(steps=2, step_size="d^-0.25/d^-0.1", readout="normal"))
+    >>> limit_outlier_count(GiantStep(steps=2, step_size="d^-0.25/d^-0.1", readout="normal"))
     ['a1 = 0.25, a2 = 0.4: counting powers of d, 1 + floor(a2/(1/2 - a1)) = 2 outliers leave the \
 bulk in the end; simulations up to d = 2000 show at most two']
     """
@@ -162,7 +167,7 @@ def predict_feature_spectrum(
     """
     rows = stepped_rows(problem, settings)
     law = rows.features(settings)
-    bulk = _found(law, settings)
+    bulk = _predicted_spectrum(law, settings)
     outliers = law.outliers(bulk.high)
     limit = 1e-3 * LIMIT if settings.dim is None else math.inf
     return SpectrumPrediction(
@@ -173,12 +178,12 @@ def predict_feature_spectrum(
         outliers=tuple(math.inf if o.value > limit else o.value for o in outliers),
         overlaps={"blocks": tuple(law.on_kinds(outlier) for outlier in outliers)},
         details={},
-        notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)", *rows.notes, *_unfinished(law)),
+        notes=("eigenvalues of Phi^T Phi / d, Phi = sigma(X W^T)", *rows.notes, *_bulk_notes(law)),
         references=cite("2310.07891", "2410.18938"),
     )
 
 
-class Rows(NamedTuple):
+class SteppedRows(NamedTuple):
     """A first layer, a problem that has its directions, and how its rows are treated.
 
     Isotropic rows have one direction that counts, and spectra do not depend on labels: their
@@ -193,8 +198,8 @@ class Rows(NamedTuple):
         """The law of the features' spectrum at the sizes of the settings."""
         name = "samples" if settings.readout_samples is None else "readout_samples"
         fit = Fit(
-            ratio_to_dim(settings, name),
-            ratio_to_dim(settings, "width"),
+            setting_over_dim(settings, name),
+            setting_over_dim(settings, "width"),
             0.0,
             float(settings.dim or LIMIT),
         )
@@ -204,7 +209,7 @@ class Rows(NamedTuple):
 
 def stepped_rows(
     problem: Problem, settings: GiantStep | SpikedRandomFeatures, *, isotropic: bool = False
-) -> Rows:
+) -> SteppedRows:
     """The rows after the steps; ``isotropic``: with a spike and no other preferred direction.
 
     >>> rows = stepped_rows(Problem.of("h1"), GiantStep(activation="tanh", steps=2, width="1d"))
@@ -214,7 +219,7 @@ def stepped_rows(
     if isinstance(settings, SpikedRandomFeatures):
         spikes, bulks, fractions = (np.array(values) for values in settings.blocks())
         return _spiked(spikes, bulks, fractions)
-    _check(settings)
+    _check_spectrum_covered(settings)
     sigma, support = activation(settings.activation), settings.readout_support()
     mu_2 = float(sigma.hermite(2)[2])
     paired = settings.readout == "symmetric-sign"
@@ -229,17 +234,17 @@ def stepped_rows(
         return _spiked(np.zeros(1), np.ones(1), np.ones(1))
     if covered:
         neurons = Neurons.of(
-            *moment_blocks(settings, GAUSSIAN_KINDS),
+            *limit_readout_moments(settings, GAUSSIAN_KINDS),
             paired=paired,
             gaussian=settings.start == "gaussian",
             normalise=settings.normalise,
         )
-        *_, layer = first_layers(
+        *_, layer = limit_layers(
             problem,
             sigma,
             neurons,
-            step_sizes=sizes_of_steps(settings),
-            samples_ratios=ratios_of_steps(settings),
+            step_sizes=step_size_settings(settings),
+            samples_ratios=step_settings_over_dim(settings),
             loss=settings.loss,
             coarse=settings.steps > 1,
             kicks=settings.steps > 1,
@@ -247,7 +252,7 @@ def stepped_rows(
         notes = ["rows as real steps leave them, not isotropic", *notes]
         if paired:
             notes.append("pairs of neurons with equal first rows and opposite readouts")
-        return Rows(layer, problem, [note.format(len(neurons.readout)) for note in notes])
+        return SteppedRows(layer, problem, [note.format(len(neurons.readout)) for note in notes])
     if paired or settings.steps > 1:
         raise NoTheory(
             f"readout = {str(settings.readout)[:60]}, steps = {settings.steps}: the spectrum of "
@@ -257,7 +262,7 @@ def stepped_rows(
     unit = settings.replace(step_size=settings.step_size.coefficient) if small else settings
     fitted = unit.replace(ridge=1.0, readout_samples="1d")
     step, sizes = one_step(problem, fitted, "spike-strength")
-    readout, fractions = moment_blocks(settings, GAUSSIAN_BLOCKS)
+    readout, fractions = limit_readout_moments(settings, GAUSSIAN_BLOCKS)
     step = step._replace(readout=readout, fractions=fractions)
     blocks, cosine = step.blocks(sizes), float(step.alignment(sizes))
     if not small and abs(mu_2) > NEGLIGIBLE:
@@ -276,15 +281,15 @@ def _spiked(
     fractions: np.ndarray,
     cosine: float = 1.0,
     readout: np.ndarray | None = None,
-) -> Rows:
+) -> SteppedRows:
     """Isotropic rows with spikes on a direction of that cosine with the first one."""
     neurons = Neurons.of(spikes if readout is None else readout, fractions)
     direction = np.array([cosine, math.sqrt(max(1 - cosine**2, 0.0))])
     layer = FirstLayer.isotropic(neurons, np.outer(spikes, direction), bulks)
-    return Rows(layer, Problem.of("h1"), [])
+    return SteppedRows(layer, Problem.of("h1"), [])
 
 
-def _check(settings: GiantStep) -> None:
+def _check_spectrum_covered(settings: GiantStep) -> None:
     """Raise NoTheory, before anything is computed, for what is not covered."""
     power, several = settings.step_size.power, settings.steps > 1
     refusals = {
@@ -305,7 +310,7 @@ def _check(settings: GiantStep) -> None:
         ),
         f"biases = {settings.biases}: not covered, use biases = none": settings.biases != "none",
         f"width = {settings.width}: give a multiple of d, such as 1d, or --dim": (
-            fixed_width(settings)
+            is_width_setting_fixed(settings)
         ),
         f"step_size = {settings.step_size}: give --dim, a plain number, or a multiple of d^-0.5": (
             settings.dim is None and power not in (0, -0.5)
@@ -314,7 +319,7 @@ def _check(settings: GiantStep) -> None:
     raise_refusal(refusals)
 
 
-def _found(law: Law, settings: GiantStep | SpikedRandomFeatures) -> Bulk:
+def _predicted_spectrum(law: SpectrumLaw, settings: GiantStep | SpikedRandomFeatures) -> Bulk:
     bulk = law.bulk()
     if not len(bulk.values):
         raise NoTheory(
@@ -324,11 +329,11 @@ def _found(law: Law, settings: GiantStep | SpikedRandomFeatures) -> Bulk:
     return bulk
 
 
-def _unfinished(law: Law) -> list[str]:
+def _bulk_notes(law: SpectrumLaw) -> list[str]:
     return [] if law.complete else ["parts of the density, or an outlier, were not found"]
 
 
-def _unit(vector: np.ndarray) -> np.ndarray:
+def _predicted_unit_vector(vector: np.ndarray) -> np.ndarray:
     return vector / (np.linalg.norm(vector) or 1.0)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from giantstep.theory.giant_step.risk.pencil import State
-from giantstep.theory.giant_step.risk.solution import Layout, halfway
+from giantstep.theory.giant_step.risk.solution import StateLayout, mean_risk_state
 
 #: Largest change of an unknown that counts as none, steps that a neighbour's solution is worth, and
 #: the fall of the change below which its Jacobian no longer serves.
@@ -38,7 +38,7 @@ class ResolventPath:
     ) -> None:
         self.complete = True
         self._image, self._guess, self._transform, self._far = image, guess, transform, far
-        self._layout = Layout(twins, self._settled(complex(0.0, far)))
+        self._layout = StateLayout(twins, self._settled(complex(0.0, far)))
         self.near: tuple[Any, Any] | None = None
 
     def at(self, z: complex) -> State | None:
@@ -71,7 +71,7 @@ class ResolventPath:
     def _settled(self, z: complex) -> State:
         state = self._guess(z)
         for _ in range(SETTLING):
-            state = halfway(state, self._image(state, z))
+            state = mean_risk_state(state, self._image(state, z))
         return state
 
     def _solved(self, z: complex, x: Any, slopes: Any) -> tuple[Any, Any] | None:

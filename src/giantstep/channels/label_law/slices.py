@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.fibres import label_fibre_nodes, label_fibres
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.fibres import label_fibre_nodes, label_fibres
 from giantstep.numerics.grids import Function
 from giantstep.numerics.hermite import MultiIndex, hermite_values, multi_indices
 
@@ -88,9 +88,9 @@ def sliced_label_moments(problem: Slicing, degree: int, effort: Effort, seed: in
     """
     lines, nodes, cells, replicas = effort
     rng = np.random.default_rng(seed)
-    problem = problem.sliced_along(_best_axis(problem, rng))
+    problem = problem.sliced_along(_best_label_axis(problem, rng))
     grid = label_fibre_nodes(problem.kinks[-1], nodes)
-    sample, weights = _stratified_lines(rng, min(lines, 400), problem.kinks[:-1])
+    sample, weights = _stratified_label_lines(rng, min(lines, 400), problem.kinks[:-1])
     pilot = label_fibres(problem.function, problem.surfaces, sample, grid)
     edges = _label_edges(pilot.at, pilot.values, weights, cells)
     indices = multi_indices(problem.latent, degree)
@@ -101,7 +101,7 @@ def sliced_label_moments(problem: Slicing, degree: int, effort: Effort, seed: in
     return LabelMoments(indices, mass[kept], found[:, kept], method)
 
 
-def _best_axis(problem: Slicing, rng: np.random.Generator) -> int:
+def _best_label_axis(problem: Slicing, rng: np.random.Generator) -> int:
     """The axis along which the function varies most, jumps not counted, on typical lines."""
     nodes = np.linspace(-3, 3, 61)
     spread = np.std(problem.function(rng.standard_normal((2000, problem.axes)))) + 1e-300
@@ -114,7 +114,7 @@ def _best_axis(problem: Slicing, rng: np.random.Generator) -> int:
     return int(np.argmax(scores))
 
 
-def _stratified_lines(
+def _stratified_label_lines(
     rng: np.random.Generator, count: int, kinks: Sequence[Sequence[float]]
 ) -> tuple[Float[np.ndarray, "lines outer"], Float[np.ndarray, " lines"]]:
     """One antithetic pair of points in each stratum of R^(D-1), and the strata's probabilities."""
@@ -152,7 +152,7 @@ def _replica(
     count: int,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, "cells indices"]:
-    lines, weights = _stratified_lines(rng, count, problem.kinks[:-1])
+    lines, weights = _stratified_label_lines(rng, count, problem.kinks[:-1])
     degree = max(map(sum, indices))
     inner_degree = degree if problem.order[-1] < problem.latent else 0
     basis = hermite_values(lines, degree)
@@ -210,24 +210,24 @@ def _label_edges(
     share /= share[-1]
     ranks = ndtr(math.sqrt(SPREAD) * ndtri(np.arange(1, cells) / cells))
     edges = np.unique(np.interp(ranks, share, labels))
-    singular, atoms = _singular_values(at, values, weights), _atoms(at, values, weights)
+    singular, atoms = _singular_label_values(at, values, weights), _label_atoms(at, values, weights)
     if len(edges) < 2:
-        return _around(atoms if len(atoms) else edges)
+        return _label_edges_around(atoms if len(atoms) else edges)
     inside = singular[(singular > edges[0]) & (singular < edges[-1])]
     scale = np.quantile(edges, 0.75) - np.quantile(edges, 0.25)
     graded = (inside[:, None] + scale * np.concatenate([-GRADES, [0.0], GRADES])).ravel()
     edges = np.unique(np.concatenate([edges, graded]))
     for atom in atoms:
         edges = edges[np.abs(edges - atom) > 1e-8 * (1 + abs(atom))]
-    return np.unique(np.concatenate([edges, _around(atoms)]))
+    return np.unique(np.concatenate([edges, _label_edges_around(atoms)]))
 
 
-def _around(atoms: np.ndarray) -> np.ndarray:
+def _label_edges_around(atoms: np.ndarray) -> np.ndarray:
     gap = 1e-9 * (1 + np.abs(atoms))
     return np.unique(np.concatenate([atoms - gap, atoms + gap]))
 
 
-def _atoms(at: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _label_atoms(at: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Values that g takes on stretches of many lines."""
     line, cell = np.nonzero((np.diff(values, axis=1) == 0) & (np.diff(at, axis=1) > 1e-6))
     pairs = np.unique(np.stack([np.round(values[line, cell], 10), line], axis=1), axis=0)
@@ -236,7 +236,7 @@ def _atoms(at: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarra
     return distinct[total > SHARED * weights.sum()]
 
 
-def _singular_values(at: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def _singular_label_values(at: np.ndarray, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
     step, length = np.diff(values, axis=1), np.diff(at, axis=1)
     line, node = np.nonzero((step[:, 1:] * step[:, :-1] < 0) & (length[:, 1:] > 1e-6))
     left, here, right = values[line, node], values[line, node + 1], values[line, node + 2]

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from giantstep.channels.label_law import LabelMoments
 from giantstep.language.expressions.kinks import (
     expression_atoms,
     expression_kinks,
@@ -40,11 +41,10 @@ from giantstep.language.expressions.tree import (
     replaced_expression,
 )
 from giantstep.language.targets.integration import (
-    Block,
+    TargetBlock,
     is_target_integrable,
     target_hermite_tables,
 )
-from giantstep.language.targets.label_law import LabelMoments
 from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, hermite_primitives, hermite_values, multi_indices
@@ -100,17 +100,17 @@ def label_branches(target: Target, degree: int) -> Branches | None:
     >>> sorted(float(branch.function(np.array(2.0))) for branch in found.branches)
     [3.0, 5.0]
     """
-    tree = _with_split_signs(target.tree)
+    tree = _label_with_split_signs(target.tree)
     every, moving = expression_atoms(tree)
     if len(moving) != 1 or not (name := moving.pop()).startswith("h"):
         return None
     atoms = [atom for atom in every if expression_variables(atom) - {name}]
     groups = expressions_by_variables(atoms)
     if any(name in expression_variables(atom) for atom in atoms) or not all(
-        is_target_integrable(Block.of(tuple(group))) for group in groups
+        is_target_integrable(TargetBlock.of(tuple(group))) for group in groups
     ):
         return None
-    classes = [_classes(group, degree) for group in groups]
+    classes = [_label_classes(group, degree) for group in groups]
     if math.prod(len(part.values) for part in classes) > MAX_CLASSES:
         return None
     indices = multi_indices(target.rank, degree)
@@ -127,7 +127,7 @@ def label_branches(target: Target, degree: int) -> Branches | None:
     return Branches(
         tuple(
             Branch(
-                Block((branch,), (name,)).on_line,
+                TargetBlock((branch,), (name,)).on_line,
                 expression_kinks(branch, (name,)).positions[name],
                 product,
             )
@@ -139,9 +139,9 @@ def label_branches(target: Target, degree: int) -> Branches | None:
     )
 
 
-def _with_split_signs(node: Node) -> Node:
+def _label_with_split_signs(node: Node) -> Node:
     """sign(a*b) as sign(a)*sign(b), and step(a*b) as (1 + sign(a)*sign(b))/2, everywhere."""
-    below = [_with_split_signs(child) for child in expression_children(node)]
+    below = [_label_with_split_signs(child) for child in expression_children(node)]
     if not (isinstance(node, Call) and below and isinstance(below[0], Product)):
         return expression_with_children(node, below)
     signs = Product(tuple(Call("sign", (factor,)) for factor in below[0].factors))
@@ -172,12 +172,12 @@ class _Classes:
         return self.table[(slice(None), *places)] if places else self.table[:, None]
 
 
-def _classes(atoms: Sequence[Node], degree: int) -> _Classes:
-    block, values = Block.of(tuple(atoms)), joint_expression_values(atoms)
+def _label_classes(atoms: Sequence[Node], degree: int) -> _Classes:
+    block, values = TargetBlock.of(tuple(atoms)), joint_expression_values(atoms)
 
     def indicators(grid: GaussianGrid, _: np.ndarray) -> list[np.ndarray]:
         points = grid.points()
-        labels = np.stack([Block((atom,), block.names)(points) for atom in atoms], axis=-1)
+        labels = np.stack([TargetBlock((atom,), block.names)(points) for atom in atoms], axis=-1)
         return [1.0 * np.all(labels == row, axis=-1) for row in values]
 
     table, error = target_hermite_tables(block, degree, indicators)
@@ -193,7 +193,7 @@ NODES = 6000
 def label_preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMoments | None:
     """E[He_j(h) | y] at quadrature nodes of the law of y; None if the label oscillates too much.
 
-    >>> from giantstep.language.targets.label_law.branches import single_label_branch
+    >>> from giantstep.channels.label_law.branches import single_label_branch
     >>> moments = label_preimage_moments(single_label_branch(lambda h: h**2, [], degree=2))
     >>> zeta = moments.moments[0, :, 2] / moments.mass
     >>> round(float(moments.mass @ zeta**2 / 2), 10)
@@ -203,7 +203,7 @@ def label_preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMomen
     if sum(map(len, every)) > MAX_PIECES:
         return None
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        cells = [_flat_values(branches, every), _continuous(branches, every, nodes)]
+        cells = [_flat_labels(branches, every), _continuous_label_moments(branches, every, nodes)]
     moments = np.concatenate(cells, axis=0)
     moments[:, 0] = np.maximum(moments[:, 0], 0.0)
     keep = moments[:, 0] > 0
@@ -213,7 +213,7 @@ def label_preimage_moments(branches: Branches, nodes: int = NODES) -> LabelMomen
     )
 
 
-def _flat_values(branches: Branches, every: Sequence[Pieces]) -> Float[np.ndarray, "atoms indices"]:
+def _flat_labels(branches: Branches, every: Sequence[Pieces]) -> Float[np.ndarray, "atoms indices"]:
     """The moments on the values that are taken on whole intervals."""
     values, rows = [], []
     for branch, pieces in zip(branches.branches, every, strict=True):
@@ -229,13 +229,13 @@ def _flat_values(branches: Branches, every: Sequence[Pieces]) -> Float[np.ndarra
     return moments
 
 
-def _continuous(
+def _continuous_label_moments(
     branches: Branches, every: Sequence[Pieces], count: int
 ) -> Float[np.ndarray, "nodes indices"]:
     """The moments at labels of positive density: nodes of all branches, weighted."""
     ends = [value[~pieces.flat] for pieces in every for value in (pieces.bottom, pieces.top)]
-    special = _distinct(np.concatenate(ends))
-    cuts = [_intervals(pieces, special) for pieces in every]
+    special = _distinct_labels(np.concatenate(ends))
+    cuts = [_label_intervals(pieces, special) for pieces in every]
     total = sum(len(low) for low, _, _ in cuts)
     powers = branches.powers
     if not total:
@@ -252,7 +252,7 @@ def _continuous(
         labels = every[number].function(nodes)
         given = np.zeros((len(nodes), len(powers)))
         for other, (branch, pieces) in enumerate(zip(branches.branches, every, strict=True)):
-            bottom, top = (_snapped(end, special) for end in (pieces.bottom, pieces.top))
+            bottom, top = (_snapped_labels(end, special) for end in (pieces.bottom, pieces.top))
             reached = (labels[:, None] > bottom) & (labels[:, None] < top) & ~pieces.flat
             if other == number:
                 reached[np.arange(len(own)), own] = False
@@ -264,7 +264,7 @@ def _continuous(
                 roots = np.concatenate([roots, nodes])
             along = np.zeros((len(nodes), max(powers) + 1))
             np.add.at(
-                along, node, (_likelihood(branch, roots) * hermite_values(roots, max(powers))).T
+                along, node, (_label_density(branch, roots) * hermite_values(roots, max(powers))).T
             )
             given += along[:, powers] * branch.moments
         mass = lengths * density * branches.branches[number].moments[0]
@@ -273,11 +273,11 @@ def _continuous(
     return np.concatenate(found)
 
 
-def _intervals(
+def _label_intervals(
     pieces: Pieces, special: Float[np.ndarray, " values"]
 ) -> tuple[Float[np.ndarray, " n"], Float[np.ndarray, " n"], Int[np.ndarray, " n"]]:
     """The pieces that are not flat, cut where the label is special: low and high ends, piece."""
-    bottom, top = _snapped(pieces.bottom, special), _snapped(pieces.top, special)
+    bottom, top = _snapped_labels(pieces.bottom, special), _snapped_labels(pieces.top, special)
     inside = (special > bottom[:, None]) & (special < top[:, None]) & ~pieces.flat[:, None]
     owner, which = np.nonzero(inside)
     cuts = pieces.solve(owner, special[which])
@@ -291,20 +291,20 @@ def _intervals(
     return low, high, pieces_of.astype(int)
 
 
-def _distinct(values: np.ndarray) -> np.ndarray:
+def _distinct_labels(values: np.ndarray) -> np.ndarray:
     """The sorted values, those that differ by rounding only counted once."""
     ordered = np.sort(values)
     return ordered[np.diff(ordered, prepend=-np.inf) > 1e-10 * (1 + np.abs(ordered))]
 
 
-def _snapped(values: np.ndarray, special: np.ndarray) -> np.ndarray:
+def _snapped_labels(values: np.ndarray, special: np.ndarray) -> np.ndarray:
     """Each value replaced by the special value that it equals up to rounding."""
     if not len(special):
         return values
     return special[np.argmin(np.abs(values[:, None] - special), axis=1)]
 
 
-def _likelihood(branch: Branch, z: np.ndarray) -> np.ndarray:
+def _label_density(branch: Branch, z: np.ndarray) -> np.ndarray:
     """phi(z) / |g'(z)|, the derivative by differences of fourth order that stay off the kinks."""
     function: Function = branch.function
     step = np.full(z.shape, 1e-3)

@@ -1,8 +1,8 @@
-"""Who computes what: runners that share a store claim blocks in it before they compute them.
+"""Who computes what: runners that share a store lease blocks in it before they compute them.
 
-A claim is a lease. Its runner renews it; when the runner is gone, so is the claim: at once where
-that can be seen (the process was on this machine), else when the lease has run out. Claims save
-work and decide nothing: a cell computed twice is the same, and is written once.
+A runner renews its leases; when it is gone, so are they: at once where that can be seen (the
+process was on this machine), else when they have run out. Leases save work and decide nothing: a
+cell computed twice is the same, and is written once. The store keeps them in its table `claims`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ LEASE_SECONDS = 60.0
 _RENEWAL_SECONDS = 15.0
 
 
-class Claims:
-    """The claims of one run on the blocks of a store; a context manager."""
+class Leases:
+    """The leases of one run on the blocks of a store; a context manager."""
 
     def __init__(self, store: Store, *, retry: bool = False) -> None:
         self._store = store
         self._ends = (DONE, NO_THEORY) if retry else (DONE, NO_THEORY, FAILED)
-        self.runner = f"{_machine()} {os.getpid()} {_started(os.getpid())} {uuid.uuid4().hex}"
+        self.runner = f"{_machine()} {os.getpid()} {_runner_start(os.getpid())} {uuid.uuid4().hex}"
         self._over = threading.Event()
         self._renewal = threading.Thread(target=self._renew, daemon=True)
 
@@ -86,8 +86,8 @@ class Claims:
 
     def _is_held(self, connection: sqlite3.Connection, block: Block) -> bool:
         query = "SELECT runner, until FROM claims WHERE block = ?"
-        claim = connection.execute(query, (block.keys[0],)).fetchone()
-        return claim is not None and claim[0] != self.runner and _is_valid(*claim)
+        lease = connection.execute(query, (block.keys[0],)).fetchone()
+        return lease is not None and lease[0] != self.runner and _is_valid_lease(*lease)
 
     def _renew(self) -> None:
         while not self._over.wait(_RENEWAL_SECONDS):
@@ -99,8 +99,8 @@ class Claims:
                 )
 
 
-def _is_valid(runner: object, until: object) -> bool:
-    """Whether a claim still holds: its lease runs, and its runner is not known to be gone."""
+def _is_valid_lease(runner: object, until: object) -> bool:
+    """Whether a lease still holds: it has time left, and its runner is not known to be gone."""
     left = until - time.time() if isinstance(until, float) else -1.0
     # Nobody asks for more than one lease: what lies further ahead is damaged.
     if not 0 < left < 2 * LEASE_SECONDS or not isinstance(runner, str):
@@ -108,7 +108,7 @@ def _is_valid(runner: object, until: object) -> bool:
     machine, *process = runner.split(" ")
     if machine != _machine() or len(process) != 3 or not process[0].isdigit():
         return True
-    return _started(int(process[0])) == process[1]
+    return _runner_start(int(process[0])) == process[1]
 
 
 def _machine() -> str:
@@ -120,7 +120,7 @@ def _machine() -> str:
         return platform.node().replace(" ", "-")
 
 
-def _started(process: int) -> str:
+def _runner_start(process: int) -> str:
     """When a process of this machine was started; `gone` if there is none of that number."""
     try:
         # The name of the program, in parentheses, may hold anything.

@@ -59,10 +59,10 @@ class LabelMoments:
         starts, total = [0], np.zeros(len(masses))
         for cell in range(masses.shape[1] - 1):
             total = total + masses[:, cell]
-            if _steady(total, spread):
+            if _steady_labels(total, spread):
                 starts.append(cell + 1)
                 total = np.zeros(len(masses))
-        while len(starts) > 1 and not _steady(masses[:, starts[-1] :].sum(axis=1), spread):
+        while len(starts) > 1 and not _steady_labels(masses[:, starts[-1] :].sum(axis=1), spread):
             starts.pop()
         return self._joined(np.array(starts))
 
@@ -78,5 +78,5 @@ class LabelMoments:
         return rows if self.frame is None else rows @ self.frame.T
 
 
-def _steady(masses: Float[np.ndarray, " replicas"], spread: float) -> bool:
+def _steady_labels(masses: Float[np.ndarray, " replicas"], spread: float) -> bool:
     return bool(masses.std(ddof=1) < spread * masses.mean())

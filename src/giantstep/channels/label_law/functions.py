@@ -19,7 +19,7 @@ from jaxtyping import Complex, Float
 from giantstep.language.expressions.kinks import expressions_by_variables
 from giantstep.language.expressions.tree import Sum, expression_variables, sum_expression
 from giantstep.language.targets.expansion import target_expansion, target_series
-from giantstep.language.targets.integration import Block, target_block, target_hermite_tables
+from giantstep.language.targets.integration import TargetBlock, target_block, target_hermite_tables
 from giantstep.language.targets.symmetry import target_invariance
 from giantstep.language.targets.target import Target
 from giantstep.numerics.hermite import (
@@ -29,7 +29,7 @@ from giantstep.numerics.hermite import (
     hermite_values,
     multi_indices,
 )
-from giantstep.numerics.linear_algebra import dense_degree
+from giantstep.numerics.linear_algebra import dense_tensor_degree
 
 #: The highest power of a polynomial label, and the products of terms that one more may cost.
 POWERS, PRODUCTS = 6, 20_000
@@ -90,7 +90,7 @@ def label_powers(target: Target, degree: int) -> FunctionMoments | None:
     series, rank = target_series(target), target.rank
     if series is None:
         return None
-    degree = dense_degree(rank, degree, POWERS)
+    degree = dense_tensor_degree(rank, degree, POWERS)
     power, members = series, []
     # A product of two Hermite polynomials has at least two terms for each variable in both.
     growth = sum(2 ** sum(map(bool, j)) for j in series.terms)
@@ -121,18 +121,18 @@ def label_waves(target: Target, degree: int) -> FunctionMoments | None:
     A label that is no such sum is first wrapped around a circle, psi = 2 atan((y - c)/s), so that
     rare large labels do not make the exponentials oscillate.
     """
-    blocks = _additive_blocks(target)
+    blocks = _additive_label_blocks(target)
     if max(len(block.names) for block in blocks) > MAX_AXES:
         return None
-    centre, width = _place_and_spread(target)
+    centre, width = _label_place_and_spread(target)
     waves: Waves
     if len(blocks) == 1:
         waves = functools.partial(_wrapped, centre=centre, width=width, count=HARMONICS)
         count = HARMONICS
     else:
-        waves = functools.partial(_exponentials, frequencies=FREQUENCIES / width)
+        waves = functools.partial(_label_exponentials, frequencies=FREQUENCIES / width)
         count = len(FREQUENCIES)
-    degree = dense_degree(target.rank, degree, 2 * count)
+    degree = dense_tensor_degree(target.rank, degree, 2 * count)
     tables = [target_hermite_tables(b, degree, lambda _, y: waves(y), AGREEMENT) for b in blocks]
     indices = multi_indices(target.rank, degree)
     product = np.ones((count, len(indices)), dtype=complex)
@@ -153,7 +153,7 @@ def sampled_label_waves(target: Target, degree: int, seed: int) -> FunctionMomen
     The moments are made as symmetric as the target is.
     """
     block = target_block(target)
-    centre, width = _place_and_spread(target)
+    centre, width = _label_place_and_spread(target)
     while math.comb(target.rank + degree, degree) > MAX_INDICES:
         degree -= 1
     indices = multi_indices(target.rank, degree)
@@ -175,15 +175,15 @@ def sampled_label_waves(target: Target, degree: int, seed: int) -> FunctionMomen
     return FunctionMoments(coefficients, degree, error, True, method, sampled=True)
 
 
-def _additive_blocks(target: Target) -> list[Block]:
+def _additive_label_blocks(target: Target) -> list[TargetBlock]:
     """The target as a sum of functions of different variables, as many as possible."""
     terms = target.tree.terms if isinstance(target.tree, Sum) else (target.tree,)
     # Constant terms only turn the phase.
     groups = expressions_by_variables([term for term in terms if expression_variables(term)])
-    return [Block.of((sum_expression(group),)) for group in groups]
+    return [TargetBlock.of((sum_expression(group),)) for group in groups]
 
 
-def _place_and_spread(target: Target) -> tuple[float, float]:
+def _label_place_and_spread(target: Target) -> tuple[float, float]:
     """The median of the label, and half the range of its middle 80 %."""
     block = target_block(target)
     points = np.random.default_rng(0).standard_normal((20_000, len(block.names)))
@@ -203,7 +203,7 @@ def _wrapped(
         yield wave
 
 
-def _exponentials(
+def _label_exponentials(
     values: np.ndarray, *, frequencies: np.ndarray
 ) -> Iterator[Complex[np.ndarray, " ..."]]:
     """exp(i t y) for each frequency t."""

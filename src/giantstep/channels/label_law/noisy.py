@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.branches import Branch, Branches
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.branches import Branch, Branches
 from giantstep.numerics.hermite import MultiIndex, hermite_values
 from giantstep.numerics.quadrature import CUTOFF, legendre_panels, split_gaussian
 
@@ -28,14 +28,14 @@ def noisy_label_moments(
 
     None if the noise is too small for a grid of reasonable size.
 
-    >>> from giantstep.language.targets.label_law.branches import single_label_branch
+    >>> from giantstep.channels.label_law.branches import single_label_branch
     >>> found = noisy_label_moments(single_label_branch(lambda h: h**2, [], degree=2), 0.5)
     >>> zeta = found.moments[0, :, 2] / found.mass
     >>> round(1 / float(found.mass @ zeta**2), 5)
     0.57799
     """
     deviation = math.sqrt(variance)
-    counts = [_node_count(branch, deviation) for branch in branches.branches]
+    counts = [_label_node_count(branch, deviation) for branch in branches.branches]
     if max(counts) > MAX_NODES:
         return None
     edges = [
@@ -56,13 +56,13 @@ def noisy_label_moments(
             part = slice(start, start + 4 * order)
             ends = y[part][[0, -1]] + np.array([-1, 1]) * CUTOFF * deviation
             near = slice(*np.searchsorted(values, ends))
-            along[part] = _density(y[part, None] - values[near], deviation) @ weighted[near]
+            along[part] = _label_normal(y[part, None] - values[near], deviation) @ weighted[near]
         moments += along[:, powers] * branch.moments
     moments *= lengths[:, None]
-    return _normalised(branches.indices, moments, "noisy grids", branches.error)
+    return _normalised_label_moments(branches.indices, moments, "noisy grids", branches.error)
 
 
-def _node_count(branch: Branch, deviation: float) -> int:
+def _label_node_count(branch: Branch, deviation: float) -> int:
     """Nodes of h such that the label moves by less than a step of the noise between two."""
     probe = np.linspace(-4.0, 4.0, 4001)
     steps = np.abs(np.diff(branch.function(probe)))
@@ -80,17 +80,17 @@ def smeared_label_classes(
 ) -> LabelMoments:
     """Moments on a continuous label y = v_c + noise, from the moments of the classes v_c."""
     deviation = math.sqrt(variance)
-    y, lengths = legendre_panels(_graded(np.array(values), deviation), order)
-    mixed = _density(y[:, None] - np.array(values), deviation) @ moments
+    y, lengths = legendre_panels(_graded_label_edges(np.array(values), deviation), order)
+    mixed = _label_normal(y[:, None] - np.array(values), deviation) @ moments
     method = "exact sums over classes, noisy grid"
-    return _normalised(indices, mixed * lengths[:, None], method, error)
+    return _normalised_label_moments(indices, mixed * lengths[:, None], method, error)
 
 
-def _density(difference: np.ndarray, deviation: float) -> np.ndarray:
+def _label_normal(difference: np.ndarray, deviation: float) -> np.ndarray:
     return np.exp(-((difference / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
 
 
-def _normalised(
+def _normalised_label_moments(
     indices: tuple[MultiIndex, ...], moments: np.ndarray, method: str, error: float
 ) -> LabelMoments:
     kept = moments[moments[:, 0] > 1e-290]
@@ -98,7 +98,7 @@ def _normalised(
     return LabelMoments(indices, kept[:, 0], kept[None], method, error=error)
 
 
-def _graded(points: np.ndarray, deviation: float) -> np.ndarray:
+def _graded_label_edges(points: np.ndarray, deviation: float) -> np.ndarray:
     """Edges one deviation apart around each point, up to where the noise ends."""
     steps = np.arange(-CUTOFF, CUTOFF + 1)
     return _thinned((points[:, None] + deviation * steps).ravel(), 0.25 * deviation)
@@ -117,7 +117,7 @@ def _label_panels(
         values.append(here)
         singular.append(here[1:-1][step[1:] * step[:-1] <= 0])
         singular.append(here[[0, -1]])
-    edges = np.concatenate([*values, _graded(np.concatenate(singular), deviation)])
+    edges = np.concatenate([*values, _graded_label_edges(np.concatenate(singular), deviation)])
     return _thinned(edges, 0.5 * deviation)
 
 

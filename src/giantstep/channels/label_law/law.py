@@ -17,6 +17,24 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.branches import (
+    NODES,
+    label_branches,
+    label_preimage_moments,
+    single_label_branch,
+)
+from giantstep.channels.label_law.noisy import (
+    LABEL_ORDER,
+    noisy_label_moments,
+    smeared_label_classes,
+)
+from giantstep.channels.label_law.slices import (
+    Effort,
+    Slicing,
+    reordered_label,
+    sliced_label_moments,
+)
 from giantstep.errors import TargetError
 from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
 from giantstep.language.expressions.language import FUNCTIONS
@@ -42,28 +60,10 @@ from giantstep.language.expressions.tree import (
 from giantstep.language.targets.expansion import target_expansion
 from giantstep.language.targets.hermite import target_subspace
 from giantstep.language.targets.integration import (
-    Block,
+    TargetBlock,
     is_target_integrable,
     target_block,
     target_hermite_tables,
-)
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.branches import (
-    NODES,
-    label_branches,
-    label_preimage_moments,
-    single_label_branch,
-)
-from giantstep.language.targets.label_law.noisy import (
-    LABEL_ORDER,
-    noisy_label_moments,
-    smeared_label_classes,
-)
-from giantstep.language.targets.label_law.slices import (
-    Effort,
-    Slicing,
-    reordered_label,
-    sliced_label_moments,
 )
 from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
@@ -86,17 +86,17 @@ def label_core(target: Target, *, noise: float = 0.0) -> LabelCore:
     (Target('h1*h2'), [[0.707, 0.707, 0.0], [0.0, 0.0, 1.0]])
     """
     # Noise is added after the outer function: with it the outer function matters.
-    core = _in_used_directions(target)
-    return core if noise > 0 else LabelCore(_undone(core.target), core.rows)
+    core = _label_in_used_directions(target)
+    return core if noise > 0 else LabelCore(_undone_label_function(core.target), core.rows)
 
 
 @functools.lru_cache(maxsize=256)
-def _undone(target: Target) -> Target:
+def _undone_label_function(target: Target) -> Target:
     """The smallest expression of which the target is a strictly monotone function.
 
-    >>> _undone(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
+    >>> _undone_label_function(Target("3*tanh(h1*h2)**3 + tanh(h1*h2) - 1"))
     Target('h1*h2')
-    >>> _undone(Target("h1**2"))
+    >>> _undone_label_function(Target("h1**2"))
     Target('h1**2')
     """
     names = expression_variables(target.tree)
@@ -106,16 +106,16 @@ def _undone(target: Target) -> Target:
     for node in sorted(
         candidates, key=lambda node: (sum(1 for _ in walk_expression(node)), expression_text(node))
     ):
-        if _direction(target.tree, node):
+        if _label_slope(target.tree, node):
             try:
-                return Target(expression_text(_bare(node)))
+                return Target(expression_text(_bare_label_expression(node)))
             except TargetError:  # not square integrable, as an argument of tanh may be
                 continue
     return target
 
 
 @functools.lru_cache(maxsize=256)
-def _in_used_directions(target: Target) -> LabelCore:
+def _label_in_used_directions(target: Target) -> LabelCore:
     """The target as a function of coordinates in its used subspace."""
     used = target_subspace(target)
     if len(used) == target.rank:
@@ -138,7 +138,7 @@ def _in_used_directions(target: Target) -> LabelCore:
         return LabelCore(target, np.eye(target.rank))
 
 
-def _direction(node: Node, inner: Node) -> int | None:
+def _label_slope(node: Node, inner: Node) -> int | None:
     """+1 or -1 if the node rises or falls strictly with the inner one, 0 if it is constant."""
     if node == inner:
         return 1
@@ -146,37 +146,37 @@ def _direction(node: Node, inner: Node) -> int | None:
         return 0
     match node:
         case Sum(terms):
-            found = {_direction(term, inner) for term in terms} - {0}
+            found = {_label_slope(term, inner) for term in terms} - {0}
             return found.pop() if len(found) == 1 else None
         case Product(factors):
             moving = [factor for factor in factors if expression_variables(factor)]
             if len(moving) > 1:
                 return None
-            inside, sign = _direction(moving[0], inner), np.sign(_constant(factors))
+            inside, sign = _label_slope(moving[0], inner), np.sign(_label_constant_factor(factors))
             return None if inside is None else inside * int(sign)
         case Call(function, (argument,)) if FUNCTIONS[function].rising:
-            return _direction(argument, inner)
-        case Power(base, exponent) if exponent > 0 and _is_odd(exponent):
-            return _direction(base, inner)
+            return _label_slope(argument, inner)
+        case Power(base, exponent) if exponent > 0 and _odd_label(exponent):
+            return _label_slope(base, inner)
         case Power(base, exponent) if exponent.denominator > 1 or is_nonnegative_polynomial(
             normal_form(base)
         ):
-            below = _direction(base, inner)
+            below = _label_slope(base, inner)
             return below if below is None or exponent > 0 else -below
     return None
 
 
-def _is_odd(exponent: Fraction) -> bool:
+def _odd_label(exponent: Fraction) -> bool:
     return exponent.denominator == 1 and exponent.numerator % 2 == 1
 
 
-def _constant(factors: Sequence[Node]) -> float:
+def _label_constant_factor(factors: Sequence[Node]) -> float:
     return math.prod(
         float(evaluate_expression(x, NUMPY, {})) for x in factors if not expression_variables(x)
     )
 
 
-def _bare(node: Node) -> Node:
+def _bare_label_expression(node: Node) -> Node:
     """The node without constant terms and factors, and without a common odd power of all factors.
 
     So 2*h1**3*h2**3 becomes h1*h2.
@@ -184,10 +184,10 @@ def _bare(node: Node) -> Node:
     match node:
         case Sum(parts) | Product(parts) if any(not expression_variables(part) for part in parts):
             moving = tuple(part for part in parts if expression_variables(part))
-            return _bare(type(node)(moving) if len(moving) > 1 else moving[0])
+            return _bare_label_expression(type(node)(moving) if len(moving) > 1 else moving[0])
         case Product(factors):
             powers = {x.exponent if isinstance(x, Power) else Fraction(1) for x in factors}
-            if len(powers) == 1 and powers != {1} and all(p > 0 and _is_odd(p) for p in powers):
+            if len(powers) == 1 and powers != {1} and all(p > 0 and _odd_label(p) for p in powers):
                 return Product(tuple(x.base for x in factors if isinstance(x, Power)))
     return node
 
@@ -237,13 +237,13 @@ def label_moments(
     'preimages'
     """
     core = label_core(target, noise=noise)
-    found = _moments(core.target, float(noise), degree, resolution, seed)
+    found = _cached_label_moments(core.target, float(noise), degree, resolution, seed)
     coarse = found.coarse and replace(found.coarse, frame=core.rows)
     return replace(found, frame=core.rows, coarse=coarse)
 
 
 @functools.lru_cache(maxsize=64)
-def _moments(
+def _cached_label_moments(
     target: Target, noise: float, degree: int, resolution: Resolution, seed: int
 ) -> LabelMoments:
     exact = exact_label_moments(target, degree, noise)
@@ -252,7 +252,7 @@ def _moments(
     degree = min(degree, resolution.degree)
     while degree > 2 and math.comb(target.rank + degree, degree) > MAX_SAMPLED_INDICES:
         degree -= 1
-    problem = _slicing(target) if noise == 0 else _with_noise(_slicing(target), noise)
+    problem = _label_view(target) if noise == 0 else _label_with_noise(_label_view(target), noise)
     effort = resolution.efforts[min(max(problem.axes - 2, 0), 2)]
     return sliced_label_moments(problem, degree, effort, seed)
 
@@ -264,9 +264,9 @@ def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMomen
     if target.rank == 1 and not target.noises:
         branches = single_label_branch(target_block(target).on_line, target.kinks[0], degree)
     elif target.discrete_values is None:
-        branches = label_branches(target, _class_degree(target, degree))
+        branches = label_branches(target, _label_class_degree(target, degree))
     if target.discrete_values is not None and (branches is None or noise > 0):
-        return _class_moments(target, noise, degree)
+        return _label_class_moments(target, noise, degree)
     if branches is None:
         return None
     if noise > 0:
@@ -280,20 +280,20 @@ def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMomen
     return found and replace(found, coarse=coarse)
 
 
-def _class_degree(target: Target, degree: int) -> int:
+def _label_class_degree(target: Target, degree: int) -> int:
     """The degree up to which all moments of a class of labels are kept."""
     while math.comb(target.rank + degree, degree) > MAX_CLASS_INDICES:
         degree -= 1
     return degree
 
 
-def _slicing(target: Target) -> Slicing:
+def _label_view(target: Target) -> Slicing:
     """The target as a function of its directions, then of its noises."""
     block = target_block(target)
     return Slicing(block, block.latent, block.kinks, () if block.aligned else block.surfaces)
 
 
-def _with_noise(view: Slicing, noise: float) -> Slicing:
+def _label_with_noise(view: Slicing, noise: float) -> Slicing:
     """Label noise as one more noise inside the label."""
     deviation = math.sqrt(noise)
 
@@ -304,14 +304,14 @@ def _with_noise(view: Slicing, noise: float) -> Slicing:
     return Slicing(noisy, view.latent, (*view.kinks, ()), surfaces)
 
 
-def _class_moments(target: Target, noise: float, degree: int) -> LabelMoments | None:
+def _label_class_moments(target: Target, noise: float, degree: int) -> LabelMoments | None:
     values = target.discrete_values
     assert values is not None
-    indices = multi_indices(target.rank, _class_degree(target, degree))
+    indices = multi_indices(target.rank, _label_class_degree(target, degree))
     if len(values) == 2:
-        found = _two_classes(target, values, indices)
+        found = _two_label_classes(target, values, indices)
     elif is_target_integrable(target_block(target)):
-        found = _classes_by_quadrature(target_block(target), values, indices)
+        found = _label_classes_by_quadrature(target_block(target), values, indices)
     else:
         return None
     if found is None:
@@ -324,7 +324,7 @@ def _class_moments(target: Target, noise: float, degree: int) -> LabelMoments | 
     return LabelMoments(indices, moments[kept, 0], moments[None, kept], method, error=error)
 
 
-def _two_classes(
+def _two_label_classes(
     target: Target, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
 ) -> tuple[Float[np.ndarray, "classes indices"], float] | None:
     """Indicators of two classes are linear functions of the label itself; None if it is sampled."""
@@ -338,8 +338,8 @@ def _two_classes(
     return moments, found.error / (high - low)
 
 
-def _classes_by_quadrature(
-    block: Block, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
+def _label_classes_by_quadrature(
+    block: TargetBlock, values: tuple[float, ...], indices: tuple[MultiIndex, ...]
 ) -> tuple[Float[np.ndarray, "classes indices"], float]:
     def indicators(_: GaussianGrid, labels: np.ndarray) -> list[np.ndarray]:
         return [1.0 * (np.abs(labels - value) < 1e-9) for value in values]

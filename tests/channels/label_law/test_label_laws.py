@@ -7,13 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from giantstep.language.targets.label_law import LabelMoments
-from giantstep.language.targets.label_law.branches import (
+from giantstep.channels.label_law import LabelMoments
+from giantstep.channels.label_law.branches import (
     label_preimage_moments,
     single_label_branch,
 )
-from giantstep.language.targets.label_law.noisy import noisy_label_moments, smeared_label_classes
-from giantstep.language.targets.label_law.slices import Effort, Slicing, sliced_label_moments
+from giantstep.channels.label_law.noisy import noisy_label_moments, smeared_label_classes
+from giantstep.channels.label_law.slices import Effort, Slicing, sliced_label_moments
 from giantstep.theory.learnability.later_thresholds import sandwich_spectrum
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from giantstep.numerics.grids import Function, is_positive, line_crossings
+from giantstep.numerics.grids import Function, is_above_surface, line_crossings
 from giantstep.numerics.hermite import hermite_primitives
 from giantstep.numerics.quadrature import CUTOFF
 from giantstep.numerics.solve import bisected
@@ -131,17 +131,17 @@ def label_fibres(
     """The function on the lines: nodes of the grid, pairs at kink surfaces, turning points."""
     at = np.broadcast_to(grid, (len(lines), len(grid)))
     if surfaces:
-        labels = [functools.partial(is_positive, surface) for surface in surfaces]
+        labels = [functools.partial(is_above_surface, surface) for surface in surfaces]
         cuts = np.minimum(line_crossings(labels, lines, surfaces), CUTOFF)
         at = np.sort(np.concatenate([at, cuts - NUDGE, cuts + NUDGE], axis=1), axis=1)
     points = np.empty((*at.shape, lines.shape[1] + 1))
     points[..., :-1] = lines[:, None, :]
     points[..., -1] = at
     values = np.broadcast_to(function(points), at.shape)
-    return _with_turning_points(Fibres(function, lines, at, values))
+    return _label_turning_points(Fibres(function, lines, at, values))
 
 
-def _with_turning_points(fibres: Fibres) -> Fibres:
+def _label_turning_points(fibres: Fibres) -> Fibres:
     """Nodes next to a smooth extremum are moved onto it: levels beyond them would be missed."""
     at, values = fibres.at.copy(), fibres.values.copy()
     for _ in range(2):

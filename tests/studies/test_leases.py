@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 from processes import done_so_far, end, kept, wait_until, workers_of
 
-from giantstep.asking.studies import claims
+from giantstep.asking.studies import leases
 from giantstep.asking.studies.cells import Block
-from giantstep.asking.studies.claims import LEASE_SECONDS, Claims
-from giantstep.asking.studies.kept import Kept
+from giantstep.asking.studies.kept import KeptStudy
+from giantstep.asking.studies.leases import LEASE_SECONDS, Leases
 from giantstep.asking.studies.outcomes import METRIC, packed_cell
 from giantstep.asking.studies.store import Store
 from giantstep.asking.studies.study import Study
@@ -49,24 +49,24 @@ def ended(block: Block, status: str = DONE) -> tuple[Block, Outcome]:
 
 
 def test_a_block_has_one_runner(store: Store, blocks: list[Block]) -> None:
-    with Claims(store) as one, Claims(store) as other:
+    with Leases(store) as one, Leases(store) as other:
         assert one.take(blocks[:3]) == blocks[:3]
         assert other.take(blocks[:5]) == blocks[3:5]
         assert one.take(blocks) == [*blocks[:3], blocks[5]]
         store.write([ended(blocks[0]), ended(blocks[1], FAILED)])
         assert other.take(blocks) == blocks[3:5]
         assert other.news(blocks[:3]) == ([DONE, FAILED], [], [blocks[2]])
-    with Claims(store) as third:
+    with Leases(store) as third:
         assert third.take(blocks) == blocks[2:]
-    with Claims(store, retry=True) as fourth:
+    with Leases(store, retry=True) as fourth:
         assert fourth.take(blocks) == blocks[1:]
 
 
 def test_a_lease_runs_out_unless_it_is_renewed(
     store: Store, blocks: list[Block], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(claims, "_RENEWAL_SECONDS", 0.02)
-    with Claims(store) as mine:
+    monkeypatch.setattr(leases, "_RENEWAL_SECONDS", 0.02)
+    with Leases(store) as mine:
         claimed_by(store, "elsewhere 1 2 x", time.time() + 5, blocks[0])
         claimed_by(store, "elsewhere 1 2 x", time.time() - 5, blocks[1])
         assert mine.take(blocks[:2]) == [blocks[1]]
@@ -79,7 +79,7 @@ def test_a_lease_runs_out_unless_it_is_renewed(
 
 
 def test_a_runner_that_is_gone_holds_nothing(store: Store, blocks: list[Block]) -> None:
-    with Claims(store) as other:
+    with Leases(store) as other:
         machine, _, _, token = other.runner.split(" ")
         soon = time.time() + LEASE_SECONDS
         gone = subprocess.Popen([sys.executable, "-c", ""])
@@ -90,18 +90,18 @@ def test_a_runner_that_is_gone_holds_nothing(store: Store, blocks: list[Block]) 
         claimed_by(store, f"another-{machine} {gone.pid} 7 {token}", soon, blocks[2])
         claimed_by(store, "damaged", soon + 1e9, blocks[3])
         claimed_by(store, "damaged", "soon", blocks[4])
-    with Claims(store) as mine:
+    with Leases(store) as mine:
         assert mine.take(blocks) == [*blocks[:2], *blocks[3:]]
 
 
 def test_two_runs_at_once_compute_every_cell_once(
-    sums: Callable[..., Study], content: Callable[[Kept], list[Any]], tmp_path: Path
+    sums: Callable[..., Study], content: Callable[[KeptStudy], list[Any]], tmp_path: Path
 ) -> None:
     def study(log: str) -> Study:
         settings = {"pause": 0.005, "trouble": f"count:{tmp_path / log}"}
         return sums(axes={"centre": "1:2:30"}, settings=settings, verbs="simulate", seeds=2)
 
-    found: list[Kept] = []
+    found: list[KeptStudy] = []
 
     def run() -> None:
         found.append(kept(study("two"), store=tmp_path / "two.sqlite", engine="inline"))
@@ -137,7 +137,7 @@ def test_of_two_runners_one_is_killed(tmp_path: Path, start: Callable[..., Any])
     end(runners[0])
     said = runners[1].communicate(timeout=120)[1]
     assert runners[1].returncode == 0, said
-    assert Kept(store, "shared").counts() == (120, 120, 0, 0)
+    assert KeptStudy(store, "shared").counts() == (120, 120, 0, 0)
     # What the dead runner was computing, and what it had not written yet, is computed again.
     assert 120 <= sum(_computed(tmp_path / "log").values()) <= 130
 
