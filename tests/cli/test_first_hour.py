@@ -45,7 +45,7 @@ def nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
         "explanation.explain.explain",
         "estimators.tables.read_table_to_fit",
         "reports.page.write_report",
-        "asking.studies.kept.Kept.answer",
+        "asking.studies.kept.KeptStudy.answer",
         "gallery.rendering.render_figure",
     ):
         monkeypatch.setattr(f"giantstep.{place}", computed)
