@@ -62,29 +62,31 @@ def _evaluation(settings: GiantStep) -> float:
 
 def fresh_point(settings: GiantStep, ridges: tuple[float, ...] = ()) -> float:
     """A point, or a curve of ridges, rows and labels included: each has steps of its own."""
+    return _fresh(settings, [{"ridge": ridge} for ridge in ridges] or [{}], ridges)
+
+
+def _fresh(
+    settings: GiantStep, points: list[dict[str, float]], along: tuple[float, ...] = ()
+) -> float:
+    """The best time of points of one curve; what is kept of a solution serves no repetition."""
     size = float(settings.step_size.at(1))
     sizes = itertools.count(size, size * 1e-9)
 
     def evaluate() -> None:
-        over = RiskOverSizes(SINE, settings.replace(step_size=next(sizes)), along=ridges)
-        for ridge in ridges or (over.sizes.ridge,):
-            over.at(over.sizes._replace(ridge=ridge))
+        over = RiskOverSizes(SINE, settings.replace(step_size=next(sizes)), along=along)
+        for point in points:
+            over.at(over.sizes._replace(**point))
 
     evaluate()
     return seconds(evaluate, 5)
 
 
+#: A curve over the samples of the fit.
+CURVE = [{"readout_samples_ratio": float(value)} for value in np.linspace(0.2, 3.0, 100)]
+
+
 def _curve_of_any_activation() -> Row:
-    values = np.linspace(0.2, 3.0, 100)
-    took = seconds(lambda: _along(RELU, values))
-    return under_limit("any activation, a curve of 100 points", took, 5.0)
-
-
-def _along(settings: GiantStep, values: np.ndarray) -> None:
-    """The risk along the samples of the fit, each point from the last."""
-    over = RiskOverSizes(SINE, settings)
-    for value in values:
-        over.at(over.sizes._replace(readout_samples_ratio=float(value)))
+    return under_limit("any activation, a curve of 100 points", _fresh(RELU, CURVE), 5.0)
 
 
 def _memory() -> Row:
@@ -97,6 +99,4 @@ def _memory() -> Row:
 
 
 def _curve() -> Iterator[Row]:
-    values = np.linspace(0.2, 3.0, 100)
-    took = seconds(lambda: _along(STEP, values))
-    yield under_limit("a curve of 100 points", took, 1.0)
+    yield under_limit("a curve of 100 points", _fresh(STEP, CURVE), 1.0)
