@@ -267,9 +267,9 @@ class Pencil:
         left = left.swapaxes(-1, -2)
         power = (batch.vectors * batch.weights) @ batch.vectors.T
         itself = np.einsum("ij,...pq->...ipjq", power, resolvent)
-        inner = resolvent[..., None, None, :, place] @ inner
-        inner = inner @ resolvent[..., None, None, place, :]
-        itself = itself - phi * np.moveaxis(inner, -2, -3)
+        inner = inner.swapaxes(-3, -2) @ resolvent[..., None, None, place, :]
+        inner = resolvent[..., None, :, place] @ inner.reshape(*inner.shape[:-2], -1)
+        itself = itself - phi * inner.reshape(itself.shape)
         on_right, on_left = both[..., old:] @ right, left @ both[..., old:, :old]
         corner = phi * itself.reshape(*many, added * size, added * size)
         corner = corner + left @ on_right[..., old:, :]
