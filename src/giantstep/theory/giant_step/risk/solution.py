@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,8 @@ SMALL = 1e-3
 ENTRIES = 2_000_000
 #: Of many fits, every so manieth is solved first.
 STRIDE = 7
+#: From so many kinds of neurons on one thread is faster: their many matrices are small.
+MANY_KINDS = 4
 
 
 class ReadoutRisk(NamedTuple):
@@ -93,10 +96,15 @@ def _together(
     pencil, vectors = readout.pencil, readout.layer.means.shape[1]
     largest = max((vectors * pencil.size) ** 2, pencil.kinds**2 * len(readout.learned.weights))
     together = 1 + ENTRIES // largest
+    one_thread: Any = contextlib.nullcontext()
+    if pencil.kinds >= MANY_KINDS:
+        from threadpoolctl import threadpool_limits
+
+        one_thread = threadpool_limits(1, user_api="blas")
     found = []
-    for some in np.array_split(penalties, -(-len(penalties) // together)):
-        # What is not finite is reported as not found.
-        with np.errstate(all="ignore"):
+    # What is not finite is reported as not found.
+    with np.errstate(all="ignore"), one_thread:
+        for some in np.array_split(penalties, -(-len(penalties) // together)):
             found += _risks(readout, fit._replace(penalty=some))
     return found
 
