@@ -26,7 +26,7 @@ ROUNDING = 1e-9
 SMALL = 1e-3
 #: Numbers held at once for fits that are solved together.
 ENTRIES = 2_000_000
-#: Of many fits, every so manieth is solved first.
+#: Of many fits, one in so many is solved first, and the others start from these.
 STRIDE = 7
 #: From so many kinds of neurons on one thread is faster: their many matrices are small.
 MANY_KINDS = 4
