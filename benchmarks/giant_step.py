@@ -108,7 +108,9 @@ def _products(chunk: int) -> Callable[[], None]:
 
 
 def _steps(batches: str, threads: Any) -> Callable[[], None]:
-    settings = GiantStep(dim=DIM, samples=SAMPLES, width=WIDTH, batches=batches, readout="sign")
+    settings = GiantStep(
+        dim=DIM, samples=SAMPLES, width=WIDTH, steps=ROUNDS + 1, batches=batches, readout="sign"
+    )
     runs = DirectRun(plan_giant_steps(STAIRS, settings), Draws([0], threads))
     numbers = itertools.count(1)
 

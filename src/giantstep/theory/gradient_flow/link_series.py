@@ -74,7 +74,7 @@ def alignment_speed(activation: Activation, target: Target) -> Float[np.ndarray,
     [0.0, 0.0, 0.296352]
     """
     link = flow_moments(target)
-    neuron = scaled_moments(activation, len(link) + 1).moments(np.ones(1))[:, 0]
+    neuron = scaled_moments(activation, len(link) + 1).at(np.ones(1))[0][:, 0]
     return np.array(
         [neuron[j] * link[j] / math.factorial(j - 1) for j in range(1, len(link))] or [0.0]
     )
@@ -91,35 +91,30 @@ class ScaledMoments:
     degree: int
     largest: float = 1.0
 
-    def moments(self, q: Float[np.ndarray, " points"]) -> Float[np.ndarray, "degrees points"]:
-        """mu_0(q), ..., mu_degree(q)."""
-        return chebyshev.chebval(self._place(q), self._fits[0])
-
-    def energy_slope(self, q: Float[np.ndarray, " points"]) -> Float[np.ndarray, " points"]:
-        """V'(q) = E[(sigma^2)'']/2 = E[sigma(sqrt(q) z)^2 He_2(z)]/(2q)."""
-        return chebyshev.chebval(self._place(q), self._fits[1])
-
-    def _place(self, q: np.ndarray) -> np.ndarray:
-        """log q, from 1 to the largest, on [-1, 1]."""
-        return 2 * np.log(q) / self._length - 1
+    def at(
+        self, q: Float[np.ndarray, " points"]
+    ) -> tuple[Float[np.ndarray, "degrees points"], Float[np.ndarray, " points"]]:
+        """mu_0(q), ..., mu_degree(q), and V'(q) = E[sigma(sqrt(q) z)^2 He_2(z)]/(2q)."""
+        angle = np.arccos(np.clip(2 * np.log(q) / self._length - 1, -1, 1))
+        found = self._fit.T @ np.cos(np.arange(SCALES)[:, None] * angle)
+        return found[:-1], found[-1]
 
     @property
     def _length(self) -> float:
         return math.log(max(self.largest, 1.1)) * (1 + 1e-9)
 
     @functools.cached_property
-    def _fits(self) -> tuple[np.ndarray, np.ndarray]:
+    def _fit(self) -> np.ndarray:
+        """Coefficients of Chebyshev polynomials of log q, which runs from -1 to 1."""
         places = chebyshev.chebpts1(SCALES)
-        values = [self._at(math.exp(self._length * (x + 1) / 2)) for x in places]
-        moments, slopes = (np.array(parts) for parts in zip(*values, strict=True))
-        fits = [chebyshev.chebfit(places, parts, SCALES - 1) for parts in (moments, slopes)]
-        return fits[0], fits[1]
+        values = [self._integrated(math.exp(self._length * (x + 1) / 2)) for x in places]
+        return chebyshev.chebfit(places, np.array(values), SCALES - 1)
 
-    def _at(self, q: float) -> tuple[np.ndarray, float]:
+    def _integrated(self, q: float) -> np.ndarray:
         u, weights = _flow_scaled_rule(self.activation.kinks, math.sqrt(q))
         values, z = self.activation.numpy(u), u / math.sqrt(q)
-        found = hermite_values(z, self.degree) @ (weights * values)
-        return found, float(weights @ (values**2 * (z**2 - 1))) / (2 * q)
+        slope = weights @ (values**2 * (z**2 - 1)) / (2 * q)
+        return np.append(hermite_values(z, self.degree) @ (weights * values), slope)
 
 
 @functools.lru_cache(maxsize=64)

@@ -87,12 +87,12 @@ def spherical_flow(
         m, b, _ = state
         q = np.clip(1 + theta * m**2, 1.0, largest)
         root, omega = np.sqrt(q), flow_overlap(np.array([m, b, np.ones_like(m)]), spike)
-        s, mu = omega * root, neuron.moments(q)
+        s, (mu, slope) = omega * root, neuron.at(q)
         powers = omega ** np.arange(len(link))[:, None]
         c_s = np.sum(slopes * mu[1 : len(link)] * powers[:-1], axis=0) / root
         c_q = np.sum(values * mu[2:] * powers, axis=0) / (2 * q)
         pull = 2 * c_s / np.sqrt(kappa)
-        push = 2 * (2 * c_q - neuron.energy_slope(q))
+        push = 2 * (2 * c_q - slope)
         projected = np.sqrt(kappa) * s
         return np.array(
             [
