@@ -143,7 +143,7 @@ class Backlog:
                 for job in list(self._jobs):
                     self._end_if_over(job)
                 if waiting := [] if self._stopped else [job for job in self._jobs if job.tasks]:
-                    job = min(waiting, key=lambda job: self._rank(job, previous))
+                    job = min(waiting, key=self._rank(previous))
                     tasks = [job.tasks.popleft() for _ in range(self._worth(job))]
                     if tasks := job.admit(tasks):
                         job.running += 1
@@ -214,10 +214,17 @@ class Backlog:
             self._jobs.remove(job)
             job.tell(None)
 
-    def _rank(self, job: Job, previous: str) -> tuple[bool, int, int]:
-        stays = self.limits.stays and job.client == previous
-        running = sum(other.running for other in self._jobs if other.client == job.client)
-        return not stays, running, self._served.get(job.client, 0)
+    def _rank(self, previous: str) -> Callable[[Job], tuple[bool, int, int]]:
+        """First the client that a worker stays with, then those who have the least."""
+        running = Counter[str]()
+        for job in self._running():
+            running[job.client] += job.running
+        favoured = previous if self.limits.stays else None
+        return lambda job: (
+            job.client != favoured,
+            running[job.client],
+            self._served.get(job.client, 0),
+        )
 
     def _worth(self, job: Job) -> int:
         """How many tasks to hand out: towards the end fewer, to keep every worker busy."""
