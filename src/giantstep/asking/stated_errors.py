@@ -49,7 +49,8 @@ def with_stated_errors(
         for name, value in law.metrics.items():
             if name not in simulated:
                 continue
-            size = np.nan_to_num(np.abs(np.asarray(value, dtype=float)), posinf=0.0)
+            size = np.abs(np.asarray(value, dtype=float))
+            size = np.where(np.isfinite(size), size, 0.0)
             seen = share * size
             if name in COSINES:
                 fluctuating = np.minimum(size, 1 / (dim * np.maximum(size, dim**-0.5)))

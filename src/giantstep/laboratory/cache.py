@@ -12,6 +12,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from giantstep.laboratory.laid_over import LabLaw
+
 #: What the lab keeps in all.
 MOST_BYTES = 200 * 2**20
 #: What an answer takes beside its arrays.
@@ -62,7 +64,8 @@ class Cache:
 
 def _lab_answer_bytes(answer: Any) -> int:
     """Bytes of the arrays in a result."""
-    records = [*getattr(answer, "runs", ()), *getattr(answer, "predictions", ())]
+    is_law = isinstance(answer, LabLaw)
+    records = (answer.prediction,) if is_law else getattr(answer, "runs", ())
     tables = [getattr(each, name, {}) for each in records for name in ("metrics", "arrays")]
     if isinstance(answer, Mapping):
         tables.append(answer)

@@ -12,7 +12,7 @@ from giantstep.answer import json_value, unique
 from giantstep.asking.workers.backlog import DONE, FAILED, REFUSED, Outcome, Progress
 from giantstep.laboratory.cache import Cache
 from giantstep.laboratory.crew import Crew, LabTask, Placed
-from giantstep.laboratory.laid_over import Dot, lab_curve_at, lab_predicted
+from giantstep.laboratory.laid_over import Dot, LabLaw, lab_curve_at
 from giantstep.laboratory.limits import LabLimits
 
 Event = tuple[str, Any]
@@ -108,11 +108,10 @@ class LabDesk:
                     for number, outcome in several:
                         assert isinstance(outcome, Outcome)
                         if outcome.status == DONE:
-                            laws.append(outcome.value)
+                            law, entries = outcome.value
+                            laws.append(law)
                             index = begin + number
-                            entries = lab_curve_at(
-                                plan["places"][index], lab_predicted(outcome.value)
-                            )
+                            entries = lab_curve_at(plan["places"][index], entries)
                             points.append({"index": index, "entries": entries})
                         elif outcome.status == FAILED:
                             raise Refused(outcome)
@@ -176,10 +175,10 @@ class LabDesk:
                     assert isinstance(outcome, Outcome)
                     if outcome.status != DONE:
                         raise Refused(outcome)
-                    is_law = bool(outcome.value.predictions)
+                    is_law = isinstance(outcome.value, LabLaw)
                     number = place if is_law else wanted[place][0]
                     if is_law:
-                        dots[number].law = outcome.value
+                        dots[number].law = outcome.value.prediction
                     else:
                         dots[number].runs.append(outcome.value)
                         done += 1
@@ -220,7 +219,7 @@ class LabDesk:
         yield "cloud", json_value(cloud)
         with contextlib.suppress(Refused):
             law = await self.answer(self.theorists, client, "predict", given)
-            yield "spaces", json_value({"subspaces": list(law.subspaces)})
+            yield "spaces", json_value({"subspaces": list(law.prediction.subspaces)})
         yield "end", {}
 
     async def report(self, client: str, problem: dict[str, Any], quick: bool) -> Events:

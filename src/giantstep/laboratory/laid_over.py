@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from giantstep.answer import Answer, json_value
+from giantstep.answer import Answer, Prediction, json_value
 from giantstep.asking.one_point import compare_question
 
 #: A number as the page takes it: metric, place, value, and what belongs to it.
 Entry = list[Any]
 
 
-def lab_predicted(law: Answer) -> list[Entry]:
-    """Every number of a prediction: metric, place, value, error, status."""
-    return json_value([[n.metric, n.place, n.theory, n.error, n.status] for n in law.numbers()])
+class LabLaw(NamedTuple):
+    """A prediction, and every number of it: metric, place, value, error, status."""
+
+    prediction: Prediction
+    entries: list[Entry]
+
+    @classmethod
+    def of(cls, law: Answer) -> LabLaw:
+        """What the server needs of a predicted point: workers make it, a line has many."""
+        found = [[n.metric, n.place, n.theory, n.error, n.status] for n in law.numbers()]
+        return cls(law.prediction, json_value(found))
 
 
 def lab_curve_at(place: Sequence[Any], entries: Sequence[Entry]) -> list[Entry]:
@@ -30,7 +38,7 @@ class Dot:
 
     def __init__(self) -> None:
         self.runs: list[Answer] = []
-        self.law: Answer | None = None
+        self.law: Prediction | None = None
 
     def measured(self) -> list[Entry]:
         """Every number: metric, place, mean, standard error, standard errors from theory."""
@@ -44,8 +52,8 @@ class Dot:
         )
         far: dict[Any, float] = {}
         if self.law is not None:
-            run = compare_question(run, self.law.prediction)
-            both = dataclasses.replace(self.runs[0], runs=(run,), predictions=self.law.predictions)
+            run = compare_question(run, self.law)
+            both = dataclasses.replace(self.runs[0], runs=(run,), predictions=(self.law,))
             far = {(n.metric, n.place): n.deviation for n in both.compared()}
         alone = dataclasses.replace(self.runs[0], runs=(run,))
         return json_value(

@@ -139,10 +139,11 @@ def lab_explain(*, problem: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
 def lab_predict(*, point: Mapping[str, Any], tell: Tell) -> Any:
     """The prediction of one point, if it fits."""
     import giantstep
+    from giantstep.laboratory.laid_over import LabLaw
 
     question = _lab_question(point)
     _check_lab_cost(question, "predict")
-    return giantstep.predict(question)
+    return LabLaw.of(giantstep.predict(question))
 
 
 def lab_simulate(*, point: Mapping[str, Any], seed: int, tell: Tell) -> Any:
