@@ -145,7 +145,7 @@ def test_a_grid_in_the_lab_is_one_curve_for_each_value(grid: gs.Answer) -> None:
     dot.runs = [
         work.lab_simulate(point=plan["points"][4], seed=seed, tell=print) for seed in range(4)
     ]
-    dot.law = work.lab_predict(point=plan["points"][4], tell=print)
+    dot.law = work.lab_predict(point=plan["points"][4], tell=print).prediction
     entries = {
         (metric, *map(tuple, place)): mean
         for metric, place, mean, *_ in lab_curve_at(plan["places"][4], dot.measured())
