@@ -45,7 +45,7 @@ def test_every_axis_that_is_offered_can_be_drawn(row: Learner) -> None:
     for axis in told["axes"]:
         swept = {axis: rules[axis]["range"]} if axis in rules else {}
         question = {"learner": row.name, "settings": {**chosen, **swept}, "problem": problem}
-        outcome = do("plan", {**question, **SEEDS, "between": 41})
+        outcome = do("outline", {**question, **SEEDS, "between": 41})
         assert outcome.status == DONE, f"{axis}: {outcome.error}"
         assert (len(outcome.value["points"]) > 1) == (axis in rules)
 
@@ -71,12 +71,12 @@ def test_explain_has_staircases_with_statuses(client: httpx.Client) -> None:
 
 def test_the_line_is_what_predict_says(client: httpx.Client) -> None:
     told = events(client, "/theory", RANDOM_FEATURES)
-    assert [told[0][0], told[-1][0]] == ["plan", "end"]
-    plan = told[0][1]
-    assert len(plan["x"]) >= 40
-    assert [plan["x"][i] for i in plan["own"]] == [1, 2, 3, 4]
+    assert [told[0][0], told[-1][0]] == ["outline", "end"]
+    outline = told[0][1]
+    assert len(outline["x"]) >= 40
+    assert [outline["x"][i] for i in outline["own"]] == [1, 2, 3, 4]
     points = {each["index"]: each["entries"] for each in told_of(told, "points")}
-    assert len(points) == len(plan["x"])
+    assert len(points) == len(outline["x"])
     settings = gs.RandomFeatures(dim=40, samples="3d", width="1d", ridge=0.1)
     law = gs.predict(settings, "h1 + He2(h1)")
     shown = {metric: value for metric, _, value, _, _ in points[2]}
@@ -90,14 +90,16 @@ def test_a_crowd_gets_coarse_lines_first(
     with monkeypatch.context() as crowded:
         crowded.setattr(lab.desk, "crowd", 0)
         told = events(client, "/theory", question)
-    plan, end = told[0][1], told[-1][1]
+    outline, end = told[0][1], told[-1][1]
     drawn = [each["index"] for each in told_of(told, "points")]
     assert drawn == list(range(7))
-    assert sorted(plan["x"][i] for i in drawn) == pytest.approx([1, 1.5, 2, 2.5, 3, 3.5, 4])
-    assert end["left"] == len(plan["x"]) - 7
+    assert sorted(outline["x"][i] for i in drawn) == pytest.approx([1, 1.5, 2, 2.5, 3, 3.5, 4])
+    assert end["left"] == len(outline["x"]) - 7
     # Asked again in a quiet moment, what is missing comes.
     told = events(client, "/theory", question)
-    assert sorted(each["index"] for each in told_of(told, "points")) == list(range(len(plan["x"])))
+    assert sorted(each["index"] for each in told_of(told, "points")) == list(
+        range(len(outline["x"]))
+    )
     assert told[-1][1]["left"] == 0
 
 
@@ -117,7 +119,7 @@ def test_dots_are_what_simulate_says(client: httpx.Client, lab: Lab) -> None:
     assert {each["index"]: each["entries"] for each in told_of(again, "dots")} == {
         index: dot["entries"] for index, dot in dots.items()
     }
-    assert [name for name, _ in again] == ["plan", "dots", "dots", "end"]
+    assert [name for name, _ in again] == ["outline", "dots", "dots", "end"]
 
 
 def test_no_theory_says_why_and_dots_still_run(client: httpx.Client) -> None:
@@ -144,11 +146,11 @@ def test_what_does_not_fit_is_refused_with_its_estimate(client: httpx.Client) ->
 
 
 def test_the_command_and_the_python_give_the_same_experiment(client: httpx.Client) -> None:
-    plan = events(client, "/theory", RANDOM_FEATURES)[0][1]
+    outline = events(client, "/theory", RANDOM_FEATURES)[0][1]
     words = "giantstep compare random-features --target 'h1 + He2(h1)' --dim 40 --samples 1d:4d:4"
-    assert plan["command"].startswith(words)
+    assert outline["command"].startswith(words)
     space: dict = {}
-    code = plan["python"].replace("gs.compare", "gs.predict").replace(", seeds=8", "")
+    code = outline["python"].replace("gs.compare", "gs.predict").replace(", seeds=8", "")
     exec(code.replace("result.plot()", ""), space)
     assert list(space["result"].axes["samples"].labels) == ["d", "2d", "3d", "4d"]
 
@@ -181,8 +183,8 @@ def test_wrong_numbers_are_told_in_words(client: httpx.Client) -> None:
 def test_a_learner_of_trees_has_its_line() -> None:
     row = next(row for row in LEARNERS if row.has_tree)
     settings, problem = row.options(row.example)
-    plan = do("plan", {"learner": row.name, "settings": settings, "problem": problem} | SEEDS)
-    assert do("predict", {"point": plan.value["points"][0]}).status == DONE
+    outline = do("outline", {"learner": row.name, "settings": settings, "problem": problem} | SEEDS)
+    assert do("predict", {"point": outline.value["points"][0]}).status == DONE
 
 
 def test_spectra_and_neurons(client: httpx.Client) -> None:
@@ -207,8 +209,8 @@ def test_spectra_and_neurons(client: httpx.Client) -> None:
 @pytest.mark.parametrize("row", [row for row in LEARNERS if row.name in WITH_NEURONS])
 def test_learners_with_a_cloud_have_neurons(row: Learner) -> None:
     settings, problem = row.options(row.smallest[0])
-    plan = do("plan", {"learner": row.name, "settings": settings, "problem": problem} | SEEDS)
-    found = do("neurons", {"point": plan.value["points"][0], "seed": 0})
+    outline = do("outline", {"learner": row.name, "settings": settings, "problem": problem} | SEEDS)
+    found = do("neurons", {"point": outline.value["points"][0], "seed": 0})
     assert found.status == DONE, found.error
 
 
@@ -217,6 +219,6 @@ def test_the_rows_of_a_map_share_the_points_that_the_lab_draws(across: int, up: 
     ranges = {"samples": f"1d:4d:{across}", "ridge": f"0.01:1:{up}log"}
     swept = {"dim": "40", "width": "1d", **ranges}
     question = {"learner": "random-features", "settings": swept, "problem": {"target": "h1"}}
-    plan = do("plan", {**question, **SEEDS, "between": 41}).value
-    assert plan["axis"] == "samples"
-    assert across * up < len(plan["points"]) <= LabLimits().points
+    outline = do("outline", {**question, **SEEDS, "between": 41}).value
+    assert outline["axis"] == "samples"
+    assert across * up < len(outline["points"]) <= LabLimits().points

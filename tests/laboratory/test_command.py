@@ -37,7 +37,7 @@ def test_the_lab_prints_its_address_and_ends_with_its_workers() -> None:
         headers = {"x-giantstep-token": url.partition("token=")[2].partition("#")[0]}
         question = {**RANDOM_FEATURES, "seeds": 64}
         with httpx.stream("POST", address, json=question, headers=headers, timeout=60) as dots:
-            assert next(dots.iter_lines()) == "event: plan"
+            assert next(dots.iter_lines()) == "event: outline"
             # Somebody stops it while a page is being served.
             lab.send_signal(signal.SIGINT)
         out, err = lab.communicate(timeout=120)

@@ -135,7 +135,7 @@ def test_jobs_of_one_client_are_limited(lab: Lab, client: httpx.Client) -> None:
             question = {**LONG, "seed": 4000 + 100 * number}
             response = held.enter_context(client.stream("POST", "/simulate", json=question))
             streams.append(read_events(response))
-            assert next(streams[-1])[0] == "plan"
+            assert next(streams[-1])[0] == "outline"
         until(lambda: sum(lab.desk.simulators.backlog.counts().values()) == most)
         refused = events(client, "/simulate", {**LONG, "seed": 9000})
         assert refused[-1][1]["kind"] == "busy"

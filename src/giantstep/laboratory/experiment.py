@@ -86,23 +86,24 @@ class LabDesk:
         """What can be learned of a target."""
         return await self.answer(self.theorists, client, "explain", {"problem": problem})
 
-    async def plan(self, client: str, question: dict[str, Any], between: int = 0) -> Any:
+    async def outline(self, client: str, question: dict[str, Any], between: int = 0) -> Any:
         """The points of an experiment."""
-        return await self.answer(self.readers, client, "plan", {**question, "between": between})
+        return await self.answer(self.readers, client, "outline", {**question, "between": between})
 
     async def theory(self, client: str, question: dict[str, Any]) -> Events:
         """The line: where its points stand, then each of them, then notes and papers.
 
         ``left`` says at the end how many points a busy lab has left out.
         """
-        plan = await self.plan(client, question, LINE_POINTS)
-        yield "plan", {name: value for name, value in plan.items() if name != "points"}
+        outline = await self.outline(client, question, LINE_POINTS)
+        yield "outline", {name: value for name, value in outline.items() if name != "points"}
+        asked = outline["points"]
         laws, reasons, begin = [], [], 0
-        for end in (plan["coarse"], len(plan["points"])):
+        for end in (outline["coarse"], len(asked)):
             # In a crowd a coarse line for everybody comes before a fine one for some.
             if begin and self.theorists.backlog.counts()["waiting"] >= self.crowd:
                 break
-            async with contextlib.aclosing(self._laws(client, plan["points"][begin:end])) as found:
+            async with contextlib.aclosing(self._laws(client, asked[begin:end])) as found:
                 async for several in found:
                     points = []
                     for number, outcome in several:
@@ -111,7 +112,7 @@ class LabDesk:
                             law, entries = outcome.value
                             laws.append(law)
                             index = begin + number
-                            entries = lab_curve_at(plan["places"][index], entries)
+                            entries = lab_curve_at(outline["places"][index], entries)
                             points.append({"index": index, "entries": entries})
                         elif outcome.status == FAILED:
                             raise Refused(outcome)
@@ -127,7 +128,7 @@ class LabDesk:
                     "references": unique(paper for law in laws for paper in law.references),
                     "reasons": unique(reason or "" for reason in reasons),
                     "lacking": len(reasons),
-                    "left": len(plan["points"]) - begin,
+                    "left": len(asked) - begin,
                 }
             ),
         )
@@ -136,9 +137,9 @@ class LabDesk:
         self, client: str, question: dict[str, Any], seeds: int, seed: int
     ) -> Events:
         """The dots: where they stand, then those that have one seed more, and the end."""
-        plan = await self.plan(client, question)
-        yield "plan", {name: value for name, value in plan.items() if name != "points"}
-        points = plan["points"]
+        outline = await self.outline(client, question)
+        yield "outline", {name: value for name, value in outline.items() if name != "points"}
+        points = outline["points"]
         dots = [Dot() for _ in points]
         wanted = [(number, seed + i) for i in range(seeds) for number in range(len(points))]
         merged: asyncio.Queue[Placed | None] = asyncio.Queue()
@@ -188,7 +189,7 @@ class LabDesk:
                     {
                         "index": number,
                         "seeds": len(dot.runs),
-                        "entries": lab_curve_at(plan["places"][number], dot.measured()),
+                        "entries": lab_curve_at(outline["places"][number], dot.measured()),
                     }
                     for number, dot in changed.items()
                 ]
@@ -202,8 +203,8 @@ class LabDesk:
 
     async def spectrum(self, client: str, question: dict[str, Any], of: str, seeds: int) -> Events:
         """The predicted spectrum, then the same with simulated ones."""
-        plan = await self.plan(client, question)
-        point = plan["points"][0]
+        outline = await self.outline(client, question)
+        point = outline["points"][0]
         law = {"point": point, "of": of, "seeds": 0}
         yield "predicted", json_value(await self.answer(self.theorists, client, "spectrum", law))
         if seeds:
@@ -213,8 +214,8 @@ class LabDesk:
 
     async def neurons(self, client: str, question: dict[str, Any], seed: int) -> Events:
         """Where the neurons are after each step, then the spaces that theory says they reach."""
-        plan = await self.plan(client, question)
-        given = {"point": plan["points"][0]}
+        outline = await self.outline(client, question)
+        given = {"point": outline["points"][0]}
         cloud = await self.answer(self.simulators, client, "neurons", {**given, "seed": seed})
         yield "cloud", json_value(cloud)
         with contextlib.suppress(Refused):

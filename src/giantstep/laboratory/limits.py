@@ -43,7 +43,7 @@ class LabLimits:
     seconds: Mapping[str, float] = field(
         default_factory=lambda: {
             "read": 20.0,
-            "plan": 20.0,
+            "outline": 20.0,
             "explain": 60.0,
             "predict": 40.0,
             "simulate": 60.0,

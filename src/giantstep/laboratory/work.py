@@ -51,7 +51,7 @@ def lab_read(*, target: str, tell: Tell) -> dict[str, Any]:
     }
 
 
-def lab_plan(
+def lab_outline(
     *,
     learner: str,
     settings: Mapping[str, Any],
@@ -206,7 +206,7 @@ def lab_warm(*, learner: str | None, tell: Tell) -> None:
 
 VERBS: dict[str, Callable[..., Any]] = {
     "read": lab_read,
-    "plan": lab_plan,
+    "outline": lab_outline,
     "explain": lab_explain,
     "predict": lab_predict,
     "simulate": lab_simulate,

@@ -29,10 +29,10 @@ export function statusOf(now, metric) {
 
 const xAxis = (now, traces) => {
   const isFewSteps = now.axis === "step" && Math.max(0, ...traces.flatMap((each) => each.x)) <= MOST_TICKS;
-  const ticks = now.plan.ticks ? { tickvals: now.plan.x, ticktext: now.plan.ticks.map(typesetLabel) } : isFewSteps ? { dtick: 1 } : {};
+  const ticks = now.outline.ticks ? { tickvals: now.outline.x, ticktext: now.outline.ticks.map(typesetLabel) } : isFewSteps ? { dtick: 1 } : {};
   return { ...scale(isLogarithmic(now), traces.flatMap((each) => each.x)), ...(state.xScale ? {} : ticks) };
 };
-export const isLogarithmic = (now) => (state.xScale ? state.xScale === "log" : Boolean(now.plan.axis && now.axis !== "step" && now.plan.log));
+export const isLogarithmic = (now) => (state.xScale ? state.xScale === "log" : Boolean(now.outline.axis && now.axis !== "step" && now.outline.log));
 
 // Numbers written whole along a logarithmic axis, where 0.4 would else be a small 4.
 function scale(isLog, values) {
@@ -77,7 +77,7 @@ export function curves(now, ghosts, metric, until) {
     const ends = [Math.min(...xs), Math.max(...xs)];
     traces.push({ x: ends, y: ends.map(() => dim ** -0.5), mode: "lines", name: "chance", line: { color: ghostColour(), width: 1.2, dash: "dashdot" }, hoverinfo: "skip" });
   }
-  const label = typesetLabel(now.plan.axis ? now.plan.label : now.axis);
+  const label = typesetLabel(now.outline.axis ? now.outline.label : now.axis);
   return [traces, layout(label, words(metric), { xaxis: xAxis(now, traces), yaxis: scale(state.logY, traces.flatMap((each) => each.y)) })];
 }
 
@@ -104,7 +104,7 @@ export function map(now, metric) {
     const marker = { color: dots.map(([, , n]) => n[0]), coloraxis: "coloraxis", size: 13, line: { color: "#ffffff", width: 1.5 } };
     traces.push({ type: "scatter", mode: "markers", name: "simulated", x: dots.map(([x]) => x), y: dots.map(([, y]) => y), marker });
   }
-  const label = typesetLabel(now.plan.axis && !now.theory.inner ? now.plan.label : now.axis);
-  const second = now.theory.inner ? now.plan.label : words(now.theory.second);
+  const label = typesetLabel(now.outline.axis && !now.theory.inner ? now.outline.label : now.axis);
+  const second = now.theory.inner ? now.outline.label : words(now.theory.second);
   return [traces, layout(label, typesetLabel(second), { coloraxis, showlegend: false, margin: { l: 70, r: 12, t: 26, b: 44 }, xaxis: xAxis(now, traces), yaxis: { type: "category", tickvals: ys, ticktext: ys.map(short) } })];
 }

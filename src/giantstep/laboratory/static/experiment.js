@@ -16,8 +16,8 @@ const MOST_GHOSTS = 3;
 const QUIET_MS = 2000; // A lab that was busy may be quiet again by then.
 const theoryLine = new Line();
 const dotLine = new Line();
-let now = null; // What is drawn: the question, the plan, the series of theory and of dots.
-let planned = null; // The same for what was asked last, once the lab has taken it.
+let now = null; // What is drawn: the question, the outline, the series of theory and of dots.
+let accepted = null; // The same for what was asked last, once the lab has taken it.
 let ghosts = [];
 let told = () => {};
 let seconds = {};
@@ -93,7 +93,7 @@ export async function refresh(settled = true) {
   remember(settled);
   dotLine.stop();
   for (const name of ["dots", "lineMs", "neurons"]) delete document.body.dataset[name];
-  planned = null;
+  accepted = null;
   at("fits").hidden = true;
   const asked = question();
   const text = JSON.stringify({ ...asked, seeds: 0 });
@@ -105,9 +105,9 @@ export async function refresh(settled = true) {
   say(at("said"), `Theory is being computed${now ? "; what is dimmed is the answer before" : ""}. A point may take ${seconds.predict} s.`);
   try {
     await listen("theory", asked, signal, (name, data) => {
-      if (name === "plan") {
-        planned = next;
-        next.plan = data;
+      if (name === "outline") {
+        accepted = next;
+        next.outline = data;
         next.theory = new Series(next.axis, next.second, data);
         told(data);
       } else if (name === "points") {
@@ -164,8 +164,8 @@ const simulateSoon = debounced(200, () => simulate());
 
 async function simulate() {
   simulateSoon.cancel();
-  if (!planned) return;
-  const mine = planned;
+  if (!accepted) return;
+  const mine = accepted;
   const signal = dotLine.begin();
   document.body.dataset.dots = "running";
   at("stop").disabled = false;
@@ -174,7 +174,7 @@ async function simulate() {
   speak(`Dots are running; a seed may take ${seconds.simulate} s.`);
   try {
     await listen("simulate", { ...mine.asked, seeds: state.seeds, seed: 0 }, signal, (name, data) => {
-      if (name === "plan") {
+      if (name === "outline") {
         mine.dots = new Series(mine.axis, mine.second, data);
         told(data);
       }
@@ -225,7 +225,7 @@ function showMetrics() {
 }
 
 function redraw() {
-  if (!now?.plan) return;
+  if (!now?.outline) return;
   const metric = showMetrics();
   const until = neurons.shownStep();
   const [drawn, drawnGhosts] = [now, ghosts];
@@ -249,7 +249,7 @@ function speak(more = "") {
 }
 
 export function table() {
-  const rows = [["kind", "metric", "place", now?.plan?.label || now?.axis, now?.second || "second", "value", "error", "status or z"]];
+  const rows = [["kind", "metric", "place", now?.outline?.label || now?.axis, now?.second || "second", "value", "error", "status or z"]];
   for (const [kind, series] of [["theory", now?.theory], ["simulated", now?.dots]]) {
     for (const metric of series?.metrics() ?? []) {
       for (const [name, cells] of series.cells(metric)) for (const [x, y, numbers] of cells) rows.push([kind, metric, name, x, now.second ? y : "", ...numbers]);

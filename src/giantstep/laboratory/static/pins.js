@@ -71,7 +71,7 @@ async function compute(pinned, signal) {
   let series = null;
   let left = 0;
   await listen("theory", pinned.asked, signal, (name, data) => {
-    if (name === "plan") series = new Series(pinned.axis, "", data);
+    if (name === "outline") series = new Series(pinned.axis, "", data);
     if (name === "points") data.forEach((each) => series.take(each));
     if (name === "end") left = data.left;
   }).catch(() => {});

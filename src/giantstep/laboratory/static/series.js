@@ -4,10 +4,10 @@ const INNER = ["time", "step"];
 
 // entries: [metric, place, value, ...]; keeps those of one metric, by what is left of their place.
 export class Series {
-  constructor(axis, second, plan) {
+  constructor(axis, second, outline) {
     this.inner = INNER.includes(axis) ? axis : null;
-    this.second = plan.axis === second ? axis : second;
-    this.plan = plan;
+    this.second = outline.axis === second ? axis : second;
+    this.outline = outline;
     this.points = new Map();
   }
 
@@ -15,10 +15,10 @@ export class Series {
     const last = lastStep(entries);
     for (const [metric, place, ...numbers] of entries) {
       const found = Object.fromEntries(place);
-      const x = this.inner ? found[this.inner] : this.plan.x[index];
+      const x = this.inner ? found[this.inner] : this.outline.x[index];
       if (x === undefined || numbers[0] === null || numbers[0] === "inf") continue;
       if (!this.inner && "step" in found && found.step !== last) continue;
-      const y = this.inner ? this.plan.values[index] : found[this.second];
+      const y = this.inner ? this.outline.values[index] : found[this.second];
       const hidden = [this.inner, this.second, "step"];
       const name = place.filter(([axis]) => !hidden.includes(axis)).map(([axis, at]) => (axis === "direction" ? at : `${axis} ${at}`)).join(", ");
       if (!this.points.has(metric)) this.points.set(metric, new Map());

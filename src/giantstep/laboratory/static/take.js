@@ -30,11 +30,11 @@ export function setUp(tables, seconds, open) {
   at("quick-report").addEventListener("click", () => report(true, seconds.report));
 }
 
-export function told(plan) {
+export function told(outline) {
   // An option stays with its value and is never broken at its hyphens.
-  const words = plan.command.split(/ (?=--)/).flatMap((each, number) => [number ? " " : "", make("span", { class: "word" }, each)]);
+  const words = outline.command.split(/ (?=--)/).flatMap((each, number) => [number ? " " : "", make("span", { class: "word" }, each)]);
   at("command").replaceChildren(...words);
-  at("python").textContent = plan.python;
+  at("python").textContent = outline.python;
 }
 
 async function opened(file, open) {
