@@ -18,6 +18,7 @@ from giantstep.numerics.solve import (
     fixed_point,
     implicit_fixed_point,
     iterated_fixed_point,
+    linear_responses,
 )
 
 
@@ -166,3 +167,19 @@ def test_anderson_finds_the_fixed_point_of_a_stiff_map_sooner() -> None:
     assert anderson.iterations < plain.iterations
     np.testing.assert_allclose(anderson.value, plain.value, atol=1e-9)
     np.testing.assert_allclose(stiff(plain.value), plain.value, atol=1e-9)
+
+
+def test_responses_of_many_systems_or_none() -> None:
+    """Each to its own tolerance; one that has no solution, and one without a source."""
+    matrices = np.random.default_rng(3).normal(size=(3, 12, 12)) / 8
+    matrices[1], sources = np.eye(12), np.ones((3, 12))
+    sources[2] = 0.0
+
+    def image(x: np.ndarray) -> np.ndarray:
+        return (matrices @ x[..., None])[..., 0]
+
+    found = linear_responses(image, sources, np.array([1e-12, 1e-12, 1e-3]))
+    expected = np.linalg.solve(np.eye(12) - matrices[0], sources[0])
+    np.testing.assert_allclose(found[0], expected, rtol=1e-10)
+    assert np.all(np.isnan(found[1]))
+    assert np.all(found[2] == 0)

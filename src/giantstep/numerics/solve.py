@@ -166,6 +166,41 @@ def iterated_fixed_point(
     return Solution(image, residual, count, _solution_status(residual, tolerance))
 
 
+def linear_responses(
+    image: Map, sources: Float[np.ndarray, "*systems n"], tolerance: Any, most: int = 100
+) -> Float[np.ndarray, "*systems n"]:
+    """How far fixed points of linear maps move: ``x = image(x) + source``, system by system.
+
+    Each iteration adds the image of what is left to the space in which this is least (generalised
+    conjugate residuals); it ends where that is below the tolerance relative to the source. NaN
+    where it is not after ``most`` of them.
+
+    >>> moved = linear_responses(lambda x: x[..., ::-1] / 2, np.array([[1.0, 0.0]]), 1e-12)
+    >>> moved.round(9).tolist()
+    [[1.333333333, 0.666666667]]
+    """
+    found, left = np.zeros_like(sources), sources
+    steps: list[np.ndarray] = []
+    changes: list[np.ndarray] = []
+    size = tolerance * np.linalg.norm(sources, axis=-1)
+    for _ in range(most):
+        if not np.any(np.linalg.norm(left, axis=-1) > size):
+            break
+        step = left
+        change = step - image(step)
+        for before, gone in zip(steps, changes, strict=True):
+            part = np.sum(gone * change, axis=-1, keepdims=True)
+            step, change = step - part * before, change - part * gone
+        length = np.linalg.norm(change, axis=-1, keepdims=True)
+        length[length == 0] = 1.0
+        steps.append(step / length)
+        changes.append(change / length)
+        part = np.sum(changes[-1] * left, axis=-1, keepdims=True)
+        found, left = found + part * steps[-1], left - part * changes[-1]
+    near = np.linalg.norm(left, axis=-1, keepdims=True) <= size[..., None]
+    return np.where(near, found, np.nan)
+
+
 def _solution_status(residual: float, tolerance: float) -> Ending:
     if residual <= tolerance:
         return Ending.CONVERGED

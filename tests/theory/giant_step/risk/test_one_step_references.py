@@ -140,10 +140,6 @@ def changed(layer: FirstLayer, part: str) -> FirstLayer:
     batch = layer.batches[0]
     if part in ("means", "bulks"):
         return layer._replace(**{part: 1.05 * getattr(layer, part)})
-    if part == "leans":
-        vectors = batch.vectors.copy()
-        vectors[-2:-1] *= 1.05
-        return layer._replace(batches=(batch._replace(vectors=vectors),))
     return layer._replace(batches=(batch._replace(**{part: 1.05 * getattr(batch, part)}),))
 
 

@@ -72,6 +72,20 @@ def test_ridges_solved_together_are_those_solved_alone(
         assert together.solved[fit].train == pytest.approx(one.train, rel=1e-9)
 
 
+@pytest.mark.parametrize("start", [PAIRS, Neurons.of([-1.0, 0.5, 2.0])])
+def test_a_jacobian_that_is_applied_gives_the_same_risk(
+    start: Neurons, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with many kinds of neurons, whose unknowns are too many to build it."""
+    built = readout_risk(readout("relu", start, steps=2), HARD)
+    monkeypatch.setattr(solution, "DENSE", 0)
+    applied = readout_risk(readout("relu", start, steps=2), HARD)
+    assert built.converged
+    assert applied.converged
+    for name in ("test", "train", "norm"):
+        assert getattr(applied, name) == pytest.approx(getattr(built, name), rel=1e-9)
+
+
 def test_inadmissible_states_are_refused() -> None:
     given = readout("relu")
     state = readout_risk(given, HARD).state

@@ -92,10 +92,10 @@ class GradientBatch(NamedTuple):
 
     ``steps`` t_a; ``crowding`` phi; ``frame``: the directions e of the samples in coordinates;
     ``residuals`` R; ``bends`` w_1; ``scatters`` nu_ab. ``vectors``: functions v of a sample whose
-    sums X^T v / n_0 are the directions that the batch adds, less their ``drifts`` along e: an
-    orthonormal basis of the noise, then ``leans`` and ``kicks``, one per kind, from which lengths
-    take their parts linear in the rows (``first_lean``: index of the first). ``lengths``: d times
-    the covariance of their independent parts. ``sphere``: None where rows are not put back on it.
+    sums X^T v / n_0, less their means along e, are the directions that the batch adds, orthonormal.
+    ``kicks`` and ``leans``, by kind: those from whose sums, means included, lengths take their
+    parts linear in the rows. ``lengths``: d times the covariance of their independent parts.
+    ``sphere``: None where rows are not put back on it.
     """
 
     samples: BatchSamples
@@ -106,8 +106,8 @@ class GradientBatch(NamedTuple):
     bends: Float[np.ndarray, "k nodes"]
     scatters: Float[np.ndarray, "k k nodes"]
     vectors: Float[np.ndarray, "added nodes"]
-    drifts: Float[np.ndarray, "added D"]
-    first_lean: int
+    kicks: Float[np.ndarray, "k nodes"]
+    leans: Float[np.ndarray, "k nodes"]
     lengths: Float[np.ndarray, "k k"]
     sphere: ReturnToSphere | None = None
 
@@ -144,6 +144,11 @@ class FirstLayer(NamedTuple):
         """
         bulks = np.diag(variances)
         return cls(neurons, (), means, bulks, (), np.ones((1, 1, len(means))), bulks)
+
+    @property
+    def rank(self) -> int:
+        """The number of the target's directions, which are the first coordinates."""
+        return self.means.shape[1] - sum(len(batch.vectors) for batch in self.batches)
 
     @property
     def variances(self) -> Float[np.ndarray, " k"]:

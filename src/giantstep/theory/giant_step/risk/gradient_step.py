@@ -168,15 +168,13 @@ class _LimitStep:
             turns[:, kept] / np.sqrt(values[kept]),
         )
         lean, kick, growth, curves = self._lengths()
-        vectors = np.concatenate([inverse.T @ driving, lean, kick])
-        drifts = np.concatenate([inverse.T @ drift, np.zeros((2 * k, len(first)))])
-        old, noises, added = layer.means.shape[1], int(kept.sum()), len(vectors)
+        old, added = layer.means.shape[1], int(kept.sum())
 
         def moved(along: np.ndarray, noise: np.ndarray) -> np.ndarray:
             """A vector X^T(R w)/n_0 in coordinates."""
             grown = np.zeros((k, old + added))
             grown[:, :old] = along @ self.frame.T
-            grown[:, old : old + noises] = noise
+            grown[:, old:] = noise
             return grown
 
         covariance, scatters = self._scatters
@@ -188,9 +186,9 @@ class _LimitStep:
             residuals=r,
             bends=found.bend,
             scatters=scatters,
-            vectors=vectors,
-            drifts=drifts,
-            first_lean=old + noises,
+            vectors=inverse.T @ driving,
+            kicks=kick,
+            leans=lean,
             lengths=self._independent_lengths(curves),
         )
         turn = self.mean(found.bend * r)
@@ -212,7 +210,7 @@ class _LimitStep:
         if not layer.neurons.normalise:
             return stepped
         for s, push in enumerate(pushes):
-            push[:, old : old + noises] += t[:, None] * root[(2 + s) * k : (3 + s) * k]
+            push[:, old:] += t[:, None] * root[(2 + s) * k : (3 + s) * k]
             push -= turns * np.sum(push * before, axis=1, keepdims=True)
         if not self.tied:
             # Rows that start on the sphere have no lengths that could push them.

@@ -90,9 +90,18 @@ class Pencil:
             for t in range(1, self.steps + 1)
         ]
         self.size = (2 * self.steps + 1) * k
-        signs = [(-1.0) ** i for i in range(2 * self.steps + 1)]
         #: G^T = J G J with these signs.
-        self.signs = np.repeat(signs, k)
+        self.signs = np.repeat((-1.0) ** np.arange(2 * self.steps + 1), k)
+        #: Where forms have the entries of each vector, and each batch's charges; J on all of them.
+        self.vectors, self.charges = [i * self.size for i in range(layer.rank)], []
+        end, signs = layer.rank * self.size, [self.signs] * layer.rank
+        for batch, place in zip(layer.batches, self.places, strict=True):
+            ends = end + self.size * np.arange(len(batch.vectors) + 1)
+            self.vectors += ends[:-1].tolist()
+            self.charges.append(int(ends[-1]))
+            end = self.charges[-1] + 2 * k
+            signs += [*[self.signs] * len(batch.vectors), self.signs[place]]
+        self.columns, self._signs = end, np.concatenate(signs)
         self._chain = self._links()
         self._samples: list[Any] = [SampleTerms(batch) for batch in layer.batches]
 
@@ -203,78 +212,76 @@ class Pencil:
             state = state._replace(energies=found.energies)
             if change < 1e-14 * float(np.max(np.abs(found.bulk))):
                 break
-        forms = self.forms(state)[..., :k, :, :k]
+        at = np.add.outer(self.vectors, np.arange(k))
+        forms = self.forms(state)[..., at[..., None, None], at]
         between = np.einsum("vi,...vawb,wj->...abij", directions, forms, directions, optimize=True)
         return between, found.bulk
 
     def forms(self, state: State) -> Any:
-        r"""Quadratic forms of the resolvent between all vectors and blocks.
+        r"""Quadratic forms of the resolvent between vectors, at all blocks, and charged blocks.
 
         On the target's directions they start as :math:`1\otimes G`. Each batch, in order, corrects
         them along the directions e of its samples, by :math:`\Delta = E[IM\otimes(ee^T-1)]`,
-        :math:`I = (1+\phi MG)^{-1}`, and then adds its own vectors:
+        :math:`I = (1+\phi MG)^{-1}`, and then adds its own vectors v, orthogonal to e:
 
         .. math::
             Q &\leftarrow Q - Q\Delta(1+Q\Delta)^{-1}Q,\\
-            Q &\leftarrow \begin{pmatrix} Q & Q\rho\\ \lambda^TQ & \lambda^TQ\rho
+            Q &\leftarrow \begin{pmatrix} Q & Q\rho\\ J\rho^TJQ & J\rho^TJQ\rho
                 + \phi E[v_iv_j(1+\phi GM)^{-1}G]\end{pmatrix},\qquad
-            \rho = E[e\,v\otimes I] - \bar v\otimes 1,\quad
-            \lambda = E[e\,v\otimes(1+\phi M^TG^T)^{-1}] - \bar v\otimes 1 .
+            \rho = E[e\,v\otimes I] - E[e\,v]\otimes 1 .
+
+        A charge f is added on its own entry of the batch's blocks alone, as
+        :math:`\rho = E[e f\,I_{\cdot f}]`. Since :math:`G^T = JGJ`, :math:`Q^T = JQJ`.
         """
-        resolvent, size = self.resolvent(state), self.size
+        resolvent, rank = self.resolvent(state), self.layer.rank
         spread = np.linalg.inv(state.bound)
-        rank = self.layer.means.shape[1] - sum(len(b.vectors) for b in self.layer.batches)
-        forms = np.zeros((*resolvent.shape[:-2], rank, size, rank, size), resolvent.dtype)
-        for i in range(rank):
-            forms[..., i, :, i, :] = resolvent
-        forms = forms.reshape(*resolvent.shape[:-2], rank * size, rank * size)
+        one = np.eye(rank)[:, None, :, None]
+        forms = one * resolvent[..., None, :, None, :]
+        forms = forms.reshape(*resolvent.shape[:-2], rank * self.size, rank * self.size)
         for batch, place in zip(self._samples, self.places, strict=True):
             forms = self._grown(forms, batch, place, resolvent, spread)
             if batch.batch.sphere is not None:
                 forms = self._on_sphere(forms, batch.batch.sphere, place)
-        vectors = forms.shape[-1] // size
-        return forms.reshape(*forms.shape[:-2], vectors, size, vectors, size)
+        return forms
 
     def _grown(
         self, forms: Any, batch: SampleTerms, place: slice, resolvent: Any, spread: Any
     ) -> Any:
-        size, phi, many = self.size, batch.crowding, forms.shape[:-2]
-        (vectors, axes), old = batch.frame.shape, forms.shape[-1]
-        # Between all vectors and the directions of the frame, too, along which all corrections are.
-        columns = np.einsum(
-            "...ovs,vx->...oxs", forms.reshape(*many, old, vectors, size), batch.frame
-        )
-        both = np.concatenate([forms, columns.reshape(*many, old, axes * size)], axis=-1)
-        turned = batch.frame.T @ both.reshape(*many, vectors, -1)
-        both = np.concatenate([both, turned.reshape(*many, axes * size, -1)], axis=-2)
-        at = (old + size * np.arange(axes)[:, None] + np.arange(size)[place]).ravel()
-        seen, bound, inner = batch.in_forms(resolvent[..., place, place], spread)
-        change = seen.swapaxes(-3, -2).reshape(*many, len(at), len(at))
-        kernel = np.eye(len(at)) + both[..., at[:, None], at] @ change
-        both = both - both[..., at] @ change @ np.linalg.solve(kernel, both[..., at, :])
+        phi, many, own = batch.crowding, forms.shape[:-2], resolvent[..., place, place]
+        (vectors, axes), old, block = batch.frame.shape, forms.shape[-1], own.shape[-1]
+        # What the samples see: the directions of the frame, at the batch's blocks.
+        entries = np.arange(block)
+        frame = np.zeros((old, axes, block))
+        at = np.add.outer(self.vectors[:vectors], entries + place.start)
+        frame[at, :, entries] = batch.frame[:, None]
+        frame = frame.reshape(old, axes * block)
+        out, bound, inner, charged = batch.in_forms(own, spread)
+        change = out.swapaxes(-3, -2).reshape(*many, axes * block, axes * block)
+        seen, signs = forms @ frame, np.tile(self.signs[place], axes)
+        both = frame.T @ seen
+        corrected = change @ np.linalg.inv(np.eye(len(signs)) + both @ change)
+        turned = signs[:, None] * seen.swapaxes(-1, -2) * self._signs[:old]
+        forms = forms - seen @ corrected @ turned
+        seen, both = seen - seen @ corrected @ both, both - both @ corrected @ both
 
         added = len(batch.vectors)
-        charged = (batch.vectors @ batch.batch.samples.first.T) - batch.drifts
-        plain = np.einsum("ix,ap->xaip", charged, np.eye(size))
-        right, left = (np.zeros((*many, *plain.shape), seen.dtype) + plain for _ in range(2))
-        right[..., place, :, :] -= phi * np.einsum(
-            "...ixab,...bp->...xaip", bound, resolvent[..., place, :]
-        )
-        left[..., place, :, :] -= phi * np.einsum(
-            "...ixab,...pa->...xbip", bound, resolvent[..., place]
-        )
-        right, left = (side.reshape(*many, axes * size, added * size) for side in (right, left))
-        left = left.swapaxes(-1, -2)
-        power = (batch.vectors * batch.weights) @ batch.vectors.T
-        itself = np.einsum("ij,...pq->...ipjq", power, resolvent)
-        inner = inner.swapaxes(-3, -2) @ resolvent[..., None, None, place, :]
-        inner = resolvent[..., None, :, place] @ inner.reshape(*inner.shape[:-2], -1)
-        itself = itself - phi * inner.reshape(itself.shape)
-        on_right, on_left = both[..., old:] @ right, left @ both[..., old:, :old]
-        corner = phi * itself.reshape(*many, added * size, added * size)
-        corner = corner + left @ on_right[..., old:, :]
-        above = np.concatenate([both[..., :old, :old], on_right[..., :old, :]], axis=-1)
-        return np.concatenate([above, np.concatenate([on_left, corner], axis=-1)], axis=-2)
+        # rho, on vectors at all blocks and on charges.
+        right = -phi * bound @ resolvent[..., None, None, place, :]
+        right = np.moveaxis(right, -4, -2).reshape(*many, axes * block, added * self.size)
+        charged = np.outer(self.signs[place], self.signs[place]) * charged.swapaxes(-1, -2)
+        on_charges = charged[..., :axes, :, :].reshape(*many, axes * block, block)
+        right = np.concatenate([right, on_charges], axis=-1)
+        power = ((batch.vectors * batch.weights) @ batch.vectors.T)[..., None, None]
+        inner = resolvent[..., None, None, :, place] @ inner @ resolvent[..., None, None, place, :]
+        inner = (power * resolvent[..., None, None, :, :] - phi * inner).swapaxes(-3, -2)
+        inner = inner.reshape(*many, added * self.size, added * self.size)
+        mixed = resolvent[..., None, :, place] @ charged[..., axes : axes + added, :, :]
+        mixed = mixed.reshape(*many, added * self.size, block)
+        last = (own[..., None, :] @ charged[..., axes + added :, :, :])[..., 0, :]
+        fresh = self._signs[old : old + right.shape[-1]]
+        corner = fresh[:, None] * right.swapaxes(-1, -2) * signs @ both @ right
+        corner = corner + phi * _bordered(inner, mixed, last, fresh)
+        return _bordered(forms, seen @ right, corner, self._signs)
 
     def _on_sphere(self, forms: Any, sphere: ReturnToSphere, place: slice) -> Any:
         r"""Forms once rows are back on the sphere, by changes of rank one.
@@ -282,11 +289,12 @@ class Pencil:
         The links l become :math:`l\,(1 - mm^T/l^2)^{-1} = l\,(1 + mm^T/c)`, and A becomes
         :math:`A - t\,qm^T` with m of before the step.
         """
-        k, size = self.kinds, self.size
+        k = self.kinds
         p, kinds = place.start + np.arange(k), np.arange(k)
         means = sphere.means
         stretched = (sphere.lengths / (1 - np.sum(means**2, axis=1)))[:, None] * means
-        left, right = np.zeros((2, forms.shape[-1] // size, size, 4, k))
+        left, right = np.zeros((2, forms.shape[-1], 4, k))
+        vectors = np.array(self.vectors[: means.shape[1]])[:, None]
         changes = (
             (p - k, -stretched, p, means),
             (p, stretched, p - k, means),
@@ -294,7 +302,7 @@ class Pencil:
             (p + k, sphere.before, p, sphere.turns),
         )
         for i, (to, column, by, row) in enumerate(changes):
-            left[:, to, i, kinds], right[:, by, i, kinds] = column.T, row.T
+            left[vectors + to, i, kinds], right[vectors + by, i, kinds] = column.T, row.T
         left, right = left.reshape(-1, 4 * k), right.reshape(-1, 4 * k)
         moved = forms @ left
         kernel = np.eye(4 * k) + right.T @ moved
@@ -310,25 +318,23 @@ class Pencil:
         """
         layer, k = self.layer, self.kinds
         forms, spread = self.forms(state), np.linalg.inv(state.bound)
-        kinds, count, many = np.arange(k), directions.shape[1], forms.shape[:-4]
-        levels = self.levels
-        probes = np.zeros((*forms.shape[:-2], count + len(levels), k), forms.dtype)
+        kinds, count, many = np.arange(k), directions.shape[1], forms.shape[:-2]
+        levels, vectors = self.levels, np.array(self.vectors)[:, None]
+        probes = np.zeros((*forms.shape[:-1], count + len(levels), k), forms.dtype)
         for i, direction in enumerate(directions.T):
-            probes[..., kinds, i, kinds] = direction[:, None]
+            probes[..., vectors + kinds, i, kinds] = direction[:, None]
         for i, s in enumerate(levels, start=count):
             for t, batch in enumerate(layer.batches[:s], start=1):
                 share = (-1.0) ** (self.steps - t) * layer.memory[s, t]
-                lean, place = batch.first_lean + kinds, self.places[t - 1].start + kinds
-                probes[..., lean, place + k, i, kinds] -= share
-                probes[..., lean + k, place, i, kinds] += share * spread[..., kinds, kinds]
+                kick = self.charges[t - 1] + kinds
+                probes[..., kick + k, i, kinds] -= share
+                probes[..., kick, i, kinds] += share * spread[..., kinds, kinds]
                 if batch.sphere is not None:
-                    leans = batch.sphere.leans.T
-                    probes[..., : len(leans), place + k, i, kinds] -= share * leans
-        size, entries = forms.shape[-2] * forms.shape[-1], (count + len(levels)) * k
-        left = probes.copy()
-        left[..., count:, :] *= self.signs[:, None, None]
-        flat = forms.reshape(*many, size, size) @ probes.reshape(*many, size, entries)
-        found = left.reshape(*many, size, entries).swapaxes(-1, -2) @ flat
+                    leans, place = batch.sphere.leans.T, self.places[t - 1].start + kinds
+                    probes[..., vectors[: len(leans)] + place + k, i, kinds] -= share * leans
+        entries = (count + len(levels)) * k
+        probes = probes.reshape(*many, -1, entries)
+        found = (self._signs[:, None] * probes).swapaxes(-1, -2) @ forms @ probes
         for i, s in enumerate(levels, start=count):
             for j, other in enumerate(levels, start=count):
                 shared = np.where(layer.neurons.twins, layer.spread, 0.0) * np.outer(
@@ -351,3 +357,12 @@ class Pencil:
         """The steps after which a length differs between neurons, the last one first."""
         first = 0 if self.layer.spread else 1
         return list(range(self.steps, first - 1, -1))
+
+
+def _bordered(first: Any, beside: Any, corner: Any, signs: np.ndarray) -> Any:
+    """The matrix Q of these blocks for which Q^T = J Q J, with J the signs."""
+    size = first.shape[-1]
+    whole = size + corner.shape[-1]
+    below = signs[size:whole, None] * beside.swapaxes(-1, -2) * signs[:size]
+    above = np.concatenate([first, beside], axis=-1)
+    return np.concatenate([above, np.concatenate([below, corner], axis=-1)], axis=-2)

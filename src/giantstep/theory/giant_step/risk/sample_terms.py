@@ -28,15 +28,19 @@ class SampleTerms:
         self.batch, self.crowding, self.weights = batch, batch.crowding, weights
         self.scattered = np.outer(t, t)[..., None] * (batch.scatters * (batch.crowding * r**2))
         self.turned, self.held = t[:, None] * batch.bends * r, self.scattered * weights
-        self.frame, self.vectors, self.drifts = batch.frame, batch.vectors, batch.drifts
+        self.frame, self.vectors = batch.frame, batch.vectors
+        #: What the blocks (p, q) are probed with: kicks and leans.
+        self.charges = np.concatenate([batch.kicks, batch.leans])
 
     @functools.cached_property
-    def _measures(self) -> tuple[Any, Any, Any]:
-        """By which averages make forms: e e^T - 1, v e, and v v^T of the batch's vectors."""
+    def _measures(self) -> tuple[Any, Any, Any, Any]:
+        """By which averages make forms: e e^T - 1, v e, v v^T; and e, v and the charges."""
         samples, one = self.batch.samples, np.eye(self.frame.shape[1])
         charged = self.vectors[:, None] * samples.first
-        pairs = self.vectors[:, None] * self.vectors * self.weights
-        return samples.second - one[..., None] * self.weights, charged, pairs
+        heavy = self.vectors * self.weights
+        sides = np.concatenate([samples.first, heavy, self.charges * self.weights])
+        out = samples.second - one[..., None] * self.weights
+        return out, charged, self.vectors[:, None] * heavy, sides
 
     def seen(self, own: Any, spread: Any) -> tuple[Any, Any]:
         """M (1 + phi G M)^-1 and (1 + phi G M)^-1 at every node, G the batch's own blocks."""
@@ -81,20 +85,27 @@ class SampleTerms:
     def in_forms(self, own: Any, spread: Any) -> list[Any]:
         """Averages of M (1 + phi G M)^-1 by e e^T - 1, v e and v v^T, v the batch's vectors.
 
-        On the axes before the last two, which are those of M.
+        On the axes before the last two, which are those of M. Last, those of (1 + phi G M)^-1,
+        each row times its charge, by e, v and the charges.
         """
-        measures = self._measures
+        *measures, sides = self._measures
         flat = np.concatenate([each.reshape(-1, each.shape[-1]) for each in measures]).T
 
-        def averaged(own: Any, spread: Any) -> tuple[Any]:
-            return (bulk_by_parts(lambda each: each @ flat, self.seen(own, spread)[0]),)
+        def averaged(own: Any, spread: Any) -> tuple[Any, Any]:
+            seen, dressed = self.seen(own, spread)
+            charged = dressed * self.charges[:, None]
+            return (
+                bulk_by_parts(lambda each: each @ flat, seen),
+                bulk_by_parts(lambda each: each @ sides.T, charged),
+            )
 
-        (whole,) = self._in_turn(averaged, own, spread)
+        whole, charged = self._in_turn(averaged, own, spread)
         ends = np.cumsum([each[..., 0].size for each in measures])[:-1]
-        return [
+        found = [
             np.moveaxis(part.reshape(*own.shape, *by.shape[:-1]), (-2, -1), (-4, -3))
             for part, by in zip(np.split(whole, ends, axis=-1), measures, strict=True)
         ]
+        return [*found, np.moveaxis(charged, -1, -3)]
 
     def tangent(self, own: Any, spread: Any) -> Callable[[Any, Any], tuple[Any, Any]]:
         """Both to first order around G and B^-1."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from giantstep.numerics.solve import STEP
+from giantstep.numerics.solve import STEP, linear_responses
 from giantstep.theory.giant_step.risk.pencil import State
 from giantstep.theory.giant_step.risk.readout import Fit, Readout
 
@@ -17,6 +17,9 @@ from giantstep.theory.giant_step.risk.readout import Fit, Readout
 SETTLED, MOST_SETTLING = (0.2, 0.02), 300
 #: Newton's iteration ends at this change, relative to the largest unknown, or after so many steps.
 TOLERANCE, MOST_STEPS = 1e-10, 15
+#: Up to so many unknowns the whole Jacobian is built; of more it is only applied, to directions in
+#: which what is left of a step falls to its residual, or at first to this fraction.
+DENSE, LOOSE = 100, 0.1
 #: The penalty from which the solution is followed down where the direct iteration fails, the
 #: factor by which it falls at first, and the slowest fall that is tried.
 FAR_PENALTY, FALL, SLOWEST = 30.0, 0.3, 0.97
@@ -93,8 +96,8 @@ def _together(
     readout: Readout, fit: Fit, penalties: Float[np.ndarray, " fits"]
 ) -> list[ReadoutRisk]:
     """Many penalties at once, as far as memory allows."""
-    pencil, vectors = readout.pencil, readout.layer.means.shape[1]
-    largest = max((vectors * pencil.size) ** 2, pencil.kinds**2 * len(readout.learned.weights))
+    pencil = readout.pencil
+    largest = max(pencil.columns**2, pencil.kinds**2 * len(readout.learned.weights))
     together = 1 + ENTRIES // largest
     one_thread: Any = contextlib.nullcontext()
     if pencil.kinds >= MANY_KINDS:
@@ -306,29 +309,37 @@ def _iterated(state: State, readout: Readout, fit: Fit) -> _Solved:
     layout = StateLayout(readout.layer.neurons.twins, state)
     x = layout.packed(state)
     count = x.shape[-1]
-    one = np.eye(count)
-    # Each unknown by itself, then the probe, then the penalty.
-    moved = 1j * STEP * np.eye(count + 2)[:, None]
+    few = count <= DENSE
+    # Each unknown by itself where there are few, then the probe, then the penalty.
+    moved = 1j * STEP * np.eye(count + 2)[0 if few else count :, None]
     turned = fit._replace(
         probe=fit.probe + moved[..., count], penalty=fit.penalty + moved[..., count + 1]
     )
     for iteration in range(1, MOST_STEPS + 1):  # noqa: B007
         around = readout.near(layout.state(x), fit)
+
+        def slope(step: Any, x: Any = x, around: Readout = around) -> Any:
+            image = around.next_state(layout.state(x + 1j * STEP * step), fit)
+            return layout.packed(image).imag / STEP
+
         image = layout.packed(around.next_state(layout.state(x + moved[..., :count]), turned))
-        slopes = np.moveaxis(image.imag / STEP, 0, -1)
+        slopes = image.imag / STEP
         gap = image[0].real - x
         residual = np.max(np.abs(gap), axis=-1) / np.max(np.abs(x), axis=-1)
-        sources = np.concatenate([gap[..., None], slopes[..., count:]], axis=-1)
-        steps = np.linalg.solve(one - slopes[..., :count], sources)
+        sources = np.concatenate([gap[None], slopes[-2:]])
+        if few:
+            kernel = np.eye(count) - np.moveaxis(slopes[:-2], 0, -1)
+            steps = np.moveaxis(np.linalg.solve(kernel, np.moveaxis(sources, 0, -1)), -1, 0)
+        else:
+            steps = linear_responses(slope, sources, np.clip(residual, TOLERANCE, LOOSE))
         far = residual > TOLERANCE
         # A NaN compares False: it ends, and is not found.
         if not np.any(far):
             break
-        x = x + np.where(far[:, None], steps[..., 0], 0.0)
+        x = x + np.where(far[:, None], steps[0], 0.0)
     state = layout.state(x)
-    response = np.moveaxis(steps[..., 1:], -1, 0)
     found = (residual <= TOLERANCE) & is_risk_admissible(state, readout)
-    return _Solved(state, layout.state(x + 1j * STEP * response), residual, found, iteration)
+    return _Solved(state, layout.state(x + 1j * STEP * steps[1:]), residual, found, iteration)
 
 
 def is_risk_admissible(state: State, readout: Readout) -> Any:

@@ -218,8 +218,7 @@ class WeightLaw(SpectrumLaw):
         self.roots = np.sqrt(width_ratio * neurons.fractions)
         self.pencil, self.scale = Pencil(layer), np.outer(self.roots, self.roots)
         self.light = Pencil(gathered_bulk_samples(layer))
-        rank = layer.means.shape[1] - sum(len(batch.vectors) for batch in layer.batches)
-        self.means, self.frame = limit_frame_of_means(layer.means, rank)
+        self.means, self.frame = limit_frame_of_means(layer.means, layer.rank)
         power = np.sum(self.means**2, axis=1)
         mean = float(neurons.fractions @ layer.variances)
         #: theta^2 = sum_j |m_j|^2 of the rows.
