@@ -32,7 +32,6 @@ COMPILED = {
 #: Functions of `theory` that make a prediction, where they are not only that of the table.
 MAKERS = {
     "giant-step": {
-        "giant_step.prediction._on_one_batch",
         "giant_step.prediction.predict",
         "giant_step.risk.prediction.predict_risk",
         "one_step.intermediate_prediction.predict_intermediate_step",

@@ -39,8 +39,8 @@ def test_a_smooth_path_to_five_steps() -> None:
     }
     found = {
         "cosines": (path.cosines[1:, 0], path.cosine_errors[1:, 0]),
-        "train_error": (path.train_error[1:], path.train_error_error[1:]),
-        "test_error": (path.test_error[1:], path.test_error_error[1:]),
+        "train_error": (path.reached.train[1:], path.off.train[1:]),
+        "test_error": (path.reached.test[1:], path.off.test[1:]),
     }
     for name, (value, error) in found.items():
         assert np.all(np.abs(value - references[name]) <= QUANTILE * error + 1e-4), name
@@ -80,7 +80,7 @@ def test_published_overlaps_and_errors(published: ReusedPath) -> None:
     half_test = [0.4917, 0.4202, 0.3859, 0.3683, 0.3587, 0.3534, 0.3504]
     np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=0.015)
     np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=0.015)
-    np.testing.assert_allclose(published.test_error / 2, half_test, rtol=0.015)
+    np.testing.assert_allclose(published.reached.test / 2, half_test, rtol=0.015)
 
 
 def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
@@ -92,8 +92,8 @@ def test_the_same_by_an_independent_program(published: ReusedPath) -> None:
     squared_norms = [1, 0.8536, 0.8039, 0.7899, 0.7912, 0.8001, 0.8130]
     np.testing.assert_allclose(published.overlaps[1:, 0, 0], first, rtol=5e-3)
     np.testing.assert_allclose(published.overlaps[1:, 0, 1], second, rtol=5e-3)
-    np.testing.assert_allclose(published.test_error / 2, half_test, rtol=5e-3)
-    np.testing.assert_allclose(published.train_error / 2, half_train, rtol=5e-3)
+    np.testing.assert_allclose(published.reached.test / 2, half_test, rtol=5e-3)
+    np.testing.assert_allclose(published.reached.train / 2, half_train, rtol=5e-3)
     np.testing.assert_allclose(published.squared_norms[:, 0], squared_norms, rtol=5e-3)
 
 
@@ -136,8 +136,8 @@ def test_six_steps(name: str) -> None:
         "m1": path.overlaps[-1, 0, 0],
         "m2": path.overlaps[-1, 0, 1],
         "q": path.squared_norms[-1, 0],
-        "train": path.train_error[-1],
-        "test": path.test_error[-1],
+        "train": path.reached.train[-1],
+        "test": path.reached.test[-1],
     }
     for quantity, reference in references.items():
         # Both sides are sampled, to two parts in a thousand.
@@ -150,10 +150,10 @@ def test_six_steps_of_four_neurons_with_noisy_labels() -> None:
     kinds = NeuronKinds.one_of_each([1.0, -1.0, 1.0, -1.0])
     options = {"steps": 6, "step_size": 3.0, "samples_ratio": 1.5, "accuracy": 1e-3}
     path = path_of("tanh(h1 + h1*h2)", "relu", kinds, 0.25, **options)
-    train, test = np.hypot([path.train_error_error[-1], path.test_error_error[-1]], [1e-3, 1.3e-3])
+    train, test = np.hypot([path.off.train[-1], path.off.test[-1]], [1e-3, 1.3e-3])
     assert path.squared_norms[-1].mean() == pytest.approx(5.102, rel=5e-3)
-    assert path.train_error[-1] == pytest.approx(0.1949, abs=4 * train)
-    assert path.test_error[-1] + 0.25 == pytest.approx(0.9024, abs=4 * test)
+    assert path.reached.train[-1] == pytest.approx(0.1949, abs=4 * train)
+    assert path.reached.test[-1] + 0.25 == pytest.approx(0.9024, abs=4 * test)
     assert train < 2e-3
     assert test < 2e-3
 
@@ -183,13 +183,13 @@ def test_copies_are_a_shorthand(fit: RidgeFit | None) -> None:
         path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options)
         for kinds in (NeuronKinds.twins(3), each)
     )
-    for name, own in (
-        ("cosines", "cosine_errors"),
-        ("train_error", "train_error_error"),
-        ("test_error", "test_error_error"),
+    for name, value, own in (
+        ("cosines", lambda path: path.cosines, lambda path: path.cosine_errors),
+        ("train_error", lambda path: path.reached.train, lambda path: path.off.train),
+        ("test_error", lambda path: path.reached.test, lambda path: path.off.test),
     ):
-        error = np.hypot(getattr(short, own), getattr(long, own))
-        gap = np.abs(getattr(short, name) - getattr(long, name))
+        error = np.hypot(own(short), own(long))
+        gap = np.abs(value(short) - value(long))
         assert np.all(gap <= QUANTILE * error + 2e-3), name
 
 

@@ -5,7 +5,7 @@ Samples run along the last axis of every array.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -26,12 +26,13 @@ class RidgeFit(NamedTuple):
 class PopulationErrors(NamedTuple):
     """Mean squared residuals: on the labels of the fit, and on fresh labels without noise.
 
-    ``own``: on fresh labels of the network with the readout that it started with.
+    ``own``: on fresh labels of the network with the readout that it started with. Each is a number,
+    or an array over steps.
     """
 
-    train: float
-    test: float
-    own: float
+    train: Any
+    test: Any
+    own: Any
 
 
 class BatchPopulation:

@@ -6,12 +6,13 @@ differences :math:`x_{ig} - \bar x_i`, and any covariance is one matrix over all
 means and one over each family of kinds for the differences. So p neurons of m kinds take matrices
 of size m, at any width; neurons that are all different have the first of these modes only.
 
-Samples run along the last axis of every array.
+Samples run along the last axis of every array. Of a mode, ``kinds`` are those that it concerns;
+``share`` is how much of this mode's variance one neuron has; ``coupling``, how much a unit of it in
+each kind moves an average over all neurons; ``normals``, the standard normals that a sample of it
+takes; ``start``, the Gram matrix of the rows before the first step.
 """
 
 from __future__ import annotations
-
-from abc import ABC, abstractmethod
 
 import numpy as np
 from jaxtyping import Float
@@ -20,57 +21,8 @@ from giantstep.numerics.linear_algebra import mean_product
 from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
 
-class Mode(ABC):
-    """One part of what the neurons do.
-
-    ``kinds``: those that it concerns. ``share``: how much of this mode's variance one neuron has.
-    ``coupling``: how much a unit of this mode in each kind moves an average over all neurons.
-    ``normals``: standard normals that a sample of it takes. ``start``: the Gram matrix of the
-    rows before the first step.
-    """
-
-    kinds: slice
-    share: float
-    coupling: np.ndarray | float
-    normals: int
-    start: Float[np.ndarray, "kinds kinds"]
-
-    @abstractmethod
-    def of(self, values: Float[np.ndarray, "neurons n"]) -> Float[np.ndarray, "kinds rows"]:
-        """The mode of each sample, scaled so that its covariance is an average over the rows."""
-
-    @abstractmethod
-    def drawn(self, normals: Float[np.ndarray, "normals n"]) -> Float[np.ndarray, "kinds rows"]:
-        """The mode as independent standard normal neurons would have it."""
-
-    @abstractmethod
-    def add_to(
-        self, fields: Float[np.ndarray, "neurons n"], mode: Float[np.ndarray, "kinds rows"]
-    ) -> None:
-        """Add to the neurons what they show of the mode."""
-
-    @abstractmethod
-    def covariance_with(
-        self, kind: int, gram: Float[np.ndarray, "kinds kinds"]
-    ) -> Float[np.ndarray, " neurons"]:
-        """Covariance of each neuron with the first copy of a kind; ``gram`` is the mode's."""
-
-    @abstractmethod
-    def fourth_moments(
-        self,
-        mode: Float[np.ndarray, "kinds rows"],
-        latent: Float[np.ndarray, "r n"],
-        weights: Float[np.ndarray, " n"],
-    ) -> Float[np.ndarray, "kr kr"]:
-        """E[x_i x_j h_k h_m] as a matrix over (i, k) and (j, m)."""
-
-    def each_row(self, weights: Float[np.ndarray, " n"]) -> Float[np.ndarray, " rows"]:
-        """What belongs to a sample, for each of its rows."""
-        return weights
-
-
-class MeanOverCopies(Mode):
-    """The mean of each kind over its copies."""
+class MeanOverCopies:
+    """The mean of each kind over its copies; attributes as in the text above."""
 
     share = 1.0
 
@@ -84,31 +36,35 @@ class MeanOverCopies(Mode):
         self._of_neuron = kinds.of_neuron
         self._first = np.cumsum(kinds.copies) - kinds.copies
 
-    def of(self, values: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+    def of(self, values: Float[np.ndarray, "neurons n"]) -> Float[np.ndarray, "kinds rows"]:
+        """The mode of each sample, scaled so that its covariance is an average over the rows."""
         return np.add.reduceat(values, self._first, axis=0) / self._copies
 
-    def drawn(self, normals: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+    def drawn(self, normals: Float[np.ndarray, "normals n"]) -> Float[np.ndarray, "kinds rows"]:
+        """The mode as independent standard normal neurons would have it."""
         return normals
 
     def add_to(self, fields: np.ndarray, mode: np.ndarray) -> None:
-        """See :class:`Mode`."""
+        """Add to the neurons what they show of the mode."""
         fields += mode[self._of_neuron]
 
     def covariance_with(self, kind: int, gram: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+        """Covariance of each neuron with the first copy of a kind; ``gram`` is the mode's."""
         return gram[self._of_neuron, kind]
 
     def fourth_moments(
         self, mode: np.ndarray, latent: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        """See :class:`Mode`."""
+        """E[x_i x_j h_k h_m] as a matrix over (i, k) and (j, m)."""
         products = (mode[:, None] * latent).reshape(-1, latent.shape[1])
         return mean_product(products, products, weights)
 
+    def each_row(self, weights: np.ndarray) -> np.ndarray:
+        """What belongs to a sample, for each of its rows."""
+        return weights
 
-class BetweenCopies(Mode):
+
+class BetweenCopies:
     """How the copies of one family of kinds differ from their mean."""
 
     @classmethod
@@ -130,22 +86,22 @@ class BetweenCopies(Mode):
         self.start = np.ones((self._size, self._size))
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+        """The mode of each sample, scaled so that its covariance is an average over the rows."""
         return self.drawn(values[self._neurons])
 
     def drawn(self, normals: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+        """The mode as independent standard normal neurons would have it."""
         copies = normals.reshape(self._size, self._copies, -1)
         # A difference to the mean of g copies has a variance of 1 - 1/g.
         differences = (copies - copies.mean(axis=1, keepdims=True)) / np.sqrt(self.share)
         return differences.reshape(self._size, -1)
 
     def add_to(self, fields: np.ndarray, mode: np.ndarray) -> None:
-        """See :class:`Mode`."""
+        """Add to the neurons what they show of the mode."""
         fields[self._neurons] += np.sqrt(self.share) * mode.reshape(self.normals, -1)
 
     def covariance_with(self, kind: int, gram: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+        """Covariance of each neuron with the first copy of a kind; ``gram`` is the mode's."""
         found = np.zeros(self._width)
         if self.kinds.start <= kind < self.kinds.stop:
             first = np.arange(self._copies) == 0
@@ -156,7 +112,7 @@ class BetweenCopies(Mode):
     def fourth_moments(
         self, mode: np.ndarray, latent: np.ndarray, weights: np.ndarray
     ) -> np.ndarray:
-        """See :class:`Mode`."""
+        """E[x_i x_j h_k h_m] as a matrix over (i, k) and (j, m)."""
         rank, samples = latent.shape
         copies = mode.reshape(self._size, self._copies, samples)
         # Summing over the copies first leaves one small matrix per sample.
@@ -167,5 +123,8 @@ class BetweenCopies(Mode):
         return moments.reshape(self._size * rank, self._size * rank)
 
     def each_row(self, weights: np.ndarray) -> np.ndarray:
-        """See :class:`Mode`."""
+        """What belongs to a sample, for each of its rows."""
         return np.tile(weights, self._copies)
+
+
+Mode = MeanOverCopies | BetweenCopies

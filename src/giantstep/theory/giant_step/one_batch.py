@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -10,90 +10,80 @@ from giantstep.answer import Status
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
-from giantstep.language.sizes import Size
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.batch_population import RidgeFit
+from giantstep.theory.giant_step.few_neurons import few_neurons_ridge, readout_fit_samples
 from giantstep.theory.giant_step.neuron_kinds import (
     VALUES_FOR_LAWS,
     NeuronKinds,
     overlaps_by_neuron,
 )
+from giantstep.theory.giant_step.overlaps import Overlaps
 from giantstep.theory.giant_step.reused_population import reused_batch_path
 
 
-class OneBatch(NamedTuple):
-    """Metrics with their errors, the status of them all, what a reader must know, and arrays."""
+def is_on_one_batch(settings: GiantStep) -> bool:
+    """Whether a step, or the fit of the readout, looks at samples that were used before.
 
-    metrics: dict[str, Any]
-    errors: dict[str, Any]
-    status: Status
-    notes: list[str]
-    arrays: dict[str, np.ndarray]
+    A width that grows with d is another limit, to which the risk after one step belongs.
+    """
+    if settings.batches == "reused" and settings.steps > 1:
+        return True
+    fits_batch = settings.ridge is not None and settings.readout_samples == "same"
+    return fits_batch and settings.steps <= 1 and settings.width.power == 0
 
-    @classmethod
-    def covers(cls, settings: GiantStep) -> bool:
-        """Whether a step, or the fit of the readout, looks at samples that were used before.
 
-        A width that grows with d is another limit, to which the risk after one step belongs.
-        """
-        fits_batch = settings.ridge is not None and settings.readout_samples == "same"
-        again = settings.steps > 1 if settings.batches == "reused" else False
-        return again or (fits_batch and settings.steps <= 1 and settings.width.power == 0)
-
-    @classmethod
-    def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> OneBatch:
-        """The limit of large d by a population of rows, and the readout's errors with a ridge."""
-        if settings.scheduled:
-            raise NoTheory(
-                f"{settings.scheduled}: steps on one batch are predicted with one step size; give "
-                "one, or fresh batches"
-            )
-        if settings.step_size.power != 0:
-            raise NoTheory(
-                f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
-                "step size; give a plain number"
-            )
-        if settings.ridge is not None and settings.width.power > 0:
-            raise NoTheory(
-                f"width = {settings.width}: after steps on one batch the fit of neurons that grow "
-                "in number with d is not predicted; giantstep layer-risk averages it on actual "
-                "layers (or give a number of neurons, or drop --ridge)"
-            )
-        kinds = NeuronKinds.of(settings)
-        followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
-        path = reused_batch_path(
-            problem,
-            sigma,
-            followed,
-            steps=settings.steps,
-            step_size=settings.step_size.at(1),
-            samples_ratio=settings.samples.ratio("samples"),
-            loss=settings.loss,
-            normalise=settings.normalise,
-            fit=reused_batch_ridge(settings, kinds.width),
+def one_batch_overlaps(problem: Problem, settings: GiantStep, sigma: Activation) -> Overlaps:
+    """The limit of large d by a population of rows, and the readout's errors with a ridge."""
+    if settings.scheduled:
+        raise NoTheory(
+            f"{settings.scheduled}: steps on one batch are predicted with one step size; give "
+            "one, or fresh batches"
         )
-        cosines = path.cosines.copy()
-        if settings.dim is not None:
-            cosines[0] = settings.dim**-0.5
-        metrics: dict[str, Any] = {"overlap": cosines}
-        errors: dict[str, Any] = {"overlap": path.cosine_errors}
-        if followed.width == kinds.width:
-            metrics["network_error"] = path.network_error
-            errors["network_error"] = path.network_error_error
-        if settings.ridge is not None:
-            metrics |= {
-                "test_error": path.test_error,
-                "test_error_noisy": path.test_error + problem.noise,
-                "train_error": path.train_error,
-            }
-            # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
-            cost = kinds.width / _limit_samples(settings).at(settings.dim) if settings.dim else 0.0
-            off = path.test_error_error + cost * path.test_error
-            errors |= {"test_error": off, "test_error_noisy": off}
-            errors["train_error"] = path.train_error_error + cost * path.train_error
-        norms = np.sqrt(path.squared_norms)
-        arrays = overlaps_by_neuron(settings, kinds, path.overlaps / norms[..., None], norms)
-        return cls(metrics, errors, *_batch_status(settings, sigma, path.rows), arrays)
+    if settings.step_size.power != 0:
+        raise NoTheory(
+            f"step_size = {settings.step_size}: steps on one batch are predicted at fixed "
+            "step size; give a plain number"
+        )
+    if settings.ridge is not None and settings.width.power > 0:
+        raise NoTheory(
+            f"width = {settings.width}: after steps on one batch the fit of neurons that grow "
+            "in number with d is not predicted; giantstep layer-risk averages it on actual "
+            "layers (or give a number of neurons, or drop --ridge)"
+        )
+    kinds = NeuronKinds.of(settings)
+    followed = kinds if settings.ridge is not None else _fewest(settings, kinds)
+    path = reused_batch_path(
+        problem,
+        sigma,
+        followed,
+        steps=settings.steps,
+        step_size=settings.step_size.at(1),
+        samples_ratio=settings.samples.ratio("samples"),
+        loss=settings.loss,
+        normalise=settings.normalise,
+        fit=few_neurons_ridge(settings, kinds.width),
+    )
+    cosines, reached, off = path.cosines.copy(), path.reached, path.off
+    if settings.dim is not None:
+        cosines[0] = settings.dim**-0.5
+    metrics: dict[str, Any] = {"overlap": cosines}
+    errors: dict[str, Any] = {"overlap": path.cosine_errors}
+    if followed.width == kinds.width:
+        metrics["network_error"], errors["network_error"] = reached.own, off.own
+    if settings.ridge is not None:
+        metrics |= {
+            "test_error": reached.test,
+            "test_error_noisy": reached.test + problem.noise,
+            "train_error": reached.train,
+        }
+        # In the limit n/p is infinite: the fit's cost, of relative order p/n, is left out.
+        cost = kinds.width / readout_fit_samples(settings).at(settings.dim) if settings.dim else 0.0
+        errors["test_error"] = errors["test_error_noisy"] = off.test + cost * reached.test
+        errors["train_error"] = off.train + cost * reached.train
+    norms = np.sqrt(path.squared_norms)
+    arrays = overlaps_by_neuron(settings, kinds, path.overlaps / norms[..., None], norms)
+    status, notes = _batch_status(settings, sigma, path.rows)
+    return Overlaps(metrics, errors, status, notes, arrays, in_spaces=settings.steps <= 1)
 
 
 def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
@@ -101,26 +91,6 @@ def _fewest(settings: GiantStep, kinds: NeuronKinds) -> NeuronKinds:
     if settings.loss == "square":
         return kinds
     return kinds._replace(copies=kinds.copies // np.gcd.reduce(kinds.copies))
-
-
-def _limit_samples(settings: GiantStep) -> Size:
-    """The samples of the readout fit."""
-    own = settings.readout_samples
-    return settings.samples if own in (None, "same") else own
-
-
-def reused_batch_ridge(settings: GiantStep, width: int) -> RidgeFit | None:
-    """The penalty for each sample, in the features sigma(h) without a factor p^-1/2."""
-    if settings.ridge is None:
-        return None
-    same, samples = settings.readout_samples == "same", _limit_samples(settings)
-    if samples.power <= 0:
-        raise NoTheory(
-            f"readout_samples = {samples}: the fit of a fixed number of neurons is predicted for "
-            "samples that grow with d, such as 4d"
-        )
-    penalty = 0.0 if settings.dim is None else settings.ridge * width / samples.at(settings.dim)
-    return RidgeFit(penalty, same)
 
 
 def _batch_status(settings: GiantStep, sigma: Activation, rows: int) -> tuple[Status, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -15,19 +15,22 @@ from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
 from giantstep.settings.giant_step import GiantStep
-from giantstep.theory.giant_step.few_neurons import FewNeurons, has_few_neurons
+from giantstep.theory.giant_step.few_neurons import (
+    few_neurons_errors,
+    few_neurons_ridge,
+    has_few_neurons,
+)
 from giantstep.theory.giant_step.fresh_batches import giant_step_overlaps
 from giantstep.theory.giant_step.neuron_kinds import (
     VALUES_FOR_LAWS,
     NeuronKinds,
     overlaps_by_neuron,
 )
-from giantstep.theory.giant_step.one_batch import reused_batch_ridge
 from giantstep.theory.giant_step.one_step_overlap import one_step_overlap
 from giantstep.theory.giant_step.reused_batch import reused_batch_two_steps
 from giantstep.theory.giant_step.risk.over_sizes import steps_of
 from giantstep.theory.giant_step.risk.pencil import Pencil
-from giantstep.theory.giant_step.small_batches import SmallBatches, overlap_powers
+from giantstep.theory.giant_step.small_batches import overlap_powers, small_batch_overlaps
 from giantstep.theory.giant_step.start_law import bias_nodes, readout_blocks, readout_nodes
 from giantstep.theory.learnability.staircase import predicted_subspaces
 
@@ -42,15 +45,18 @@ DEGREE = 8
 
 
 class Overlaps(NamedTuple):
-    """Cosines before the first step and after each, how far off they may be, and their status."""
+    """Metrics of the rows, how far off they may be, their status, and what a reader must know.
 
-    cosines: Float[np.ndarray, "steps1 r"]
-    errors: Float[np.ndarray, "steps1 r"]
+    ``overlap`` has the cosines before the first step and after each; beside it is what else the
+    same recursion says. ``in_spaces``: whether the subspaces of fresh batches of order d hold.
+    """
+
+    metrics: dict[str, Any]
+    errors: dict[str, Any]
     status: Status
     notes: list[str]
     arrays: Mapping[str, np.ndarray] = MappingProxyType({})
-    scaling: SmallBatches | None = None
-    fitted: FewNeurons | None = None
+    in_spaces: bool = True
 
 
 def _is_overlap_in_powers(settings: GiantStep) -> bool:
@@ -70,13 +76,13 @@ def predicted_overlaps(problem: Problem, settings: GiantStep, sigma: Activation)
     >>> from giantstep.language.activations.activation import activation
     >>> settings = GiantStep(samples="4d", step_size=2)
     >>> found = predicted_overlaps(Problem.of("h1"), settings, activation("relu"))
-    >>> found.cosines.round(4).tolist(), found.status
+    >>> found.metrics["overlap"].round(4).tolist(), found.status
     ([[0.0], [0.6325]], 'theorem')
     """
     rank = problem.target.rank
     if settings.steps == 0:
         start = np.full((1, rank), _start_overlap(settings))
-        return Overlaps(start, np.zeros((1, rank)), "theorem", [])
+        return Overlaps({"overlap": start}, {"overlap": 0 * start}, "theorem", [])
     if is_two_steps(problem, settings):
         return _two_steps(problem, settings, sigma)
     first = None
@@ -150,8 +156,8 @@ def _one_step(problem: Problem, settings: GiantStep, sigma: Activation) -> Overl
     start = np.full(problem.target.rank, _start_overlap(settings))
     where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
     return Overlaps(
-        np.stack([start, cosine]),
-        np.stack([0 * start, np.where(error > RESOLUTION, error, 0.0)]),
+        {"overlap": np.stack([start, cosine])},
+        {"overlap": np.stack([0 * start, np.where(error > RESOLUTION, error, 0.0)])},
         "heuristic" if settings.dim else "theorem",
         [f"overlap: the law of one step, at {where}"],
     )
@@ -195,7 +201,7 @@ def _two_steps(problem: Problem, settings: GiantStep, sigma: Activation) -> Over
         errors = np.abs(found - cosines(fine=False))
     note = "overlap: two steps on one batch, in the limit of large d at fixed n/d"
     status: Status = "heuristic" if settings.dim else "theorem"
-    return Overlaps(found, errors, status, [note])
+    return Overlaps({"overlap": found}, {"overlap": errors}, status, [note], in_spaces=False)
 
 
 def _many_steps(
@@ -203,10 +209,10 @@ def _many_steps(
 ) -> Overlaps:
     """The recursion; its first step is replaced by the law of one step where that is known."""
     if _is_overlap_in_powers(settings):
-        found = SmallBatches.of(problem, settings, sigma)
+        found = small_batch_overlaps(problem, settings, sigma)
         where = f"d = {settings.dim}" if settings.dim else "the limit of large d"
         note = f"overlap: steps on batches of {settings.samples}, one after another, at {where}"
-        return Overlaps(found.cosines, found.errors, "heuristic", [note], scaling=found)
+        return Overlaps(*found, "heuristic", [note], in_spaces=False)
     if settings.width.power > 0 and settings.biases == "none":
         cosines = wide_overlaps(problem, settings)
         status: Status = "heuristic" if settings.dim else "theorem"
@@ -215,7 +221,7 @@ def _many_steps(
         if settings.dim:
             notes[0] += "; a shift of the overlaps' mean, of relative order 1/d, is not known"
             errors = errors + cosines / settings.dim
-        return Overlaps(cosines, errors, status, notes)
+        return Overlaps({"overlap": cosines}, {"overlap": errors}, status, notes)
     if settings.steps > MOST_STEPS:
         raise NoTheory(
             f"steps = {settings.steps}: overlaps are followed for at most {MOST_STEPS} steps; for "
@@ -235,7 +241,7 @@ def _many_steps(
             normalise=settings.normalise,
             dim=settings.dim or np.inf,
             subspaces=predicted_subspaces(problem.target, settings.steps, degree=DEGREE),
-            fit=reused_batch_ridge(settings, kinds.width) if has_few_neurons(settings) else None,
+            fit=few_neurons_ridge(settings, kinds.width) if has_few_neurons(settings) else None,
             fewer=2 if drawn else 1,
         )
         for kinds in networks
@@ -254,7 +260,7 @@ def _many_steps(
     limit = np.mean(limits, axis=0)
     errors = errors + np.where(limit > cosines / 2, np.abs(cosines - limit), 0.0)
     if first is not None and not drawn:
-        cosines[1], errors[1] = first.cosines[1], first.errors[1]
+        cosines[1], errors[1] = first.metrics["overlap"][1], first.errors["overlap"][1]
     notes = ["overlap: the limit of large d at fixed n/d"]
     if settings.dim:
         notes[0] += (
@@ -274,13 +280,12 @@ def _many_steps(
         notes.append(VALUES_FOR_LAWS)
     exact = not (settings.dim or settings.width.power > 0 or random_laws)
     arrays = overlaps_by_neuron(settings, networks[0], paths[0].kind_cosines, paths[0].kind_norms)
-    fitted = None
+    metrics, off = {"overlap": cosines}, {"overlap": errors}
     if has_few_neurons(settings):
-        fitted = FewNeurons.of(problem, settings, paths)
+        fitted = few_neurons_errors(problem, settings, paths)
+        metrics, off = metrics | fitted[0], off | fitted[1]
         notes.append("risk: the fit of a few neurons, by integrals over their fields")
-    return Overlaps(
-        cosines, errors, "theorem" if exact else "heuristic", notes, arrays, fitted=fitted
-    )
+    return Overlaps(metrics, off, "theorem" if exact else "heuristic", notes, arrays)
 
 
 def wide_overlaps(

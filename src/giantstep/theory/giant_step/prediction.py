@@ -15,14 +15,24 @@ from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.few_neurons import has_few_neurons
-from giantstep.theory.giant_step.one_batch import OneBatch
-from giantstep.theory.giant_step.overlaps import DEGREE, is_two_steps, predicted_overlaps
+from giantstep.theory.giant_step.one_batch import is_on_one_batch, one_batch_overlaps
+from giantstep.theory.giant_step.overlaps import (
+    DEGREE,
+    Overlaps,
+    is_two_steps,
+    predicted_overlaps,
+)
 from giantstep.theory.giant_step.risk.best_schedule import best_schedule
 from giantstep.theory.giant_step.risk.prediction import predict_risk
 from giantstep.theory.giant_step.risk.sizes import check_risk_covered
 from giantstep.theory.learnability.staircase import predicted_subspaces
 
-REFERENCES = ("Dandi et al. 2023, arXiv:2305.18270", "Dandi et al. 2024, arXiv:2402.03220")
+REFERENCES: tuple[str, ...] = (
+    "Dandi et al. 2023, arXiv:2305.18270",
+    "Dandi et al. 2024, arXiv:2402.03220",
+)
+#: Behind the populations of rows that stand for one batch.
+POPULATIONS = "Celentano et al. 2021, arXiv:2112.07572"
 
 
 def predict(
@@ -77,40 +87,33 @@ def predict(
     sigma = activation(settings.activation)
     if settings.detrend:
         raise NoTheory("there is no prediction with detrend: use simulate, or drop --detrend")
-    if OneBatch.covers(settings) and not is_two_steps(problem, settings):
-        return _on_one_batch(problem, settings, sigma, optimum, edges)
-    if settings.dim is None and settings.ridge is not None and settings.step_size.power > 0:
+    one_batch = is_on_one_batch(settings) and not is_two_steps(problem, settings)
+    grows = settings.step_size.power > 0 and not one_batch
+    if settings.dim is None and settings.ridge is not None and grows:
         raise NoTheory(
             f"step_size = {settings.step_size}, width = {settings.width}: the risk after a step "
             "that grows with d is not known without a dimension; after C*n^A it is, with "
             "--width 1d --readout normal; or give --dim"
         )
-    fitted = settings.ridge is not None and not has_few_neurons(settings)
+    fitted = settings.ridge is not None and not (one_batch or has_few_neurons(settings))
     if fitted:
         check_risk_covered(problem, settings)
     # No ridge changes what the rows learn; that of a few neurons their fit.
     of_any_ridge = settings.replace(ridge=1.0) if fitted else settings
-    found = _kept_overlaps(problem, of_any_ridge, sigma)
+    found = _kept_overlaps(problem, of_any_ridge, sigma, one_batch)
     notes = [*edges, *found.notes]
-    metrics: dict[str, Any] = {"overlap": found.cosines}
-    statuses: dict[str, Status] = {"overlap": found.status}
-    errors = {"overlap": found.errors} if np.any(found.errors) else {}
+    metrics, errors = dict(found.metrics), dict(found.errors)
+    statuses: dict[str, Status] = dict.fromkeys(metrics, found.status)
+    if not np.any(errors["overlap"]):
+        del errors["overlap"]
     subspaces: tuple[np.ndarray, ...] = ()
-    if found.scaling is not None:
-        metrics |= found.scaling.metrics
-        statuses = dict.fromkeys(metrics, found.status)
-        errors["overlap_prefactor"] = found.scaling.prefactor_errors
-    elif not is_two_steps(problem, settings):
+    if found.in_spaces:
         subspaces, hidden = _kept_subspaces(problem, of_any_ridge)
         statuses["subspaces"] = "theorem" if settings.steps <= 1 else "conjecture"
         notes = [*edges, *hidden, *found.notes]
-    references: tuple[str, ...] = REFERENCES
+    references = (*REFERENCES, POPULATIONS) if one_batch else REFERENCES
     risk_arrays: Mapping[str, np.ndarray] = {}
-    if found.fitted is not None:
-        metrics |= found.fitted.metrics
-        statuses |= dict.fromkeys(found.fitted.metrics, found.status)
-        errors |= found.fitted.errors
-    elif fitted:
+    if fitted:
         risk = predict_risk(problem, settings, along)
         metrics |= {**risk.metrics, **optimum}
         statuses |= {**risk.statuses, **dict.fromkeys(optimum, risk.status)}
@@ -168,33 +171,11 @@ def giant_step_subspaces(
     return seen, [note]
 
 
-_kept_overlaps = functools.lru_cache(maxsize=4)(predicted_overlaps)
+@functools.lru_cache(maxsize=4)
+def _kept_overlaps(
+    problem: Problem, settings: GiantStep, sigma: Activation, one_batch: bool
+) -> Overlaps:
+    return (one_batch_overlaps if one_batch else predicted_overlaps)(problem, settings, sigma)
+
+
 _kept_subspaces = functools.lru_cache(maxsize=4)(giant_step_subspaces)
-
-
-def _on_one_batch(
-    problem: Problem,
-    settings: GiantStep,
-    sigma: Activation,
-    optimum: dict[str, Any],
-    edges: list[str],
-) -> Prediction:
-    """Steps on one batch, or a fit of it; the subspaces of fresh batches hold for one step."""
-    found = OneBatch.of(problem, settings, sigma)
-    metrics = found.metrics | optimum
-    statuses: dict[str, Status] = dict.fromkeys(metrics, found.status)
-    subspaces: tuple[np.ndarray, ...] = ()
-    notes = [*edges, *found.notes]
-    if settings.steps <= 1:
-        subspaces, hidden = giant_step_subspaces(problem, settings)
-        statuses["subspaces"], notes = "theorem", [*hidden, *notes]
-    return Prediction.of(
-        settings,
-        metrics,
-        statuses,
-        (*REFERENCES, "Celentano et al. 2021, arXiv:2112.07572"),
-        notes,
-        errors=found.errors,
-        subspaces=subspaces,
-        arrays=found.arrays,
-    )

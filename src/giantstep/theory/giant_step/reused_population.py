@@ -18,7 +18,11 @@ from giantstep.numerics.estimate import (
     root_and_error,
 )
 from giantstep.numerics.quadrature import MOST_AXES
-from giantstep.theory.giant_step.batch_population import BatchPopulation, RidgeFit
+from giantstep.theory.giant_step.batch_population import (
+    BatchPopulation,
+    PopulationErrors,
+    RidgeFit,
+)
 from giantstep.theory.giant_step.fresh_fields import FreshFields
 from giantstep.theory.giant_step.neuron_kinds import NeuronKinds
 
@@ -35,24 +39,19 @@ MOST_NUMBERS, MOST_OPERATIONS = 1 << 26, 1 << 36
 
 
 class ReusedPath(NamedTuple):
-    """What T steps on one batch lead to, before the first step and after each, with errors.
+    """What T steps on one batch lead to, before the first step and after each.
 
     ``cosines`` are root mean squares over neurons; ``overlaps`` are those of each kind of neuron,
-    signed and not divided by its length, the root of ``squared_norms``. ``test_error`` counts no
-    label noise; ``train_error`` is that of the batch, noise included. ``network_error``: test error
-    with the readout of the start, whatever is fitted.
+    signed and not divided by its length, the root of ``squared_norms``. Errors are ``reached``, up
+    to how much they are ``off``: the train error is that of the batch, noise included.
     """
 
     cosines: Float[np.ndarray, "steps1 r"]
     cosine_errors: Float[np.ndarray, "steps1 r"]
     overlaps: Float[np.ndarray, "steps1 kinds r"]
     squared_norms: Float[np.ndarray, "steps1 kinds"]
-    train_error: Float[np.ndarray, " steps1"]
-    train_error_error: Float[np.ndarray, " steps1"]
-    test_error: Float[np.ndarray, " steps1"]
-    test_error_error: Float[np.ndarray, " steps1"]
-    network_error: Float[np.ndarray, " steps1"]
-    network_error_error: Float[np.ndarray, " steps1"]
+    reached: PopulationErrors
+    off: PopulationErrors
     rows: int
 
 
@@ -180,12 +179,8 @@ def _combined_population_paths(
         *root_and_error(squares[0], jackknife(squares)),
         np.mean([path.overlaps for path in paths], axis=0),
         np.mean([path.squared_norms for path in paths], axis=0),
-        mean[:, 0],
-        spread[:, 0],
-        mean[:, 1],
-        spread[:, 1],
-        mean[:, 2],
-        spread[:, 2],
+        PopulationErrors(*mean.T),
+        PopulationErrors(*spread.T),
         rows,
     )
 

@@ -6,7 +6,6 @@ import functools
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -105,29 +104,17 @@ def _overlap_terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
                 yield indices
 
 
-class SmallBatches(NamedTuple):
-    """Overlaps after every step at a dimension or in the limit, and how they scale with d."""
-
-    cosines: Float[np.ndarray, "steps1 r"]
-    errors: Float[np.ndarray, "steps1 r"]
-    powers: Float[np.ndarray, "steps1 r"]
-    prefactors: Float[np.ndarray, "steps1 r"]
-    prefactor_errors: Float[np.ndarray, "steps1 r"]
-
-    @property
-    def metrics(self) -> dict[str, np.ndarray]:
-        """How overlaps scale with d, as a prediction reports it."""
-        return {"overlap_power": self.powers, "overlap_prefactor": self.prefactors}
-
-    @classmethod
-    def of(cls, problem: Problem, settings: GiantStep, sigma: Activation) -> SmallBatches:
-        """What there is to say of steps and batches that grow with d."""
-        _check_covered(settings, sigma)
-        powers, prefactors, errors = _overlap_scaling(problem, settings.replace(dim=None), sigma)
-        found = np.where(powers == 0, prefactors, 0.0), np.where(powers == 0, errors, 0.0)
-        if settings.dim is not None:
-            found = amplified_overlaps(problem, settings, sigma, settings.dim)
-        return cls(*found, powers, prefactors, errors)
+def small_batch_overlaps(
+    problem: Problem, settings: GiantStep, sigma: Activation
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Overlaps at a dimension or in the limit, and how they scale with d; errors of both."""
+    _check_covered(settings, sigma)
+    powers, prefactors, off = _overlap_scaling(problem, settings.replace(dim=None), sigma)
+    cosines, errors = np.where(powers == 0, prefactors, 0.0), np.where(powers == 0, off, 0.0)
+    if settings.dim is not None:
+        cosines, errors = amplified_overlaps(problem, settings, sigma, settings.dim)
+    metrics = {"overlap": cosines, "overlap_power": powers, "overlap_prefactor": prefactors}
+    return metrics, {"overlap": errors, "overlap_prefactor": off}
 
 
 @functools.lru_cache(maxsize=32)

@@ -36,7 +36,6 @@ class ResolventPath:
         twins: Bool[np.ndarray, "k k"],
         far: float,
     ) -> None:
-        self.complete = True
         self._image, self._guess, self._transform, self._far = image, guess, transform, far
         self._layout = StateLayout(twins, self._settled(complex(0.0, far)))
         self.near: tuple[Any, Any] | None = None
@@ -47,7 +46,6 @@ class ResolventPath:
         if found is None:
             found = self._descended(z)
         if found is None:
-            self.complete = False
             return None
         self.near = found
         return self._layout.state(found[0])
