@@ -19,7 +19,6 @@ from giantstep.theory.online_sgd import error_functions
 from giantstep.theory.online_sgd.committee import (
     ErrorFunctions,
     Layer,
-    MotionCommittee,
     Sampled,
     velocity,
 )
@@ -208,7 +207,7 @@ def four_neurons(name: str) -> tuple[list[Layer], list[float]]:
     rest = 0.5 * np.eye(4) if geometry == "free" else np.diag(1 - np.sum(START**2, axis=1))
     problem = Problem.of(text, noise=noise)
     teacher = ErrorFunctions.teacher_of(problem) if sigma == "erf2" else None
-    four: MotionCommittee = (
+    four: ErrorFunctions | Sampled = (
         Sampled(problem, activation(sigma), READOUT, loss="square", points=1 << 14)
         if teacher is None
         else ErrorFunctions(READOUT, teacher, noise)

@@ -16,6 +16,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.numerics.ridge.path import NormalEquations, RidgePath
 from giantstep.settings.pca import Pca
 from giantstep.settings.ratios import setting_over_dim
 
@@ -130,7 +131,10 @@ def predicted_fit_error(
         y = problem.target((omega * z + rest_share * rest)[:, None])
         y = y + math.sqrt(problem.noise) * noise
         columns = _predicted_curve(z / np.sqrt(np.mean(z**2)), degree)
-        missed[fit] = _predicted_ridge_fit(columns, y, ridge) - best
+        path = RidgePath.solve(NormalEquations.of(columns, y))
+        ridges = drawn * _GCV_RIDGES if ridge == "gcv" else np.array([float(ridge)])
+        chosen = ridges[np.argmin(path.gcv(ridges))]
+        missed[fit] = path.coefficients(chosen)[0] - best
     share = drawn / samples
     costs = share * np.einsum("ij,jk,ik->i", missed, common, missed)
     beyond = share * float(np.mean(np.sum(missed**2, axis=1))) - float(costs.mean())
@@ -141,19 +145,6 @@ def predicted_fit_error(
 
 def _predicted_curve(z: np.ndarray, degree: int) -> Float[np.ndarray, "n k"]:
     return normalised_hermite(z, degree).T
-
-
-def _predicted_ridge_fit(columns: np.ndarray, y: np.ndarray, ridge: float | str) -> np.ndarray:
-    """Coefficients of the fit, its ridge of least generalised cross-validation for ``gcv``."""
-    n = len(y)
-    values, vectors = np.linalg.eigh(columns.T @ columns)
-    seen = vectors.T @ (columns.T @ y)
-    kept = values > values[-1] * 1e-14
-    ridges = n * _GCV_RIDGES if ridge == "gcv" else np.array([float(ridge)])
-    filters = np.where(kept, 1 / (np.where(kept, values, 1.0) + ridges[:, None]), 0.0)
-    residual = y @ y - (2 * filters - filters**2 * values) @ seen**2
-    freedom = 1 - np.sum(filters * values, axis=1) / n
-    return vectors @ (filters[np.argmin(residual / np.maximum(freedom, 1e-12) ** 2)] * seen)
 
 
 def predict(problem: Problem, settings: Pca) -> Prediction:

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from giantstep.answer import Prediction
-from giantstep.errors import NoTheory, SettingsError
+from giantstep.errors import NoTheory
 from giantstep.language.problem import NoTarget
 from giantstep.numerics.float64 import float64
 from giantstep.settings.power_law import PowerLaw
@@ -20,8 +20,8 @@ from giantstep.theory.ridge.scaling_laws import (
     scaling_exponents,
 )
 from giantstep.theory.ridge.spectral_case import (
+    SpectralCase,
     best_ridge,
-    check_risk_converged,
     optimal_ridge_remark,
     peak_note,
     wants_ridge,
@@ -51,15 +51,15 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
     chosen = wants_ridge(optimise)
     if settings.exponents:
         return _rates(problem, settings)
-    noise, ridge, notes = problem.noise, settings.ridge_value(), []
+    case, ridge, noise, notes = _case(settings), settings.ridge_value(), problem.noise, []
     if chosen:
         best = best_ridge(
-            lambda ridge: _theory_metrics(settings, ridge, noise),
-            lambda ridge: _predicted_gradient(settings, ridge, noise),
+            lambda ridge: case.metrics(ridge, noise), lambda ridge: case.gradient(ridge, noise)
         )
         ridge, notes = best.ridge, [optimal_ridge_remark(best)]
-    metrics = _theory_metrics(settings, ridge, noise)
-    notes += peak_note(settings.number_of_samples(), settings.number_of_projections(), ridge)
+    found = case.metrics(ridge, noise)
+    metrics = {name: found[name] for name in METRICS}
+    notes += peak_note(case.samples, case.width, ridge)
     if chosen:
         metrics["ridge"] = best.optimum
         settings = settings.replace(ridge=ridge, ridge_exponent=None)
@@ -84,43 +84,36 @@ def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
     >>> round(gradient(NoTarget(noise=0.01), case)["noise"], 4)
     0.8881
     """
-    return _predicted_gradient(settings, settings.ridge_value(), problem.noise)
-
-
-def _predicted_gradient(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
+    numbers = {
+        "samples": settings.number_of_samples(),
+        "width": settings.number_of_projections(),
+        "ridge": settings.ridge_value(),
+        "noise": problem.noise,
+        "capacity": settings.capacity,
+        "source": settings.source,
+    }
     with float64():
-        slopes = jax.device_get(_slopes(*_risk_numbers(settings, ridge, noise)))
-    names = ("samples", "width", "ridge", "noise", "capacity", "source")
-    return dict(zip(names, map(float, slopes), strict=True))
-
-
-def _risk_numbers(settings: PowerLaw, ridge: float, noise: float) -> tuple[float, ...]:
-    samples, width = settings.number_of_samples(), settings.number_of_projections()
-    modes = math.inf if settings.modes is None else float(settings.modes)
-    return samples, width, ridge, noise, settings.capacity, settings.source, modes
+        slopes = jax.device_get(_slopes(numbers, settings.modes or math.inf))
+    return {name: float(slopes[name]) for name in numbers}
 
 
 @jax.jit
-def _risk(
-    samples: Any, width: Any, ridge: Any, noise: Any, capacity: Any, source: Any, modes: Any
-) -> Any:
-    return ridge_risk(samples, width, ridge, power_law_spectrum(capacity, source, modes), noise)
+@jax.grad
+def _slopes(numbers: dict[str, Any], modes: Any) -> Any:
+    spectrum = power_law_spectrum(numbers["capacity"], numbers["source"], modes)
+    sizes = (numbers[name] for name in ("samples", "width", "ridge"))
+    return ridge_risk(*sizes, spectrum, numbers["noise"]).test_error
 
 
-_slopes = jax.jit(jax.grad(lambda *numbers: _risk(*numbers).test_error, argnums=tuple(range(6))))
+_spectrum = jax.jit(power_law_spectrum)
 
 
-def _theory_metrics(settings: PowerLaw, ridge: float, noise: float) -> dict[str, float]:
-    samples, width, *_, modes = numbers = _risk_numbers(settings, ridge, noise)
-    if ridge == 0 and min(samples, width) >= modes:
-        raise SettingsError(
-            f"ridge = 0 with modes = {settings.modes}: there are more samples and projections than "
-            "features, so the fit is singular; give a ridge above 0"
-        )
+def _case(settings: PowerLaw) -> SpectralCase:
+    modes = math.inf if settings.modes is None else float(settings.modes)
     with float64():
-        risk = jax.device_get(_risk(*numbers))
-    check_risk_converged(risk, samples, width, ridge)
-    return {name: float(getattr(risk, name)) for name in METRICS}
+        spectrum = jax.device_get(_spectrum(settings.capacity, settings.source, modes))
+    sizes = settings.number_of_samples(), settings.number_of_projections()
+    return SpectralCase(*sizes, spectrum, f"modes = {settings.modes}", "theorem", REFERENCES, "")
 
 
 def _rates(problem: NoTarget, settings: PowerLaw) -> Prediction:

@@ -51,6 +51,12 @@ ROWS = {
 }
 
 
+def twins(pairs: int) -> NeuronKinds:
+    """A symmetric start: pairs of neurons on the same row with readouts 1 and -1."""
+    rows = NeuronKinds(np.ones(1), np.zeros(1), np.zeros(1, int), np.full(1, pairs))
+    return rows.with_twins()
+
+
 def along(path: OverlapPath, direction: np.ndarray) -> np.ndarray:
     """The rms cosine with any direction."""
     return np.sqrt(np.einsum("k,tkm,m->t", direction, path.overlap_matrices, direction))
@@ -60,7 +66,7 @@ def along(path: OverlapPath, direction: np.ndarray) -> np.ndarray:
 def test_unlearned_directions(name: str) -> None:
     text, sigma, pairs, direction, options, expected = ROWS[name]
     path = giant_step_overlaps(
-        Problem.of(text), activation(sigma), NeuronKinds.twins(pairs), steps=3, **options
+        Problem.of(text), activation(sigma), twins(pairs), steps=3, **options
     )
     if direction is None:
         found = np.sqrt((1 - path.cosines[:, 0] ** 2) / options["dim"])
@@ -74,7 +80,7 @@ def test_what_the_target_does_not_contain_needs_no_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By rotation: C = (Q - M M^T)/d there, which the recursion must give as well."""
-    arguments = (Problem.of(EX3A), activation("relu"), NeuronKinds.twins(4))
+    arguments = (Problem.of(EX3A), activation("relu"), twins(4))
     short = giant_step_overlaps(*arguments, steps=3, **WIDE)
     monkeypatch.setattr(fresh_batches, "target_subspace", lambda target: np.eye(target.rank))
     long = giant_step_overlaps(*arguments, steps=3, **WIDE)
@@ -94,7 +100,7 @@ def test_the_first_step_is_the_law_of_one_step() -> None:
         np.testing.assert_array_equal(one, three[:2])
     # The recursion by itself agrees with it where d is large.
     path = giant_step_overlaps(
-        *(problem, activation("relu"), NeuronKinds.twins(10)),
+        *(problem, activation("relu"), twins(10)),
         **{"steps": 1, "step_size": 1.0, "samples_ratio": 4.0, "dim": 10_000},
     )
     law = one_step_overlap(
@@ -136,7 +142,7 @@ def test_copies_are_a_shorthand(loss: str) -> None:
     for sigma in ("tanh", "relu(z-0.3)"):
         short, long = (
             giant_step_overlaps(problem, activation(sigma), kinds, **options)
-            for kinds in (NeuronKinds.twins(3), each)
+            for kinds in (twins(3), each)
         )
         bound = student_quantile(8) * np.hypot(short.errors, long.errors) + 1e-12
         assert np.all(np.abs(short.cosines - long.cosines) <= bound)
@@ -147,7 +153,7 @@ def test_neurons_without_an_output_do_not_see_one_another() -> None:
     options = {"steps": 2, "step_size": 1.5, "samples_ratio": 4.0, "dim": 400}
     few, many = (
         giant_step_overlaps(
-            *(Problem.of("h1 + He2(h2)"), activation("relu"), NeuronKinds.twins(pairs)),
+            *(Problem.of("h1 + He2(h2)"), activation("relu"), twins(pairs)),
             **options,
             loss="correlation",
         )

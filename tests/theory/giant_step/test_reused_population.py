@@ -25,6 +25,12 @@ PAIRS = NeuronKinds(
 )
 
 
+def twins(pairs: int) -> NeuronKinds:
+    """A symmetric start: pairs of neurons on the same row with readouts 1 and -1."""
+    rows = NeuronKinds(np.ones(1), np.zeros(1), np.zeros(1, int), np.full(1, pairs))
+    return rows.with_twins()
+
+
 def path_of(text: str, sigma: str, kinds: NeuronKinds, noise: float = 0.0, **options) -> ReusedPath:
     return reused_batch_path(Problem.of(text, noise=noise), activation(sigma), kinds, **options)
 
@@ -180,8 +186,7 @@ def test_copies_are_a_shorthand(fit: RidgeFit | None) -> None:
     each = NeuronKinds(np.tile([1.0, -1.0], 3), np.zeros(6), np.arange(6) // 2, np.ones(6, int))
     options = {"steps": 2, "step_size": 1.5, "samples_ratio": 3.0, "fit": fit}
     short, long = (
-        path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options)
-        for kinds in (NeuronKinds.twins(3), each)
+        path_of("h1 + h1*h2", "tanh", kinds, 0.2, **options) for kinds in (twins(3), each)
     )
     for name, value, own in (
         ("cosines", lambda path: path.cosines, lambda path: path.cosine_errors),

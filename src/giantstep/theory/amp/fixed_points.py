@@ -45,6 +45,14 @@ class Rest(NamedTuple):
     correction: Float[np.ndarray, "p p"]
 
 
+def amp_overlap_image(
+    population: Population, alpha: float, overlap: Float[np.ndarray, "*k r r"]
+) -> Float[np.ndarray, "*k r r"]:
+    """F(M) = M^ (I + M^)^-1 with M^ = alpha E[g_out g_out^T]."""
+    gain = alpha * population.fisher(overlap)
+    return np.linalg.solve(np.eye(gain.shape[-1]) + gain, gain)
+
+
 class _OverlapFlow:
     """dM/dt = F(M) - M in the coordinates of matrices that share the target's symmetries."""
 
@@ -52,9 +60,7 @@ class _OverlapFlow:
         self._population, self._alpha, self.basis = population, alpha, basis
 
     def images(self, stack: Float[np.ndarray, "k r r"]) -> Float[np.ndarray, "k p"]:
-        """F(M) = M^ (I + M^)^-1 with M^ = alpha E[g_out g_out^T]."""
-        gain = self._alpha * self._population.fisher(stack)
-        image = np.linalg.solve(np.eye(gain.shape[-1]) + gain, gain)
+        image = amp_overlap_image(self._population, self._alpha, stack)
         return np.einsum("pij,kij->kp", self.basis, image)
 
     def coordinates(self, overlap: np.ndarray) -> Float[np.ndarray, " p"]:

@@ -26,7 +26,7 @@ from giantstep.theory.amp.committees.errors import (
 )
 from giantstep.theory.amp.committees.fixed_point import CommitteeOverlap, committee_overlap
 from giantstep.theory.amp.committees.specialisation import specialisation
-from giantstep.theory.amp.fixed_points import Rest
+from giantstep.theory.amp.fixed_points import Rest, amp_overlap_image
 from giantstep.theory.amp.free_entropy import free_entropy_at, mutual_information
 from giantstep.theory.amp.iterations import expected_iterations, state_evolution_remarks
 from giantstep.theory.amp.phases import predict_phases
@@ -199,19 +199,15 @@ def _moved(found: FixedOverlap, dim: int) -> Overlap:
 def _corrected_fixed_point(found: FixedOverlap, coarse: Population) -> Overlap:
     """The fixed point of a slightly different map F_c: M + (1 - F')^-1 (F_c(M) - F(M))."""
     overlap, alpha = overlap_inside(found.overlap), found.samples_ratio
-    eye = np.eye(len(overlap))
     if not found.overlap.any():
         return found.overlap
-
-    def image(population: Population, at: np.ndarray) -> np.ndarray:
-        gain = alpha * population.fisher(at)
-        return np.linalg.solve(eye + gain, gain)
-
-    change = image(coarse, overlap) - image(found.population, overlap)
+    here = amp_overlap_image(found.population, alpha, overlap)
+    change = amp_overlap_image(coarse, alpha, overlap) - here
     if found.rest is None:
+        eye = np.eye(len(overlap))
         shift = 1e-4 * overlap[0, 0] * (1 - overlap[0, 0])
-        below = image(found.population, overlap - shift * eye)[0, 0]
-        slope = min((image(found.population, overlap)[0, 0] - below) / shift, 0.999)
+        below = amp_overlap_image(found.population, alpha, overlap - shift * eye)
+        slope = min((here - below)[0, 0] / shift, 0.999)
         return overlap_inside(overlap + change[0, 0] / (1 - slope) * eye)
     return overlap_inside(overlap + _response(found, found.rest, change))
 

@@ -113,9 +113,9 @@ def giant_step_overlaps(
     References: Dandi et al. 2023, arXiv:2305.18270 (staircase); Bolthausen conditioning.
 
     >>> from giantstep.language.activations.activation import activation
+    >>> pair = NeuronKinds.one_of_each([1.0]).with_twins()
     >>> path = giant_step_overlaps(
-    ...     Problem.of("h1"), activation("relu"), NeuronKinds.twins(1), steps=1, step_size=2.0,
-    ...     samples_ratio=4.0)
+    ...     Problem.of("h1"), activation("relu"), pair, steps=1, step_size=2.0, samples_ratio=4.0)
     >>> round(float(path.cosines[1, 0]), 3)
     0.632
     """

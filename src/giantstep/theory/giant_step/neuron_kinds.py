@@ -105,11 +105,6 @@ class NeuronKinds(NamedTuple):
         b = np.zeros(len(a)) if biases is None else np.asarray(biases, dtype=float)
         return cls(a, b, np.arange(len(a)), np.ones(len(a), dtype=int))
 
-    @classmethod
-    def twins(cls, pairs: int) -> NeuronKinds:
-        """A symmetric start: pairs of neurons on the same row with readouts 1 and -1."""
-        return cls(np.array([1.0, -1.0]), np.zeros(2), np.zeros(2, int), np.full(2, pairs))
-
     @property
     def width(self) -> int:
         """Number of neurons."""
@@ -125,13 +120,6 @@ class NeuronKinds(NamedTuple):
         """The kind of each neuron: kind by kind, copy by copy."""
         return np.repeat(np.arange(len(self.copies)), self.copies)
 
-    def in_order(self, settings: GiantStep) -> Int[np.ndarray, " neurons"] | None:
-        """The kind of each neuron in the order of a simulation; None where kinds are drawn."""
-        readouts = readout_setting_by_neuron(settings.readout, _limit_width(settings))
-        if readouts is None or settings.biases != "none":
-            return None
-        return np.array([np.flatnonzero(self.readout == a)[0] for a in readouts])
-
     def families(self) -> list[slice]:
         """The kinds of each family."""
         starts = np.flatnonzero(np.diff(self.family, prepend=-1)).tolist()
@@ -144,9 +132,12 @@ def overlaps_by_neuron(
     cosines: Float[np.ndarray, "steps1 kinds r"],
     norms: Float[np.ndarray, "steps1 kinds"],
 ) -> dict[str, np.ndarray]:
-    """Cosines and norms of every neuron from those of its kind; nothing where kinds are drawn."""
-    order = kinds.in_order(settings)
-    return {} if order is None else {"cosines": cosines[:, order], "norms": norms[:, order]}
+    """Cosines and norms in the order of a simulation, by kind; nothing where kinds are drawn."""
+    readouts = readout_setting_by_neuron(settings.readout, _limit_width(settings))
+    if readouts is None or settings.biases != "none":
+        return {}
+    order = [np.flatnonzero(kinds.readout == a)[0] for a in readouts]
+    return {"cosines": cosines[:, order], "norms": norms[:, order]}
 
 
 def _limit_width(settings: GiantStep) -> int:

@@ -153,7 +153,7 @@ def mean_step(
     """s(m) and l(m) of :func:`one_step_overlap` at every start m."""
     signal, scaled = np.zeros_like(m), _scaled_overlap_powers(tensors, m)
     for k in range(1, len(tensors)):
-        for indices, entry in _overlap_tensor_entries(tensors[k]):
+        for indices, entry in overlap_tensor_entries(tensors[k]):
             for j in set(indices):
                 rest = list(indices)
                 rest.remove(j)
@@ -165,12 +165,12 @@ def overlap_series(tensors: Sequence[np.ndarray], factors: np.ndarray, m: np.nda
     """The sum over k of factors_k/k! C_k[m, ..., m] at every start m, as far as both reach."""
     total, scaled = np.zeros(len(m)), _scaled_overlap_powers(tensors, m)
     for tensor, factor in zip(tensors, factors, strict=False):
-        for indices, entry in _overlap_tensor_entries(tensor):
+        for indices, entry in overlap_tensor_entries(tensor):
             total += factor * entry * _overlap_monomial(scaled, indices)
     return total
 
 
-def _overlap_tensor_entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
+def overlap_tensor_entries(tensor: np.ndarray) -> Iterator[tuple[tuple[int, ...], float]]:
     """Entries of a symmetric tensor that are not zero, each with its sorted indices."""
     for indices in combinations_with_replacement(range(max(tensor.shape, default=1)), tensor.ndim):
         if tensor[indices] != 0:

@@ -10,7 +10,12 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.integration import target_block
-from giantstep.numerics.quadrature import gauss_hermite, split_gaussian, tensor_rule
+from giantstep.numerics.quadrature import (
+    gauss_hermite,
+    legendre_panels,
+    split_gaussian,
+    tensor_rule,
+)
 
 #: Nodes of each Gauss-Legendre segment in the direction of the fresh noise.
 NOISE_ORDER = 40
@@ -125,17 +130,11 @@ def _second_step(
     """The field after step one, its fresh noise integrated between the activation's kinks."""
     label_nodes, label_weights = gauss_hermite(16 if noise else 1)
     shifted = base[None, :] + label_nodes[:, None] * noise_scale[None, :]
-    corners = np.sort(np.array([(k - shifted) / spread for k in kinks]), axis=0)
-    corners = np.clip(corners, -9.0, 9.0).reshape(len(kinks), *shifted.shape)
-    ends = np.full((1, *shifted.shape), 9.0)
-    edges = np.concatenate([-ends, corners, ends])
-    unit, mass = np.polynomial.legendre.leggauss(NOISE_ORDER)
-    half = np.diff(edges, axis=0) / 2
-    fresh = edges[:-1, None] + half[:, None] * (unit[None, :, None, None] + 1)
-    weights = half[:, None] * mass[None, :, None, None]
-    weights = weights * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
-    # Segments and their nodes become one axis: fresh noise, label noise, (h0, h*).
-    fresh, weights = (a.reshape(-1, *shifted.shape) for a in (fresh, weights))
+    corners = (np.array([-np.inf, *kinks, np.inf]) - shifted[..., None]) / spread
+    fresh, lengths = legendre_panels(np.sort(np.clip(corners, -9.0, 9.0)), NOISE_ORDER)
+    # One axis after the other: fresh noise, label noise, (h0, h*).
+    fresh, lengths = np.moveaxis(fresh, -1, 0), np.moveaxis(lengths, -1, 0)
+    weights = lengths * np.exp(-(fresh**2) / 2) / np.sqrt(2 * np.pi)
     labels = np.broadcast_to(label_nodes[None, :, None], fresh.shape)
     return _ReusedFields(
         shifted[None] + spread * fresh,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -22,6 +22,7 @@ from giantstep.theory.giant_step.one_step_overlap import (
     excess_along,
     mean_step,
     overlap_series,
+    overlap_tensor_entries,
 )
 
 #: Neurons whose paths are drawn for one set, and the sets whose scatter is the error.
@@ -73,7 +74,9 @@ def overlap_powers(
     [-0.5, -0.25, 0.0, 0.0]
     """
     degrees = activation.degrees(degree + 2)
-    terms = list(_overlap_terms(target, degree))
+    least = VANISHING * math.sqrt(target_moments(target).second_moment)
+    entries = map(overlap_tensor_entries, target_tensors(target, degree))
+    terms = [indices for indices, entry in itertools.chain(*entries) if abs(entry) > least]
     powers, length = [np.full(target.rank, -0.5)], 0.0
     step_powers, samples_powers = (
         np.broadcast_to(step_power, steps),
@@ -93,15 +96,6 @@ def overlap_powers(
         powers.append(np.where(found > -NO_POWER, 0.0, found))
         length = 0.0 if normalise else grown
     return np.stack(powers)
-
-
-def _overlap_terms(target: Target, degree: int) -> Iterator[tuple[int, ...]]:
-    """Indices of the entries of the Hermite tensors that are not zero."""
-    least = VANISHING * math.sqrt(target_moments(target).second_moment)
-    for k, tensor in enumerate(target_tensors(target, degree)):
-        for indices in itertools.combinations_with_replacement(range(target.rank), k):
-            if abs(tensor[indices]) > least:
-                yield indices
 
 
 def small_batch_overlaps(

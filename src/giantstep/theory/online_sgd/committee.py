@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
@@ -40,14 +40,9 @@ class Means(NamedTuple):
     risk: float
 
 
-class MotionCommittee(Protocol):
-    """Anything that knows the means over a sample at given overlaps."""
-
-    def means(self, layer: Layer) -> Means:
-        """The means at this layer."""
-
-
-def velocity(committee: MotionCommittee, layer: Layer, step_size: float, geometry: str) -> Layer:
+def velocity(
+    committee: ErrorFunctions | Sampled, layer: Layer, step_size: float, geometry: str
+) -> Layer:
     r"""dM/dtau and dQ/dtau, time in samples/d, for free neurons or neurons on the sphere.
 
     .. math::
@@ -71,8 +66,7 @@ def velocity(committee: MotionCommittee, layer: Layer, step_size: float, geometr
     >>> round(float(moved.overlaps[0, 0]), 6)
     0.31831
     """
-    means = committee.means(layer)
-    with_latent, with_fields, products = means[:3]
+    with_latent, with_fields, products, _ = committee.means(layer)
     pulled = step_size * (with_fields + with_fields.T) + step_size**2 * products
     if geometry == "free":
         return Layer(step_size * with_latent, pulled)

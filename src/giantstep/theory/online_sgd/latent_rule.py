@@ -11,8 +11,9 @@ from jaxtyping import Float
 from giantstep.errors import NoTheory
 from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
-from giantstep.language.targets.integration import target_block
+from giantstep.language.targets.integration import TargetBlock, target_block
 from giantstep.numerics.quadrature import Rule, gauss_hermite, split_gaussian, tensor_rule
+from giantstep.numerics.solve import bracketed_roots
 
 #: By number of axes: Gauss-Hermite order, then order, length and reach of Gauss-Legendre panels.
 _SMOOTH = {1: (80, 64), 2: (40, 32), 3: (22, 18)}
@@ -64,10 +65,9 @@ def motion_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
     return Rule(rule.nodes[kept], rule.weights[kept] / rule.weights[kept].sum(), rule.method)
 
 
-def _motion_sign_changes(block: object, axis: int) -> set[float]:
+def _motion_sign_changes(block: TargetBlock, axis: int) -> set[float]:
     """Roots of the label along an axis that do not depend on the size of the other variables."""
-    names = block.names  # type: ignore[attr-defined]
-    others = len(names) - 1
+    others = len(block.names) - 1
     found: set[float] = set()
     for signs in itertools.product((-1.0, 1.0), repeat=others):
         roots = [
@@ -80,17 +80,13 @@ def _motion_sign_changes(block: object, axis: int) -> set[float]:
     return found
 
 
-def _roots(block: object, axis: int, others: Float[np.ndarray, " others"]) -> np.ndarray:
-    from scipy.optimize import brentq
-
-    def label(value: np.ndarray | float) -> np.ndarray:
-        line = np.atleast_1d(np.asarray(value, dtype=float))
+def _roots(block: TargetBlock, axis: int, others: Float[np.ndarray, " others"]) -> np.ndarray:
+    def label(line: np.ndarray) -> np.ndarray:
         points = np.insert(np.tile(others, (len(line), 1)), axis, line, axis=1)
-        return np.asarray(block(points))  # type: ignore[operator]
+        return block(points)
 
     values = label(_LINE)
     places = np.flatnonzero(values[:-1] * values[1:] < 0)
-    ends = [(_LINE[i], _LINE[i + 1]) for i in places]
     exact = _LINE[values == 0]
-    found = [brentq(lambda x: float(label(x)[0]), *pair, xtol=1e-13) for pair in ends]
+    found = bracketed_roots(label, _LINE[places], _LINE[places + 1]).value
     return np.sort(np.concatenate([exact if len(exact) < 20 else exact[:0], found]))

@@ -17,7 +17,6 @@ from giantstep.settings.online_sgd import OnlineSgd
 from giantstep.theory.online_sgd.committee import (
     ErrorFunctions,
     Layer,
-    MotionCommittee,
     Sampled,
     velocity,
 )
@@ -160,10 +159,11 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     known = settings.loss == "correlation" or not sigma.kinks
     if width == 1 and settings.geometry == "sphere" and known and axes <= 3:
         tolerance = 1e-8 if axes < 3 else 1e-6
-        fine, coarse = _motion_neurons(problem, settings, sigma)
         return [
-            _neuron_motion(neuron, step_size, tolerance, weight)
-            for neuron, weight in ((fine, 1.0), (coarse, 0.0))
+            _neuron_motion(
+                _motion_neuron(problem, settings, sigma, fine=fine), step_size, tolerance, fine
+            )
+            for fine in (True, False)
         ]
     sampled = [
         Sampled(
@@ -180,22 +180,21 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     return [_committee_motion(each, step_size, settings.geometry, 1e-5) for each in sampled]
 
 
-def _motion_neurons(problem: Problem, settings: OnlineSgd, sigma: Activation) -> list[OneNeuron]:
-    return [
-        OneNeuron(
-            problem,
-            sigma,
-            loss=settings.loss,
-            readout=settings.readouts(1)[0],
-            lookahead=settings.lookahead,
-            fine=fine,
-        )
-        for fine in (True, False)
-    ]
+def _motion_neuron(
+    problem: Problem, settings: OnlineSgd, sigma: Activation, *, fine: bool = True
+) -> OneNeuron:
+    return OneNeuron(
+        problem,
+        sigma,
+        loss=settings.loss,
+        readout=settings.readouts(1)[0],
+        lookahead=settings.lookahead,
+        fine=fine,
+    )
 
 
 def _committee_motion(
-    committee: MotionCommittee, step_size: float, geometry: str, tolerance: float
+    committee: ErrorFunctions | Sampled, step_size: float, geometry: str, tolerance: float
 ) -> _Way:
     return _Way(
         lambda layer: velocity(committee, layer, step_size, geometry),
@@ -268,7 +267,7 @@ def _wrong_signs(
     """The share of wrong signs, for one direction at a given dimension."""
     if problem.target.rank > 1 or settings.dim is None or settings.loss == "square" or not start:
         return {}
-    neuron = _motion_neurons(problem, settings, sigma)[0]
+    neuron = _motion_neuron(problem, settings, sigma)
     step_size = settings.step_size.at(settings.dim)
     share = wrong_sign(neuron, step_size, start, settings.dim)
     return {} if np.isnan(share) else {"wrong_sign": share}

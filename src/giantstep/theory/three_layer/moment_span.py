@@ -12,6 +12,7 @@ from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.targets import TreeTarget
+from giantstep.numerics.solve import bisected
 from giantstep.theory.three_layer.branch_law import limit_branch_law
 from giantstep.theory.three_layer.many_spikes import many_spikes_span
 
@@ -179,8 +180,5 @@ def _crossing(is_beyond: Callable[[float], bool], high: float) -> float | None:
     """Where a condition that fails at 0 begins to hold; None if it does not up to ``high``."""
     if not is_beyond(high):
         return None
-    low = 0.0
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_beyond(middle) else (middle, high)
-    return high
+    ends = np.zeros(1), np.full(1, high)
+    return float(bisected(lambda m: np.array([is_beyond(float(m[0]))]), *ends, HALVINGS)[1][0])

@@ -10,8 +10,9 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.language.targets.symmetry import Committee
+from giantstep.numerics.quadrature import legendre_panels
 from giantstep.numerics.solve import bracketed_root
-from giantstep.theory.amp.averages.overlaps import logit
+from giantstep.theory.amp.averages.overlaps import logistic, logit
 from giantstep.theory.amp.committees.averages import (
     is_blind,
     mean_averages,
@@ -134,16 +135,14 @@ def information_threshold(committee: Committee) -> float | None:
 def _unspecialised_gain(committee: Committee, alpha: float, to: float) -> float:
     """What the free entropy gains from the fixed point with q- = 0 up to another q+."""
     q = unspecialised_overlap(committee, alpha)
-    nodes, weights = np.polynomial.legendre.leggauss(8)
-    ends = logit(np.array([max(q, 1e-9), max(to, 1e-9)]))
-    t = ends[0] + (ends[1] - ends[0]) * (nodes + 1) / 2
-    overlaps = 1 / (1 + np.exp(-t))
+    nodes, lengths = legendre_panels(logit(np.array([max(q, 1e-9), max(to, 1e-9)])), 8)
     total = 0.0
-    for overlap, weight in zip(overlaps, weights, strict=True):
-        fisher = mean_averages(committee, float(overlap)).fisher
-        ahead = alpha - unspecialised_ratio(committee, float(overlap))
-        total += weight * fisher * ahead * overlap * (1 - overlap)
-    return float(total * (ends[1] - ends[0]) / 4)
+    for t, length in zip(nodes.tolist(), lengths.tolist(), strict=True):
+        overlap = logistic(t)
+        ahead = alpha - unspecialised_ratio(committee, overlap)
+        gain = mean_averages(committee, overlap).fisher * ahead
+        total += length * gain * overlap * (1 - overlap)
+    return total / 2
 
 
 def committee_transitions(committee: Committee) -> list[Transition]:
