@@ -53,9 +53,7 @@ def predict(problem: NoTarget, settings: PowerLaw, *, optimise: Sequence[str] = 
         return _rates(problem, settings)
     case, ridge, noise, notes = _case(settings), settings.ridge_value(), problem.noise, []
     if chosen:
-        best = best_ridge(
-            lambda ridge: case.metrics(ridge, noise), lambda ridge: case.gradient(ridge, noise)
-        )
+        best = best_ridge(case, noise)
         ridge, notes = best.ridge, [optimal_ridge_remark(best)]
     found = case.metrics(ridge, noise)
     metrics = {name: found[name] for name in METRICS}

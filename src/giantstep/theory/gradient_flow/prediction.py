@@ -12,7 +12,7 @@ from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
-from giantstep.numerics.ode import OdeSolution, integrate
+from giantstep.numerics.ode import OdeSolution, Rate, integrate
 from giantstep.settings.flow_start import setting_overlaps, spike_setting
 from giantstep.settings.gradient_flow import GradientFlow
 from giantstep.theory.gradient_flow.hitting_times import hitting_time
@@ -58,18 +58,24 @@ def predict(problem: Problem, settings: GradientFlow) -> Prediction:
     if not settings.has_start:
         status, begin = "heuristic", start_overlap(_flow_dim(settings), theta, cosine)
         notes.append("a random start: its root mean square stands for the whole law")
-    if settings.geometry == "preconditioned" and begin is not None:
-        found = _flow_along_one_number(sigma, target, settings, begin)
+    alone = settings.geometry == "preconditioned" and begin is not None
+    if alone:
+        # The flow closes in omega, omega' = 2 zeta(omega) (1 - omega^2): an aligned spike of
+        # strength 0 has m = b = omega and the same equation.
+        spike, m, b = Spike(0.0, 1.0), begin, begin
     else:
-        spike = Spike(theta, cosine)
         start = setting_overlaps if settings.has_start else _typical_start
-        m, b = start(settings, theta, cosine)
-        state = np.array([[m], [b], [1.0]])
-        flow = _flow(settings, FLOWS[settings.geometry](sigma, target, spike), state, spike)
-        found = _flow_metrics(settings, flow, spike)
-        if settings.has_start or begin is None:
-            begin = float(flow_overlap(state, spike)[0])
-        found["initial_overlap"] = begin
+        spike, (m, b) = Spike(theta, cosine), start(settings, theta, cosine)
+    state = np.array([[m], [b], [1.0]])
+    if settings.has_start or begin is None:
+        begin = float(flow_overlap(state, spike)[0])
+    flow = _flow(settings, FLOWS[settings.geometry](sigma, target, spike), state, spike)
+    found = _flow_metrics(settings, flow, spike)
+    if alone:
+        del found["spike_overlap"], found["target_overlap"]
+        if settings.until is not None and 0 < begin < settings.until and settings.times is None:
+            found["time"] = hitting_time(alignment_speed(sigma, target), begin, settings.until)
+    found["initial_overlap"] = begin
     if math.isnan(found["overlap"]):
         notes.append("the integration took too many steps and was given up")
     if found.get("time") == math.inf:
@@ -107,37 +113,17 @@ def _flow_dim(settings: GradientFlow) -> int:
     return settings.dim
 
 
-def _flow_along_one_number(
-    sigma: Activation, target: Target, settings: GradientFlow, omega: float
-) -> dict[str, float]:
-    """The preconditioned flow closes in omega alone, omega' = 2 zeta(omega) (1 - omega^2)."""
-    # An aligned spike of strength 0 has m = b = omega and the same equation.
-    spike, state = Spike(0.0, 1.0), np.array([[omega], [omega], [1.0]])
-    rate = FLOWS["preconditioned"](sigma, target, spike)
-    flow = _flow(settings, rate, state, spike)
-    found = {"overlap": float(flow_overlap(flow.state, spike)[0]), "initial_overlap": omega}
-    if settings.until is not None:
-        zeta = alignment_speed(sigma, target)
-        exact = 0 < omega < settings.until and settings.times is None
-        found["time"] = hitting_time(zeta, omega, settings.until) if exact else _flow_time(flow)
-    return found
-
-
-def _flow(settings: GradientFlow, rate: object, state: np.ndarray, spike: Spike) -> OdeSolution:
+def _flow(settings: GradientFlow, rate: Rate, state: np.ndarray, spike: Spike) -> OdeSolution:
     until = settings.until
     if until is None:
-        return integrate(rate, state, settings.horizon)  # type: ignore[arg-type]
+        return integrate(rate, state, settings.horizon)
     horizon = np.inf if settings.times is None else settings.times
     side = 1.0 if until >= flow_overlap(state, spike)[0] else -1.0
 
     def event(state: np.ndarray) -> np.ndarray:
         return side * (flow_overlap(state, spike) - until)
 
-    return integrate(rate, state, horizon, event=event)  # type: ignore[arg-type]
-
-
-def _flow_time(flow: OdeSolution) -> float:
-    return float(flow.time[0]) if flow.reached[0] else math.inf
+    return integrate(rate, state, horizon, event=event)
 
 
 def _flow_metrics(settings: GradientFlow, flow: OdeSolution, spike: Spike) -> dict[str, float]:
@@ -148,5 +134,5 @@ def _flow_metrics(settings: GradientFlow, flow: OdeSolution, spike: Spike) -> di
         "target_overlap": float(b / math.sqrt(square)),
     }
     if settings.until is not None:
-        found["time"] = _flow_time(flow)
+        found["time"] = float(flow.time[0]) if flow.reached[0] else math.inf
     return found if flow.finished[0] else dict.fromkeys(found, math.nan)

@@ -129,29 +129,21 @@ def metrics_at_ridge(
     """Settings, metrics and notes at the ridge that was given, or at the best, then one of them."""
     if not wants_ridge(optimise):
         return settings, case.metrics(settings.ridge, noise), [case.note]
-    best = best_ridge(
-        lambda ridge: case.metrics(ridge, noise),
-        lambda ridge: case.gradient(ridge, noise),
-        *case.ridges,
-    )
+    best = best_ridge(case, noise)
     metrics = case.metrics(best.ridge, noise) | {"ridge": best.optimum}
     return settings.replace(ridge=best.ridge), metrics, [case.note, optimal_ridge_remark(best)]
 
 
-def best_ridge(
-    metrics: Callable[[float], dict[str, float]],
-    gradient: Callable[[float], dict[str, float]],
-    *ends: float,
-) -> BestRidge:
-    """The ridge of least test error, between the ends; ridges without a solution are left out."""
+def best_ridge(case: RidgeCase, noise: float) -> BestRidge:
+    """The ridge of least test error; ridges without a solution are left out."""
 
     def risk(ridge: float) -> float:
         try:
-            return metrics(ridge)["test_error"]
+            return case.metrics(ridge, noise)["test_error"]
         except NoTheory:
             return math.nan
 
-    return optimal_ridge(risk, lambda ridge: gradient(ridge)["ridge"], *ends)
+    return optimal_ridge(risk, lambda ridge: case.gradient(ridge, noise)["ridge"], *case.ridges)
 
 
 def check_risk_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:

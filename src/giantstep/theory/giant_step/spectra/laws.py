@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from giantstep.numerics.linear_algebra import matrix_square_root
 from giantstep.numerics.solve import bracketed_root
 from giantstep.theory.giant_step.risk.first_layer import FirstLayer, limit_frame_of_means
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
@@ -320,8 +321,7 @@ class FeatureLaw(SpectrumLaw):
     def matrices(self, state: State, x: float) -> tuple[np.ndarray, np.ndarray]:
         """A of K = -A A^T, which may be singular, and L."""
         spikes = self.readout.columns(state, self.fit._replace(penalty=complex(-x)))
-        values, vectors = np.linalg.eigh(-(spikes.overlaps + spikes.overlaps.T).real / 2)
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        root = matrix_square_root(-(spikes.overlaps + spikes.overlaps.T).real / 2)
         return root, (spikes.load + spikes.load.T).real / 2
 
     def on_kinds(self, outlier: Outlier) -> float:
