@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -71,3 +71,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         config.update("jaxtyping_disable", False)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def whole_line() -> Iterator[int]:
+    """Draw lines of theory through few points, which takes less time; how many users get."""
+    from giantstep.asking import curves
+
+    whole = curves.POINTS
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(curves, "POINTS", 9)
+        yield whole

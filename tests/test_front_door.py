@@ -60,8 +60,10 @@ def test_targets_are_functions_and_problems_take_noise() -> None:
     assert gs.Problem("h1", noise=0.1).noise == 0.1
 
 
-def test_a_plot_is_axes() -> None:
+def test_a_plot_is_axes(whole_line: int, monkeypatch: pytest.MonkeyPatch) -> None:
     from matplotlib.figure import Figure
+
+    monkeypatch.setattr("giantstep.asking.curves.POINTS", whole_line)
 
     laws = gs.predict(gs.Kernel(samples="1d,2d,4d"), "h1")
     axes = Figure().subplots()

@@ -133,9 +133,12 @@ def test_an_overlap_is_drawn_over_chance(both: Answer) -> None:
     assert draw(both, metric="overlap", x="direction").get_legend() is not None
 
 
-def test_theory_is_drawn_between_the_points_however_little_time_there_is(both: Answer) -> None:
-    hurried = ask_theory_between(both, "samples", points=9, patience=-1.0)
-    line = ask_theory_between(both, "samples", points=9)
+def test_theory_is_drawn_between_the_points_however_little_time_there_is(
+    both: Answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("giantstep.asking.curves.POINTS", 9)
+    hurried = ask_theory_between(both, "samples", patience=-1.0)
+    line = ask_theory_between(both, "samples")
     assert hurried is not None
     assert line is not None
     assert hurried.axes["samples"].numbers == both.axes["samples"].numbers

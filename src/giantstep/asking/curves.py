@@ -19,9 +19,7 @@ POINTS, PATIENCE_SECONDS = 64, 20.0
 _NO_LINE = ("steps",)
 
 
-def ask_theory_between(
-    answer: Answer, x: str, points: int = POINTS, patience: float = PATIENCE_SECONDS
-) -> Answer | None:
+def ask_theory_between(answer: Answer, x: str, patience: float = PATIENCE_SECONDS) -> Answer | None:
     """Predictions at evenly spaced values along ``x``, for each combination of the other axes.
 
     The values lie evenly on the axis that the answer is drawn on, by decades if that is
@@ -31,8 +29,8 @@ def ask_theory_between(
     """
     rows = [row for row in LEARNERS if row.name == answer.learner]
     axis = answer.axes[x]
-    values = _asked_line_values(axis, points)
-    if not rows or not values or len(axis) >= points or _are_questions_optimised(answer):
+    values = _asked_line_values(axis)
+    if not rows or not values or len(axis) >= POINTS or _are_questions_optimised(answer):
         return None
     # Points by their value along x, then by the combination of the other axes.
     numbers = np.arange(len(answer)).reshape(answer.shape)
@@ -70,13 +68,13 @@ def _asked_theory_line(
     return Answer(answer.learner, axes, questions, answer.metric_axes, predictions=laws)
 
 
-def _asked_line_values(axis: Axis, points: int) -> tuple[Any, ...]:
+def _asked_line_values(axis: Axis) -> tuple[Any, ...]:
     """The values of the line, as the settings hold their own."""
     if axis.name in _NO_LINE or axis.power is None or len(axis) < 2:
         return ()
     low, high = min(axis.numbers), max(axis.numbers)
     spaced = np.geomspace if axis.is_logarithmic else np.linspace
-    numbers = [float(f"{number:.10g}") for number in spaced(low, high, points)]
+    numbers = [float(f"{number:.10g}") for number in spaced(low, high, POINTS)]
     if isinstance(axis.values[0], Size):
         return tuple(Size(number, axis.power) for number in numbers)
     if isinstance(axis.values[0], int):

@@ -112,6 +112,18 @@ def test_a_small_step_leaves_what_isotropic_rows_have() -> None:
     assert np.sqrt(low) == pytest.approx(np.sqrt(high), abs=1e-5)
 
 
+@pytest.mark.unchecked
+def test_the_bulk_holds_all_that_is_not_zero() -> None:
+    """Its soft end too, into which a solution without density goes on from the right."""
+    settings = STEP.replace(activation="relu", readout="ones", dim=300)
+    features = stepped_rows(Problem.of("sin(h1)"), settings).features(settings)
+    weights = WeightLaw(stepped_rows(RELU, settings).layer, 1.5, 300.0)
+    for law, end in ((features, 4.078), (weights, 2.5748**2)):
+        bulk = law.bulk()
+        assert bulk.high == pytest.approx(end, rel=1e-3)
+        assert np.trapezoid(bulk.density, bulk.values) == pytest.approx(1 - law.zero, abs=2e-3)
+
+
 def test_refusals() -> None:
     with pytest.raises(NoTheory, match="symmetric-sign"):
         predict_weight_spectrum(RELU, STEP.replace(readout="symmetric-sign", step_size="d^-0.5"))

@@ -106,10 +106,14 @@ class SpectrumLaw(abc.ABC):
         """
         around = np.geomspace(1e-3, 0.1, 6)
         near = np.concatenate([1 - around, [1.0], 1 + around])
-        # From the right inwards: each solution starts from its neighbour's.
         grid = np.sort(np.concatenate([np.geomspace(1e-5, self.reach, SEARCH), near]))[::-1]
-        x = self.unit * grid
-        dense = np.flatnonzero(np.array([self.density(value) for value in x]) > NOTHING)
+        x, seen = self.unit * grid, np.zeros(len(grid))
+        for i, value in enumerate(x):
+            # Right of the bulk there is a solution that goes on into it, without density.
+            if not (seen > NOTHING).any():
+                self.path.near = None
+            seen[i] = self.density(value)
+        dense = np.flatnonzero(seen > NOTHING)
         if not len(dense):
             return Bulk(math.nan, math.nan, np.zeros(0), np.zeros(0))
         first, last = int(dense[0]), int(dense[-1])
@@ -232,7 +236,7 @@ class WeightLaw(SpectrumLaw):
         """One iteration at C = -11^T/z, D = 1."""
         found, twins = self.light.averages(state), self.layer.neurons.twins
         bound = np.where(twins, np.eye(len(twins)) + found.held / self.scale, 0.0)
-        return State(bound, found.energies, -self.scale / z)
+        return State(bound, found.energies, np.zeros_like(bound) - self.scale / z)
 
     def guess(self, z: complex) -> State:
         """No held bulk."""

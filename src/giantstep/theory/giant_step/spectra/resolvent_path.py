@@ -102,9 +102,5 @@ class ResolventPath:
 
     def _jacobian(self, x: Any, z: complex, gap: Any) -> Any:
         """Of the gap, whose entries are analytic in every unknown."""
-        columns = []
-        for i, size in enumerate(np.abs(x)):
-            moved = x.copy()
-            moved[i] += _DIFFERENCE * (1 + size)
-            columns.append((self._gap(moved, z) - gap) / (_DIFFERENCE * (1 + size)))
-        return np.array(columns).T
+        moves = _DIFFERENCE * (1 + np.abs(x))
+        return ((self._gap(x + np.diag(moves), z) - gap) / moves[:, None]).T
