@@ -45,7 +45,7 @@ class GiantStepClassifier(ClassifierMixin, StackSettings):
     n_neurons : int, default=200
         Rectified units in the link of the index model.
     width : int or "auto", default="auto"
-        Neurons of the random networks; by default twice the rows, at most 1000.
+        Neurons of the random networks; by default twice the rows, at most 700.
     agop_steps : int, default=2
         Updates of the random networks' metric.
     folds : int, default=5

@@ -74,11 +74,11 @@ def fit_laplace(
     # One row has no distance, and equal rows have none either.
     middle = float(np.median(few) if len(few) else 0.0) or 1.0
     if choice is None:
-        first = len(RIDGES) // 2 if start is None else start
+        level = len(RIDGES) // 2 if start is None else start
         found = []
         for factor in BANDWIDTHS:
             kernel = squareform(np.exp(-few / (factor * middle)))
-            level, error = _laplace_ridge_downhill(kernel, centred[::step], first, weights[::step])
+            level, error = _laplace_ridge_downhill(kernel, centred[::step], level, weights[::step])
             found.append((error, Choice(factor, level)))
         choice = min(found)[1]
     kernel = squareform(np.exp(-pairs / (choice.factor * middle)))

@@ -75,8 +75,7 @@ def expert_layer_features(
     """Rectified units of a first layer, then the linear part."""
     width, columns = rows.shape
     features = np.empty((len(inputs), width + columns), dtype=inputs.dtype)
-    fields = inputs @ rows.T.astype(inputs.dtype) + biases.astype(inputs.dtype)
-    np.maximum(fields, 0.0, out=features[:, :width])
-    features[:, :width] /= np.sqrt(width)
+    scaled = [(part / np.sqrt(width)).astype(inputs.dtype) for part in (rows, biases)]
+    np.maximum(inputs @ scaled[0].T + scaled[1], 0.0, out=features[:, :width])
     features[:, width:] = LINEAR_WEIGHT / np.sqrt(columns) * inputs
     return features
