@@ -24,7 +24,6 @@ from giantstep.settings.giant_step import GiantStep
 THEORY = File(giantstep.theory.__path__[0])
 #: Python runs these only the first time: afterwards their compiled form is called.
 COMPILED = {
-    "ridge.deterministic_equivalent.ridge_risk",
     "convex.convex_loss.convex_risk",
     "spiked_random_features.risk.spiked_risk",
     "ridge.spiked_kernel.spiked_kernel_risk",

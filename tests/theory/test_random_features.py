@@ -205,13 +205,13 @@ def test_optimal_ridge_of_the_logistic_loss() -> None:
 
 
 def test_numbers_do_not_recompile() -> None:
-    predict(QUADRATIC, RandomFeatures())
+    gradient(QUADRATIC, RandomFeatures())
     predict(SIGN, LOGISTIC)
-    before = spectral_case._risk._cache_size(), convex_risk._cache_size()
+    before = spectral_case._slopes._cache_size(), convex_risk._cache_size()
     for ridge in (0.02, 0.7):
-        predict(Problem.of("sin(h1)", noise=0.3), RandomFeatures(samples="3d", ridge=ridge))
+        gradient(Problem.of("sin(h1)", noise=0.3), RandomFeatures(samples="3d", ridge=ridge))
         predict(SIGN, LOGISTIC.replace(samples="1.7d", ridge=ridge, activation="erf"))
-    assert (spectral_case._risk._cache_size(), convex_risk._cache_size()) == before
+    assert (spectral_case._slopes._cache_size(), convex_risk._cache_size()) == before
 
 
 @pytest.mark.parametrize(

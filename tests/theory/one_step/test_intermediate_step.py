@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from small_step_orders import small_step_orders
 
 from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.activations.activation import activation
@@ -15,7 +16,7 @@ from giantstep.theory.giant_step.risk.prediction import predict_risk as predict
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.giant_step.start_law import limit_readout_moments
 from giantstep.theory.one_step.intermediate_step import limiting_gains, spike_degrees
-from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 from giantstep.theory.one_step.stepped_network import one_step
 
 RELU = activation("relu(z) - 1/sqrt(2*pi)")

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from proportional_features import proportional_risk
+from small_step_orders import small_step_orders
 
 from giantstep.language.activations.activation import activation
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
 from giantstep.theory.giant_step.risk.readout import Fit
-from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders, small_step_risk
+from giantstep.theory.one_step.small_step import LinearFeatures, small_step_risk
 
 random_features = jax.jit(proportional_risk)
 CENTRED = Problem.of("relu(h1) - 1/sqrt(2*pi)")

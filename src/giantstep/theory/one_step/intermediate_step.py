@@ -14,7 +14,7 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.quadrature import gauss_hermite
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.learnability.staircase import one_step_direction
-from giantstep.theory.one_step.small_step import LinearFeatures, small_step_orders
+from giantstep.theory.one_step.small_step import LinearFeatures, linear_equivalent
 from giantstep.theory.spiked_random_features.conditional_labels import (
     Latents,
     spiked_label_moments,
@@ -79,16 +79,15 @@ def limiting_gains(
 
     .. math::
         E_K &= E[(P_K g_0)^2] - \gamma^2\mu_1^{*2}, \qquad g_0(\kappa) = E[g|\kappa], \\
-        \Delta_{te} &= \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-2}
-            + v_2K_0^2\gamma^2(1+x)^{-2}}{1-v_1}, \qquad
-        \Delta_{tr} = \frac{E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}}{1+V} .
+        \Delta_{te} &= \frac{E_K + \gamma^2\mu_1^{*2}(1 + \chi\mu_1^2)(1+x)^{-2}}{1-\Upsilon},
+        \qquad \Delta_{tr} = f\,\big(E_K + \gamma^2\mu_1^{*2}(1+x)^{-1}\big) .
 
     The noise of a row's gradient makes the row longer by a share :math:`\tau` of its squared spike:
     to the second spike, :math:`\kappa^2`, that adds a constant of its own order, :math:`\tau`. At
     ``spread`` 0 the features are those of the paper's theorem, powers of :math:`\kappa` alone.
 
-    Symbols: gamma ``alignment``, tau ``spread``; x, V, v_1, v_2, K_0 as in
-    :func:`~giantstep.theory.one_step.small_step.small_step_orders`, for the ``fit``.
+    Symbols: gamma ``alignment``, tau ``spread``; x, chi, Upsilon and f as in
+    :func:`~giantstep.theory.one_step.small_step.small_step_risk`, for the ``fit``.
 
     Assumes: the constant, where it is fitted, is fitted by random features too.
     Status: theorem for l = 1, and for l = 2 at tau = 0; heuristic else. Convergence is slow, as
@@ -103,14 +102,12 @@ def limiting_gains(
     (0.4183, 0.0841)
     """
     features = LinearFeatures.of(problem, sigma)
-    order = small_step_orders(features, fit)
-    linear = (alignment * features.linear) ** 2
+    energy, linear = features.linear**2, (alignment * features.linear) ** 2
     extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
-    shrink = 1 / (1 + order.x)
-    spread = order.v2 * (order.K0 * alignment) ** 2
+    before = linear_equivalent(features, fit, energy)
+    after = linear_equivalent(features, fit, energy - linear, fitted=extra)
     return Gains(
-        test=(extra + (linear + spread) * shrink**2) / (1 - order.v1),
-        train=(extra + linear * shrink) / (1 + order.V),
+        test=before.test_error - after.test_error, train=before.objective - after.objective
     )
 
 

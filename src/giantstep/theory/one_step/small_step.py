@@ -11,9 +11,13 @@ from jaxtyping import Float
 from giantstep.language.activations.activation import Activation
 from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_moments
-from giantstep.numerics.solve import iterated_fixed_point
 from giantstep.theory.giant_step.risk.readout import Fit
 from giantstep.theory.learnability.staircase import one_step_direction
+from giantstep.theory.ridge.deterministic_equivalent import (
+    RidgeRisk,
+    Spectrum,
+    equivalent_numbers,
+)
 
 
 class LinearFeatures(NamedTuple):
@@ -46,17 +50,6 @@ def _is_small_step_centred(sigma: Activation) -> bool:
     return 0 not in sigma.degrees(0)
 
 
-class Order(NamedTuple):
-    """First and second order of the Gaussian equivalent; names as in the formulas."""
-
-    chi: float
-    V: float
-    x: float
-    v1: float
-    v2: float
-    K0: float
-
-
 class SmallStepRisk(NamedTuple):
     """Excess test risk, train error, and train objective (penalty included, over n)."""
 
@@ -65,60 +58,31 @@ class SmallStepRisk(NamedTuple):
     objective: float
 
 
-def small_step_orders(features: LinearFeatures, fit: Fit) -> Order:
-    r"""First- and second-order scalars of ridge regression on linear Gaussian-equivalent features.
+def linear_equivalent(
+    features: LinearFeatures,
+    fit: Fit,
+    across: float,
+    along: float = 0.0,
+    gain: float = 1.0,
+    fitted: float = 0.0,
+) -> RidgeRisk:
+    """Ridge regression on the Gaussian equivalent, in which one direction may stand out.
 
-    .. math::
-        C = \frac{\alpha\mu_1^2}{1+V},\quad D = \frac{\alpha\mu_*^2}{1+V} + \bar\lambda,\quad
-        \chi = \frac{\beta}{D + CG},\quad G = \frac1{1+\chi C},\quad
-        V = \mu_1^2\chi G + \mu_*^2\chi,
-
-    :math:`x = \chi C` and, with :math:`H = CG`, :math:`J = D + H - \chi H^2` and the response
-    :math:`\delta\chi(S_1, S_2) = -\chi(S_2 + G^2 S_1)/J`,
-    :math:`Q_1 = \chi^2 G^2 S_1 - G^2\delta\chi`, :math:`Q_2 = -\delta\chi`:
-    :math:`v_1 = \alpha(\mu_1^2Q_1 + \mu_*^2Q_2)/(1+V)^2` for :math:`S = (\mu_1^2, \mu_*^2)`,
-    :math:`v_2 = \mu_1^2Q_1 + \mu_*^2Q_2` for :math:`S = (0, 1)`,
-    :math:`K_0 = \alpha\mu_1\mu_1^*/(1+V)`.
-
-    Symbols: alpha n/d, beta p/d and lambda-bar the penalty of ``fit``; mu ``features``.
-
-    Assumes: n, p, d large and proportional.
-    Status: theorem.
-    References: Mei, Montanari 2019, arXiv:1908.05355; Ba et al. 2022, arXiv:2205.01445.
-
-    >>> features = LinearFeatures(0.605706, 0.027415, 0.5, 0.340845, 0.0)
-    >>> order = small_step_orders(features, Fit.of(2.0, 1.0, 0.1))
-    >>> round(order.chi, 4), round(order.V, 4)
-    (3.0184, 0.5363)
+    ``across`` and ``along`` are linear energies of the target: on directions in which features have
+    the eigenvalue mu_1^2, and on one with ``gain`` times as much. The energy ``fitted`` is taken
+    from what lies beyond degree one.
     """
-    m1, ms = features.mu_1**2, features.mu_star_squared
-    alpha, beta, penalty = fit.samples_ratio, fit.width_ratio, fit.penalty
-    sizes = (m1, ms, alpha, beta, penalty)
-    start = np.array([beta / (1 + penalty), 0.0])
-    found = iterated_fixed_point(
-        lambda state: _first_order(state, *sizes), start, tolerance=1e-14, max_iterations=200_000
+    eigenvalue = features.mu_1**2
+    beyond = features.power - features.noise - features.linear**2
+    spectrum = Spectrum(
+        np.array([eigenvalue, gain * eigenvalue]),
+        np.array([1.0, 0.0]),
+        np.array([across, along]),
+        features.mu_star_squared,
+        beyond - fitted,
     )
-    chi, V = (float(value) for value in found.value) if found.converged else (math.nan, math.nan)
-    C, D = alpha * m1 / (1 + V), alpha * ms / (1 + V) + penalty
-    G = 1 / (1 + chi * C)
-    H = C * G
-    J = D + H - chi * H**2
-    # q = mu_1^2 Q_1 + mu_*^2 Q_2 in response to the sources S = (mu_1^2, mu_*^2) and (0, 1).
-    to_own, to_one = -chi * (ms + G**2 * m1) / J, -chi / J
-    own = m1 * G**2 * (chi**2 * m1 - to_own) - ms * to_own
-    one = -m1 * G**2 * to_one - ms * to_one
-    K0 = alpha * features.mu_1 * features.linear / (1 + V)
-    return Order(chi, V, chi * C, alpha * own / (1 + V) ** 2, one, K0)
-
-
-def _first_order(
-    state: np.ndarray, m1: float, ms: float, alpha: float, beta: float, penalty: float
-) -> np.ndarray:
-    """One iteration of (chi, V)."""
-    chi, V = state
-    C, D = alpha * m1 / (1 + V), alpha * ms / (1 + V) + penalty
-    chi = beta / (D + C / (1 + chi * C))
-    return np.array([chi, m1 * chi / (1 + chi * C) + ms * chi])
+    ridge = fit.penalty / fit.width_ratio
+    return equivalent_numbers(fit.samples_ratio, fit.width_ratio, ridge, spectrum, features.noise)
 
 
 def usable_power(
@@ -159,25 +123,25 @@ def small_step_risk(
 ) -> SmallStepRisk:
     r"""Risk after a step of order :math:`d^{-1/2}`; without spike, that of random features.
 
-    The step multiplies the features' gain along the learned direction by
-    :math:`g_v = 1 + \theta^2/\beta`. With :math:`\rho_v = 1/(1+xg_v)`, :math:`\rho_t = 1/(1+x)`,
+    The step multiplies the features' eigenvalue :math:`\mu_1^2` along the learned direction by
+    :math:`g_v = 1 + \theta^2/\beta`. With :math:`x = \mu_1^2/\nu_2`, :math:`\rho_v = 1/(1+xg_v)`,
+    :math:`\rho_t = 1/(1+x)` and the share f of the samples that the fit leaves free,
 
     .. math::
-        \mathrm{res} &= E[y^2] - \mu_1^{*2}
-            + \mu_1^{*2}\big[\gamma^2\rho_v^2 + (1-\gamma^2)\rho_t^2\big], \\
-        R + \Delta &= \frac{\mathrm{res} + v_2K_0^2\big[\gamma^2g_v\rho_v^2
-            + (1-\gamma^2)\rho_t^2\big]}{1-v_1}, \qquad
-        \mathrm{train} = \frac{R+\Delta}{(1+V)^2}, \\
-        \mathrm{objective} &= \frac{E[y^2] - \mu_1^{*2}
-            + \mu_1^{*2}[\gamma^2\rho_v + (1-\gamma^2)\rho_t]}{1+V} .
+        R + \Delta &= \frac{E[y^2] - \mu_1^{*2} + \mu_1^{*2}\big[\gamma^2(1 + \chi g_v\mu_1^2)
+            \rho_v^2 + (1-\gamma^2)(1 + \chi\mu_1^2)\rho_t^2\big]}{1-\Upsilon}, \qquad
+        \mathrm{train} = f^2 (R+\Delta), \\
+        \mathrm{objective} &= f\,\big(E[y^2] - \mu_1^{*2}
+            + \mu_1^{*2}[\gamma^2\rho_v + (1-\gamma^2)\rho_t]\big) .
 
     Neurons in pairs with equal rows and spikes :math:`\pm s` are, in the sums of their readouts,
     half as many neurons that do not move. The differences fit the learned direction at the price
-    of the ridge alone, which adds :math:`s^2/(\lambda\chi)` to :math:`g_v` in :math:`\rho_v`.
+    of the ridge alone, which adds :math:`\alpha\mu_1^2 f s^2/\lambda` to :math:`xg_v` in
+    :math:`\rho_v`.
 
     Symbols: theta ``strength``, which may be infinite; gamma ``alignment``; s ``pair_spike``, and
-    then ``fit.width_ratio`` counts pairs; lambda is the ridge; the others as in
-    :func:`small_step_orders`.
+    then ``fit.width_ratio``, beta, counts pairs; alpha is n/d, lambda the ridge; chi, nu_2 and
+    Upsilon as in :func:`~giantstep.theory.ridge.deterministic_equivalent.ridge_risk`.
 
     Assumes: n, p, d large and proportional. R >= the energy of g beyond degree one.
     Status: theorem; heuristic for pairs.
@@ -188,27 +152,18 @@ def small_step_risk(
     >>> round(risk.test, 4), round(risk.objective, 4)
     (0.2257, 0.1258)
     """
-    order = small_step_orders(features, fit)
-    rho_t = 1 / (1 + order.x)
-    gain = 1 + strength**2 / fit.width_ratio
-    ridge = fit.penalty / fit.width_ratio
-    rho_v = 1 / (1 + order.x * (gain + _pair_gain(pair_spike, ridge, order.chi)))
-    gained = 0.0 if math.isinf(gain) else gain * rho_v**2
-    across, energy = 1 - alignment**2, features.linear**2
-    beyond = features.power - energy
-    residual = beyond + energy * (alignment**2 * rho_v**2 + across * rho_t**2)
-    spread = order.v2 * order.K0**2 * (alignment**2 * gained + across * rho_t**2)
-    noisy = (residual + spread) / (1 - order.v1)
-    shrunk = beyond + energy * (alignment**2 * rho_v + across * rho_t)
-    return SmallStepRisk(
-        test=noisy - features.noise,
-        train=noisy / (1 + order.V) ** 2,
-        objective=shrunk / (1 + order.V),
+    energy, ridge = features.linear**2, fit.penalty / fit.width_ratio
+    moved, gain, kept = alignment**2 * energy, 1 + strength**2 / fit.width_ratio, 1.0
+    if pair_spike:
+        still = linear_equivalent(features, fit, energy)
+        held, free = 1 + features.mu_1**2 / still.nu2, 1 - still.degrees_of_freedom
+        pull = fit.samples_ratio * free * (features.mu_1 * pair_spike) ** 2
+        kept = ridge * held / (ridge * held + pull)
+    if math.isinf(strength):
+        gain, kept = 1.0, 0.0
+    # rho_v stands squared in the risk, and once in the objective.
+    risk, once = (
+        linear_equivalent(features, fit, energy - moved, share * moved, gain)
+        for share in (kept**2, kept)
     )
-
-
-def _pair_gain(spike: float, ridge: float, chi: float) -> float:
-    """What differences of pairs add to the gain along the learned direction."""
-    if spike == 0:
-        return 0.0
-    return spike**2 / (ridge * chi) if ridge else math.inf
+    return SmallStepRisk(risk.test_error, risk.train_error, once.objective)

@@ -9,10 +9,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, ScalarLike
 
-from giantstep.numerics.solve import bisect
+from giantstep.numerics.solve import Solution, bisect, bracketed_root
 
 #: Logarithms between which the root is looked for; sizes for which it lies outside are reported.
-LOG_RANGE = 250.0
+LOG_RANGE = (-250.0, 250.0)
 #: More samples than this for each feature are as good as infinitely many in float64.
 PLENTY = 1e16
 
@@ -55,6 +55,7 @@ def ridge_risk(
     ridge: ScalarLike,
     spectrum: Spectrum,
     noise: ScalarLike,
+    xp: Any = jnp,
 ) -> RidgeRisk:
     r"""Errors of ridge regression with random features of a given spectrum.
 
@@ -78,7 +79,8 @@ def ridge_risk(
     Delta ``noise``, (e, N, b, tau, b_tail) ``spectrum``. ``train_error``, ``objective`` (at its
     minimum), ``norm`` (:math:`|a|^2`) and ``degrees_of_freedom`` (trace of the hat matrix) are per
     sample. At the interpolation peak (no ridge, samples = width) ``test_error`` is infinite.
-    Traceable by JAX and differentiable in every argument; call it in float64.
+    Traceable by JAX and differentiable in every argument; call it in float64. ``xp`` is the array
+    library: numpy has nothing to compile, see :func:`equivalent_numbers`.
 
     Assumes: features that concentrate as Gaussian ones do; label noise independent of the inputs.
     Status: theorem
@@ -92,27 +94,37 @@ def ridge_risk(
     0.09636
     """
     e, multiplicity, b, tail_trace, tail_energy = spectrum
-    lam = jnp.asarray(ridge, float)
-    narrowness = 1 / jnp.asarray(width, float)
-    n = jnp.minimum(jnp.asarray(samples, float), lax.stop_gradient(PLENTY / narrowness))
+    lam = xp.asarray(ridge, float)
+    narrowness = 1 / xp.asarray(width, float)
+    plenty = PLENTY / narrowness
+    n = xp.minimum(xp.asarray(samples, float), plenty if xp is np else lax.stop_gradient(plenty))
     surplus = 1 - n * narrowness
-    equation = (n, narrowness, lam, e, multiplicity, jnp.asarray(tail_trace, float))
-    found = bisect(_equivalent_spare_rank, -LOG_RANGE, LOG_RANGE, equation)
-    nu = jnp.exp(found.value)
+    rank = xp.where(surplus > 0, n, 1 / xp.where(narrowness > 0, narrowness, 1.0))
+    equation = (n, narrowness, lam, rank, e, multiplicity, xp.asarray(tail_trace, float))
+    found: Solution[Any]
+    if xp is np:
+        found = bracketed_root(
+            lambda log_nu: float(_equivalent_spare_rank(log_nu, equation, np)),
+            *LOG_RANGE,
+            absolute=1e-14,
+        )
+    else:
+        found = bisect(_equivalent_spare_rank, *LOG_RANGE, equation)
+    nu = xp.exp(found.value)
 
     # lambda/nu1 and p nu1/nu2 differ by n - p; `free` is the smaller, 1 - dof/min(n, p) scaled.
-    free = _equivalent_free_rank(n, narrowness, lam, nu)
-    rho = narrowness * free + jnp.maximum(surplus, 0.0)
-    residual = free / n + jnp.maximum(1 - 1 / jnp.where(surplus < 0, n * narrowness, 1.0), 0.0)
-    t12 = jnp.sum(multiplicity * e / (e + nu) ** 2) + tail_trace / nu**2
+    free = _equivalent_free_rank(n, narrowness, lam, nu, xp)
+    rho = narrowness * free + xp.maximum(surplus, 0.0)
+    residual = free / n + xp.maximum(1 - 1 / xp.where(surplus < 0, n * narrowness, 1.0), 0.0)
+    t12 = xp.sum(multiplicity * e / (e + nu) ** 2) + tail_trace / nu**2
     slack = rho + narrowness * nu * t12
     chi = narrowness * t12 / slack
     # Written without the cancellation of 1 - Upsilon: it vanishes exactly at the peak.
     stability = residual + rho * nu * t12 / (slack * n)
 
-    bias = jnp.sum(b * (1 + chi * e) * (nu / (e + nu)) ** 2) + tail_energy
-    shrunk = jnp.sum(b * nu / (e + nu)) + tail_energy + noise
-    slope = jnp.sum(b * e / (e + nu) ** 2)
+    bias = xp.sum(b * (1 + chi * e) * (nu / (e + nu)) ** 2) + tail_energy
+    shrunk = xp.sum(b * nu / (e + nu)) + tail_energy + noise
+    slope = xp.sum(b * e / (e + nu) ** 2)
     norm = (t12 * shrunk / n + residual * slope) / (
         lam / nu + nu * t12 * (rho + narrowness * n * residual)
     )
@@ -121,7 +133,7 @@ def ridge_risk(
         test_error=test_error,
         bias=bias / stability,
         variance=noise * (1 - stability) / stability,
-        train_error=jnp.where(residual > 0, residual**2 * (test_error + noise), 0.0),
+        train_error=xp.where(residual > 0, residual**2 * (test_error + noise), 0.0),
         objective=residual * shrunk,
         norm=norm,
         degrees_of_freedom=1 - residual,
@@ -132,20 +144,28 @@ def ridge_risk(
     )
 
 
-def _equivalent_free_rank(n: Any, narrowness: Any, lam: Any, nu: Any) -> Any:
+def equivalent_numbers(
+    samples: float, width: float, ridge: float, spectrum: Spectrum, noise: float
+) -> RidgeRisk:
+    """The risk as plain numbers, which takes JAX longer to compile than to solve many times."""
+    with np.errstate(all="ignore"):
+        found = ridge_risk(samples, width, ridge, spectrum, noise, np)
+    return RidgeRisk(*(value.item() for value in map(np.asarray, found)))
+
+
+def _equivalent_free_rank(n: Any, narrowness: Any, lam: Any, nu: Any, xp: Any) -> Any:
     """min(lambda/nu1, p nu1/nu2), the smaller root of z (z + abs(p - n)) = lambda p / nu2."""
     surplus = 1 - n * narrowness
     discriminant = surplus**2 + 4 * lam * narrowness / nu
     # At the peak the discriminant is an exact zero, whose root has no gradient.
     regular = discriminant > 0
-    spread = jnp.sqrt(jnp.where(regular, discriminant, 1.0)) + jnp.abs(surplus)
-    return jnp.where(regular, 2 * lam / (nu * spread), 0.0)
+    spread = xp.sqrt(xp.where(regular, discriminant, 1.0)) + xp.abs(surplus)
+    return xp.where(regular, 2 * lam / (nu * spread), 0.0)
 
 
-def _equivalent_spare_rank(log_nu: Any, equation: tuple[Any, ...]) -> Any:
+def _equivalent_spare_rank(log_nu: Any, equation: tuple[Any, ...], xp: Any = jnp) -> Any:
     """min(n, p) - free rank - T_11, which increases with nu2 and vanishes at the solution."""
-    n, narrowness, lam, e, multiplicity, tail_trace = equation
-    nu = jnp.exp(log_nu)
-    rank = jnp.where(n * narrowness < 1, n, 1 / jnp.where(narrowness > 0, narrowness, 1.0))
-    trace = jnp.sum(multiplicity * e / (e + nu)) + tail_trace / nu
-    return rank - _equivalent_free_rank(n, narrowness, lam, nu) - trace
+    n, narrowness, lam, rank, e, multiplicity, tail_trace = equation
+    nu = xp.exp(log_nu)
+    trace = xp.sum(multiplicity * e / (e + nu)) + tail_trace / nu
+    return rank - _equivalent_free_rank(n, narrowness, lam, nu, xp) - trace

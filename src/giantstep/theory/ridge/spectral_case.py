@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from giantstep.answer import Status
@@ -16,16 +15,14 @@ from giantstep.errors import NoTheory, SettingsError
 from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
 from giantstep.theory.ridge.degree_energies import ridge_target_energies
-from giantstep.theory.ridge.deterministic_equivalent import RidgeRisk, Spectrum, ridge_risk
+from giantstep.theory.ridge.deterministic_equivalent import (
+    RidgeRisk,
+    Spectrum,
+    equivalent_numbers,
+    ridge_risk,
+)
 from giantstep.theory.ridge.limit_note import limit_note
 from giantstep.theory.ridge.optimal_ridge import RANGE, BestRidge, optimal_ridge
-
-
-@jax.jit
-def _risk(samples: Any, width: Any, ridge: Any, spectrum: Spectrum, noise: Any) -> Any:
-    """Every number of the risk in one array: eleven of them take longer to fetch than to solve."""
-    numbers = ridge_risk(samples, width, ridge, spectrum, noise)
-    return jnp.stack([jnp.asarray(number, float) for number in numbers])
 
 
 def _test_error(samples: Any, width: Any, ridge: Any, noise: Any, spectrum: Spectrum) -> Any:
@@ -54,9 +51,7 @@ class SpectralCase:
     def metrics(self, ridge: float, noise: float) -> dict[str, float]:
         """Every number of the equivalent, and the test error with label noise."""
         self._check_well_posed(ridge)
-        with float64():
-            numbers = _risk(self.samples, self.width, ridge, self.spectrum, noise)
-            risk = RidgeRisk(*np.asarray(numbers))
+        risk = equivalent_numbers(self.samples, self.width, ridge, self.spectrum, noise)
         check_risk_converged(risk, self.samples, self.width, ridge)
         found = {name: float(value) for name, value in risk._asdict().items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
