@@ -94,14 +94,11 @@ def draw_message_panels(
 ) -> Picture:
     """Overlaps on the left, test error up to ``worst`` on the right, thresholds dotted in both."""
     figure, (left, right) = new_figure(7.4, 3.6, ncols=2)
-    x, first = (
-        Side("alpha", r"samples per dimension $\alpha = n/d$", limits=(0, None)),
-        table.direction == "h1",
-    )
+    x = Side("alpha", r"samples per dimension $\alpha = n/d$", limits=(0, None))
     overlap = Side("overlap_squared", "squared overlap", limits=(-0.03, 1.08))
     error = Side("test_error", "test error", limits=(-0.03 * worst, worst))
     draw_curves(left, table, x, overlap, DIRECTIONS, squares=("dim", "d"))
-    draw_curves(right, table[first], x, error, squares=("dim", "d"))
+    draw_curves(right, table[table.direction == "h1"], x, error, squares=("dim", "d"))
     for threshold in thresholds:
         draw_guide(left, f"{threshold:.3f}", x=threshold)
         draw_guide(right, f"{threshold:.3f}", x=threshold)

@@ -16,7 +16,7 @@ from giantstep.language.problem import Problem
 from giantstep.language.targets.hermite import target_energies, target_moments
 from giantstep.numerics.hermite import normalised_hermite
 from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
-from giantstep.numerics.ridge.path import NormalEquations, RidgePath
+from giantstep.numerics.ridge.path import GCV, NormalEquations, RidgePath
 from giantstep.settings.pca import Pca
 from giantstep.settings.ratios import setting_over_dim
 
@@ -132,8 +132,8 @@ def predicted_fit_error(
         y = y + math.sqrt(problem.noise) * noise
         columns = _predicted_curve(z / np.sqrt(np.mean(z**2)), degree)
         path = RidgePath.solve(NormalEquations.of(columns, y))
-        ridges = drawn * _GCV_RIDGES if ridge == "gcv" else np.array([float(ridge)])
-        chosen = ridges[np.argmin(path.gcv(ridges))]
+        ridges = (drawn * _GCV_RIDGES).tolist() if ridge == GCV else [float(ridge)]
+        chosen = ridges[int(np.argmin(path.gcv(ridges)))]
         missed[fit] = path.coefficients(chosen)[0] - best
     share = drawn / samples
     costs = share * np.einsum("ij,jk,ik->i", missed, common, missed)

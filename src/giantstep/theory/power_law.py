@@ -97,10 +97,10 @@ def gradient(problem: NoTarget, settings: PowerLaw) -> dict[str, float]:
 
 @jax.jit
 @jax.grad
-def _slopes(numbers: dict[str, Any], modes: Any) -> Any:
-    spectrum = power_law_spectrum(numbers["capacity"], numbers["source"], modes)
-    sizes = (numbers[name] for name in ("samples", "width", "ridge"))
-    return ridge_risk(*sizes, spectrum, numbers["noise"]).test_error
+def _slopes(given: dict[str, Any], modes: Any) -> Any:
+    spectrum = power_law_spectrum(given["capacity"], given["source"], modes)
+    fit = given["samples"], given["width"], given["ridge"]
+    return ridge_risk(*fit, spectrum, given["noise"]).test_error
 
 
 _spectrum = jax.jit(power_law_spectrum)

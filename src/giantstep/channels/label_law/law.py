@@ -273,10 +273,8 @@ def exact_label_moments(target: Target, degree: int, noise: float) -> LabelMomen
         coarse = noisy_label_moments(branches, noise, LABEL_ORDER - 2)
         found = noisy_label_moments(branches, noise)
     else:
-        coarse, found = (
-            label_preimage_moments(branches, NODES // 4),
-            label_preimage_moments(branches),
-        )
+        coarse = label_preimage_moments(branches, NODES // 4)
+        found = label_preimage_moments(branches)
     return found and replace(found, coarse=coarse)
 
 

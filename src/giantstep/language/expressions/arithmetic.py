@@ -373,10 +373,8 @@ def hermite_of_polynomial(degree: int, x: Polynomial) -> Polynomial:
     if math.comb(len(x) + degree - 1, degree) > MAX_EXPANSION:
         return _kept_hermite(degree, x)
     for k in range(1, degree):
-        before, last = (
-            last,
-            add_polynomials(_multiply(last, x), scaled_polynomial(before, Fraction(-k))),
-        )
+        lower = scaled_polynomial(before, Fraction(-k))
+        before, last = last, add_polynomials(_multiply(last, x), lower)
     return last if _is_short_polynomial(last) else _kept_hermite(degree, x)
 
 

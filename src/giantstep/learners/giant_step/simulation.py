@@ -202,10 +202,8 @@ def cost(problem: Problem, settings: GiantStep) -> Cost:
     fixed, kept, remedy = _simulation_bytes(method, resolved, columns)
     sizes = f"width = {resolved.width} at dim = {resolved.dim}"
     if kept > fixed:
-        sizes, remedy = (
-            f"keeping samples = {max(resolved.samples)} at dim = {resolved.dim}",
-            "lower --samples",
-        )
+        sizes = f"keeping samples = {max(resolved.samples)} at dim = {resolved.dim}"
+        remedy = "lower --samples"
     return Cost(fixed + kept, _simulation_operations(resolved, columns), sizes, remedy)
 
 

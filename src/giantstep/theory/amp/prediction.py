@@ -175,11 +175,8 @@ def _moves(dim: int, distance: float) -> float:
 
 def _moved(found: FixedOverlap, dim: int) -> Overlap:
     """An overlap as far from the fixed point as runs of this dimension are on average."""
-    overlap, alpha, eye = (
-        overlap_inside(found.overlap),
-        found.samples_ratio,
-        np.eye(len(found.overlap)),
-    )
+    overlap, alpha = overlap_inside(found.overlap), found.samples_ratio
+    eye = np.eye(len(overlap))
     if found.rest is not None:
         # Of M = F(M), dM/dlog(alpha) = (1 - F')^-1 M (I - M).
         gain = _response(found, found.rest, overlap @ (eye - overlap))

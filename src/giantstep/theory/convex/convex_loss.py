@@ -145,9 +145,7 @@ def convex_risk(
         tolerance=1e-12,
     )
     overlaps, errors = found.value
-    test_error, train_loss, norm = errors
-    solver = found.residual, found.iterations, found.converged
-    return ConvexRisk(overlaps, test_error, train_loss, norm, *solver)
+    return ConvexRisk(overlaps, *errors, found.residual, found.iterations, found.converged)
 
 
 def _convex_risk_update(

@@ -78,11 +78,8 @@ def overlap_powers(
     entries = map(overlap_tensor_entries, target_tensors(target, degree))
     terms = [indices for indices, entry in itertools.chain(*entries) if abs(entry) > least]
     powers, length = [np.full(target.rank, -0.5)], 0.0
-    step_powers, samples_powers = (
-        np.broadcast_to(step_power, steps),
-        np.broadcast_to(samples_power, steps),
-    )
-    for s, q in zip(step_powers, samples_powers, strict=True):
+    schedule = (np.broadcast_to(power, steps) for power in (step_power, samples_power))
+    for s, q in zip(*schedule, strict=True):
         e = powers[-1]
         sizes = {indices: s + sum(e[list(indices)]) for indices in terms}
         along = [size for indices, size in sizes.items() if len(indices) + 2 in degrees]

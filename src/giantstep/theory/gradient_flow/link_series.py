@@ -117,10 +117,8 @@ class ScaledMoments:
         return np.append(hermite_values(z, self.degree) @ (weights * values), slope)
 
 
-@functools.lru_cache(maxsize=64)
-def scaled_moments(activation: Activation, degree: int, largest: float = 1.0) -> ScaledMoments:
-    """The moments of an activation up to a degree, for q from 1 to the largest."""
-    return ScaledMoments(activation, degree, largest)
+#: The moments of an activation up to a degree, for q from 1 to the largest; the last are kept.
+scaled_moments = functools.lru_cache(maxsize=64)(ScaledMoments)
 
 
 def _flow_scaled_rule(kinks: tuple[float, ...], root: float) -> tuple[np.ndarray, np.ndarray]:

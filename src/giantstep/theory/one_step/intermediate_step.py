@@ -106,9 +106,8 @@ def limiting_gains(
     extra = _fitted_energy(problem, sigma, alignment, degrees, spread) - linear
     before = linear_equivalent(features, fit, energy)
     after = linear_equivalent(features, fit, energy - linear, fitted=extra)
-    return Gains(
-        test=before.test_error - after.test_error, train=before.objective - after.objective
-    )
+    fall = before.test_error - after.test_error, before.objective - after.objective
+    return Gains(*map(float, fall))
 
 
 def _fitted_energy(

@@ -166,4 +166,4 @@ def small_step_risk(
         linear_equivalent(features, fit, energy - moved, share * moved, gain)
         for share in (kept**2, kept)
     )
-    return SmallStepRisk(risk.test_error, risk.train_error, once.objective)
+    return SmallStepRisk(*map(float, (risk.test_error, risk.train_error, once.objective)))

@@ -106,16 +106,17 @@ def predict(problem: Problem, settings: OnlineSgd) -> Prediction:
 def cost(problem: Problem, settings: OnlineSgd) -> Cost:
     """Means over four neurons at a time, where they have a closed form."""
     width = settings.width.count(settings.dim or 1, "width")
-    if width > MOST_NEURONS and not _has_closed_motion(problem, settings):
+    if width > MOST_NEURONS and _closed_teacher(problem, settings) is None:
         raise NoTheory(f"width = {width}: equations are solved for at most {MOST_NEURONS} neurons")
     entries = float(width) ** 2 * (width + problem.target.rank) ** 2
     sizes = f"width = {width}"
     return Cost(8 * ARRAYS * entries, PATH_OPERATIONS * entries, sizes, "lower --width")
 
 
-def _has_closed_motion(problem: Problem, settings: OnlineSgd) -> bool:
-    error_functions = activation(settings.activation).name == "erf2" and settings.loss == "square"
-    return error_functions and ErrorFunctions.teacher_of(problem) is not None
+def _closed_teacher(problem: Problem, settings: OnlineSgd) -> np.ndarray | None:
+    """The weights of a target for which every mean has a closed form; None for any other."""
+    closed = activation(settings.activation).name == "erf2" and settings.loss == "square"
+    return ErrorFunctions.teacher_of(problem) if closed else None
 
 
 def _motion_start(problem: Problem, settings: OnlineSgd, width: int) -> tuple[Layer, list[str]]:
@@ -151,8 +152,8 @@ def _ways(problem: Problem, settings: OnlineSgd, sigma: Activation, width: int) 
     """A fine and a coarse way, two alike, or one where every mean has a closed form."""
     readout = np.array(settings.readouts(width))
     step_size = settings.step_size.at(settings.dim or 1)
-    teacher = ErrorFunctions.teacher_of(problem) if sigma.name == "erf2" else None
-    if teacher is not None and settings.loss == "square":
+    teacher = _closed_teacher(problem, settings)
+    if teacher is not None:
         closed = ErrorFunctions(readout, teacher, problem.noise)
         return [_committee_motion(closed, step_size, settings.geometry, 1e-8)]
     axes = problem.target.rank + problem.target.noises + bool(problem.noise)

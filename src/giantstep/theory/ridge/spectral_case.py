@@ -16,7 +16,6 @@ from giantstep.language.problem import Problem
 from giantstep.numerics.float64 import float64
 from giantstep.theory.ridge.degree_energies import ridge_target_energies
 from giantstep.theory.ridge.deterministic_equivalent import (
-    RidgeRisk,
     Spectrum,
     equivalent_numbers,
     ridge_risk,
@@ -52,7 +51,12 @@ class SpectralCase:
         """Every number of the equivalent, and the test error with label noise."""
         self._check_well_posed(ridge)
         risk = equivalent_numbers(self.samples, self.width, ridge, self.spectrum, noise)
-        check_risk_converged(risk, self.samples, self.width, ridge)
+        if not risk.converged:
+            raise NoTheory(
+                f"samples = {self.samples:.4g}, width = {self.width:.4g}, ridge = {ridge:.4g}: the "
+                "equivalent ridge nu is beyond what float64 can hold; sizes and ridges of 1e-100 "
+                "to 1e100 are covered"
+            )
         found = {name: float(value) for name, value in risk._asdict().items()}
         return {**found, "test_error_noisy": found["test_error"] + noise}
 
@@ -139,16 +143,6 @@ def best_ridge(case: RidgeCase, noise: float) -> BestRidge:
             return math.nan
 
     return optimal_ridge(risk, lambda ridge: case.gradient(ridge, noise)["ridge"], *case.ridges)
-
-
-def check_risk_converged(risk: RidgeRisk, samples: float, width: float, ridge: float) -> None:
-    """Refuse sizes whose equivalent ridge was not found."""
-    if not risk.converged:
-        raise NoTheory(
-            f"samples = {samples:.4g}, width = {width:.4g}, ridge = {ridge:.4g}: the equivalent "
-            "ridge nu is beyond what float64 can hold; sizes and ridges of 1e-100 to 1e100 are "
-            "covered"
-        )
 
 
 def wants_ridge(optimise: Sequence[str]) -> bool:

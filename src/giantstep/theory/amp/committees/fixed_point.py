@@ -184,9 +184,9 @@ class CommitteeOverlap:
     """
 
     committee: Committee
-    samples_ratio: float
     q_minus: float
     q_plus: float
+    samples_ratio: float
     averages: UnitAverages
     rate: float
     other: CommitteeOverlap | None = None
@@ -264,7 +264,7 @@ def committee_overlap(
     branch = committee_overlap_branch(committee)
     point, slopes = branch.solved(samples_ratio, near, slopes)
     rate = float(np.linalg.eigvals(np.eye(2) - slopes).real.max())
-    found = _committee_overlap_at(committee, point, rate)
+    found = CommitteeOverlap(committee, *point, rate)
     return dataclasses.replace(found, other=_refined_overlap(committee, point, slopes, rate))
 
 
@@ -277,12 +277,7 @@ def _unspecialised(committee: Committee, samples_ratio: float) -> CommitteeOverl
         up = mean_averages(committee, logistic(t + _SHIFT)).fisher
         rates.append(float(np.log(up / here.fisher)) / _SHIFT)
     found = UnitAverages(here.fisher, 0.0, here.log_partition, here.explained)
-    return CommitteeOverlap(committee, samples_ratio, 0.0, q, found, max(rates))
-
-
-def _committee_overlap_at(committee: Committee, point: Point, rate: float) -> CommitteeOverlap:
-    where = (point.q_minus, point.q_plus)
-    return CommitteeOverlap(committee, point.samples_ratio, *where, point.averages, rate)
+    return CommitteeOverlap(committee, 0.0, q, samples_ratio, found, max(rates))
 
 
 def _refined_overlap(
@@ -294,7 +289,7 @@ def _refined_overlap(
     gains = np.log(point.samples_ratio * np.array([found.minus, found.plus]))
     moved = point.coordinates - np.linalg.solve(slopes, point.coordinates - gains)
     minus, plus = (logistic(t) for t in moved)
-    return _committee_overlap_at(committee, Point(minus, plus, point.samples_ratio, found), rate)
+    return CommitteeOverlap(committee, minus, plus, point.samples_ratio, found, rate)
 
 
 def first_specialised(
