@@ -46,8 +46,9 @@ FOLDS = 5
 MATTER = 0.9
 #: Standard errors from which directions are spoken of.
 CLEAR = 3.0
-#: Another method is recommended if it is better by this much, and by a standard error.
-WORTH_MOVING = 0.01
+#: Another method is recommended if it is better by this much, and by so many standard errors of
+#: the difference: by one, folds name the wrong method more often than the right one.
+WORTH_MOVING, CLEARLY_BETTER = 0.01, 2.0
 #: Rows up to which the fits to parts of the rows, which the forecast needs, are made.
 MOST_FORECAST_ROWS = 2000
 #: Kernels with a row for every sample stop being cheap beyond this many rows.
@@ -282,7 +283,7 @@ def fit_table(
     spread = best.sem
     if best.name in losses:
         gaps = (ours.held_out_errors_**2 - losses[best.name]) / max(float(labels.var()), 1e-300)
-        spread = float(gaps.std()) / rows**0.5
+        spread = CLEARLY_BETTER * float(gaps.std()) / rows**0.5
     clear = best.mean - scores[0].mean > max(WORTH_MOVING, spread)
     advice = best.name if clear else None
     return Fitted(pipeline, tuple(scores), prepared.task, notes, names, inputs, advice, curve)
