@@ -20,7 +20,7 @@ PORTABLE := XLA_FLAGS=--xla_cpu_max_isa=SSE4_2 OPENBLAS_CORETYPE=Nehalem \
 	NPY_DISABLE_CPU_FEATURES=X86_V3
 LEFT_OUT := $(addprefix --ignore=tests/,agreement studies reports)
 
-SPHINX = $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet
+SPHINX = $(BIN)/python -m sphinx --jobs auto --fail-on-warning --keep-going --quiet
 
 .PHONY: demo test test-portable test-floor lint docs docs-quick bench architecture clean
 

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 
 import giantstep
+from giantstep.asking.workers.environment import worker_environment
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Tutorials run on every core there is, each on one thread.
+os.environ.update(worker_environment(1, os.environ))
 
 project = "giantstep"
 author = "The giantstep developers"
@@ -52,6 +55,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": ["generated/tutorials", "generated/lectures"],
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
+    "parallel": True,
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,

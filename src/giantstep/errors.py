@@ -13,6 +13,8 @@ MOST_SHOWN = 60
 MOST_SAID = 1200
 #: Longer messages of other programs are cut where ours quote them.
 MOST_QUOTED = 300
+#: Of more names than this a message shows those that are like the given one, if any is.
+MOST_LISTED = 20
 
 
 _OPTION = re.compile(r"(?<!\S)--([a-z][a-z-]*)")
@@ -69,9 +71,10 @@ def unknown_name_error(what: str, given: str, known: Iterable[str]) -> SettingsE
     figure = 'stairs' is unknown: do you mean staircase? use one of staircase, hero
     """
     names = list(known)
-    guess = nearest_name_hint(given, names)
+    like = [name for name in names if given in name] if len(names) > MOST_LISTED else []
+    guess = "" if like else nearest_name_hint(given, names)
     return SettingsError(
-        f"{what} = {shown(given)} is unknown: {guess}use one of {', '.join(names)}"
+        f"{what} = {shown(given)} is unknown: {guess}use one of {', '.join(like or names)}"
     )
 
 

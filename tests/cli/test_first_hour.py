@@ -259,7 +259,9 @@ def test_a_word_that_lacks_its_option_is_given_it(words: list[str], remedy: str)
 
 
 def test_the_nearest_name_is_offered() -> None:
-    assert "do you mean staircase? use one of" in run("figure", "stairs")[2]
+    assert "do you mean staircase? use one of" in run("figure", "stiarcase")[2]
+    like = run("figure", "spectrum")[2]
+    assert like.endswith("unknown: use one of weight-spectrum, spectrum-over-steps\n")
 
 
 def test_commands_of_a_study_are_summed_up_in_whole_sentences() -> None:

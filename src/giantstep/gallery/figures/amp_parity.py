@@ -60,8 +60,8 @@ def claims(table: DataFrame) -> dict[str, bool]:
 REFERENCES = cite("2405.15480", "1806.05451")
 SIZES = figure_sizes(
     points=(17, 45, 120),
-    dots=((1.0, 6.0), (1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.5), tuple(0.5 * k for k in range(2, 17))),
+    dots=((1.0, 6.0), (1.0, 2.0, 3.0, 4.0, 5.0, 6.5), tuple(0.5 * k for k in range(2, 17))),
     small=(200, 150, 200),
-    dim=(200, 400, 600),
+    dim=(200, 300, 600),
     seeds=(3, 4, 8),
 )

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from giantstep.bibliography import cite
 from giantstep.gallery.figure import DataFrame, Picture, Sizes, Workbench, figure_sizes
-from giantstep.gallery.style import COLOURS, new_figure
+from giantstep.gallery.style import COLOURS, legend_above, new_figure
+from giantstep.language.targets import Target
 
 CLASSES = {"trivial": COLOURS[2], "easy": COLOURS[0], "hard": COLOURS[1]}
 #: Where thresholds of zero and infinity are drawn.
@@ -54,22 +55,26 @@ def draw(table: DataFrame) -> Picture:
     names = table.sort_values(
         ["class", "alpha"], key=lambda c: c.map(order) if c.name == "class" else c
     ).drop_duplicates("name")
-    figure, panel = new_figure(6.4, 1.6 + 0.24 * len(names))
+    height_of_rows = 1.6 + 0.24 * len(names)
+    figure, panel = new_figure(6.4, height_of_rows)
+    # In a single column rows stay as far apart as they are.
+    figure.set_figheight(height_of_rows)
     for height, (_, entry) in enumerate(names[::-1].iterrows()):
         stairs = table[table.name == entry["name"]].dropna(subset="alpha")
         places = stairs.alpha.clip(LEFT, RIGHT)
         panel.plot(places, [height] * len(places), color="#cccccc", linewidth=1, zorder=1)
         colours = [CLASSES[kind] for kind in stairs.kind]
         panel.scatter(places, [height] * len(places), s=18 * stairs.directions, c=colours, zorder=2)
-    panel.set_yticks(range(len(names)), names[::-1].target, fontsize=7)
+    formulas = [f"${Target(text).latex}$" for text in names[::-1].target]
+    panel.set_yticks(range(len(names)), formulas, fontsize=8)
     panel.set(xscale="log", xlim=(LEFT / 1.5, RIGHT * 1.6))
-    ticks = (LEFT, 0.5, 1, 2.467, 10, 50, RIGHT)
-    panel.set_xticks(ticks, ["any\n$n/d > 0$", "0.5", "1", r"$\pi^2/4$", "10", "50", "none"])
+    ticks = (LEFT, 0.5, 2.467, 10, 50, RIGHT)
+    panel.set_xticks(ticks, ["any\n$n/d > 0$", "0.5", r"$\pi^2/4$", "10", "50", "none"])
     panel.minorticks_off()
-    panel.set_xlabel("samples per dimension from which message passing learns")
+    panel.set_xlabel("$n/d$ from which message passing learns", loc="right")
     for kind, colour in CLASSES.items():
         panel.scatter([], [], s=24, color=colour, label=kind)
-    panel.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=3)
+    legend_above(figure)
     return figure
 
 

@@ -5,7 +5,7 @@ information exponent k and degree p. The kernel is exp(<x, x'>/d), the component
 the network relu of width 400. It takes one giant step (recipe spiked-network) and fits its readout
 to the same samples, or halves them. Lines: theory, for the component with the cost of its fit to
 first order in 1/n: too much at the weakest spikes. Dots: {seeds} simulations, of the component ten
-times as many. Dashed: 1 - 1/p (kernel) and 1 - 1/k (network).
+times as many. Dotted: 1 - 1/p (kernel) and 1 - 1/k (network).
 """
 
 from __future__ import annotations

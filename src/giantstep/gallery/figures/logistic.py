@@ -1,7 +1,7 @@
 """Convex losses other than the square: logistic and hinge.
 
 Labels sign(h1), fitted on random features erf(z/sqrt 2), p = 2d, d = {dim}, by the logistic and the
-hinge loss with two ridges. Above: share of wrong signs on fresh data; below: training loss. Where
+hinge loss with two ridges. Left: share of wrong signs on fresh data; right: training loss. Where
 the data can be separated the loss with a small ridge is almost zero. Lines: limit of large d
 (replica); dots: {seeds} simulations with standard errors. Finite d shifts the dots by order 1/d,
 for which the claim allows 3 %.
