@@ -67,6 +67,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     folders = item.path.relative_to(item.config.rootpath).parts
     marked = any(item.get_closest_marker(name) for name in ("slow", "unchecked"))
     config.update("jaxtyping_disable", marked or not UNCHECKED.isdisjoint(folders))
+    shape_checks.begin_test()
     try:
         return (yield)
     finally:

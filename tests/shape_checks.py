@@ -1,5 +1,7 @@
 """The checker behind jaxtyping's annotations; an int may stand for a float, as PEP 484 says."""
 
+import functools
+import inspect
 from typing import Any
 
 import jaxtyping
@@ -19,16 +21,40 @@ def check(function: Any) -> Any:
 
 _jaxtyped = jaxtyping.jaxtyped
 
+#: Calls of one function that are checked in one test: a solver calls some of them 100,000 times.
+MOST_CALLS = 20
+_test = 0
+
+
+def begin_test() -> None:
+    """From here on every function is checked again."""
+    global _test
+    _test += 1
+
 
 def jaxtyped(*, typechecker: Any) -> Any:
-    """As in jaxtyping, but a function within a function stays as it is while checks are off.
+    """As in jaxtyping, for the first calls of a function in a test.
 
-    Such a function is made at each call of the outer one, and its checks with it: a millisecond.
+    A function within a function stays as it is while checks are off: it is made at each call of the
+    outer one, and its checks with it, which takes a millisecond.
     """
     checked = _jaxtyped(typechecker=typechecker)
 
     def decorated(function: Any) -> Any:
-        inner = "<locals>" in getattr(function, "__qualname__", "")
-        return function if inner and jaxtyping.config.jaxtyping_disable else checked(function)
+        if not inspect.isfunction(function):
+            return checked(function)
+        if "<locals>" in function.__qualname__:
+            return function if jaxtyping.config.jaxtyping_disable else checked(function)
+        watched, test, calls = checked(function), 0, 0
+
+        @functools.wraps(function)
+        def counted(*given: Any, **named: Any) -> Any:
+            nonlocal test, calls
+            if test != _test:
+                test, calls = _test, 0
+            calls += 1
+            return (watched if calls <= MOST_CALLS else function)(*given, **named)
+
+        return counted
 
     return decorated
