@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from stepped_readouts import stepped_layer
 
+from giantstep.numerics.solve import STEP
 from giantstep.theory.giant_step.risk.pencil import Pencil, State
+from giantstep.theory.giant_step.risk.sample_terms import ManyKinds, OneKind
 
 COUPLING = 0.7
 #: Target, step size, n_0/d; c, Upsilon, N, -dN/dC, and N between v and v, v and t, t and t, all
@@ -67,3 +69,26 @@ def test_reference_numbers(
         overlaps[1, 1],
     )
     np.testing.assert_allclose(found, expected, rtol=0, atol=1.1e-6)
+
+
+@pytest.mark.parametrize("sigma", ["relu", "identity"])
+def test_one_kind_has_the_averages_of_many(sigma: str) -> None:
+    """Closed forms against matrices at every node; a linear activation scatters no rows."""
+    layer = stepped_layer(sigma, "sin(h1)", [(1.0, 2), (1.0, 3)])
+    state, inside = solved(Pencil(layer), COUPLING), Pencil(layer).places[1]
+    own, spread = Pencil(layer).resolvent(state)[None, inside, inside], state.bound[None]
+    for batch in layer.batches:
+        closed, direct = OneKind(batch), ManyKinds(batch)
+        for turned in (own, own * (1 + 0.1j)):
+            found, expected = (
+                [*each(turned, spread), *each.in_forms(turned, spread)] for each in (closed, direct)
+            )
+            for one, many in zip(found, expected, strict=True):
+                np.testing.assert_allclose(
+                    one, many, rtol=0, atol=1e-13 * (1 + np.max(np.abs(many)))
+                )
+        # B^-1 moves too, and all by a complex step.
+        moved = own * (1 + 1j * STEP), spread * (1 + 2j * STEP)
+        slopes = (each.tangent(own, spread)(*moved) for each in (closed, direct))
+        for one, many in zip(*slopes, strict=True):
+            np.testing.assert_allclose(one.imag, many.imag, rtol=1e-11, atol=1e-13 * STEP)

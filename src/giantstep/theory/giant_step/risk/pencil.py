@@ -103,7 +103,7 @@ class Pencil:
             signs += [*[self.signs] * len(batch.vectors), self.signs[place]]
         self.columns, self._signs = end, np.concatenate(signs)
         self._chain = self._links()
-        self._samples: list[Any] = [SampleTerms(batch) for batch in layer.batches]
+        self._samples: list[Any] = [SampleTerms.of(batch) for batch in layer.batches]
 
     def _links(self) -> np.ndarray:
         """The part of K that never changes."""
