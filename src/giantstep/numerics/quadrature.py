@@ -28,11 +28,15 @@ class Rule:
 
     nodes: Float[np.ndarray, "points r"]
     weights: Float[np.ndarray, " points"]
-    method: str
 
     def expectation(self, values: Float[np.ndarray, "... points"]) -> Float[np.ndarray, " ..."]:
         """E[f], the values of f at the nodes running along the last axis."""
         return np.asarray(values @ self.weights)
+
+    def without_rare(self, least: float) -> Rule:
+        """The nodes that weigh more than this, their weights adding up to 1."""
+        kept = self.weights > least
+        return Rule(self.nodes[kept], self.weights[kept] / self.weights[kept].sum())
 
 
 @functools.lru_cache(maxsize=64)
@@ -103,15 +107,14 @@ def split_gaussian(
     return nodes, weights / weights.sum()
 
 
-def tensor_rule(
-    axes: Sequence[tuple[np.ndarray, np.ndarray]], method: str = "tensor product"
-) -> Rule:
-    """The product rule on R^r from one (nodes, weights) pair for each axis."""
-    grids = np.meshgrid(*[nodes for nodes, _ in axes], indexing="ij")
-    masses = np.meshgrid(*[weights for _, weights in axes], indexing="ij")
-    nodes = np.stack([g.ravel() for g in grids], axis=1)
-    weights = np.prod(np.stack([m.ravel() for m in masses]), axis=0)
-    return Rule(nodes, weights, method)
+def tensor_rule(axes: Sequence[tuple[np.ndarray, np.ndarray]]) -> Rule:
+    """The product rule on R^r from nodes and weights for each axis; one point for none."""
+    nodes, weights = np.zeros((1, 0)), np.ones(1)
+    for places, masses in axes:
+        grown = np.repeat(nodes, len(places), axis=0)
+        nodes = np.column_stack([grown, np.tile(places, len(nodes))])
+        weights = np.outer(weights, masses).ravel()
+    return Rule(nodes, weights)
 
 
 #: Panels of this length in arcsinh(y / scale): short where the mass is, growing with y beyond.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -60,8 +60,7 @@ def student_label_lines(
         split_gaussian(kinks[i + 1] if i + 1 < directions else (), panel_order=OUTER_ORDER[others])
         for i in range(others)
     ]
-    alone = Rule(np.zeros((1, 0)), np.ones(1), "one point")
-    grid = _common_student_nodes(tensor_rule(axes) if axes else alone, 1e-14)
+    grid = tensor_rule(axes).without_rare(1e-14)
     outer = grid.nodes
 
     def values(first: np.ndarray) -> np.ndarray:
@@ -168,20 +167,14 @@ def student_real_labels(problem: Problem, loss: str) -> RealLabels:
             f"predicted for up to {MOST_VARIABLES} variables, noise included, and kinks at fixed "
             "values of one of them"
         )
-    order, length = DIRECTION_AXES[target.rank]
-    grid = _common_student_nodes(
-        tensor_rule([split_gaussian(k, order, panel_length=length) for k in target.kinks])
-    )
+    grid = _student_grid(target.kinks, *DIRECTION_AXES[target.rank])
     noise_kinks = [*target.noise_kinks, *([()] if noisy else [])]
     if not noise_kinks:
         clean = np.broadcast_to(target.numpy(grid.nodes, None), grid.weights.shape)
         points, weights, values = grid.nodes, grid.weights, clean
         power = weights @ clean**2
     else:
-        order, length = NOISE_AXIS
-        noise = _common_student_nodes(
-            tensor_rule([split_gaussian(k, order, panel_length=length) for k in noise_kinks])
-        )
+        noise = _student_grid(noise_kinks, *NOISE_AXIS)
         shape = len(grid.weights), len(noise.weights)
         h = np.broadcast_to(grid.nodes[:, None], (*shape, target.rank))
         z = np.broadcast_to(noise.nodes[None, :, : target.noises], (*shape, target.noises))
@@ -198,11 +191,10 @@ def student_real_labels(problem: Problem, loss: str) -> RealLabels:
     return RealLabels(values, clean, power, points, weights, kinks, np.ones(target.rank))
 
 
-def _common_student_nodes(rule: Rule, rare: float = RARE) -> Rule:
-    """The nodes that are not too rare to count."""
-    kept = rule.weights > rare
-    weights = rule.weights[kept]
-    return Rule(rule.nodes[kept], weights / weights.sum(), rule.method)
+def _student_grid(kinks: Sequence[Sequence[float]], order: int, length: float) -> Rule:
+    """Nodes on panels between the kinks of each axis."""
+    axes = [split_gaussian(own, order, panel_length=length) for own in kinks]
+    return tensor_rule(axes).without_rare(RARE)
 
 
 def _cells(values: np.ndarray, weights: np.ndarray, cells: int) -> tuple[np.ndarray, np.ndarray]:

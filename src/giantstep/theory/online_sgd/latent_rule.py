@@ -60,9 +60,7 @@ def motion_rule(problem: Problem, *, label_signs: bool, noise_axis: bool, fine: 
         axes = [split_gaussian(sorted(own), order, reach, length) for own in edges]
     if noise_axis:
         axes = [*axes, gauss_hermite(24 if fine else 18)]
-    rule = tensor_rule(axes)
-    kept = rule.weights > NEGLIGIBLE
-    return Rule(rule.nodes[kept], rule.weights[kept] / rule.weights[kept].sum(), rule.method)
+    return tensor_rule(axes).without_rare(NEGLIGIBLE)
 
 
 def _motion_sign_changes(block: TargetBlock, axis: int) -> set[float]:
