@@ -28,6 +28,7 @@ from giantstep.theory.ridge.degree_energies import (
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import kernel_spectrum
 from giantstep.theory.ridge.spectral_case import (
+    METRICS,
     SpectralCase,
     equivalent_status_at,
     far_from_limit,
@@ -44,7 +45,6 @@ REFERENCES = (
     "Mei et al. 2021, arXiv:2101.10588",
     "Simon et al. 2021, arXiv:2110.03922",
 )
-METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom", "ridge")
 
 
 def predict(problem: Problem, settings: Kernel, *, optimise: Sequence[str] = ()) -> Prediction:

@@ -41,6 +41,7 @@ from giantstep.theory.ridge.degree_energies import ridge_feature_energies, ridge
 from giantstep.theory.ridge.polynomial_regime import polynomial_regime
 from giantstep.theory.ridge.spectra import random_feature_spectrum
 from giantstep.theory.ridge.spectral_case import (
+    METRICS,
     SpectralCase,
     equivalent_status_at,
     far_from_limit,
@@ -55,8 +56,6 @@ POLYNOMIAL = (
     "Mei et al. 2021, arXiv:2101.10588",
     "Hu et al. 2024, arXiv:2403.08160",
 )
-#: Metrics of the square loss, in the order of the interface.
-METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom", "ridge")
 
 
 def predict(

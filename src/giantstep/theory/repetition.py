@@ -183,9 +183,8 @@ def predict(problem: Problem, settings: Repetition) -> Prediction:
         longer = settings.replace(lookahead=settings.lookahead * (1 + LONGER / settings.dim))
         others.append((coarse, expected_moves(problem, longer, fine=False)))
     errors: dict[str, Any] = {
-        "force": sum(np.abs(one.force - other.force) for one, other in others),
-        "growth": sum(abs(one.growth - other.growth) for one, other in others),
-        "variance": sum(abs(one.variance - other.variance) for one, other in others),
+        name: sum(np.abs(getattr(one, name) - getattr(other, name)) for one, other in others)
+        for name in ("force", "growth", "variance")
     }
     errors = {name: error for name, error in errors.items() if np.max(error) > 1e-9}
     return Prediction.of(settings, metrics, statuses, REFERENCES, (_verdict(moves),), errors=errors)

@@ -111,7 +111,7 @@ def unfolded_leap_tensors(
     learned: Rows,
     leap: int,
     scale: Callable[[int, int], float],
-    usable: Callable[[int], bool] = lambda order: True,
+    usable: Callable[[int], bool] | None = None,
 ) -> Float[np.ndarray, "replicas unlearned columns"]:
     """The blocks C_k[unlearned^leap, learned^(k-leap)] as matrices over their first slot.
 
@@ -121,7 +121,7 @@ def unfolded_leap_tensors(
     replicas = len(tensors[0])
     matrices = [np.zeros((replicas, len(rest), 0))]
     for order in range(leap, len(tensors)):
-        if usable(order) and (len(learned) or order == leap):
+        if (usable is None or usable(order)) and (len(learned) or order == leap):
             part = tensor_block(tensors[order], rest, learned, leap, order) * scale(order, leap)
             rows = np.moveaxis(part, 2, 1)
             matrices.append(rows.reshape(replicas, len(rest), math.prod(rows.shape[2:])))
@@ -337,9 +337,7 @@ def visible_at_leap(
     usable: Callable[[int], bool] | None = None,
 ) -> Visible:
     """What correlations with the label show at a leap, once some directions are known."""
-    (matrix,) = unfolded_leap_tensors(
-        tensors, learned, leap, _leap_scale, usable or (lambda order: True)
-    )
+    (matrix,) = unfolded_leap_tensors(tensors, learned, leap, _leap_scale, usable)
     noise = found.error if found.sampled else 0.0
     return exact_leap_directions(matrix, complement(learned), _threshold(found), noise)
 

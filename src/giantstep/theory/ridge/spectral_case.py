@@ -23,6 +23,9 @@ from giantstep.theory.ridge.deterministic_equivalent import (
 from giantstep.theory.ridge.limit_note import limit_note
 from giantstep.theory.ridge.optimal_ridge import RANGE, BestRidge, optimal_ridge
 
+#: Metrics of random features and kernels with the square loss, in the order of the interface.
+METRICS = ("test_error", "test_error_noisy", "train_error", "norm", "degrees_of_freedom", "ridge")
+
 
 def _test_error(samples: Any, width: Any, ridge: Any, noise: Any, spectrum: Spectrum) -> Any:
     return ridge_risk(samples, width, ridge, spectrum, noise).test_error
