@@ -233,6 +233,10 @@ def _channel_by_quadrature(structure: ChannelForm, noise: float) -> Channel:
     if use_affine:
         last = affine[-1]
         structure = structure.chosen([*np.delete(np.arange(structure.fields), last).tolist(), last])
+    curved = 0
+    if not structure.aligned:
+        structure = structure.across_jumps()
+        curved = structure.crossings
     notes: Sequence[str] = ()
     if noise == 0 and not (use_affine and _is_channel_steep(structure)):
         u = np.random.default_rng(2).normal(size=(100_000, structure.fields))
@@ -240,8 +244,9 @@ def _channel_by_quadrature(structure: ChannelForm, noise: float) -> Channel:
         noise = float(SMALL_NOISE * np.var(values))
         notes = (channel_noise_note(noise),)
     groups = LabelCells((), (0,)) if use_affine else _channel_cell_groups(structure)
-    integrated = structure.continuous - use_affine
-    core, error = resolved_posterior_rule(structure, groups, use_affine, integrated, noise)
+    integrated = structure.continuous - (use_affine or curved > 0)
+    rest = {"groups": groups, "affine": use_affine, "jumps": curved}
+    core, error = resolved_posterior_rule(structure, integrated, noise, **rest)
     altered = bool(notes)
     return _new_channel(structure, core, noise, notes=tuple(notes), error=error, altered=altered)
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from giantstep.channels.cells import LabelCells
+from giantstep.channels.cells import LabelCells, interval_posteriors
 from giantstep.channels.posterior import (
     Matrix,
     Posterior,
@@ -23,11 +23,15 @@ from giantstep.channels.posterior import (
 )
 from giantstep.channels.signs import posterior_legendre
 from giantstep.channels.structure import ChannelForm
+from giantstep.language.expressions.evaluate import JAX
 from giantstep.numerics.float64 import in_float64
 from giantstep.numerics.quadrature import CUTOFF, gauss_hermite
+from giantstep.numerics.solve import halved_brackets
 
 #: Up to here Gauss-Hermite, exact for polynomials, is the better rule; beyond, evenly spaced nodes.
 _FEW = 40
+#: Points at which a line is searched for jumps, and halvings of the brackets they are in.
+_LINE, _HALVINGS = 33, 22
 
 
 @functools.lru_cache(maxsize=64)
@@ -92,13 +96,15 @@ class Quadrature:
     """y = g(u) + sqrt(noise) xi, the first ``len(counts)`` fields integrated on nodes.
 
     What remains is done in closed form: fields along which the target is piecewise constant (the
-    groups), or one field in which it is affine.
+    groups), one field in which it is affine, or one along which it is constant between ``jumps``
+    at places that depend on the other fields.
     """
 
     structure: ChannelForm
     counts: tuple[int, ...]
     groups: LabelCells
     affine: bool = False
+    jumps: int = 0
 
     def labels(self, y: Float[np.ndarray, " n"], noise: float) -> Float[np.ndarray, "n 2"]:
         """Each label with its noise."""
@@ -107,7 +113,7 @@ class Quadrature:
     @property
     def size(self) -> int:
         """Number of nodes, over all fields."""
-        return int(np.prod(self.counts)) * self.groups.count
+        return int(np.prod(self.counts)) * (self.groups.count + self.jumps)
 
     def _nodes(self, mean: Vector, cov: Matrix) -> tuple[Array, ...]:
         """Nodes of the integrated fields, log weights, pulls and precision; the others given them.
@@ -152,8 +158,7 @@ class Quadrature:
                 (slope * residual / variance)[None, None],
                 (-(slope**2) / variance)[None, None, None],
             )
-        values = self._group_values(point)
-        events = self.groups.posteriors(rest_mean, rest_cov)
+        values, events = self._events(point, rest_mean, rest_cov)
         fit = _log_normal(label[0] - values, jnp.broadcast_to(label[1], values.shape))
         return events._replace(log_partition=events.log_partition + fit)
 
@@ -163,9 +168,39 @@ class Quadrature:
         at_zero, at_one = (self.structure.jax(end) for end in ends)
         return at_zero, at_one - at_zero
 
-    def _group_values(self, point: Array) -> Float[Array, " groups"]:
-        centres = jnp.asarray(self.groups.representatives(), point.dtype)
-        return jnp.stack([self.structure.jax(jnp.concatenate([point, c])) for c in centres])
+    def _events(self, point: Array, rest_mean: Array, rest_cov: Array) -> tuple[Array, Posterior]:
+        """The values that the target takes given the integrated fields, and where it takes them."""
+        if self.jumps:
+            edges = self._jump_places(point, rest_mean[0], jnp.sqrt(rest_cov[0, 0]))
+            ends = jnp.concatenate([edges[:1] - 2.0, edges, edges[-1:] + 2.0])
+            centres = (ends[1:, None] + ends[:-1, None]) / 2
+            events = interval_posteriors(edges, rest_mean, rest_cov)
+        else:
+            centres = jnp.asarray(self.groups.representatives(), point.dtype)
+            events = self.groups.posteriors(rest_mean, rest_cov)
+        values = [self.structure.jax(jnp.concatenate([point, c])) for c in centres]
+        return jnp.stack(values), events
+
+    def _jump_places(
+        self, point: Array, mean: Float[Array, ""], width: Float[Array, ""]
+    ) -> Float[Array, " jumps"]:
+        """Where the target jumps along the last field; beyond the end where it does not."""
+
+        def is_above(t: Array) -> Array:
+            others = jnp.broadcast_to(point, (len(t), len(point)))
+            line = jnp.concatenate([others, (mean + width * t)[:, None]], axis=1)
+            return self.structure.kink_surface(JAX, line) > 0
+
+        grid = jnp.linspace(-CUTOFF, CUTOFF, _LINE, dtype=point.dtype)
+        above = is_above(grid)
+        changes = jnp.where(above[1:] != above[:-1], jnp.arange(_LINE - 1), _LINE)
+        place = jnp.sort(changes)[: self.jumps]
+        before, low = above[place], grid[place]
+        halved = halved_brackets(
+            lambda t: is_above(t) != before, low, low + grid[1] - grid[0], _HALVINGS
+        )
+        beyond = CUTOFF + jnp.arange(1, self.jumps + 1, dtype=point.dtype)
+        return mean + width * jnp.where(place < _LINE, halved[1], beyond)
 
     def label_mixture(self, mean: Vector, cov: Matrix, noise: Float[Array, ""]) -> LabelMixture:
         """What :meth:`posterior` sums up, for all labels at once: one Gaussian per alternative."""
@@ -180,8 +215,8 @@ class Quadrature:
             return LabelMixture(
                 logs, offset + steepness * rest_means[:, 0], variances, pulls, rates
             )
-        centres = jax.vmap(self._group_values)(points).ravel()
-        events = jax.vmap(lambda w: self.groups.posteriors(w, rest_cov))(rest_means)
+        centres, events = jax.vmap(lambda z, w: self._events(z, w, rest_cov))(points, rest_means)
+        centres = centres.ravel()
         pulls = (pulls[:, None, :] + events.gradient @ chained).reshape(len(centres), -1)
         logs = (logs[:, None] + events.log_partition).ravel()
         return LabelMixture(
@@ -212,16 +247,19 @@ _PROBES = 48
 
 
 def resolved_posterior_rule(
-    structure: ChannelForm, groups: LabelCells, affine: bool, integrated: int, noise: float
+    structure: ChannelForm, integrated: int, noise: float, **rest: Any
 ) -> tuple[Quadrature, float]:
     """The coarsest rule that agrees with the next finer one, and by how much they differ.
 
-    The error is the root mean square difference of g_out over labels drawn from the model, at
+    ``rest`` says what is done in closed form, as fields of :class:`Quadrature`. The error is the
+    root mean square difference of g_out over labels drawn from the model, at
     several overlaps, divided by the root mean square of g_out.
     """
-    cores = [
-        Quadrature(structure, (count,) * integrated, groups, affine) for count in LEVELS[integrated]
-    ]
+    levels = LEVELS[integrated]
+    if rest["jumps"]:
+        # The events are smooth in the other fields: half as many nodes may do.
+        levels = (levels[0] // 2, *levels)
+    cores = [Quadrature(structure, (count,) * integrated, **rest) for count in levels]
     probes = [_labels_at_overlap(structure, *overlap, noise) for overlap in _OVERLAPS]
 
     def gradients(core: Quadrature) -> list[np.ndarray]:

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,15 +15,20 @@ from jaxtyping import Array, Float
 
 from giantstep.channels.posterior import Vector
 from giantstep.errors import TargetError
+from giantstep.language.expressions.evaluate import NUMPY, evaluate_expression
 from giantstep.language.expressions.kinks import expression_kink_surfaces
-from giantstep.language.expressions.tree import expression_variables
+from giantstep.language.expressions.tree import Product, expression_variables
 from giantstep.language.targets import Target
 from giantstep.language.targets.integration import TargetBlock, target_block
 from giantstep.numerics.float64 import float64
+from giantstep.numerics.quadrature import CUTOFF
 
 #: Random points at which the target is probed, and how exactly a property must hold there.
 _PROBES = 400
 _EXACT = 1e-9
+#: Where lines are searched for kinks; with more jumps than this on a line none is followed.
+_LINE = np.linspace(-CUTOFF, CUTOFF, 400)
+_MOST_JUMPS = 8
 
 
 @dataclass(frozen=True)
@@ -80,6 +86,36 @@ class ChannelForm:
     def told(self) -> list[int]:
         """The fields that directions enter; the others are noise, and never known."""
         return np.flatnonzero(self.projection.any(axis=1)).tolist()
+
+    def kink_surface(self, language: Any, u: Any) -> Any:
+        """A function of given fields that changes sign wherever the target has a kink."""
+        names = target_block(self.target).names
+        v = u @ self._lift.T
+        surfaces = Product(expression_kink_surfaces((self.target.tree,), singular=False))
+        return evaluate_expression(surfaces, language, {n: v[..., i] for i, n in enumerate(names)})
+
+    @functools.cached_property
+    def crossings(self) -> int:
+        """How many jumps a line along the last field meets at most; 0 if it is not flat between."""
+        lines = np.repeat(_channel_probes(self.fields)[:, None], len(_LINE), axis=1)
+        lines = lines @ np.linalg.cholesky(self.prior).T
+        lines[..., -1] = _LINE * np.sqrt(self.prior[-1, -1])
+        above, values = self.kink_surface(NUMPY, lines) > 0, self.numpy(lines)
+        jumps = above[:, 1:] != above[:, :-1]
+        flat = np.abs(np.diff(values, axis=1)) <= _EXACT * (1 + np.abs(values[:, 1:]))
+        most = int(jumps.sum(axis=1).max())
+        return most if most <= _MOST_JUMPS and np.all(flat | jumps) else 0
+
+    def across_jumps(self) -> ChannelForm:
+        """The structure with that field last along which lines meet the fewest jumps, if any is.
+
+        Noise is preferred: its width stays the same while the overlap grows.
+        """
+        fields = range(self.fields)
+        orders = [[*(i for i in fields if i != last), last] for last in fields]
+        forms = [form for form in map(self.chosen, orders) if form.crossings]
+        best = sorted(forms, key=lambda form: (form.crossings, form.fields - 1 in form.told))
+        return [*best, self][0]
 
     @property
     def prior(self) -> Float[np.ndarray, "m m"]:

@@ -82,7 +82,7 @@ class NoisyEnsemble:
         else:
             spacing = _SPACINGS[len(told)] * (_COARSER if self.coarse else 1)
             points, weights = _overlap_lattice(len(told), spacing, group or [np.eye(len(told))])
-            points = points @ (_root(overlap) @ axes.T if group else _root(known[own]))
+            points = points @ (_root(overlap) @ axes[told].T if group else _root(known[own]))
         omegas = np.zeros((len(weights), structure.fields))
         omegas[:, told] = points
         fishers, entropies, means = self._at(core, omegas, unknown)
@@ -119,7 +119,7 @@ def noisy_ensemble(channel: Channel, coarse: bool) -> NoisyEnsemble:
     structure, core = channel.structure, channel.likelihood.core
     assert isinstance(core, Quadrature)
     told = structure.told
-    square = len(told) == structure.fields == structure.target.rank and not structure.extra.any()
+    square = len(told) == structure.target.rank and not structure.extra[told].any()
     turns = np.zeros(0)
     if structure.continuous == len(told) == 1:
         turns = Preimages(structure, core.groups).branch(0).low[1:]
@@ -133,15 +133,19 @@ def _population_label_count(channel: Channel, core: Quadrature) -> int:
     """Labels that resolve the narrowest part of their law over its whole range."""
     prior = jnp.asarray(channel.structure.prior)
     zero, noise = jnp.zeros(len(prior)), jnp.asarray(channel.noise)
-    low, high, narrowest, _ = (float(x) for x in _range(core, zero, prior, noise))
+    low, high, narrowest, _ = (float(x) for x in _range(_mixture(core, zero, prior, noise)))
     wanted = int(np.ceil((high - low) / (_LABEL_SPACING * max(narrowest, 1e-12))))
     return int(np.clip(wanted, _FEWEST_LABELS, _MOST_LABELS))
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _range(core: Quadrature, omega: Array, unknown: Matrix, noise: Array) -> tuple[Array, ...]:
+def _mixture(core: Quadrature, omega: Array, unknown: Matrix, noise: Array) -> LabelMixture:
+    return core.label_mixture(omega, unknown, noise)
+
+
+def _range(mixture: LabelMixture) -> tuple[Array, ...]:
     """Where the labels begin and end, the narrowest width of their law, and their mean."""
-    logs, centres, variances, *_ = core.label_mixture(omega, unknown, noise)
+    logs, centres, variances, *_ = mixture
     widths, seen = jnp.sqrt(variances), logs > np.log(_WEIGHT)
     low = jnp.min(jnp.where(seen, centres - _WIDTHS * widths, jnp.inf))
     high = jnp.max(jnp.where(seen, centres + _WIDTHS * widths, -jnp.inf))
@@ -177,12 +181,12 @@ def _population_sums(
     """E[g g^T], E[log Z] and the mean of the labels, for each omega."""
 
     def at_omega(omega: Array) -> tuple[Array, Array, Array]:
-        weights, labels = _population_label_nodes(core, count, noise, offset, omega, unknown)
         mixture = core.label_mixture(omega, unknown, jnp.asarray(noise))
+        weights, labels = _population_label_nodes(mixture, count, offset)
         logs, gradients = _population_posteriors(mixture, labels)
         weights = weights * jnp.exp(logs)
         sums = averages_of(weights / weights.sum(), logs, gradients)
-        return sums.fisher, sums.log_partition, core.label_mean(omega, unknown)
+        return sums.fisher, sums.log_partition, jnp.exp(mixture.logs) @ mixture.centres
 
     return jax.lax.map(at_omega, omegas)
 
@@ -208,14 +212,14 @@ def _population_posteriors(law: LabelMixture, values: Float[Array, " n"]) -> tup
 
 
 def _population_label_nodes(
-    core: Quadrature, count: int, noise: Any, offset: Any, omega: Array, unknown: Matrix
+    mixture: LabelMixture, count: int, offset: Any
 ) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
     """Labels y = c + s sinh(t) with t evenly spaced, and dy: even ones where s is large.
 
     Where a product of fields is nearly 0, its labels crowd within the noise, though others go far:
     s makes the spacing in the middle that of the narrowest width, if even labels would be wider.
     """
-    low, high, narrowest, centre = _range(core, omega, unknown, jnp.asarray(noise))
+    low, high, narrowest, centre = _range(mixture)
     reach = (high - low) / 2
     bend = _population_label_bend(_LABEL_SPACING * narrowest * (count - 1) / (2 * reach))
     scale = reach / jnp.sinh(bend)
@@ -236,8 +240,8 @@ def _population_label_bend(share: Array) -> Array:
 def _population_law(core: Quadrature, count: int, noise: Any, offset: Any, prior: Matrix) -> Any:
     """The weights dy of labels when nothing is known, the labels, and log Z."""
     zero = jnp.zeros(prior.shape[0], prior.dtype)
-    weights, values = _population_label_nodes(core, count, noise, offset, zero, prior)
     mixture = core.label_mixture(zero, prior, jnp.asarray(noise))
+    weights, values = _population_label_nodes(mixture, count, offset)
     return weights, values, _population_posteriors(mixture, values)[0]
 
 
