@@ -128,6 +128,12 @@ def test_the_forecast_of_a_fit_says_what_it_rests_on() -> None:
         forecast_fit_error(X, y, learner="forest")  # type: ignore[arg-type]
     kernel = forecast_fit_error(X, y, learner="kernel")
     assert np.all(kernel["ratio"] <= 1)
+    # Rows that are there twice, and columns of which a few rows hold nearly all.
+    twice = np.repeat(X[:80], 2, axis=0), np.repeat(y[:80], 2)
+    for rows, labels in (twice, (np.exp(2 * X), np.exp(2 * X[:, 0] + X[:, 1]))):
+        guess = forecast_fit_error(rows, labels, learner="kernel")
+        assert guess[["ratio", "error_low", "r2"]].isna().all(axis=None)
+        assert "what more rows would buy cannot be known from these rows" in guess.attrs["notes"]
     with pytest.raises(GiantstepError, match="a fit in memory"):
         GiantStepRegressor(**SMALL, streaming=True).fit(X, y).learning_curve()
 

@@ -42,6 +42,10 @@ WIDER = 1.6
 #: error has a larger relative standard error; it is a larger share of the variance; the logarithm
 #: of the error bends by more per doubling squared.
 APART, UNSURE, UNLEARNED, BENT = 0.3, 0.2, 0.85, 0.25
+#: A kernel has no forecast where leave-one-out and generalised cross-validation are apart, or where
+#: the slope and the formula differ by more than this at four times the rows: both then rest on rows
+#: that are unlike the others.
+CONTRARY = 0.3
 #: The slope of the stack's error per doubling is taken to be no steeper.
 STEEPEST = -0.6
 #: Half-width of the 90 % interval of the logarithm of the error, over draws of the rows of a fit.
@@ -101,7 +105,8 @@ def forecast_fit_error(
     """The error of ridge or Gaussian kernel regression at these numbers of rows.
 
     By default at twice and four times the rows; columns as in
-    :meth:`GiantStepRegressor.learning_curve`.
+    :meth:`GiantStepRegressor.learning_curve`. Where the forecast of a kernel would be a guess its
+    numbers are NaN, and ``attrs["notes"]`` says so.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 40))
@@ -130,7 +135,8 @@ def forecast_fit_error(
 
     ratio = theory
     notes = []
-    if abs(np.log(fit.gcv / fit.error)) > APART:
+    uneven = abs(np.log(fit.gcv / fit.error)) > APART
+    if uneven:
         notes.append("leave-one-out and generalised cross-validation disagree")
     if learner == "kernel":
 
@@ -148,11 +154,16 @@ def forecast_fit_error(
         def measured(doublings: float) -> float:
             return float(slope * doublings * (once + (twice / 2 - once) * (doublings - 1)))
 
-        def ratio(doublings: float) -> float:
-            return -float(np.sqrt(measured(doublings) * theory(doublings)))
+        between = abs(measured(2.0) - theory(2.0))
+        unknown = uneven or between > CONTRARY
 
-        if abs(measured(2.0) - theory(2.0)) > 0.1:
+        def ratio(doublings: float) -> float:
+            return np.nan if unknown else -float(np.sqrt(measured(doublings) * theory(doublings)))
+
+        if between > 0.1:
             notes.append("the measured slope and the theory of one fit disagree")
+        if unknown:
+            notes.append("what more rows would buy cannot be known from these rows")
     return _forecast_fit_table(ratio, learner, fit.squares, y, samples, notes)
 
 
