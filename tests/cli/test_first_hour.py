@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import giantstep as gs
 from giantstep.answer import Answer
+from giantstep.answer.words import answer_notes, merged_notes
 from giantstep.asking.curves import ask_theory_between
 from giantstep.asking.table import LEARNERS
 from giantstep.cli.main import app
@@ -156,6 +157,15 @@ def test_legends_and_tables_have_short_sizes(both: Answer) -> None:
     legend = draw(both, x="direction", metric="overlap").get_legend()
     texts = [text.get_text() for text in legend.get_texts()]
     assert "samples = 3.33d" in texts
+
+
+def test_few_seeds_are_said_to_be_few(both: Answer) -> None:
+    note = "few seeds: a 95 % interval is ± 12.7 standard errors, not ± 2"
+    assert note in " ".join(both.table().split())
+    assert note in both._repr_html_()
+    assert answer_notes(dataclasses.replace(both, seeds=tuple(range(6)))) == merged_notes(
+        both.notes
+    )
 
 
 def test_a_comparison_shows_no_angle_unless_asked(both: Answer) -> None:

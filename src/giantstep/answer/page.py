@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from giantstep.answer.selection import shown_metrics
 from giantstep.answer.table import answer_columns
-from giantstep.answer.words import answer_facts, answer_in_words, merged_notes, status_words
+from giantstep.answer.words import answer_facts, answer_in_words, answer_notes, status_words
 
 if TYPE_CHECKING:
     from giantstep.answer.answer import Answer
@@ -32,7 +32,7 @@ def answer_page(answer: Answer) -> str:
         _answer_html_table(answer_columns(answer, chosen)),
         f"<p>status: {escape(status_words(statuses))}</p>" if statuses else "",
         f"<p>papers: {escape('; '.join(papers))}</p>" if papers else "",
-        *[f"<p><i>{escape(note)}</i></p>" for note in merged_notes(answer.notes)],
+        *[f"<p><i>{escape(note)}</i></p>" for note in answer_notes(answer)],
         answer_picture(answer),
     ]
     return "<div>" + "\n".join(part for part in parts if part) + "</div>"

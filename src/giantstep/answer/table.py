@@ -19,7 +19,7 @@ from giantstep.answer.words import (
     LETTERS,
     answer_facts,
     answer_in_words,
-    merged_notes,
+    answer_notes,
     sizes_in_numbers,
     status_words,
 )
@@ -88,7 +88,7 @@ def answer_text(
     if answer.references:
         lines += _answer_line(f"papers: {'; '.join(answer.references)}", width, "")
     if with_notes:
-        for note in merged_notes(answer.notes):
+        for note in answer_notes(answer):
             lines += _answer_line(f"note: {note}", width, "")
     return "\n".join(line.rstrip() for line in lines)
 

@@ -11,6 +11,7 @@ from giantstep.answer.axis import answer_coordinate
 from giantstep.answer.plain import counted, unique
 from giantstep.answer.records import STATUSES
 from giantstep.language.sizes import Size
+from giantstep.numerics.estimate import student_quantile
 
 if TYPE_CHECKING:
     from giantstep.answer.answer import Answer
@@ -22,6 +23,8 @@ QUIET = (
     "biases", "recipe", "start", "batches", "loss", "method", "form", "dtype", "test_samples",
     "start_size", "start_overlap", "iterations", "tolerance", "preprocessing", "clip", "seed",
 )  # fmt: skip
+#: So many seeds or more, and two standard errors are about an interval of 95 %.
+ENOUGH_SEEDS = 6
 _NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[+-]?\d+)?(?![\w.]*\w)")
 
 
@@ -140,6 +143,15 @@ def status_words(statuses: Mapping[str, str]) -> str:
     if len(groups) == 1:
         return next(iter(groups))
     return "; ".join(f"{status} ({', '.join(names)})" for status, names in groups.items())
+
+
+def answer_notes(answer: Answer) -> list[str]:
+    """The notes of an answer, and how wide its errors really are where it has few seeds."""
+    notes, seeds = merged_notes(answer.notes), len(answer.seeds)
+    if answer.runs and 1 < seeds < ENOUGH_SEEDS:
+        quantile = student_quantile(seeds, 0.05)
+        notes.append(f"few seeds: a 95 % interval is ± {quantile:.1f} standard errors, not ± 2")
+    return notes
 
 
 def merged_notes(notes: Iterable[str]) -> list[str]:

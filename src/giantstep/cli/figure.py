@@ -62,9 +62,9 @@ def figure_command(
 ) -> None:
     """Draw a figure: NAME.png, NAME.pdf and the data behind it, NAME.csv.
 
-    With --out FILE.png, .pdf or .svg that one picture is written, and its data beside it. What is
-    computed is kept in figures.sqlite in the same folder, so an interrupted figure goes on where it
-    stopped. Each figure checks its caption against its data, and says what it finds.
+    With --out FILE.png, .pdf or .svg that one picture is written, and its data beside it. What
+    --full computes is kept in figures.sqlite in the same folder, so an interrupted figure goes on
+    where it stopped. Each figure checks its caption against its data, and says what it finds.
     """
     from giantstep.gallery.figures import NAMES
     from giantstep.gallery.papers import figures_of_paper

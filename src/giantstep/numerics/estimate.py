@@ -91,6 +91,6 @@ FALSE_ALARMS = 1e-4
 
 def student_quantile(draws: int, false_alarms: float = FALSE_ALARMS) -> float:
     """How many standard errors, estimated from ``draws``, a mean may lie off a right theory."""
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return float(t.isf(false_alarms / 2, draws - 1))
+    return -float(stdtrit(draws - 1, false_alarms / 2))
