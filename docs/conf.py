@@ -56,6 +56,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"\.py$",
     "abort_on_example_error": True,
     "parallel": True,
+    # The picture stands there: what Python writes of its axes says nothing more.
+    "ignore_repr_types": r"matplotlib\.",
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,

@@ -10,6 +10,7 @@ CHANGES = {
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
     "<pre><span></span>": '<pre tabindex="0"><span></span>',
     '<div class="math">': '<div class="math" tabindex="0">',
+    '<div class="output_subarea ': '<div tabindex="0" class="output_subarea ',
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
 }
 

@@ -15,6 +15,7 @@ import pytest
 import giantstep
 from giantstep.asking.table import LEARNERS
 from giantstep.gallery.figures import NAMES
+from giantstep.gallery.style import new_figure
 from giantstep.language.targets.catalogue import catalogue
 from giantstep.talks.claims import TALKS, talk
 
@@ -105,11 +106,27 @@ def test_the_comparison_of_the_first_page_is_what_predict_says() -> None:
 
 
 def test_what_is_scrolled_on_a_phone_is_reached_by_keyboard() -> None:
+    from sphinx_gallery import gen_rst
+
     accessible = builder("accessibility").accessible
-    for page in ('<div class="math">', "<pre><span></span>"):
+    written = {
+        '<div class="math">': (DOCS / "site_builder" / "mathml.py").read_text(),
+        '<div class="output_subarea ': gen_rst.HTML_HEADER,
+    }
+    for page in (*written, "<pre><span></span>"):
         assert 'tabindex="0"' in accessible(page)
     # As the parts are written that are to be found.
-    assert '<div class="math">' in (DOCS / "site_builder" / "mathml.py").read_text()
+    assert all(part in text for part, text in written.items())
+    styles = (DOCS / "static" / "site.css").read_text()
+    assert ".math, .table-wrapper, .output_subarea { overflow-x: auto; }" in styles
+
+
+def test_axes_are_shown_as_pictures_alone() -> None:
+    configured = (DOCS / "conf.py").read_text()
+    pattern = re.search(r'"ignore_repr_types": r"(.*)"', configured)
+    assert pattern
+    figure, axes = new_figure()
+    assert all(re.search(pattern[1], str(type(drawn))) for drawn in (figure, axes))
 
 
 def test_every_command_is_there() -> None:
