@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ os.environ.setdefault("JAX_NUMPY_RANK_PROMOTION", "raise")
 
 import jaxtyping
 from hypothesis import settings
-from jaxtyping import config, install_import_hook
+from jaxtyping import install_import_hook
 from threadpoolctl import threadpool_limits
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -61,17 +61,12 @@ def pytest_collection_finish() -> None:
 UNCHECKED = {"agreement", "estimators", "gallery", "reports", "studies"}
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
     """Check shapes in fast tests; a simulation of many seeds would take three times as long."""
     folders = item.path.relative_to(item.config.rootpath).parts
     marked = any(item.get_closest_marker(name) for name in ("slow", "unchecked"))
-    config.update("jaxtyping_disable", marked or not UNCHECKED.isdisjoint(folders))
-    shape_checks.begin_test()
-    try:
-        return (yield)
-    finally:
-        config.update("jaxtyping_disable", False)
+    shape_checks.begin_test(checked=not marked and UNCHECKED.isdisjoint(folders))
 
 
 @pytest.fixture(autouse=True, scope="session")

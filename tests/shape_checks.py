@@ -23,13 +23,14 @@ _jaxtyped = jaxtyping.jaxtyped
 
 #: Calls of one function that are checked in one test: a solver calls some of them 100,000 times.
 MOST_CALLS = 20
-_test = 0
+_test, _checked = 0, MOST_CALLS
 
 
-def begin_test() -> None:
-    """From here on every function is checked again."""
-    global _test
-    _test += 1
+def begin_test(*, checked: bool) -> None:
+    """From here on every function is checked again, or none is."""
+    global _test, _checked
+    _test, _checked = _test + 1, MOST_CALLS if checked else 0
+    jaxtyping.config.update("jaxtyping_disable", not checked)
 
 
 def jaxtyped(*, typechecker: Any) -> Any:
@@ -38,14 +39,14 @@ def jaxtyped(*, typechecker: Any) -> Any:
     A function within a function stays as it is while checks are off: it is made at each call of the
     outer one, and its checks with it, which takes a millisecond.
     """
-    checked = _jaxtyped(typechecker=typechecker)
+    with_checks = _jaxtyped(typechecker=typechecker)
 
     def decorated(function: Any) -> Any:
         if not inspect.isfunction(function):
-            return checked(function)
+            return with_checks(function)
         if "<locals>" in function.__qualname__:
-            return function if jaxtyping.config.jaxtyping_disable else checked(function)
-        watched, test, calls = checked(function), 0, 0
+            return with_checks(function) if _checked else function
+        watched, test, calls = with_checks(function), 0, 0
 
         @functools.wraps(function)
         def counted(*given: Any, **named: Any) -> Any:
@@ -53,7 +54,7 @@ def jaxtyped(*, typechecker: Any) -> Any:
             if test != _test:
                 test, calls = _test, 0
             calls += 1
-            return (watched if calls <= MOST_CALLS else function)(*given, **named)
+            return (watched if calls <= _checked else function)(*given, **named)
 
         return counted
 
