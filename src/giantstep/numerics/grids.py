@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Inexact, Shaped
 
 from giantstep.numerics.hermite import hermite_values
-from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.numerics.quadrature import gauss_hermite, legendre_panels, split_gaussian
 from giantstep.numerics.solve import bisected
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -159,21 +159,11 @@ def _grid_crossing_count(surfaces: Sequence[Function], points: np.ndarray) -> np
 
 
 def _grid_panels(cuts: np.ndarray, panel_length: float, order: int, square_roots: bool) -> Axis:
-    """Gauss-Legendre nodes between all edges.
-
-    With ``square_roots``, in the variable t of h = edge + length (1 - cos t)/2, which makes
-    square-root behaviour at the edges smooth.
-    """
+    """Gauss-Legendre nodes between all edges, with Gaussian weights."""
     count = math.ceil(2 * CUTOFF / panel_length)
     fixed = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, count + 1), (len(cuts), count + 1))
     edges = np.sort(np.concatenate([fixed, cuts], axis=1), axis=1)
-    unit, mass = np.polynomial.legendre.leggauss(order)
-    if square_roots:
-        angle = np.pi * (unit + 1) / 2
-        unit, mass = -np.cos(angle), (np.pi / 2) * mass * np.sin(angle)
-    half = np.diff(edges, axis=1)[..., None] / 2
-    nodes = (edges[:, :-1, None] + half * (1 + unit)).reshape(len(edges), -1)
-    lengths = (half * mass).reshape(len(edges), -1)
+    nodes, lengths = legendre_panels(edges, order, square_roots)
     weights = lengths * np.exp(-(nodes**2) / 2) / math.sqrt(2 * math.pi)
     return nodes, weights / weights.sum(axis=1, keepdims=True)
 

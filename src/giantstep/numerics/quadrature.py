@@ -70,15 +70,21 @@ def gauss_hermite(order: int) -> NodesAndWeights:
 
 
 def legendre_panels(
-    edges: Float[np.ndarray, "... edges"], order: int
+    edges: Float[np.ndarray, "... edges"], order: int, square_roots: bool = False
 ) -> tuple[Float[np.ndarray, "... nodes"], Float[np.ndarray, "... nodes"]]:
     """Gauss-Legendre nodes between neighbouring edges, with the lengths that they stand for.
+
+    With ``square_roots``, in the variable t of h = edge + length (1 - cos t)/2, which makes
+    square-root behaviour at the edges smooth.
 
     >>> nodes, lengths = legendre_panels(np.array([0.0, 1.0, 3.0]), 4)
     >>> round(float(lengths @ nodes**2), 12)
     9.0
     """
     unit, mass = np.polynomial.legendre.leggauss(order)
+    if square_roots:
+        angle = np.pi * (unit + 1) / 2
+        unit, mass = -np.cos(angle), (np.pi / 2) * mass * np.sin(angle)
     half = np.diff(edges)[..., None] / 2
     nodes, shape = edges[..., :-1, None] + half * (unit + 1), (*edges.shape[:-1], -1)
     return nodes.reshape(shape), (half * mass).reshape(shape)
