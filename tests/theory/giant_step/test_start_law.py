@@ -88,9 +88,11 @@ def test_cells_keep_the_law() -> None:
         values, fractions = limit_gaussian_readouts(cells)
         assert fractions.sum() == pytest.approx(1.0)
         assert fractions @ values == pytest.approx(0.0, abs=1e-12)
-        lost = 1 - fractions @ values**2
-        # The least distortion of k cells: sqrt(3) pi / (2 k^2), for many of them.
-        assert lost == pytest.approx(np.sqrt(3) * np.pi / (2 * cells**2), rel=3 / cells)
+        assert fractions @ values**2 == pytest.approx(1.0)
+        # Cells of the least distortion are crowded as the cube root of the density.
+        inner = np.cumsum(fractions)[:-1]
+        edges = np.sqrt(3) * norm.ppf(np.arange(1, cells) / cells)
+        np.testing.assert_allclose(norm.ppf(inner), edges, atol=1e-12)
     values, fractions = limit_readout_moments(NORMAL, 9)
     assert fractions @ values**6 == pytest.approx(15.0)
 
