@@ -97,10 +97,10 @@ def limit_gaussian_readouts(cells: int = CELLS) -> Law:
         e_b = \sqrt3\,\Phi^{-1}(b/k), \quad \sum_b\pi_ba_b^2 = 1, \qquad a \sim N(0, 1) .
 
     Such cells are crowded as the cube root of the density, which leaves the least mean square
-    between readouts and blocks. The means themselves lack that mean square, 4 % for eight cells:
-    their steps would be too weak. The risk needs both the bulk, where steep features change within a
-    fraction of a standard deviation, and the tails, whose neurons have the strongest spikes: nodes
-    of Gauss and Hermite miss the first, cells of equal mass the second.
+    between readouts and blocks. The means themselves lack that mean square, 4 % for eight cells,
+    and would take too weak steps. The risk needs both the bulk, where steep features change within
+    a fraction of a standard deviation, and the tails, whose neurons have the strongest spikes:
+    nodes of Gauss and Hermite miss the first, cells of equal mass the second.
 
     Symbols: k ``cells``.
 
