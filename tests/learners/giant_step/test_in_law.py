@@ -44,6 +44,10 @@ SETTINGS: dict[str, tuple[str, Inputs, int, dict[str, Any]]] = {
         *("He3(h1)", Gaussian(), RUNS),
         REUSED | {"dim": 40, "samples": 120, "ridge": 0.1, "readout_samples": "same"},
     ),
+    "centred, reused": (
+        *("abs(h1) + h2", Gaussian(), RUNS),
+        REUSED | {"dim": 30, "samples": 60, "steps": 2, "centre": True, "ridge": 0.1},
+    ),
     "used up": ("He3(h1)", Gaussian(), RUNS, REUSED | {"dim": 7, "samples": 9}),
     "fewer samples than neurons": (
         *(STAIRS, Gaussian(), RUNS),

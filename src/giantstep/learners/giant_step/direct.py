@@ -139,7 +139,7 @@ class DirectRun:
     def _trend_on(self, role: Role, number: int, samples: int) -> Trend | None:
         """c = mean of y, b = (1/n) sum (y - c) x over a batch; b = 0 where y is only centred."""
         settings = self.plan.settings
-        if (settings.detrend or settings.centre) and self._trend_of != (role, number):
+        if self.plan.changes_labels and self._trend_of != (role, number):
             parts = [
                 _label_sums(
                     self.plan.model,

@@ -88,7 +88,7 @@ class RunInLaw:
             kept, rows = self._keep(batch), self._rows
         else:
             rows = _compressed_rows_in_law(self._rows, plan.special)
-            if plan.settings.detrend:
+            if plan.changes_labels:
                 kept = KeptBatch(plan, self._draws, role, batch, samples, rows.shape[-1])
         if kept is None:
             fitted = self._features(rows, role, batch, samples, None, plan.noise)
@@ -213,8 +213,8 @@ class KeptBatch:
         self._explorations = 0
         self.labels = np.asarray(labels)
         self.trend: Trend | None = None
-        if plan.settings.detrend:
-            self._remove_trend()
+        if plan.changes_labels:
+            self._remove_trend(plan.settings.detrend)
 
     def explore(self, pulls: Float[np.ndarray, "runs n k"]) -> None:
         """Extend the frame until it holds sum_i P_ij x_i for every column P of ``pulls``."""
@@ -246,12 +246,13 @@ class KeptBatch:
     def _fields(self, rows: np.ndarray) -> np.ndarray:
         return self.inputs[..., : rows.shape[-1]] @ rows.mT
 
-    def _remove_trend(self) -> None:
-        """y <- y - c - x.b with c the mean of y and b = (1/n) sum (y - c) x."""
+    def _remove_trend(self, detrend: bool) -> None:
+        """y <- y - c - x.b with c the mean of y and b = (1/n) sum (y - c) x, if that is asked."""
         constant = self.labels.mean(axis=-1)
         centred = self.labels - constant[:, None]
-        self.explore(centred[..., None])
-        linear = (centred[:, None, :] @ self.inputs)[:, 0] / self.labels.shape[-1]
+        if detrend:
+            self.explore(centred[..., None])
+        linear = (centred[:, None, :] @ self.inputs)[:, 0] * (detrend / self.labels.shape[-1])
         self.trend = Trend(constant, linear)
         self.labels = centred - (self.inputs @ linear[..., None])[..., 0]
 
@@ -272,8 +273,11 @@ def _unseen_directions_in_law(
 ) -> Float[np.ndarray, "runs n q"]:
     """q = min(k, n - m) orthonormal columns, orthogonal to the known ones, that with them span.
 
-    Householder's QR is orthonormal however dependent the vectors are: twin neurons, say, add one
-    direction that matters and one that does no harm.
+    Of dependent vectors (twin neurons, say) what is left at first is rounding, which need not be
+    orthogonal to the known ones: hence twice. Householder's QR is orthonormal however dependent its
+    columns are.
     """
-    seen = known.shape[-1]
-    return np.linalg.qr(np.concatenate([known, vectors], axis=-1))[0][..., seen:]
+    fresh = vectors
+    for _ in range(2):
+        fresh = np.linalg.qr(fresh - known @ (known.mT @ fresh))[0]
+    return fresh[..., : vectors.shape[-2] - known.shape[-1]]

@@ -52,6 +52,11 @@ class StepPlan:
         return self.settings.readout == "symmetric-sign"
 
     @property
+    def changes_labels(self) -> bool:
+        """Whether batches lose their mean label, or their linear part too."""
+        return self.settings.detrend or self.settings.centre
+
+    @property
     def keeps_batch(self) -> bool:
         """Whether a batch of a step is looked at more than once."""
         reused = self.settings.batches == "reused"

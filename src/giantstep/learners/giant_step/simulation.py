@@ -172,7 +172,7 @@ def _obstacle_in_law(plan: StepPlan) -> str | None:
 
 def _settings_of_direct_run(plan: StepPlan) -> str:
     """Settings that are there for real vectors alone."""
-    names = ("centre", "forget", "redraw_biases")
+    names = ("forget", "redraw_biases", *(() if plan.keeps_batch else ("centre",)))
     return " and ".join(name for name in names if getattr(plan.settings, name))
 
 
