@@ -84,6 +84,11 @@ def test_the_forecast_says_whose_it_is_where_another_method_is_recommended() -> 
     curve = pd.DataFrame({"r2": [0.2], "r2_low": [0.1], "r2_high": [0.3]})
     found = Fitted(None, scores, "regression", (), (), (), "ridge", curve)  # type: ignore[arg-type]
     assert found.verdict().endswith("giantstep with twice the rows: about 0.20 +- 0.10.")
+    # A forecast that would be a guess has no numbers, here or in JSON.
+    guess = Fitted(None, scores, "regression", (), (), (), "ridge", np.nan * curve)  # type: ignore[arg-type]
+    assert guess.verdict().endswith("; what more rows would buy cannot be known from these.")
+    assert found.forecast_known
+    assert not guess.forecast_known
 
 
 def test_a_kept_model_predicts_the_same_rows(kept: Any) -> None:

@@ -128,6 +128,10 @@ def test_the_forecast_of_a_fit_says_what_it_rests_on() -> None:
         forecast_fit_error(X, y, learner="forest")  # type: ignore[arg-type]
     kernel = forecast_fit_error(X, y, learner="kernel")
     assert np.all(kernel["ratio"] <= 1)
+    # A stack whose error bends has numbers for what it is, and none for what it may become.
+    bent = Slope(-0.3, 0.3).forecast(y, 0.1 * y, ())
+    assert bent[["ratio", "error_low", "r2"]].isna().all(axis=None)
+    assert "a new direction may appear" in bent.attrs["notes"][0]
     # Rows that are there twice, and columns of which a few rows hold nearly all.
     twice = np.repeat(X[:80], 2, axis=0), np.repeat(y[:80], 2)
     for rows, labels in (twice, (np.exp(2 * X), np.exp(2 * X[:, 0] + X[:, 1]))):

@@ -17,12 +17,7 @@ from giantstep.bibliography import cited_paper
 from giantstep.estimators.contract import PaperLink, check_whole_parameters, few_threads_for_fit
 from giantstep.estimators.index_model import IndexModel
 from giantstep.estimators.index_path import fit_index_path, most_fitted_directions
-from giantstep.estimators.moments import (
-    Whitening,
-    first_moment_candidates,
-    residual_weights,
-    second_moment_candidates,
-)
+from giantstep.estimators.moments import ORDERS, Whitening, residual_weights
 from giantstep.estimators.stack import shuffled_folds
 from giantstep.estimators.tails import TailScaler
 
@@ -203,12 +198,7 @@ def _permutation_test(
         return 1.0
 
     def moments(rows: np.ndarray) -> np.ndarray:
-        return np.array(
-            [
-                first_moment_candidates(white, rows, 1)[1][0],
-                second_moment_candidates(white, rows, 1)[1][0],
-            ]
-        )
+        return np.array([candidates(white, rows, 1)[1][0] for candidates in ORDERS])
 
     null = np.array([moments(generator.permutation(weights)) for _ in range(permutations)])
     null = null.reshape(-1, 2)

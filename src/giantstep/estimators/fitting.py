@@ -130,6 +130,11 @@ class Fitted:
         return self.model.regressors_[0] if len(self.model.regressors_) == 1 else None
 
     @property
+    def forecast_known(self) -> bool:
+        """Whether the forecast has numbers."""
+        return self.curve is not None and bool(self.curve["r2"].notna().all())
+
+    @property
     def kind(self) -> str:
         """What the scores are."""
         return "accuracy" if self.task == "classification" else "R2"
@@ -150,7 +155,9 @@ class Fitted:
             text = f"Use {self.advice} here: {self.kind} {best}, giantstep {ours} ({said})"
         else:
             text = f"{self._columns_that_matter()}; {found}"
-        if self.curve is not None:
+        if self.curve is not None and not self.forecast_known:
+            text += "; what more rows would buy cannot be known from these"
+        elif self.curve is not None:
             twice = self.curve.iloc[0]
             half = (twice["r2_high"] - twice["r2_low"]) / 2
             whom = "twice the rows would give" if best is ours else "giantstep with twice the rows:"
@@ -232,7 +239,7 @@ class Fitted:
                 "stability": self.shown.stability_.tolist(),
                 "vectors": self.shown.directions_.T.tolist(),
             }
-        if self.curve is not None:
+        if self.curve is not None and self.forecast_known:
             found["more_rows"] = self.curve.to_dict("records")
         return found
 

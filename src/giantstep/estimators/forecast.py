@@ -42,9 +42,9 @@ WIDER = 1.6
 #: error has a larger relative standard error; it is a larger share of the variance; the logarithm
 #: of the error bends by more per doubling squared.
 APART, UNSURE, UNLEARNED, BENT = 0.3, 0.2, 0.85, 0.25
-#: A kernel has no forecast where leave-one-out and generalised cross-validation are apart, or where
-#: the slope and the formula differ by more than this at four times the rows: both then rest on rows
-#: that are unlike the others.
+#: A stack has no forecast where its error bends. A kernel has none where leave-one-out and
+#: generalised cross-validation are apart, or where the slope and the formula differ by more than
+#: this at four times the rows: both then rest on rows that are unlike the others.
 CONTRARY = 0.3
 #: The slope of the stack's error per doubling is taken to be no steeper.
 STEEPEST = -0.6
@@ -135,7 +135,7 @@ def forecast_fit_error(
 
     ratio = theory
     notes = []
-    uneven = abs(np.log(fit.gcv / fit.error)) > APART
+    uneven, unknown = abs(np.log(fit.gcv / fit.error)) > APART, False
     if uneven:
         notes.append("leave-one-out and generalised cross-validation disagree")
     if learner == "kernel":
@@ -154,17 +154,14 @@ def forecast_fit_error(
         def measured(doublings: float) -> float:
             return float(slope * doublings * (once + (twice / 2 - once) * (doublings - 1)))
 
-        between = abs(measured(2.0) - theory(2.0))
-        unknown = uneven or between > CONTRARY
-
         def ratio(doublings: float) -> float:
-            return np.nan if unknown else -float(np.sqrt(measured(doublings) * theory(doublings)))
+            return -float(np.sqrt(measured(doublings) * theory(doublings)))
 
+        between = abs(measured(2.0) - theory(2.0))
         if between > 0.1:
             notes.append("the measured slope and the theory of one fit disagree")
-        if unknown:
-            notes.append("what more rows would buy cannot be known from these rows")
-    return _forecast_fit_table(ratio, learner, fit.squares, y, samples, notes)
+        unknown = uneven or between > CONTRARY
+    return _forecast_fit_table(ratio, learner, fit.squares, y, samples, notes, unknown)
 
 
 class Slope(NamedTuple):
@@ -195,12 +192,11 @@ class Slope(NamedTuple):
         self, labels: np.ndarray, errors: np.ndarray, samples: Sequence[int]
     ) -> pd.DataFrame:
         """The error of the stack at these numbers of rows."""
-        notes = []
-        if abs(self.bend) > BENT:
-            notes.append("in transition: the error bends, and a new direction may appear")
+        bends = abs(self.bend) > BENT
+        notes = ["in transition: the error bends, and a new direction may appear"] * bends
         # The present error is that of four fifths of the rows.
         squares = errors**2 * np.exp(self.ratio(FROM_FOLDS))
-        return _forecast_fit_table(self.ratio, "stack", squares, labels, samples, notes)
+        return _forecast_fit_table(self.ratio, "stack", squares, labels, samples, notes, bends)
 
     def score_interval(
         self, errors: np.ndarray, labels: np.ndarray, tested: float, coverage: float
@@ -258,14 +254,17 @@ def _forecast_fit_table(
     labels: np.ndarray,
     samples: Sequence[int],
     notes: list[str],
+    unknown: bool,
 ) -> pd.DataFrame:
-    """The forecast at each number of rows, with its intervals and warnings."""
+    """The forecast at each number of rows, with its intervals and warnings; NaN if unknown."""
     rows, level = len(labels), float(squares.mean())
     variance = float(labels.var()) or 1.0
     unsure = float(squares.std()) / np.sqrt(rows) / max(level, 1e-300)
     if unsure > UNSURE or level > UNLEARNED * variance:
         notes.append("little is learned yet, or a few rows decide: more rows may do better or not")
     wide = WIDER if notes else 1.0
+    if unknown:
+        notes.append("what more rows would buy cannot be known from these rows")
     lines = []
     for count in samples or (2 * rows, 4 * rows):
         if not rows < count <= 8 * rows:
@@ -274,7 +273,7 @@ def _forecast_fit_table(
                 f"{8 * rows}"
             )
         doublings = float(np.log2(count / rows))
-        log = ratio(doublings)
+        log = np.nan if unknown else ratio(doublings)
         once, twice = (fixed + part * abs(log) for fixed, part in WIDTHS[kind])
         half = wide * max(once + (twice - once) * (doublings - 1), 0.5 * once)
         whole = float(np.hypot(half, LEVEL * unsure))

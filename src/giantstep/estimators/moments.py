@@ -137,6 +137,10 @@ def second_moment_candidates(
     return best
 
 
+#: Where directions are looked for, order by order.
+ORDERS = (first_moment_candidates, second_moment_candidates)
+
+
 def candidate_directions(
     white: Float[np.ndarray, "n d"],
     weights: Float[np.ndarray, "n l"],
@@ -154,14 +158,13 @@ def candidate_directions(
     found: list[Candidate] = []
     if not weights.shape[1]:
         return found, ()
-    kinds = (first_moment_candidates, second_moment_candidates)
     if chance is None:
         shuffled = [generator.permutation(weights) for _ in range(permutations)]
         chance = tuple(
             float(np.mean([moments(white, rows, 1)[1][0] for rows in shuffled]))
-            for moments in kinds
+            for moments in ORDERS
         )
-    for moments, level in zip(kinds, chance, strict=True):
+    for moments, level in zip(ORDERS, chance, strict=True):
         vectors, values = moments(white, weights, 2)
         for vector, value in zip(vectors.T, values, strict=True):
             ratio = float(value / max(level, 1e-300))

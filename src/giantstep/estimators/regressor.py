@@ -282,7 +282,8 @@ class GiantStepRegressor(ShownStack, RegressorMixin, StackSettings):
         By default twice and four times the rows of the fit. The ratio to the present error is
         forecast from fits to a quarter and a half of the rows; columns ``*_low``
         and ``*_high`` are 90 % intervals, of the ratio alone and with the uncertainty of the
-        present error. ``attrs["notes"]`` says where the forecast is not to be trusted.
+        present error. ``attrs["notes"]`` says where the forecast is not to be trusted; where it
+        would be a guess the numbers are NaN.
         """
         slope, fitted, labels = self._slope("learning_curve")
         return slope.forecast(labels, fitted.errors, samples)

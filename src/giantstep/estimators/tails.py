@@ -79,25 +79,15 @@ class TailScaler(NamedTuple):
 
     def transform(self, inputs: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
         """The rows on the scale of the rows that were fitted, in the precision they come in."""
-        low, high, mean, inverse, mean_after, inverse_after = (
-            one.astype(inputs.dtype)
-            for one in (
-                self.low,
-                self.high,
-                self.mean,
-                1 / self.deviation,
-                self.mean_after,
-                1 / self.deviation_after,
-            )
-        )
-        # In place from the second line on: a streamed fit spends its time here and in products.
+        kind = inputs.dtype
+        # In place from here on: a streamed fit spends its time here and in products.
         scaled = np.array(inputs, order="C")
-        np.clip(scaled, low, high, out=scaled)
-        scaled -= mean
-        scaled *= inverse
+        np.clip(scaled, self.low.astype(kind), self.high.astype(kind), out=scaled)
+        scaled -= self.mean.astype(kind)
+        scaled *= (1 / self.deviation).astype(kind)
         scaled = _compress(scaled, self.clip)
-        scaled -= mean_after
-        scaled *= inverse_after
+        scaled -= self.mean_after.astype(kind)
+        scaled *= (1 / self.deviation_after).astype(kind)
         return scaled
 
     def uncompressed(self, scaled: Float[np.ndarray, "n d"]) -> Float[np.ndarray, "n d"]:
