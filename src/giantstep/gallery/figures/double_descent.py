@@ -59,7 +59,7 @@ def draw(table: DataFrame) -> Picture:
     )
     labels = ("$p/n$, neurons per sample", "$n/p$, samples per neuron")
     for panel, label in zip(panels, labels, strict=True):
-        draw_guide(panel, "$n = p$", x=1.0)
+        draw_guide(panel, "$n = p$", x=1.0, at=0.01)
         panel.set_xlabel(label)
     return figure
 
