@@ -136,19 +136,19 @@ def test_a_grid_in_the_lab_is_one_curve_for_each_value(grid: gs.Answer) -> None:
     from giantstep.laboratory.laid_over import Dot, lab_curve_at
 
     settings = {"dim": "30,40", "width": "4", "steps": "2", "step_size": "1,2,4"}
-    plan = work.lab_plan(
+    outline = work.lab_outline(
         learner="giant-step", settings=settings, problem={"target": TARGET}, seeds=4, tell=print
     )
-    assert (plan["axis"], plan["values"]) == ("step_size", [1, 2, 4] * 2)
-    assert plan["places"] == [[("dim", dim)] for dim in (30, 30, 30, 40, 40, 40)]
+    assert (outline["axis"], outline["values"]) == ("step_size", [1, 2, 4] * 2)
+    assert outline["places"] == [[("dim", dim)] for dim in (30, 30, 30, 40, 40, 40)]
     dot = Dot()
     dot.runs = [
-        work.lab_simulate(point=plan["points"][4], seed=seed, tell=print) for seed in range(4)
+        work.lab_simulate(point=outline["points"][4], seed=seed, tell=print) for seed in range(4)
     ]
-    dot.law = work.lab_predict(point=plan["points"][4], tell=print).prediction
+    dot.law = work.lab_predict(point=outline["points"][4], tell=print).prediction
     entries = {
         (metric, *map(tuple, place)): mean
-        for metric, place, mean, *_ in lab_curve_at(plan["places"][4], dot.measured())
+        for metric, place, mean, *_ in lab_curve_at(outline["places"][4], dot.measured())
     }
     mean = grid.mean("overlap").sel(dim=40, step_size=2, step=2, direction="h1")
     found = entries["overlap", ("dim", 40), ("step", 2), ("direction", "h1")]
