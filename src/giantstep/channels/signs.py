@@ -11,7 +11,7 @@ from jax.scipy.special import erf, erfcx
 from jaxtyping import Array, Float
 
 from giantstep.channels.posterior import Matrix, Posterior, Vector
-from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.quadrature import CUTOFF, gauss_legendre
 
 #: Gauss-Legendre nodes for Owen's integral on [0, CUTOFF]: relative error below 1e-12.
 _OWEN_NODES = 20
@@ -27,7 +27,7 @@ _OTHERS = 1.0 - _FIRST
 @functools.lru_cache(maxsize=64)
 def posterior_legendre(order: int) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre nodes and weights on [0, 1]."""
-    nodes, weights = np.polynomial.legendre.leggauss(order)
+    nodes, weights = gauss_legendre(order)
     return (nodes + 1) / 2, weights / 2
 
 

@@ -49,6 +49,7 @@ from giantstep.language.targets.target import Target
 from giantstep.numerics.grids import GaussianGrid
 from giantstep.numerics.hermite import MultiIndex, hermite_primitives, hermite_values, multi_indices
 from giantstep.numerics.pieces import Function, Pieces, monotone_pieces
+from giantstep.numerics.quadrature import gauss_legendre
 
 #: More classes of the other directions than this are not treated one by one.
 MAX_CLASSES = 64
@@ -240,7 +241,7 @@ def _continuous_label_moments(
     powers = branches.powers
     if not total:
         return np.zeros((0, len(powers)))
-    unit, weight = np.polynomial.legendre.leggauss(int(np.clip(count // total, 8, 60)))
+    unit, weight = gauss_legendre(int(np.clip(count // total, 8, 60)))
     angle = np.pi * (unit + 1) / 2
     found = []
     for number, (low, high, owner) in enumerate(cuts):

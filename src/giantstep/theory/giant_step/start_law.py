@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Complex, Float
 
 from giantstep.errors import NoTheory
-from giantstep.numerics.quadrature import gauss_hermite, split_gaussian
+from giantstep.numerics.quadrature import gauss_hermite, gauss_legendre, split_gaussian
 from giantstep.settings.giant_step import GiantStep
 from giantstep.theory.giant_step.risk.first_layer import Neurons
 
@@ -79,7 +79,7 @@ def bias_law(name: str, nodes: int) -> Law:
         return np.zeros(1), np.ones(1)
     if name == "normal":
         return gauss_hermite(nodes)
-    values, weights = np.polynomial.legendre.leggauss(nodes)
+    values, weights = gauss_legendre(nodes)
     return values, weights / 2
 
 

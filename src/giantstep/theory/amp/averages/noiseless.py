@@ -19,7 +19,7 @@ from giantstep.channels.preimages import Preimages
 from giantstep.channels.quadrature import posterior_nodes, posterior_rule
 from giantstep.language.targets.symmetry import target_keeps_fields_apart
 from giantstep.numerics.float64 import in_float64
-from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, tensor_rule
+from giantstep.numerics.quadrature import CUTOFF, gauss_hermite, gauss_legendre, tensor_rule
 from giantstep.theory.amp.averages.rules import (
     COARSE,
     PopulationAverages,
@@ -268,7 +268,7 @@ def _population_nodes_between(
     wide = np.flatnonzero(np.diff(cuts) > CUTOFF)
     cuts = np.insert(cuts, wide + 1, (cuts[wide] + cuts[wide + 1]) / 2)
     low, high = cuts[:-1, None], cuts[1:, None]
-    unit, mass = np.polynomial.legendre.leggauss(round(COARSE * count) if coarse else count)
+    unit, mass = gauss_legendre(round(COARSE * count) if coarse else count)
     fill = (0, count - len(unit))
     unit, mass = np.pad(unit, fill), np.pad(mass, fill)
     angle = (unit + 1) * np.pi / 2

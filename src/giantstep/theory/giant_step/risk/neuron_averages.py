@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from giantstep.errors import NoTheory
 from giantstep.language.activations.activation import Activation
+from giantstep.numerics.quadrature import legendre_panels
 
 #: Averages are tabulated at this spacing, in standard deviations, and interpolated by quintic
 #: splines: they are smooth on that scale, and come out to 1e-9.
@@ -233,9 +234,7 @@ def _integrated_neuron_averages(
     even = np.linspace(low, high, math.ceil((high - low) / length) + 1)
     inside = [kink for kink in sigma.kinks if low < kink < high]
     edges = np.unique(np.concatenate([even, inside]))
-    unit, mass = np.polynomial.legendre.leggauss(ORDER)
-    half = np.diff(edges)[:, None] / 2
-    u, lengths = (edges[:-1, None] + half * (unit + 1)).ravel(), (half * mass).ravel()
+    u, lengths = legendre_panels(edges, ORDER)
     values, slopes = sigma.numpy(u), sigma.numpy_derivative(u)
     parts = []
     for some in np.array_split(nodes, math.ceil(len(nodes) * len(u) / CHUNK)):

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float
 
 from giantstep.numerics.pieces import Piecewise
-from giantstep.numerics.quadrature import CUTOFF
+from giantstep.numerics.quadrature import CUTOFF, legendre_panels
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -85,11 +85,8 @@ def _expectation(function: Function, kinks: np.ndarray, at: np.ndarray, width: f
 
 def _expected_product_panels(cuts: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
     """Gauss-Legendre panels for each row's cuts, with Gaussian weights."""
-    unit, mass = np.polynomial.legendre.leggauss(PANEL_ORDER)
     count = math.ceil(2 * CUTOFF / PANEL_LENGTH * max(1.0, width))
     even = np.broadcast_to(np.linspace(-CUTOFF, CUTOFF, count + 1), (len(cuts), count + 1))
     edges = np.sort(np.hstack([even, np.clip(cuts, -CUTOFF, CUTOFF)]), axis=1)
-    half = np.diff(edges, axis=1)[..., None] / 2
-    z = (edges[:, :-1, None] + half * (unit + 1)).reshape(len(cuts), -1)
-    weights = (half * mass).reshape(len(cuts), -1) * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
-    return z, weights
+    z, lengths = legendre_panels(edges, PANEL_ORDER)
+    return z, lengths * np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
