@@ -22,15 +22,9 @@ def json_value(value: Any) -> Any:
         return [json_value(item) for item in value]
     if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
         return json_value(np.asarray(value).tolist())
-    if isinstance(value, float):
-        if np.isnan(value):
-            return None
-        if np.isinf(value):
-            return "inf" if value > 0 else "-inf"
-        return value
-    if value is None or isinstance(value, str | bool | int):
-        return value
-    return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def counted(number: int, noun: str) -> str:

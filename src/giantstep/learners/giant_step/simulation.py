@@ -18,6 +18,7 @@ from giantstep.learners.giant_step.in_law import RunInLaw
 from giantstep.learners.giant_step.plan import StepPlan, plan_giant_steps
 from giantstep.learners.giant_step.readout import HELD_NUMBERS, simulated_readout_errors
 from giantstep.learners.giant_step.samples import rows_of_drawn_chunk
+from giantstep.learners.methods import simulation_method
 from giantstep.learners.seeds import draws_depend_on, run_part
 from giantstep.numerics.cost import DRAW, EXPONENTIAL, Cost, ridge_fit
 from giantstep.numerics.float64 import float64
@@ -145,17 +146,8 @@ LARGEST_GROUP = 16
 
 def choose_simulation(plan: StepPlan) -> tuple[str, str]:
     """The method, ``direct`` or ``in-law``, and a sentence that says why."""
-    asked, obstacle = plan.settings.method, _obstacle_in_law(plan)
-    if asked == "direct":
-        return "direct", "method: direct, real vectors in d dimensions, as asked"
-    if obstacle is None:
-        how = "as asked" if asked == "in-law" else "chosen by auto"
-        return "in-law", f"method: in-law, exact at a cost that ignores d, {how}"
-    if asked == "in-law" and (not plan.inputs.is_gaussian or _settings_of_direct_run(plan)):
-        raise SettingsError(f"method = 'in-law': {obstacle}; use --method direct")
-    if asked == "in-law":
-        return "in-law", f"method: in-law, as asked; direct would be cheaper, because {obstacle}"
-    return "direct", f"method: direct, chosen by auto because {obstacle}"
+    possible = plan.inputs.is_gaussian and not _settings_of_direct_run(plan)
+    return simulation_method(plan.settings.method, _obstacle_in_law(plan), only_dearer=possible)
 
 
 def _obstacle_in_law(plan: StepPlan) -> str | None:

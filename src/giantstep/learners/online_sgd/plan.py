@@ -13,6 +13,7 @@ from giantstep.language.activations.activation import Activation, activation
 from giantstep.language.inputs import Gaussian, checked_input_law
 from giantstep.language.problem import Problem
 from giantstep.language.targets import Target
+from giantstep.learners.methods import simulation_method
 from giantstep.numerics.cost import needed_dim
 from giantstep.settings.online_sgd import OnlineSgd
 
@@ -87,7 +88,8 @@ def plan_online_sgd(problem: Problem, settings: OnlineSgd) -> SgdPlan:
     )
     width = settings.width.count(dim, "width")
     start = settings.start_overlaps(rank, width, dim)
-    in_law, note = _simulation_method(settings, dim, rank, width)
+    method, note = _choose_sgd_simulation(settings, dim, rank, width)
+    in_law = method == "in-law"
     steps = tuple(round(time * dim / settings.batch) for time in settings.time_list)
     if steps[-1] > 2**53:
         raise SettingsError(f"times = {settings.times}: {steps[-1]:.3g} steps at d = {dim}")
@@ -124,21 +126,14 @@ def plan_online_sgd(problem: Problem, settings: OnlineSgd) -> SgdPlan:
     )
 
 
-def _simulation_method(settings: OnlineSgd, dim: int, rank: int, width: int) -> tuple[bool, str]:
-    """Whether to run in law, and a sentence that says why."""
+def _choose_sgd_simulation(settings: OnlineSgd, dim: int, rank: int, width: int) -> tuple[str, str]:
+    """The method, ``direct`` or ``in-law``, and a sentence that says why."""
     obstacle = None
     if settings.lookahead and settings.batch > 1:
         obstacle = "the law of a look ahead is known for one sample at a time (--batch 1)"
     elif dim <= rank + 2 * width:
         obstacle = f"it follows {rank + 2 * width} directions, no fewer than d = {dim}"
-    if settings.method == "in-law" and obstacle:
-        raise SettingsError(f"method = 'in-law': {obstacle}; use --method direct")
-    if settings.method == "direct":
-        return False, "method: direct, real vectors in d dimensions, as asked"
-    if obstacle:
-        return False, f"method: direct, chosen by auto because {obstacle}"
-    how = "as asked" if settings.method == "in-law" else "chosen by auto"
-    return True, f"method: in-law, exact at a cost that ignores d, {how}"
+    return simulation_method(settings.method, obstacle)
 
 
 class SgdDraws:
