@@ -307,8 +307,6 @@ def _bulk_inverses(matrices: Any) -> Any:
         p, q, r, s = (block[..., i, j, :] for i in range(2) for j in range(2))
         pivot = np.stack([s, -q, -r, p], axis=-2) / (p * s - q * r)[..., None, :]
         pivot = pivot.reshape(block.shape)
-        if k == 1:
-            return pivot
         column = matrices[..., pair, :].copy()
         row = _product(pivot, matrices[..., pair, :, :])
         matrices -= _product(column, row)
